@@ -1,0 +1,53 @@
+import type { SettleShardInput, SettleShardResult } from "../contract.ts";
+import { monthAt } from "../domain/month.ts";
+import { sweep } from "../domain/points.ts";
+import { lifetimeAt, type Program } from "../domain/program.ts";
+import { type AccountName, accountRef, type Deps, entryRef } from "./ports.ts";
+
+/** Accounts that are settled side by side. */
+const pageSize = 32;
+
+/**
+ * Settles the accounts of one shard that have something to expire, from its cursor on, until `more`
+ * says stop. Settling twice does nothing, so a page that is begun again does no harm.
+ */
+export async function settleShard(
+  deps: Deps,
+  { program: id, shard, cursor: start }: SettleShardInput,
+  more: (progress: SettleShardResult) => boolean,
+): Promise<SettleShardResult> {
+  const program = await deps.programs.get(id);
+  const { calendar } = await deps.clock.now();
+  const due = monthAt(program.zone, calendar) - lifetimeAt(program, calendar);
+  let settled = 0;
+  let vain = 0;
+  let cursor = start;
+  for (;;) {
+    const page = await deps.reader.dueAccounts(id, shard, due, { size: pageSize, cursor });
+    const expired = await Promise.all(page.items.map((name) => settleAccount(deps, program, name)));
+    settled += expired.filter(Boolean).length;
+    vain += expired.filter((any) => !any).length;
+    cursor = page.cursor;
+    const result = { settled, vain, ...(cursor !== undefined && { cursor }) };
+    if (cursor === undefined || !more(result)) return result;
+  }
+}
+
+/** True when something expired. */
+function settleAccount(deps: Deps, program: Program, { user }: AccountName): Promise<boolean> {
+  const ref = accountRef(program.id, user);
+  return deps.engine.run({
+    key: ref,
+    reads: [ref],
+    absent: [],
+    deadline: undefined,
+    decide(view, now) {
+      const account = view.get(ref);
+      if (!account) return false;
+      const { account: swept, entries } = sweep(account, program, now.calendar);
+      if (entries.length > 0 || swept.oldest !== account.oldest) view.put(ref, swept);
+      for (const entry of entries) view.put(entryRef(program.id, user, entry.number), entry);
+      return entries.length > 0;
+    },
+  });
+}

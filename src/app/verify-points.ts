@@ -1,0 +1,130 @@
+import type { AccountReport, VerifySegmentInput, VerifySegmentResult } from "../contract.ts";
+import { maxReports } from "../contract.ts";
+import { DomainError } from "../domain/errors.ts";
+import {
+  compare,
+  type Difference,
+  type Replay,
+  rebuild,
+  replayEntry,
+  startReplay,
+} from "../domain/replay.ts";
+import { type AccountName, accountRef, type Deps, type Verification } from "./ports.ts";
+
+/** How many entries one read brings. */
+const entryPage = 500;
+
+/** How often a verification starts again because the account was written meanwhile. */
+const tries = 10;
+
+/** What a replay of the ledger found. */
+export interface Verified {
+  readonly differences: readonly Difference[];
+  readonly entries: number;
+  readonly repaired: boolean;
+}
+
+/**
+ * Replays an account's ledger and reports every difference; `repair` rebuilds the account from it
+ * under the version that was read. Refusals: PROGRAM_NOT_FOUND, CONTENDED when the account is
+ * written all the time.
+ */
+export async function verifyAccount(
+  deps: Deps,
+  name: AccountName,
+  repair: boolean,
+  deadline?: number,
+): Promise<Verified> {
+  const program = await deps.programs.get(name.program);
+  const ref = accountRef(name.program, name.user);
+  for (let i = 0; i < tries; i++) {
+    const before = await deps.reader.get(ref);
+    const replay = await replayLedger(deps, name);
+    const after = await deps.reader.get(ref);
+    if (before?.version !== after?.version) continue;
+    const { calendar } = await deps.clock.now();
+    const differences = compare(after?.value, replay, program, name.user, calendar);
+    const rebuilt = rebuild(replay, program, name.user);
+    const wrong = differences.length > replay.faults.length;
+    if (!repair || !wrong || !rebuilt) {
+      return { differences, entries: replay.last, repaired: false };
+    }
+    const version = after?.version ?? 0;
+    const repaired = await deps.engine.run({
+      key: ref,
+      reads: [ref],
+      absent: [],
+      deadline,
+      decide(view) {
+        if (view.version(ref) !== version) return false;
+        view.put(ref, rebuilt);
+        return true;
+      },
+    });
+    if (repaired) return { differences, entries: replay.last, repaired };
+  }
+  throw new DomainError("CONTENDED", "the account is written all the time; try again");
+}
+
+async function replayLedger(deps: Deps, name: AccountName): Promise<Replay> {
+  const replay = startReplay();
+  const all = { from: 1, to: Number.MAX_SAFE_INTEGER, newestFirst: false, types: [] };
+  let cursor: string | undefined;
+  do {
+    const page = await deps.reader.entries(name, all, { size: entryPage, cursor });
+    for (const entry of page.items) replayEntry(replay, entry);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return replay;
+}
+
+/** How many items of the table one step of a scan looks at. */
+const scanPage = 1_000;
+
+/**
+ * Verifies the accounts of one segment from its cursor on, until `more` says stop. A page that was
+ * begun is finished, so the cursor that comes back is always a place to go on from.
+ */
+export async function verifySegment(
+  deps: Deps,
+  { program, segment, segments, cursor: start }: VerifySegmentInput,
+  more: (progress: VerifySegmentResult) => boolean,
+): Promise<VerifySegmentResult> {
+  let accounts = 0;
+  let entries = 0;
+  let wrong = 0;
+  const reports: AccountReport[] = [];
+  let cursor = start;
+  for (;;) {
+    const page = await deps.reader.accounts(program, segment, segments, { size: scanPage, cursor });
+    for (const name of page.items) {
+      const found = await verifyAccount(deps, name, false);
+      accounts += 1;
+      entries += found.entries;
+      if (found.differences.length === 0) continue;
+      wrong += 1;
+      if (reports.length < maxReports) {
+        reports.push({ user: name.user, differences: found.differences.slice(0, 20) });
+      }
+    }
+    cursor = page.cursor;
+    const result = { accounts, entries, wrong, reports, ...(cursor !== undefined && { cursor }) };
+    if (cursor === undefined || !more(result)) return result;
+  }
+}
+
+/** Starts the verification of a program, or joins the one that runs. */
+export async function verifyProgram(deps: Deps, program: string): Promise<Verification> {
+  await deps.programs.get(program);
+  await deps.workflows.startVerification(program);
+  return getProgramVerification(deps, program);
+}
+
+/** How far the latest verification has come. Refusal: VERIFICATION_NOT_FOUND. */
+export async function getProgramVerification(deps: Deps, program: string): Promise<Verification> {
+  const found = await deps.workflows.verification(program);
+  if (!found) {
+    throw new DomainError("VERIFICATION_NOT_FOUND", "this program was not verified lately");
+  }
+  return found;
+}

@@ -1,0 +1,121 @@
+/** Child processes that never outlive their parent, with the end of their output at hand. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const KEPT_LINES = 30;
+const STOP_TIMEOUT_MS = 15_000;
+const POLL_MS = 50;
+
+/** A running child process. */
+export type Child = {
+  readonly name: string;
+  readonly pid: number;
+  /** Resolves, never rejects, with the reason once the process has ended: `exit code 1`. */
+  readonly exited: Promise<string>;
+  /** The last lines of stdout and stderr, for error messages. */
+  lastOutput(): string;
+  /** Asks the process to end (SIGTERM), insists after 15 s, and waits until it is gone. */
+  stop(): Promise<void>;
+  /** SIGKILL, as a crash would be, and waits until it is gone. */
+  killHard(): Promise<void>;
+};
+
+/** What {@link adopt} wants to know about a child. */
+export type ChildOptions = {
+  readonly name: string;
+  /** Called with every line of stdout and stderr. */
+  readonly onLine?: (line: string) => void;
+};
+
+/**
+ * Takes charge of a process spawned with `detached: true` (a process group of its own, so that
+ * Ctrl-C reaches the parent alone, which then stops its children in order). When this process dies,
+ * by whatever means, the reaper ends the child.
+ */
+export async function adopt(process_: ChildProcess, options: ChildOptions): Promise<Child> {
+  const kept: string[] = [];
+  const keep = (line: string) => {
+    kept.push(line);
+    if (kept.length > KEPT_LINES) kept.shift();
+    options.onLine?.(line);
+  };
+  for (const stream of [process_.stdout, process_.stderr]) readLines(stream, keep);
+
+  const exited = new Promise<string>((resolve) => {
+    process_.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    process_.once("error", (error) => resolve(error.message));
+  });
+  const pid = process_.pid;
+  if (pid === undefined) throw new Error(`${options.name} did not start: ${await exited}`);
+  reaper().write(`+${pid}\n`);
+  void exited.then(() => reaper().write(`-${pid}\n`));
+
+  return {
+    name: options.name,
+    pid,
+    exited,
+    lastOutput: () => kept.join("\n"),
+    stop: () => stop(process_, exited),
+    async killHard() {
+      process_.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/**
+ * Polls `check` until it answers true.
+ *
+ * @throws Error when the child ends first or the time is up, with the end of its output.
+ */
+export async function waitUntilReady(
+  child: Child,
+  check: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
+  let reason: string | undefined;
+  void child.exited.then((why) => {
+    reason = why;
+  });
+  const deadline = Date.now() + timeoutMs;
+  while (!(await check())) {
+    if (Date.now() > deadline) reason ??= `not ready after ${timeoutMs / 1000} s`;
+    if (reason !== undefined) {
+      await child.stop();
+      throw new Error(`${child.name} did not start (${reason})\n${child.lastOutput()}`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+async function stop(process_: ChildProcess, exited: Promise<string>): Promise<void> {
+  process_.kill("SIGTERM");
+  const timer = setTimeout(() => process_.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+function readLines(stream: Readable | null, onLine: (line: string) => void): void {
+  if (stream !== null) createInterface({ input: stream }).on("line", onLine);
+}
+
+let reaperInput: Writable | undefined;
+
+/** The pipe to this process's reaper, started with the first child. Never keeps us running. */
+function reaper(): Writable {
+  if (reaperInput !== undefined) return reaperInput;
+  const process_ = spawn(process.execPath, [`${import.meta.dirname}/reaper.ts`], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  process_.unref();
+  process_.on("error", () => {});
+  process_.stdin.on("error", () => {});
+  (process_.stdin as Socket).unref();
+  reaperInput = process_.stdin;
+  return reaperInput;
+}

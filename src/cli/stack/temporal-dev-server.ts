@@ -1,0 +1,106 @@
+/** Temporal's dev server: one process with its own database, and the Web UI where asked for. */
+import { spawn } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { Connection } from "@temporalio/client";
+import type { Child } from "./child.ts";
+import { adopt, waitUntilReady } from "./child.ts";
+import { findPorts } from "./free-port.ts";
+import { findTemporalCli } from "./temporal-cli.ts";
+
+const HOST = "127.0.0.1";
+const READY_TIMEOUT_MS = 60_000;
+const DEFAULT_NAMESPACE = "default";
+
+export type TemporalOptions = {
+  /** The database file; in memory when left out. Its folder is made when it does not exist. */
+  readonly dataFile?: string;
+  /** The gRPC port; a free one when left out. */
+  readonly port?: number;
+  /** Serves the Web UI, on this port or (`true`) on a free one. No UI by default. */
+  readonly ui?: boolean | number;
+  /** Always starts a server of our own, even when TEMPORAL_ADDRESS names one. */
+  readonly ignoreRunning?: boolean;
+  /** Told what is being fetched, where that takes long. */
+  readonly onProgress?: (line: string) => void;
+};
+
+export type Temporal = {
+  /** `host:port` of the gRPC frontend. */
+  readonly address: string;
+  readonly namespace: string;
+  /** Undefined without a UI. */
+  readonly uiUrl: string | undefined;
+  /** Undefined when the server was running already. */
+  readonly pid: number | undefined;
+  /** Resolves when the server has ended; never for one that was running already. */
+  readonly exited: Promise<string>;
+  stop(): Promise<void>;
+  /** SIGKILL, as a crash would be. Start again with the same `port` and `dataFile` to recover. */
+  killHard(): Promise<void>;
+};
+
+/**
+ * Starts a dev server and waits until its namespace can be used; or takes the server that
+ * TEMPORAL_ADDRESS names (with TEMPORAL_NAMESPACE and TEMPORAL_UI_URL), which it never stops.
+ *
+ * @throws Error when there is no Temporal CLI to be had or the server does not come up.
+ */
+export async function startTemporal(options: TemporalOptions = {}): Promise<Temporal> {
+  const running = options.ignoreRunning ? undefined : process.env.TEMPORAL_ADDRESS;
+  if (running) return runningServer(running);
+
+  const cli = await findTemporalCli(options.onProgress);
+  const wishedUi = typeof options.ui === "number" ? options.ui : 0;
+  const [freePort, freeUiPort] = await findPorts(0, 0);
+  const port = options.port ?? freePort;
+  const uiPort = wishedUi || freeUiPort;
+  const args = ["server", "start-dev", "--ip", HOST, "--port", String(port)];
+  args.push("--namespace", DEFAULT_NAMESPACE, "--log-level", "error");
+  args.push(...(options.ui ? ["--ui-port", String(uiPort)] : ["--headless"]));
+  if (options.dataFile !== undefined) {
+    const file = resolve(options.dataFile);
+    await mkdir(dirname(file), { recursive: true });
+    args.push("--db-filename", file);
+  }
+  const process_ = spawn(cli, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = await adopt(process_, { name: "Temporal" });
+  const address = `${HOST}:${port}`;
+  await waitForNamespace(child, address, DEFAULT_NAMESPACE);
+  const { pid, exited, stop, killHard } = child;
+  const uiUrl = options.ui ? `http://${HOST}:${uiPort}` : undefined;
+  return { address, namespace: DEFAULT_NAMESPACE, uiUrl, pid, exited, stop, killHard };
+}
+
+function runningServer(address: string): Temporal {
+  const nothing = async () => {};
+  return {
+    address,
+    namespace: process.env.TEMPORAL_NAMESPACE || DEFAULT_NAMESPACE,
+    uiUrl: process.env.TEMPORAL_UI_URL || undefined,
+    pid: undefined,
+    exited: new Promise(() => {}),
+    stop: nothing,
+    killHard: nothing,
+  };
+}
+
+/** The port opens before the namespace exists, so that a connection alone proves too little. */
+async function waitForNamespace(child: Child, address: string, namespace: string): Promise<void> {
+  const connection = Connection.lazy({ address });
+  const check = async () => {
+    try {
+      await connection.withDeadline(Date.now() + 2_000, () =>
+        connection.workflowService.describeNamespace({ namespace }),
+      );
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  try {
+    await waitUntilReady(child, check, READY_TIMEOUT_MS);
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,15 @@
+/**
+ * `node temporal-sdk-download.ts <folder> <version>`: has the Temporal SDK download its CLI into
+ * the folder. The SDK can only download by starting the server, so this starts one and ends it. It
+ * is a process of its own because the SDK's native runtime cannot be told to give up.
+ */
+import { TestWorkflowEnvironment } from "@temporalio/testing";
+
+const [downloadDir, version] = process.argv.slice(2);
+if (downloadDir === undefined || version === undefined) throw new Error("folder and version?");
+
+const environment = await TestWorkflowEnvironment.createLocal({
+  server: { executable: { type: "cached-download", version, downloadDir } },
+});
+await environment.teardown();
+process.exit(0);

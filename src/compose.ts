@@ -1,0 +1,44 @@
+import type { Clock, Deps, Workflows } from "./app/ports.ts";
+import type { Config } from "./config.ts";
+import type { Logger } from "./log.ts";
+import { createSystemClock, createTestClock } from "./store/clocks.ts";
+import { createClients } from "./store/dynamodb/client.ts";
+import { createDynamoItems } from "./store/dynamodb/items.ts";
+import { createDynamoReader } from "./store/dynamodb/reader.ts";
+import { tableName } from "./store/dynamodb/tables.ts";
+import { CommitEngine } from "./store/engine.ts";
+import { createPrograms } from "./store/programs.ts";
+
+/** The use cases' dependencies on the real store, and what ends them. */
+export interface Composed {
+  readonly deps: Deps;
+  /** Waits for work in the background, then lets go of the store. */
+  close(): Promise<void>;
+}
+
+/** Puts together what server, worker and tools share. */
+export function compose(config: Config, workflows: Workflows, log: Logger): Composed {
+  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+  const names = tableName(config.tablePrefix);
+  const items = createDynamoItems(clients, names);
+  const reader = createDynamoReader(clients, items, names);
+  const clock: Clock = config.testClock
+    ? createTestClock(reader)
+    : createSystemClock(clients.skewMs);
+  const engine = new CommitEngine({ items, clock });
+  const programs = createPrograms(reader, config.testClock);
+  const pending = new Set<Promise<void>>();
+  const background = (work: Promise<void>) => {
+    const logged = work
+      .catch((error: unknown) => log.warn({ err: error }, "background work failed"))
+      .finally(() => pending.delete(logged));
+    pending.add(logged);
+  };
+  return {
+    deps: { engine, reader, clock, programs, workflows, background },
+    async close() {
+      await Promise.all(pending);
+      clients.close();
+    },
+  };
+}

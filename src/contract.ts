@@ -1,0 +1,114 @@
+import type { Difference } from "./domain/replay.ts";
+
+/**
+ * What crosses Temporal: workflow ids, and plain-JSON inputs and results of workflows and
+ * activities. Everything here is recorded in histories: change it by adding.
+ */
+
+/** One reservation's workflow. */
+export interface ReservationInput {
+  readonly program: string;
+  readonly reservation: string;
+  readonly user: string;
+  /** When it is due, as known at the start, in ms since the epoch. The row may say otherwise. */
+  readonly executeTime: number;
+}
+
+/** What the grant activity found in the row, or did. */
+export type ReservationStep =
+  | { readonly step: "WAIT"; readonly executeTime: number }
+  | { readonly step: "DONE"; readonly entry: number }
+  | { readonly step: "CANCELLED" }
+  | { readonly step: "FAILED"; readonly reason: string; readonly message: string };
+
+/** What an operator sends with the `reschedule` update; RFC 3339 with a zone. */
+export interface RescheduleInput {
+  readonly execute_time: string;
+}
+
+/** Settles the accounts of one shard of a program's expiry index. */
+export interface SettleShardInput {
+  readonly program: string;
+  readonly shard: number;
+  readonly cursor?: string;
+}
+
+/** How far a shard has come; no cursor at its end. */
+export interface SettleShardResult {
+  /** Accounts in which something expired. */
+  readonly settled: number;
+  /** Accounts that had nothing to expire. */
+  readonly vain: number;
+  readonly cursor?: string;
+}
+
+export interface MonthEndInput {
+  readonly program: string;
+  /** Set by continue-as-new: what is left, and what has been done so far. */
+  readonly shards?: readonly { readonly shard: number; readonly cursor?: string }[];
+  readonly settled?: number;
+  readonly vain?: number;
+}
+
+export interface MonthEndResult {
+  readonly settled: number;
+  readonly vain: number;
+}
+
+/** Verifies the accounts of one segment of the table. */
+export interface VerifySegmentInput {
+  readonly program: string;
+  readonly segment: number;
+  readonly segments: number;
+  readonly cursor?: string;
+}
+
+/** What a verification has found. */
+export interface VerificationReport {
+  readonly accounts: number;
+  readonly entries: number;
+  /** Accounts that differ from their ledgers. */
+  readonly wrong: number;
+  /** The first 100 of them. */
+  readonly reports: readonly AccountReport[];
+}
+
+export interface AccountReport {
+  readonly user: string;
+  readonly differences: readonly Difference[];
+}
+
+export interface VerifySegmentResult extends VerificationReport {
+  readonly cursor?: string;
+}
+
+export interface VerifyProgramInput {
+  readonly program: string;
+  /** Set by continue-as-new: what is left, and what has been found so far. */
+  readonly segments?: readonly { readonly segment: number; readonly cursor?: string }[];
+  readonly report?: VerificationReport;
+}
+
+/** Which pending reservations a reconciliation looks at. */
+export interface ReconcileInput {
+  /** Everything that waits, as after a lost namespace, instead of only what is overdue. */
+  readonly everything: boolean;
+}
+
+export interface ReconcileResult {
+  /** Runs started or found running. */
+  readonly started: number;
+}
+
+/** How many disjoint parts a verification scans side by side. */
+export const verifySegments = 4;
+
+/** How many wrong accounts a report names. */
+export const maxReports = 100;
+
+export const reservationWorkflowId = (program: string, reservation: string): string =>
+  `reservation/${program}/${reservation}`;
+export const verifyWorkflowId = (program: string): string => `verify-program/${program}`;
+export const monthEndId = (program: string): string => `month-end/${program}`;
+export const reconcileId = "reconcile-reservations";
+export const fullReconcileId = "reconcile-reservations/everything";

@@ -1,0 +1,114 @@
+import { Agent } from "node:http";
+import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+import { DomainError } from "../../domain/errors.ts";
+
+/** Where DynamoDB is. No endpoint means AWS itself, with the SDK's own configuration. */
+export interface DynamoConfig {
+  readonly endpoint: string | undefined;
+  readonly region: string;
+}
+
+/** The clients of one process, on one pool of connections. */
+export interface Clients {
+  /** Retries what is safe to retry, as the SDK does by default. */
+  readonly retrying: DynamoDBClient;
+  /** Sends once: the commit engine has to know what became of each attempt. */
+  readonly single: DynamoDBClient;
+  /** How far this machine's clock is ahead of DynamoDB's, in ms; 0 within its second. */
+  skewMs(): number;
+  close(): void;
+}
+
+export function createClients({ endpoint, region }: DynamoConfig): Clients {
+  const config: DynamoDBClientConfig = {
+    region,
+    requestHandler: {
+      connectionTimeout: 1_000,
+      requestTimeout: 3_000,
+      throwOnRequestTimeout: true,
+      ...(endpoint?.startsWith("http:") && {
+        httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
+      }),
+      httpsAgent: { keepAlive: true, maxSockets: 512 },
+    },
+    ...(endpoint && {
+      endpoint,
+      credentials: { accessKeyId: "local", secretAccessKey: "local" },
+    }),
+  };
+  const retrying = new DynamoDBClient(config);
+  const single = new DynamoDBClient({
+    ...config,
+    requestHandler: retrying.config.requestHandler,
+    maxAttempts: 1,
+  });
+  let skew = 0;
+  for (const client of [retrying, single]) watchDate(client, (ms) => (skew = ms));
+  return {
+    retrying,
+    single,
+    skewMs: () => skew,
+    close: () => {
+      retrying.destroy();
+      single.destroy();
+    },
+  };
+}
+
+/** Compares each answer's Date header, which is cut to a second, with the clock around it. */
+function watchDate(client: DynamoDBClient, onSkew: (ms: number) => void): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const sent = Date.now();
+      const result = await next(args);
+      const received = Date.now();
+      const headers = (result.response as { headers?: Record<string, string> }).headers;
+      const date = Date.parse(headers?.date ?? "");
+      if (Number.isFinite(date)) onSkew(skewOf(date, sent, received));
+      return result;
+    },
+    { step: "deserialize", name: "meguriClockSkew", priority: "low" },
+  );
+}
+
+/**
+ * How far the local clock is ahead of the server's (negative: behind), at least: the server read
+ * its clock at some moment between `sent` and `received`, in the second that starts at `date`.
+ */
+export function skewOf(date: number, sent: number, received: number): number {
+  if (sent > date + 1_000) return sent - (date + 1_000);
+  if (received < date) return received - date;
+  return 0;
+}
+
+/** True when the request failed on its way or on the server's side, so that it may be repeated. */
+export function isTransient(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { $metadata, $fault, name } = error as Error & {
+    $metadata?: { httpStatusCode?: number };
+    $fault?: string;
+  };
+  return (
+    throttles.has(name) ||
+    $fault === "server" ||
+    $metadata?.httpStatusCode === undefined ||
+    $metadata.httpStatusCode >= 500
+  );
+}
+
+/** Names under which DynamoDB says "not now": the request had no effect. */
+export const throttles: ReadonlySet<string> = new Set([
+  "ProvisionedThroughputExceededException",
+  "RequestLimitExceeded",
+  "ThrottlingException",
+]);
+
+/** Runs a read; what is wrong with the store is said without its words. */
+export async function orUnavailable<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!isTransient(error)) throw error;
+    throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
+  }
+}

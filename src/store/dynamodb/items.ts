@@ -1,0 +1,143 @@
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  type CancellationReason,
+  type DynamoDBClient,
+  GetItemCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { Ref } from "../../app/ports.ts";
+import type { CommitResult, Items, Loaded, Write } from "../items.ts";
+import { type Clients, isTransient, orUnavailable, throttles } from "./client.ts";
+import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
+import type { TableName } from "./tables.ts";
+
+/** What BatchGetItem takes at once. */
+const readLimit = 100;
+
+/** The store's items in DynamoDB. */
+export function createDynamoItems({ single, retrying }: Clients, tableName: TableName): Items {
+  return {
+    limits: { writes: 100, bytes: 4 * 2 ** 20 },
+    maxBytes: () => 1024,
+
+    async read(refs) {
+      if (refs.length === 1) {
+        const [ref] = refs as [Ref];
+        return [await orUnavailable(readOne(retrying, tableName, ref))];
+      }
+      const found: Loaded[] = [];
+      for (let i = 0; i < refs.length; i += readLimit) {
+        const page = refs.slice(i, i + readLimit);
+        found.push(...(await orUnavailable(readMany(retrying, tableName, page))));
+      }
+      return found;
+    },
+
+    async commit(writes, token): Promise<CommitResult> {
+      const command = new TransactWriteItemsCommand({
+        ClientRequestToken: token,
+        TransactItems: writes.map((write) => toPut(write, tableName)),
+      });
+      try {
+        await single.send(command);
+        return { kind: "committed" };
+      } catch (error) {
+        return resultOf(error, writes);
+      }
+    },
+  };
+}
+
+/** An item as a record of the kind that `ref` names; none when it is not there. */
+export function toLoaded(ref: Ref, item: Item | undefined): Loaded {
+  if (!item) return { value: undefined, version: 0 };
+  const codec = codecOf(ref.kind);
+  const whole = { ...item, ...codec.key(ref.id) };
+  return { value: codec.decode(whole), version: versionOf(item) };
+}
+
+function toPut({ ref, value, version }: Write, tableName: TableName): TransactWriteItem {
+  return {
+    Put: {
+      TableName: tableName(codecOf(ref.kind).table),
+      Item: toItem(ref, value, version + 1),
+      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+      ...(version === 0
+        ? { ConditionExpression: "attribute_not_exists(pk)" }
+        : {
+            ConditionExpression: "v = :v",
+            ExpressionAttributeValues: { ":v": { N: String(version) } },
+          }),
+    },
+  };
+}
+
+/** The store returns a failed condition as a value and rethrows what it cannot explain. */
+function resultOf(error: unknown, writes: readonly Write[]): CommitResult {
+  if (error instanceof TransactionCanceledException) {
+    return cancelled(error, error.CancellationReasons ?? [], writes);
+  }
+  const { name } = error as Error;
+  if (throttles.has(name)) return { kind: "throttled" };
+  if (name === "TransactionInProgressException" || isTransient(error)) return { kind: "unknown" };
+  throw error;
+}
+
+function cancelled(
+  error: TransactionCanceledException,
+  reasons: readonly CancellationReason[],
+  writes: readonly Write[],
+): CommitResult {
+  const found = new Map<Ref, Loaded>();
+  for (const [i, { Code, Item }] of reasons.entries()) {
+    const { ref } = writes[i] as Write;
+    if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(ref, Item));
+  }
+  if (found.size > 0) return { kind: "failed", found };
+  const codes = new Set(reasons.map(({ Code }) => Code));
+  if (codes.has("TransactionConflict")) return { kind: "conflict" };
+  if (codes.has("ThrottlingError") || codes.has("ProvisionedThroughputExceeded")) {
+    return { kind: "throttled" };
+  }
+  throw error;
+}
+
+async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): Promise<Loaded> {
+  const { table, key } = codecOf(ref.kind);
+  const { Item } = await client.send(
+    new GetItemCommand({ TableName: tableName(table), Key: key(ref.id), ConsistentRead: true }),
+  );
+  return toLoaded(ref, Item);
+}
+
+async function readMany(
+  client: DynamoDBClient,
+  tableName: TableName,
+  refs: readonly Ref[],
+): Promise<Loaded[]> {
+  const found = new Map<string, Item>();
+  let requests: Record<string, { Keys: Item[]; ConsistentRead: true }> = {};
+  for (const ref of refs) {
+    const { table, key } = codecOf(ref.kind);
+    const name = tableName(table);
+    requests[name] ??= { Keys: [], ConsistentRead: true };
+    requests[name].Keys.push(key(ref.id));
+  }
+  while (Object.keys(requests).length > 0) {
+    const answer = await client.send(new BatchGetItemCommand({ RequestItems: requests }));
+    for (const [name, items] of Object.entries(answer.Responses ?? {})) {
+      for (const item of items) found.set(keyText(name, item), item);
+    }
+    requests = (answer.UnprocessedKeys ?? {}) as typeof requests;
+  }
+  return refs.map((ref) => {
+    const { table, key } = codecOf(ref.kind);
+    return toLoaded(ref, found.get(keyText(tableName(table), key(ref.id))));
+  });
+}
+
+const keyText = (table: string, { pk, sk }: Record<string, AttributeValue>): string =>
+  `${table} ${pk?.S} ${sk?.S ?? ""}`;

@@ -1,0 +1,268 @@
+/**
+ * What the proxy needs to know of DynamoDB's wire format: the answers it makes up itself, which
+ * items a request touches, and HTTP towards the store. Texts and shapes follow the API reference.
+ */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, RequestOptions, ServerResponse } from "node:http";
+import { Agent, request } from "node:http";
+
+/** A request as it came, its headers as a flat list of names and values. */
+export type WireRequest = {
+  readonly operation: string;
+  readonly rawHeaders: readonly string[];
+  readonly body: Buffer;
+};
+
+/** An HTTP answer, its headers as a flat list of names and values. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+};
+
+/** One entry of `CancellationReasons`. */
+export type CancellationReason = {
+  readonly Code: string;
+  readonly Message?: string;
+};
+
+type AttributeMap = Readonly<Record<string, unknown>>;
+
+/** What the requests of interest have in common: a `Key`, or an `Item` that contains it. */
+export type ItemRequest = {
+  readonly TableName: string;
+  readonly Key?: AttributeMap;
+  readonly Item?: AttributeMap;
+};
+
+/** The body of TransactWriteItems and TransactGetItems, as far as the proxy looks at it. */
+export type TransactionRequest = {
+  readonly TransactItems?: readonly Readonly<Record<string, ItemRequest>>[];
+  readonly ClientRequestToken?: string;
+};
+
+const TYPE_PREFIX = "com.amazonaws.dynamodb.v20120810#";
+
+const CONFLICT_MESSAGE = "Transaction is ongoing for the item";
+
+const NONE: CancellationReason = { Code: "None" };
+const CONFLICT: CancellationReason = { Code: "TransactionConflict", Message: CONFLICT_MESSAGE };
+
+/** The two reasons for which a transaction is throttled: on demand, and provisioned. */
+const THROTTLES: readonly [CancellationReason, CancellationReason] = [
+  {
+    Code: "ThrottlingError",
+    Message:
+      "Throughput exceeds the current capacity of your table or index. DynamoDB is automatically " +
+      "scaling your table or index so please try again shortly.",
+  },
+  {
+    Code: "ProvisionedThroughputExceeded",
+    Message:
+      "The level of configured provisioned throughput for the table was exceeded. Consider " +
+      "increasing your provisioning level with the UpdateTable API.",
+  },
+];
+
+/** An answer of DynamoDB's own making: JSON 1.0 with a request id and a date. */
+function answer(status: number, content: object): Answer {
+  const headers = [
+    ["content-type", "application/x-amz-json-1.0"],
+    ["x-amzn-requestid", randomUUID()],
+    ["date", new Date().toUTCString()],
+  ].flat();
+  return { status, headers, body: Buffer.from(JSON.stringify(content)) };
+}
+
+/** The error `name` with a message. Most errors spell the member `message`. */
+export function errorAnswer(status: number, name: string, message: string): Answer {
+  return answer(status, { __type: TYPE_PREFIX + name, message });
+}
+
+function cancelledAnswer(reasons: readonly CancellationReason[]): Answer {
+  const codes = reasons.map((reason) => reason.Code).join(", ");
+  return answer(400, {
+    __type: `${TYPE_PREFIX}TransactionCanceledException`,
+    CancellationReasons: reasons,
+    Message:
+      "Transaction cancelled, please refer cancellation reasons for specific reasons " +
+      `[${codes}]`,
+  });
+}
+
+/** A cancelled transaction with TransactionConflict where `conflicts` is true, None elsewhere. */
+export function conflictAnswer(conflicts: readonly boolean[]): Answer {
+  return cancelledAnswer(conflicts.map((conflict) => (conflict ? CONFLICT : NONE)));
+}
+
+/** A cancelled transaction that met a throttle where `throttled` is true, None elsewhere. */
+export function throttledTransactionAnswer(
+  throttled: readonly boolean[],
+  random: () => number,
+): Answer {
+  const reason = THROTTLES[random() < 0.5 ? 0 : 1];
+  return cancelledAnswer(throttled.map((hit) => (hit ? reason : NONE)));
+}
+
+/** A request throttled as a whole, by the name the operation would give it. */
+export function throttleAnswer(
+  name: "ThrottlingException" | "ProvisionedThroughputExceededException",
+): Answer {
+  const reason = THROTTLES[name === "ThrottlingException" ? 0 : 1];
+  return errorAnswer(400, name, reason.Message ?? reason.Code);
+}
+
+/** A single-item write on an item that a transaction is writing. */
+export function itemConflictAnswer(): Answer {
+  return errorAnswer(400, "TransactionConflictException", CONFLICT_MESSAGE);
+}
+
+/** A transaction resent under its token while the first sending is still at work. */
+export function inProgressAnswer(): Answer {
+  const name = "TransactionInProgressException";
+  const message = "The transaction with the given request token is already in progress.";
+  return answer(400, { __type: TYPE_PREFIX + name, Message: message });
+}
+
+/** An internal error; the client cannot know whether the request took effect. */
+export function serverErrorAnswer(): Answer {
+  return errorAnswer(500, "InternalServerError", "The request processing has failed");
+}
+
+/** The one action (Put, Update, Delete, ConditionCheck or Get) of each item of a transaction. */
+export function actionsOf(request: TransactionRequest): ItemRequest[] {
+  return (request.TransactItems ?? []).flatMap((item) => Object.values(item));
+}
+
+/**
+ * A string that is equal for equal (table, primary key), or undefined if the request carries no
+ * such key; upstream is left to complain. `keyNames` are the table's key attributes.
+ */
+export function itemKey(request: ItemRequest, keyNames: readonly string[]): string | undefined {
+  const attributes = request.Key ?? request.Item;
+  const values = keyNames.map((name) => attributes?.[name]);
+  if (keyNames.length === 0 || values.includes(undefined)) return undefined;
+  return JSON.stringify([request.TableName, ...values.map(canonicalValue)]);
+}
+
+/** Numbers come as text: 1, 1.0 and 1e0 are one key. Exact for safe integers only. */
+function canonicalValue(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || !("N" in value)) return value;
+  const number = Number(value.N);
+  return { N: Number.isSafeInteger(number) ? String(number) : value.N };
+}
+
+/** Below Jetty's 30 s, so that an idle connection is never reused while upstream closes it. */
+const UPSTREAM_IDLE_MS = 20_000;
+
+const TABLE_CHANGES = ["CreateTable", "UpdateTable", "DeleteTable"];
+
+export type Upstream = ReturnType<typeof createUpstream>;
+
+/** Connections to the store, kept alive; and what it says of its tables' keys. */
+export function createUpstream(url: string) {
+  const { hostname, port } = new URL(url);
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: Number.POSITIVE_INFINITY,
+    maxFreeSockets: 1024,
+    scheduling: "lifo",
+    timeout: UPSTREAM_IDLE_MS,
+  });
+  const target: RequestOptions = { hostname, port, method: "POST", path: "/", agent };
+  const tables = new Map<string, readonly string[]>();
+
+  function post(headers: readonly string[], body: Buffer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const req = request({ ...target, headers }, (res) => {
+        readAll(res).then((content) => {
+          const forwarded = endToEnd(res.rawHeaders);
+          resolve({ status: res.statusCode ?? 502, headers: forwarded, body: content });
+        }, reject);
+      });
+      req.on("error", reject);
+      req.end(body);
+    });
+  }
+
+  return {
+    async send({ operation, rawHeaders, body }: WireRequest): Promise<Answer> {
+      if (TABLE_CHANGES.includes(operation)) tables.clear();
+      return post(withLength(endToEnd(rawHeaders), body), body);
+    },
+    /** A table's key attributes, partition key first; empty when the store knows no such table. */
+    async keyNames(table: string, rawHeaders: readonly string[]): Promise<readonly string[]> {
+      const known = tables.get(table);
+      if (known !== undefined) return known;
+      const body = Buffer.from(JSON.stringify({ TableName: table }));
+      const headers = withTarget(endToEnd(rawHeaders), "DynamoDB_20120810.DescribeTable");
+      const answer = await post(withLength(headers, body), body);
+      if (answer.status !== 200) return [];
+      type Description = { Table: { KeySchema: { AttributeName: string }[] } };
+      const { Table } = parse<Description>(answer.body);
+      const names = Table.KeySchema.map((key) => key.AttributeName);
+      tables.set(table, names);
+      return names;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "content-length", "expect"];
+
+/** The headers (name, value, name, value, …) that concern more than one connection. */
+function endToEnd(rawHeaders: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(i, i + 2);
+    if (!HOP_BY_HOP.includes(name.toLowerCase())) kept.push(name, value);
+  }
+  return kept;
+}
+
+function withLength(headers: readonly string[], body: Buffer): string[] {
+  return [...headers, "Content-Length", String(body.byteLength)];
+}
+
+function withTarget(headers: readonly string[], target: string): string[] {
+  return headers.map((value, i) =>
+    headers[i - 1]?.toLowerCase() === "x-amz-target" && i % 2 === 1 ? target : value,
+  );
+}
+
+/** Writes an answer with its own headers; the store's Date is forwarded, or shifted. */
+export function send(res: ServerResponse, answer: Answer, skewMs: number | undefined): void {
+  res.sendDate = false;
+  const headers = withLength(answer.headers, answer.body);
+  if (skewMs === undefined) res.writeHead(answer.status, headers);
+  else res.writeHead(answer.status, withDate(headers, new Date(Date.now() + skewMs)));
+  res.end(answer.body);
+}
+
+function withDate(headers: readonly string[], date: Date): string[] {
+  const others = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== "date");
+  return [...others, "Date", date.toUTCString()];
+}
+
+export function operationOf(req: IncomingMessage): string {
+  const target = String(req.headers["x-amz-target"] ?? "");
+  return target.slice(target.indexOf(".") + 1);
+}
+
+/** The whole body. Rejects when it breaks off. */
+export function readAll(message: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    message.on("data", (chunk: Buffer) => chunks.push(chunk));
+    message.on("end", () => {
+      const [first] = chunks;
+      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
+    });
+    message.on("error", reject);
+    message.on("aborted", () => reject(new Error("the connection broke off")));
+  });
+}
+
+export function parse<T = unknown>(body: Buffer): T {
+  return JSON.parse(body.toString("utf8")) as T;
+}

@@ -1,0 +1,196 @@
+/**
+ * The rules that no linter holds for us: which folder may import what (the table in the design),
+ * what may be reached from a workflow, and how files are named and written.
+ */
+import { isBuiltin } from "node:module";
+import { posix } from "node:path";
+
+/** Source files by path from the project's root, with `/`. */
+export type Sources = ReadonlyMap<string, string>;
+
+export type Import = {
+  /** What stands between the quotes; undefined for `import(expression)`. */
+  readonly specifier: string | undefined;
+  /** `import type` and `export type`: gone when the program runs. */
+  readonly typeOnly: boolean;
+};
+
+type Rule = {
+  /** Files of the project that may be imported, besides those of the folder itself. */
+  readonly project?: RegExp;
+  /** The same, for `import type` alone. */
+  readonly types?: RegExp;
+  /** Packages and builtins (`node:crypto`). */
+  readonly packages?: RegExp;
+};
+
+const ANYTHING = /^/;
+const PURE_PACKAGES = /^temporal-polyfill$/;
+const WORKFLOW_PACKAGES = /^@temporalio\/(workflow|common)$/;
+
+/** The first rule whose key is the file, or a folder that it is in, holds. */
+const RULES: readonly (readonly [string, Rule])[] = [
+  ["src/gen/", { packages: /^@bufbuild\// }],
+  ["src/domain/", { packages: PURE_PACKAGES }],
+  ["src/contract.ts", { types: /^src\/domain\// }],
+  ["src/config.ts", { packages: /^(zod|node:.+)$/ }],
+  ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
+  ["src/app/", { project: /^src\/(domain\/|contract\.ts$)/, packages: /^node:.+$/ }],
+  [
+    "src/store/",
+    {
+      project: /^src\/(domain\/|app\/ports(\.ts$|\/))/,
+      packages: /^(@aws-sdk\/.+|@smithy\/.+|node:.+)$/,
+    },
+  ],
+  [
+    "src/temporal/",
+    {
+      project: /^src\/(contract\.ts$|app\/ports(\.ts$|\/))/,
+      types: /^src\/domain\//,
+      packages: /^(@temporalio\/(client|common)|node:.+)$/,
+    },
+  ],
+  [
+    "src/rpc/",
+    {
+      project: /^src\/(gen\/|app\/|domain\/errors(\.ts$|\/))/,
+      types: /^src\/domain\//,
+      packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
+    },
+  ],
+  ["src/server.ts", { project: ANYTHING, packages: ANYTHING }],
+  ["src/worker.ts", { project: ANYTHING, packages: ANYTHING }],
+  ["src/cli/", { project: ANYTHING, packages: ANYTHING }],
+  [
+    "workflows/",
+    {
+      project: /^src\/(domain\/|contract\.ts$)/,
+      types: /^activities\//,
+      packages: WORKFLOW_PACKAGES,
+    },
+  ],
+  [
+    "activities/",
+    {
+      project: /^src\/(app\/|domain\/|contract\.ts$)/,
+      packages: /^@temporalio\/(activity|common)$/,
+    },
+  ],
+  ["test/", { project: ANYTHING, packages: ANYTHING }],
+  ["bench/", { project: ANYTHING, packages: ANYTHING }],
+  ["examples/", { project: ANYTHING, packages: ANYTHING }],
+];
+
+const MAX_COLUMNS = 100;
+const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
+
+/** Imports that point the wrong way, one line each. */
+export function wrongArrows(sources: Sources): string[] {
+  return [...sources].flatMap(([file, text]) => {
+    const found = RULES.find(([key]) => covers(key, file));
+    if (found === undefined)
+      return [`${file}: no rule in test/support/tidy.ts says what it may import`];
+    const [key, rule] = found;
+    return importsOf(text)
+      .filter((one) => !isAllowed(file, key, rule, one))
+      .map((one) => `${file}: may not import ${one.specifier ?? "a computed path"}`);
+  });
+}
+
+/**
+ * Builtins and packages that a workflow would carry into Temporal's sandbox, each with the way
+ * there. Types do not count, since they are gone when the code runs.
+ */
+export function reachedFromWorkflows(sources: Sources): string[] {
+  const problems: string[] = [];
+  const seen = new Set<string>();
+  const visit = (file: string, way: readonly string[]) => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const here = [...way, file];
+    for (const { specifier, typeOnly } of importsOf(sources.get(file) ?? "")) {
+      if (typeOnly) continue;
+      const target = targetOf(file, specifier ?? "a computed path");
+      if (target.kind === "project") visit(target.path, here);
+      else if (!mayRunInWorkflow(target.name)) {
+        problems.push([...here, target.name].join(" → "));
+      }
+    }
+  };
+  for (const file of sources.keys()) if (file.startsWith("workflows/")) visit(file, []);
+  return problems;
+}
+
+/** Lines over 100 columns, names that are not kebab-case and default exports. */
+export function badStyle(sources: Sources): string[] {
+  return [...sources].flatMap(([file, text]) => {
+    if (covers("src/gen/", file)) return [];
+    const isConfig = file.endsWith(".config.ts");
+    return [
+      ...(file.split("/").every((part) => KEBAB_CASE.test(part)) ? [] : ["name is not kebab-case"]),
+      ...(!isConfig && hasDefaultExport(text) ? ["default export"] : []),
+      ...longLines(text),
+    ].map((problem) => `${file}: ${problem}`);
+  });
+}
+
+/** The imports of a file as our formatter leaves it: each statement starts its own line. */
+export function importsOf(text: string): Import[] {
+  const code = withoutComments(text);
+  const statements = code.matchAll(
+    /^\s*(?:import|export)\s+(type\s+(?!from\b))?[^;'"`()=]*?\bfrom\s*["']([^"']+)["']/gm,
+  );
+  const bare = code.matchAll(/^\s*import\s*["']([^"']+)["']/gm);
+  const calls = code.matchAll(/\b(typeof\s+)?(?:import|require)\(\s*(?:["']([^"']+)["'])?/g);
+  return [
+    ...[...statements].map(([, type, specifier]) => ({ specifier, typeOnly: type !== undefined })),
+    ...[...bare].map(([, specifier]) => ({ specifier, typeOnly: false })),
+    ...[...calls].map(([, type, specifier]) => ({ specifier, typeOnly: type !== undefined })),
+  ];
+}
+
+function isAllowed(file: string, key: string, rule: Rule, one: Import): boolean {
+  if (one.specifier === undefined) return rule.packages === ANYTHING;
+  const target = targetOf(file, one.specifier);
+  if (target.kind === "package") return rule.packages?.test(target.name) ?? false;
+  if (covers(key, target.path) || rule.project?.test(target.path)) return true;
+  return one.typeOnly && (rule.types?.test(target.path) ?? false);
+}
+
+function covers(key: string, file: string): boolean {
+  return key.endsWith("/") ? file.startsWith(key) : file === key;
+}
+
+type Target = { kind: "project"; path: string } | { kind: "package"; name: string };
+
+function targetOf(file: string, specifier: string): Target {
+  if (specifier.startsWith(".")) {
+    return { kind: "project", path: posix.join(posix.dirname(file), specifier) };
+  }
+  if (isBuiltin(specifier)) {
+    return { kind: "package", name: `node:${specifier.replace(/^node:/, "")}` };
+  }
+  const parts = specifier.split("/");
+  return { kind: "package", name: parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/") };
+}
+
+function mayRunInWorkflow(name: string): boolean {
+  return WORKFLOW_PACKAGES.test(name) || PURE_PACKAGES.test(name);
+}
+
+function hasDefaultExport(text: string): boolean {
+  return /^export (default\b|\{[^}]*\bas default\b)/m.test(withoutComments(text));
+}
+
+function longLines(text: string): string[] {
+  return text.split("\n").flatMap((line, index) => {
+    const columns = [...line].length;
+    return columns > MAX_COLUMNS ? [`line ${index + 1} has ${columns} columns`] : [];
+  });
+}
+
+/** Blanks out what only looks like code: block comments, and lines that are a comment. */
+function withoutComments(text: string): string {
+  return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, "").replace(/^\s*\/\/.*$/gm, "");
+}

@@ -1,0 +1,154 @@
+/** Holds the import arrows and the style that the tools do not; see support/tidy.ts for the rules. */
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { Sources } from "./support/tidy.ts";
+import { badStyle, reachedFromWorkflows, wrongArrows } from "./support/tidy.ts";
+
+const FOLDERS = ["src", "workflows", "activities", "test", "bench", "examples"];
+
+describe("this project", () => {
+  const sources = readSources();
+
+  test("has sources to check", () => {
+    expect(sources.size).toBeGreaterThan(5);
+    expect(sources.has("test/tidy.test.ts")).toBe(true);
+  });
+
+  test("imports along the arrows", () => {
+    expect(wrongArrows(withoutFixtures(sources))).toEqual([]);
+  });
+
+  test("keeps builtins and SDKs out of workflows", () => {
+    expect(reachedFromWorkflows(sources)).toEqual([]);
+  });
+
+  test("is written as the conventions say", () => {
+    expect(badStyle(withoutFixtures(sources))).toEqual([]);
+  });
+});
+
+describe("wrong arrows", () => {
+  test.each([
+    ["src/domain/account.ts", 'import { x } from "../app/grant.ts";'],
+    ["src/domain/account.ts", 'import type { X } from "../app/grant.ts";'],
+    ["src/domain/account.ts", 'import type { Grant } from "../gen/grant_pb.ts";'],
+    ["src/domain/account.ts", 'import { createHash } from "node:crypto";'],
+    ["src/domain/account.ts", 'import { createHash } from "crypto";'],
+    ["src/domain/account.ts", 'export * from "../contract.ts";'],
+    ["src/domain/account.ts", 'import { z } from "zod";'],
+    ["src/contract.ts", 'import { grant } from "./domain/account.ts";'],
+    ["src/app/grant.ts", 'import { store } from "../store/accounts.ts";'],
+    ["src/app/grant.ts", 'import { config } from "../config.ts";'],
+    ["src/app/grant.ts", 'import { DynamoDB } from "@aws-sdk/client-dynamodb";'],
+    ["src/app/grant.ts", 'const x = await import("../temporal/start.ts");'],
+    ["src/app/grant.ts", "const x = await import(`../x.ts`);"],
+    ["src/store/accounts.ts", 'import { grant } from "../app/grant.ts";'],
+    ["src/store/accounts.ts", 'import { log } from "../log.ts";'],
+    ["src/temporal/start.ts", 'import { grant } from "../app/grant.ts";'],
+    ["src/temporal/start.ts", 'import { Worker } from "@temporalio/worker";'],
+    ["src/rpc/grant.ts", 'import { grant } from "../domain/account.ts";'],
+    ["src/rpc/grant.ts", 'import { store } from "../store/accounts.ts";'],
+    ["src/rpc/grant.ts", 'import { Client } from "@temporalio/client";'],
+    ["src/gen/grant_pb.ts", 'import { x } from "../domain/account.ts";'],
+    ["workflows/reservation.ts", 'import { grant } from "../activities/grant.ts";'],
+    ["workflows/reservation.ts", 'import type { Deps } from "../src/app/grant.ts";'],
+    ["workflows/reservation.ts", 'import { Client } from "@temporalio/client";'],
+    ["activities/grant.ts", 'import { store } from "../src/store/accounts.ts";'],
+    ["activities/grant.ts", 'import {\n  a,\n  b,\n} from "../src/temporal/start.ts";'],
+    ["src/helpers/x.ts", ""],
+  ])("%s: %s", (file, text) => {
+    expect(wrongArrows(new Map([[file, text]]))).toHaveLength(1);
+  });
+});
+
+describe("right arrows", () => {
+  test.each([
+    ["src/domain/account.ts", 'import { x } from "./points.ts";\nexport * from "./ring.ts";'],
+    ["src/domain/account.ts", 'import { Temporal } from "temporal-polyfill";'],
+    ["src/domain/account.ts", '/** Not code:\nimport { x } from "../app/grant.ts";\n */'],
+    ["src/domain/account.ts", "export const from = 1;\nexport function importer() {}"],
+    ["src/contract.ts", 'import type { Points } from "./domain/points.ts";'],
+    ["src/app/grant.ts", 'import { grant } from "../domain/account.ts";'],
+    ["src/store/accounts.ts", 'import type { Accounts } from "../app/ports.ts";'],
+    ["src/temporal/start.ts", 'import { Client } from "@temporalio/client";'],
+    ["src/rpc/grant.ts", 'import { Refusal } from "../domain/errors.ts";'],
+    ["src/rpc/grant.ts", 'import type { Account } from "../domain/account.ts";'],
+    ["workflows/reservation.ts", 'import type * as a from "../activities/grant.ts";'],
+    ["activities/grant.ts", 'import { grant } from "../src/app/grant.ts";'],
+    ["src/server.ts", 'import { config } from "./config.ts";'],
+    ["test/store.test.ts", 'import { store } from "../src/store/accounts.ts";'],
+  ])("%s: %s", (file, text) => {
+    expect(wrongArrows(new Map([[file, text]]))).toEqual([]);
+  });
+});
+
+describe("reached from workflows", () => {
+  const reservation = "workflows/reservation.ts";
+
+  test("a builtin behind the domain", () => {
+    const sources = new Map([
+      [reservation, 'import { hash } from "../src/domain/hash.ts";'],
+      ["src/domain/hash.ts", 'export { hash } from "./sha.ts";'],
+      ["src/domain/sha.ts", 'import { createHash } from "node:crypto";'],
+    ]);
+    const way = [reservation, "src/domain/hash.ts", "src/domain/sha.ts", "node:crypto"];
+    expect(reachedFromWorkflows(sources)).toEqual([way.join(" → ")]);
+  });
+
+  test("an SDK, plainly, by its side effect, computed or by an inline type", () => {
+    for (const text of [
+      'import { DynamoDB } from "@aws-sdk/client-dynamodb";',
+      'import "@aws-sdk/client-dynamodb";',
+      "await import(name);",
+      'import { type DynamoDB } from "@aws-sdk/client-dynamodb";',
+    ]) {
+      expect(reachedFromWorkflows(new Map([[reservation, text]]))).toHaveLength(1);
+    }
+  });
+
+  test("not through a type, and not the packages that workflows are made of", () => {
+    const sources = new Map([
+      [
+        reservation,
+        'import type * as activities from "../activities/grant.ts";\n' +
+          'import { sleep } from "@temporalio/workflow";\n' +
+          'import { month } from "../src/domain/month.ts";',
+      ],
+      ["activities/grant.ts", 'import { createHash } from "node:crypto";'],
+      ["src/domain/month.ts", 'import { Temporal } from "temporal-polyfill";'],
+    ]);
+    expect(reachedFromWorkflows(sources)).toEqual([]);
+  });
+});
+
+describe("style", () => {
+  test.each([
+    ["src/domain/accountRing.ts", ""],
+    ["src/domain/account_ring.ts", ""],
+    ["src/Domain/ring.ts", ""],
+    ["src/domain/ring.ts", "export default 1;"],
+    ["src/domain/ring.ts", "export { ring as default };"],
+    ["src/domain/ring.ts", `// ${"x".repeat(98)}`],
+  ])("%s: %s", (file, text) => {
+    expect(badStyle(new Map([[file, text]]))).toHaveLength(1);
+  });
+
+  test("leaves generated code, config files and lines of exactly 100 columns alone", () => {
+    const sources = new Map([
+      ["src/gen/points_service_pb.ts", `// ${"x".repeat(200)}`],
+      ["test/vitest.config.ts", "export default {};"],
+      ["src/domain/ring-of-months.ts", `// ${"巡".repeat(97)}`],
+    ]);
+    expect(badStyle(sources)).toEqual([]);
+  });
+});
+
+function readSources(): Sources {
+  const files = globSync(FOLDERS.map((folder) => `${folder}/**/*.ts`));
+  return new Map(files.sort().map((file) => [file, readFileSync(file, "utf8")]));
+}
+
+/** This file is full of bad imports, in strings. */
+function withoutFixtures(sources: Sources): Sources {
+  return new Map([...sources].filter(([file]) => file !== "test/tidy.test.ts"));
+}
