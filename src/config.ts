@@ -8,9 +8,9 @@ const variables = z
   .object({
     NODE_ENV: z.string().default("development"),
     MEGURI_HOST: z.enum(["127.0.0.1", "::1", "localhost"]).default("127.0.0.1"),
-    MEGURI_PORT: port.default(7350),
-    MEGURI_HTTP1_PORT: port.default(7351),
-    MEGURI_METRICS_PORT: port.default(7352),
+    MEGURI_PORT: port.default(8080),
+    MEGURI_HTTP1_PORT: port.default(8081),
+    MEGURI_METRICS_PORT: port.default(8082),
     MEGURI_DYNAMODB_ENDPOINT: z.url().optional(),
     MEGURI_TABLE_PREFIX: z
       .string()

@@ -5,8 +5,9 @@
  *   node src/cli/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
  *   node src/cli/generate.ts --fetch   only puts third-party protos into .cache, for buf lint
  *
- * Third-party protos are not committed. google.rpc comes with the npm package google-proto-files;
- * buf.validate is in none, so it comes from a Go module: that takes Go and, once, a network.
+ * Third-party protos are not committed. google.rpc comes with the npm package google-proto-files,
+ * grpc.health with grpc-health-check; buf.validate is in none, so it comes from a Go module: that
+ * takes Go and, once, a network.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,8 +24,11 @@ const validateModule = "github.com/bufbuild/protovalidate@v1.2.2";
 const validateSha256 = "a1dc1163ebac930b3b070655b91f2bc78df8b4aea940021661fe5ec7904a7b88";
 
 function fetchProtos(): void {
+  const modules = join(root, "node_modules");
   const googleRpc = "google/rpc/error_details.proto";
-  place(googleRpc, fs.readFileSync(join(root, "node_modules", "google-proto-files", googleRpc)));
+  place(googleRpc, fs.readFileSync(join(modules, "google-proto-files", googleRpc)));
+  const health = "health/v1/health.proto";
+  place(`grpc/${health}`, fs.readFileSync(join(modules, "grpc-health-check", "proto", health)));
 
   const validate = "buf/validate/validate.proto";
   if (isPinned(read(join(protos, validate)))) return;

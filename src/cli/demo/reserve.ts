@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import { Reservation_State } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
+import type { Embedded } from "./embedded.ts";
+import { programId } from "./play.ts";
+
+/** What became of the reserved grants. */
+export interface Landed {
+  readonly reserved: number;
+  /** Reservations whose points stand in the ledger exactly once. */
+  readonly once: number;
+  readonly maxLatenessMs: number;
+}
+
+const points = 100n;
+const patienceMs = 60_000;
+
+/** Reserves a grant for each user, lets the worker die while they sleep, and counts what landed. */
+export async function reserveAndKill(
+  stack: Embedded,
+  users: readonly string[],
+  say: (line: string) => void,
+): Promise<Landed> {
+  const executeTime = Date.now() + 6_000;
+  const at = new Date(executeTime).toISOString();
+  await Promise.all(
+    users.map((userId) =>
+      stack.reservations.createReservation({
+        programId,
+        reservationId: idOf(userId),
+        userId,
+        points,
+        reason: "campaign",
+        executeTime: timestampFromMs(executeTime),
+      }),
+    ),
+  );
+  say(`${users.length} grants of ${points} points reserved for ${at}`);
+  await sleep(1_000);
+  await stack.killWorker();
+  say("worker killed (SIGKILL) while they sleep");
+  await sleep(Math.max(0, executeTime + 1_000 - Date.now()));
+  say("their time has passed; nobody is there to grant them");
+  const pid = await stack.restartWorker();
+  say(`worker started again, process id ${pid}`);
+  const landed = await Promise.all(users.map((userId) => waitFor(stack, userId)));
+  return {
+    reserved: users.length,
+    once: landed.filter(({ times }) => times === 1).length,
+    maxLatenessMs: Math.max(...landed.map(({ latenessMs }) => latenessMs)),
+  };
+}
+
+async function waitFor(stack: Embedded, userId: string) {
+  const limit = Date.now() + patienceMs;
+  for (;;) {
+    const name = { programId, reservationId: idOf(userId) };
+    const { reservation } = await stack.reservations.getReservation(name);
+    if (reservation?.state === Reservation_State.DONE) {
+      const latenessMs = Number(reservation.latenessMs);
+      return { times: await timesInLedger(stack, userId), latenessMs };
+    }
+    if (Date.now() > limit) throw new Error(`the reservation of ${userId} did not land`);
+    await sleep(200);
+  }
+}
+
+async function timesInLedger(stack: Embedded, userId: string): Promise<number> {
+  const types = [LedgerEntry_Type.ISSUED];
+  const { entries } = await stack.points.listLedgerEntries({ programId, userId, types });
+  return entries.filter(({ origin }) => origin === EventOrigin.RESERVATION).length;
+}
+
+const idOf = (userId: string): string => `campaign-${userId}`;
