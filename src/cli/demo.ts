@@ -82,7 +82,7 @@ async function verify() {
 
 /** The whole story month by month; what went in is what went out and what is still there. */
 function report(lines: readonly MonthLine[], held: number): void {
-  head("month", "granted", "used", "expired at its end");
+  head("month", "granted", "used", "expired");
   for (const { month, granted, used, expired } of lines) {
     console.log(cells(month, granted, used, expired));
   }

@@ -8,7 +8,14 @@ import { runToEnd, startService } from "./stack/service.ts";
 import { startTemporal } from "./stack/temporal-dev-server.ts";
 
 /** Taken where they are free, else the next free ones above. */
-const PORTS = { dynamodb: 8000, temporal: 7233, temporalUi: 8233, grpc: 8080, http1: 8081 };
+const PORTS = {
+  dynamodb: 8000,
+  temporal: 7233,
+  temporalUi: 8233,
+  grpc: 8080,
+  http1: 8081,
+  metrics: 8082,
+};
 const DATA_DIR = `${import.meta.dirname}/../../.data`;
 const NAME_WIDTH = 9;
 
@@ -31,13 +38,15 @@ try {
 }
 
 async function start(): Promise<void> {
-  const [dynamodbPort, temporalPort, temporalUiPort, grpcPort, http1Port] = await findPorts(
-    PORTS.dynamodb,
-    PORTS.temporal,
-    PORTS.temporalUi,
-    Number(process.env.MEGURI_PORT || PORTS.grpc),
-    Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
-  );
+  const [dynamodbPort, temporalPort, temporalUiPort, grpcPort, http1Port, metrics] =
+    await findPorts(
+      PORTS.dynamodb,
+      PORTS.temporal,
+      PORTS.temporalUi,
+      Number(process.env.MEGURI_PORT || PORTS.grpc),
+      Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
+      Number(process.env.MEGURI_METRICS_PORT || PORTS.metrics),
+    );
   const dynamodb = await startDynamoDbLocal({
     port: dynamodbPort,
     dataDir: `${DATA_DIR}/dynamodb`,
@@ -61,10 +70,7 @@ async function start(): Promise<void> {
     MEGURI_TEMPORAL_NAMESPACE: temporal.namespace,
     MEGURI_PORT: String(grpcPort),
     MEGURI_HTTP1_PORT: String(http1Port),
-    // DynamoDB Local takes any, but the SDK insists on some.
-    AWS_REGION: process.env.AWS_REGION || "local",
-    AWS_ACCESS_KEY_ID: process.env.AWS_ACCESS_KEY_ID || "local",
-    AWS_SECRET_ACCESS_KEY: process.env.AWS_SECRET_ACCESS_KEY || "local",
+    MEGURI_METRICS_PORT: String(metrics),
   };
   await runToEnd(service("setup", "src/cli/setup.ts", env));
   watch(await startService(service("server", "src/server.ts", env)));
