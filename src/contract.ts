@@ -14,15 +14,30 @@ export interface ReservationInput {
   readonly executeTime: number;
 }
 
-/** What the grant activity found in the row, or did. */
+/**
+ * What the grant activity found in the row, or did. `waitMs` is what was left to wait by the clock
+ * that decided it, which may differ from Temporal's.
+ */
 export type ReservationStep =
-  | { readonly step: "WAIT"; readonly executeTime: number }
+  | { readonly step: "WAIT"; readonly executeTime: number; readonly waitMs: number }
   | { readonly step: "DONE"; readonly entry: number }
   | { readonly step: "CANCELLED" }
   | { readonly step: "FAILED"; readonly reason: string; readonly message: string };
 
 /** What an operator sends with the `reschedule` update; RFC 3339 with a zone. */
 export interface RescheduleInput {
+  readonly execute_time: string;
+}
+
+/** Names a reservation to the activities behind the updates. */
+export interface ReservationKey {
+  readonly program: string;
+  readonly reservation: string;
+}
+
+/** What an update leaves the reservation as. */
+export interface ReservationView {
+  readonly state: string;
   readonly execute_time: string;
 }
 
@@ -99,6 +114,31 @@ export interface ReconcileResult {
   /** Runs started or found running. */
   readonly started: number;
 }
+
+/** The workflow types, as the client starts them by name. */
+export const workflowTypes = {
+  reservation: "reservation",
+  monthEnd: "monthEnd",
+  verifyProgram: "verifyProgram",
+  reconcile: "reconcile",
+} as const;
+
+/** Makes a reservation's workflow look at its row again. */
+export const lookSignal = "look";
+
+/** What a verification has found so far. */
+export const reportQuery = "report";
+
+/** Search attributes by which operators find workflows. */
+export const searchAttributes = {
+  program: "MeguriProgram",
+  user: "MeguriUser",
+  executeTime: "MeguriExecuteTime",
+  state: "MeguriState",
+} as const;
+
+/** Into how many parts the expiry index of a program is cut. */
+export const shardCount = 16;
 
 /** How many disjoint parts a verification scans side by side. */
 export const verifySegments = 4;

@@ -62,13 +62,18 @@ export async function changeAccount(deps: Deps, asked: Asked): Promise<ChangeRes
   });
 }
 
-/** Puts everything that makes a change: the account, its entries and the event key. */
+/**
+ * Puts everything that makes a change: the account, its entries and the event key. Puts nothing and
+ * answers the first result when the event is done already, whatever led here.
+ */
 export function putChange(
   view: View,
   key: Ref<"event">,
   hash: string,
   { account, entries, entry }: Change,
 ): ChangeResult {
+  const done = view.get(key);
+  if (done) return replay(done, hash);
   const { program, user } = account;
   const balance = balanceOf(account);
   view.put(accountRef(program, user), account);

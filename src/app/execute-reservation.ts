@@ -88,8 +88,10 @@ function look(
   switch (nextStep(row, run, wall)) {
     case "GRANT":
       return { row };
-    case "WAIT":
-      return { row, other: { step: "WAIT", executeTime: row.executeTime } };
+    case "WAIT": {
+      const { executeTime } = row;
+      return { row, other: { step: "WAIT", executeTime, waitMs: executeTime - wall } };
+    }
     case "DONE":
       return { row, other: { step: "DONE", entry: row.executed?.entry ?? 0 } };
     case "CANCELLED":

@@ -60,8 +60,9 @@ export interface Clock {
 /** All items that one batch of calls touches, as the calls ahead have left them. */
 export interface View {
   get<K extends Kind>(ref: Ref<K>): Records[K] | undefined;
-  /** The version that the record was loaded under; 0 when it is not there. */
+  /** The version of the record, counting what has been put; 0 when it is not there. */
   version(ref: Ref): number;
+  /** Of a record that the call has named in `reads` or `absent`; any other must not be there yet. */
   put<K extends Kind>(ref: Ref<K>, value: Records[K]): void;
 }
 
@@ -157,8 +158,7 @@ export interface Reader {
   ): Promise<Page<Reservation>>;
 }
 
-/** Into how many parts the expiry index of a program is cut. */
-export const shardCount = 16;
+export { shardCount } from "../contract.ts";
 
 /** The programs as this server knows them. Throws PROGRAM_NOT_FOUND and PROGRAM_STALE. */
 export interface Programs {
@@ -167,10 +167,10 @@ export interface Programs {
 
 /** Starts and wakes workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal gives no answer. */
 export interface Workflows {
-  /** Starts the reservation's workflow; one that runs already stays. */
-  startReservation(row: Reservation): Promise<void>;
+  /** Starts the reservation's workflow; one that runs already stays. `zone` is for its summary. */
+  startReservation(row: Reservation, zone: string): Promise<void>;
   /** Makes the reservation's workflow look at its row again; starts it when `start` is set. */
-  wakeReservation(row: Reservation, start: boolean): Promise<void>;
+  wakeReservation(row: Reservation, start: boolean, zone: string): Promise<void>;
   /** Makes the monthly schedule of a program unless it is there. */
   ensureMonthEnd(program: Program): Promise<void>;
   /** Starts the verification of a program, or joins the one that runs. */

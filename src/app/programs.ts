@@ -18,7 +18,9 @@ export async function createProgram(
 ): Promise<{ program: Program; replayed: boolean }> {
   const { id, zone, lifetime, deadline } = input;
   if (!isTimeZone(zone)) {
-    throw new DomainError("INVALID_REQUEST", `time_zone: ${zone} is not in the IANA database`);
+    throw new DomainError("INVALID_REQUEST", `time_zone ${zone} is not in the IANA database`, {
+      field: "time_zone",
+    });
   }
   const ref = programRef(id);
   const result = await deps.engine.run({

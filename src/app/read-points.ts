@@ -8,8 +8,8 @@ import {
 } from "../domain/account.ts";
 import { DomainError } from "../domain/errors.ts";
 import { type EntryType, type EventRef, eventName, type LedgerEntry } from "../domain/ledger.ts";
-import type { Instant } from "../domain/month.ts";
-import { expireTime } from "../domain/program.ts";
+import { type Instant, parseMonth } from "../domain/month.ts";
+import { expireTime, maxLifetime, type Program } from "../domain/program.ts";
 import {
   type AccountName,
   accountRef,
@@ -31,7 +31,7 @@ export interface Balance {
   readonly version: number;
 }
 
-/** Right at the first instant of a month, whether or not it was swept. Refusal: PROGRAM_NOT_FOUND. */
+/** Right at the first instant of a month, swept or not. Refusal: PROGRAM_NOT_FOUND. */
 export async function getBalance(deps: Deps, name: AccountName): Promise<Balance> {
   const program = await deps.programs.get(name.program);
   const stored = await deps.reader.get(accountRef(name.program, name.user));
@@ -49,7 +49,9 @@ export async function getBalance(deps: Deps, name: AccountName): Promise<Balance
   };
 }
 
-/** The entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor. */
+/**
+ * The entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
+ */
 export async function listLedgerEntries(
   deps: Deps,
   name: AccountName,
@@ -96,14 +98,39 @@ async function firstSince(
 /** By number or by event. Refusals: PROGRAM_NOT_FOUND, LEDGER_ENTRY_NOT_FOUND. */
 export async function getLedgerEntry(
   deps: Deps,
-  { program, user }: AccountName,
+  name: AccountName,
   key: number | EventRef,
 ): Promise<LedgerEntry> {
-  await deps.programs.get(program);
+  const program = await deps.programs.get(name.program);
   const entry =
     typeof key === "number"
-      ? (await deps.reader.get(entryRef(program, user, key)))?.value
-      : (await deps.reader.get(eventRef(program, user, eventName(key))))?.value.entry;
+      ? (await deps.reader.get(entryRef(name.program, name.user, key)))?.value
+      : key.origin === "x"
+        ? await findExpiry(deps, program, name, key.id)
+        : (await deps.reader.get(eventRef(name.program, name.user, eventName(key))))?.value.entry;
   if (!entry) throw new DomainError("LEDGER_ENTRY_NOT_FOUND", "there is no such ledger entry");
   return entry;
+}
+
+/**
+ * An expiry has no key item. That of a month, `2026-11`, is among the first entries recorded after
+ * the month's points have expired; that behind a refund, `2026-11/c:id`, follows the refund.
+ */
+async function findExpiry(
+  deps: Deps,
+  program: Program,
+  name: AccountName,
+  id: string,
+): Promise<LedgerEntry | undefined> {
+  const [, month, cause] = /^([12]\d{3}-\d\d)(?:\/(.+))?$/.exec(id) ?? [];
+  if (month === undefined) return undefined;
+  const account = await deps.reader.get(accountRef(name.program, name.user));
+  const last = account?.value.last ?? 0;
+  const from = cause
+    ? (await deps.reader.get(eventRef(name.program, name.user, cause)))?.value.entry.number
+    : await firstSince(deps, name, expireTime(program, parseMonth(month)), last, 1);
+  if (from === undefined) return undefined;
+  const query = { from, to: from + maxLifetime, newestFirst: false, types: ["EXPIRED"] } as const;
+  const page = await deps.reader.entries(name, query, { size: maxLifetime + 1, cursor: undefined });
+  return page.items.find(({ event }) => event.id === id);
 }

@@ -1,5 +1,6 @@
 import type { ReconcileInput } from "../contract.ts";
 import type { Deps, Window } from "./ports.ts";
+import { startRun, wakeRun } from "./reservations.ts";
 
 /** A reservation that is overdue by more than this has lost its run, or its run the news. */
 const overdueMs = 60_000;
@@ -27,8 +28,8 @@ export async function reconcileReservations(
         cursor,
       });
       for (const row of rows.items) {
-        if (row.hastened) await deps.workflows.wakeReservation(row, true);
-        else await deps.workflows.startReservation(row);
+        if (row.hastened) await wakeRun(deps, row, true);
+        else await startRun(deps, row);
         started += 1;
         progress(started);
       }

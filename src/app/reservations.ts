@@ -63,7 +63,7 @@ export async function createReservation(
     },
   });
   const { row } = created;
-  if (row.state === "PENDING") deps.background(deps.workflows.startReservation(row));
+  if (row.state === "PENDING") deps.background(startRun(deps, row));
   return created;
 }
 
@@ -73,7 +73,7 @@ export async function cancelReservation(
   name: ReservationName,
 ): Promise<SeenReservation> {
   const changed = await changeRow(deps, name, cancel);
-  deps.background(deps.workflows.wakeReservation(changed.row, false));
+  deps.background(wakeRun(deps, changed.row, false));
   return changed;
 }
 
@@ -86,7 +86,7 @@ export async function rescheduleReservation(
   name: ReservationName & { readonly executeTime: Instant },
 ): Promise<SeenReservation> {
   const changed = await changeRow(deps, name, (row, now) => reschedule(row, name.executeTime, now));
-  deps.background(deps.workflows.wakeReservation(changed.row, true));
+  deps.background(wakeRun(deps, changed.row, true));
   return changed;
 }
 
@@ -96,8 +96,20 @@ export async function retryReservation(
   name: ReservationName,
 ): Promise<SeenReservation> {
   const changed = await changeRow(deps, name, retry);
-  deps.background(deps.workflows.startReservation(changed.row));
+  deps.background(startRun(deps, changed.row));
   return changed;
+}
+
+/** Starts the reservation's workflow; one that runs already stays. */
+export async function startRun(deps: Deps, row: Reservation): Promise<void> {
+  const { zone } = await deps.programs.get(row.program);
+  await deps.workflows.startReservation(row, zone);
+}
+
+/** Makes the reservation's workflow look again; starts it when `start` is set. */
+export async function wakeRun(deps: Deps, row: Reservation, start: boolean): Promise<void> {
+  const { zone } = await deps.programs.get(row.program);
+  await deps.workflows.wakeReservation(row, start, zone);
 }
 
 /** Refusal: RESERVATION_NOT_FOUND. */

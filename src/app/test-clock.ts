@@ -1,22 +1,29 @@
+import { DomainError } from "../domain/errors.ts";
 import type { Instant } from "../domain/month.ts";
 import { type Deps, testClockRef } from "./ports.ts";
+
+/** Points granted here still expire within the years that a timestamp can tell. */
+const latest: Instant = Date.UTC(9990, 0);
 
 /** Where the test clock stands. */
 export async function getTime(deps: Deps): Promise<Instant> {
   return (await deps.clock.now()).calendar;
 }
 
-/** Sets the test clock for all processes on the same tables; it stands there until it is moved. */
+/**
+ * Sets the test clock for all processes on the same tables; it stands there until it is moved.
+ * Refusal: INVALID_REQUEST from the year 9990 on.
+ */
 export function setTime(deps: Deps, time: Instant): Promise<Instant> {
-  return moveTo(deps, () => time);
+  return moveTo(deps, "time", () => time);
 }
 
-/** Moves the test clock by `ms` milliseconds. */
+/** Moves the test clock by `ms` milliseconds. Refusal: INVALID_REQUEST from the year 9990 on. */
 export function advanceTime(deps: Deps, ms: number): Promise<Instant> {
-  return moveTo(deps, (now) => now + ms);
+  return moveTo(deps, "duration", (now) => now + ms);
 }
 
-function moveTo(deps: Deps, where: (now: Instant) => Instant): Promise<Instant> {
+function moveTo(deps: Deps, field: string, where: (now: Instant) => Instant): Promise<Instant> {
   return deps.engine.run({
     key: testClockRef,
     reads: [testClockRef],
@@ -24,6 +31,9 @@ function moveTo(deps: Deps, where: (now: Instant) => Instant): Promise<Instant> 
     deadline: undefined,
     decide(view, now) {
       const time = where(view.get(testClockRef)?.time ?? now.calendar);
+      if (time >= latest) {
+        throw new DomainError("INVALID_REQUEST", "the clock goes up to the year 9989", { field });
+      }
       view.put(testClockRef, { time });
       return time;
     },

@@ -14,7 +14,7 @@ import { type AccountName, accountRef, type Deps, type Verification } from "./po
 /** How many entries one read brings. */
 const entryPage = 500;
 
-/** How often a verification starts again because the account was written meanwhile. */
+/** How often a repair starts again because the account was written meanwhile. */
 const tries = 10;
 
 /** What a replay of the ledger found. */
@@ -38,18 +38,15 @@ export async function verifyAccount(
   const program = await deps.programs.get(name.program);
   const ref = accountRef(name.program, name.user);
   for (let i = 0; i < tries; i++) {
-    const before = await deps.reader.get(ref);
-    const replay = await replayLedger(deps, name);
-    const after = await deps.reader.get(ref);
-    if (before?.version !== after?.version) continue;
+    const { stored, replay } = await replayLedger(deps, name);
     const { calendar } = await deps.clock.now();
-    const differences = compare(after?.value, replay, program, name.user, calendar);
+    const differences = compare(stored?.value, replay, program, name.user, calendar);
     const rebuilt = rebuild(replay, program, name.user);
     const wrong = differences.length > replay.faults.length;
     if (!repair || !wrong || !rebuilt) {
       return { differences, entries: replay.last, repaired: false };
     }
-    const version = after?.version ?? 0;
+    const version = stored?.version ?? 0;
     const repaired = await deps.engine.run({
       key: ref,
       reads: [ref],
@@ -66,16 +63,39 @@ export async function verifyAccount(
   throw new DomainError("CONTENDED", "the account is written all the time; try again");
 }
 
-async function replayLedger(deps: Deps, name: AccountName): Promise<Replay> {
+/**
+ * The account, and its ledger added up as far as the account has come: entries never change, so
+ * what is written meanwhile does not disturb. Entries behind an account that stands still are its
+ * own, and are added up, too.
+ */
+async function replayLedger(deps: Deps, name: AccountName) {
+  const ref = accountRef(name.program, name.user);
+  const stored = await deps.reader.get(ref);
   const replay = startReplay();
-  const all = { from: 1, to: Number.MAX_SAFE_INTEGER, newestFirst: false, types: [] };
+  const last = stored?.value.last ?? 0;
+  if (last > 0) await addEntries(deps, name, replay, 1, last);
+  const behind = { from: last + 1, to: Number.MAX_SAFE_INTEGER, newestFirst: false, types: [] };
+  const { items } = await deps.reader.entries(name, behind, { size: 1, cursor: undefined });
+  if (items.length > 0 && (await deps.reader.get(ref))?.version === stored?.version) {
+    await addEntries(deps, name, replay, behind.from, behind.to);
+  }
+  return { stored, replay };
+}
+
+async function addEntries(
+  deps: Deps,
+  name: AccountName,
+  replay: Replay,
+  from: number,
+  to: number,
+): Promise<void> {
+  const query = { from, to, newestFirst: false, types: [] };
   let cursor: string | undefined;
   do {
-    const page = await deps.reader.entries(name, all, { size: entryPage, cursor });
+    const page = await deps.reader.entries(name, query, { size: entryPage, cursor });
     for (const entry of page.items) replayEntry(replay, entry);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return replay;
 }
 
 /** How many items of the table one step of a scan looks at. */
@@ -120,8 +140,9 @@ export async function verifyProgram(deps: Deps, program: string): Promise<Verifi
   return getProgramVerification(deps, program);
 }
 
-/** How far the latest verification has come. Refusal: VERIFICATION_NOT_FOUND. */
+/** How far the latest one has come. Refusals: PROGRAM_NOT_FOUND, VERIFICATION_NOT_FOUND. */
 export async function getProgramVerification(deps: Deps, program: string): Promise<Verification> {
+  await deps.programs.get(program);
   const found = await deps.workflows.verification(program);
   if (!found) {
     throw new DomainError("VERIFICATION_NOT_FOUND", "this program was not verified lately");

@@ -22,7 +22,7 @@ export interface Account {
   readonly last: number;
   /** The latest time that this account was decided at; its time never goes back. */
   readonly time: Instant;
-  /** A lower bound of the oldest month with points, for the sweep; absent when none was ever seen. */
+  /** A lower bound of the oldest month with points, for the sweep; absent before the first. */
   readonly oldest?: Month;
 }
 
@@ -52,7 +52,7 @@ export function slotOf(month: Month, lifetime: number): number {
   return month % lifetime;
 }
 
-/** The buckets that hold points, oldest first: from the one after the pointer round to the pointer. */
+/** The buckets with points, oldest first: from the one after the pointer round to the pointer. */
 export function buckets(account: Account): Bucket[] {
   const lifetime = account.slots.length;
   const found: Bucket[] = [];

@@ -1,4 +1,4 @@
-/** Why a call was refused or could not be served. The two maps to wires are exhaustive over these. */
+/** Why a call was refused or not served. The two maps to wires are exhaustive over these. */
 export const reasons = [
   "INVALID_REQUEST",
   "ID_REUSED",

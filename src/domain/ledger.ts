@@ -64,7 +64,7 @@ export interface LedgerEntry {
   readonly related?: EventRef;
 }
 
-/** What an event writes into the ledger; number, time, frozen flag and balance follow from where. */
+/** What an event writes into the ledger; number, times, flag and balance follow from where. */
 export type Draft = Omit<
   LedgerEntry,
   "number" | "createTime" | "effectiveTime" | "frozen" | "balance"

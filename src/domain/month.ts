@@ -18,6 +18,11 @@ export function formatMonth(month: Month): string {
   return `${String(year).padStart(4, "0")}-${String((month % 12) + 1).padStart(2, "0")}`;
 }
 
+/** RFC 3339 with the zone behind it: `2026-12-01T00:00:00+09:00[Asia/Tokyo]`. */
+export function formatInstant(instant: Instant, zone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone).toString();
+}
+
 /** True for the name of a time zone in the IANA database; an offset such as `+09:00` is none. */
 export function isTimeZone(name: string): boolean {
   try {

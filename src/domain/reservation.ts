@@ -41,6 +41,7 @@ export function checkExecuteTime(executeTime: Instant, now: Instant): void {
   latest.setUTCFullYear(latest.getUTCFullYear() + 5);
   if (executeTime > latest.getTime()) {
     throw new DomainError("INVALID_REQUEST", "execute_time is more than five years ahead", {
+      field: "execute_time",
       latest: latest.toISOString(),
     });
   }

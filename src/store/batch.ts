@@ -30,8 +30,9 @@ export interface Pending {
 export interface Outcome {
   readonly pending: Pending;
   readonly tell: () => void;
-  /** What it looked at, and whether it puts anything. */
-  readonly touched: ReadonlySet<string>;
+  /** What it looked at; true for what calls ahead have put, which the transaction proves. */
+  readonly touched: ReadonlyMap<string, boolean>;
+  /** Whether it puts anything. */
   readonly writes: boolean;
 }
 
@@ -75,10 +76,11 @@ function decideOne(
   now: Now,
 ): { outcome: Outcome; own: Map<string, Write> } {
   const own = new Map<string, Write>();
-  const touched = new Set<string>();
+  const touched = new Map<string, boolean>();
+  const declared = new Set([...pending.call.reads, ...pending.call.absent].map(nameOf));
   const known = (ref: Ref): Known => {
     const name = nameOf(ref);
-    touched.add(name);
+    touched.set(name, ahead.has(name));
     const found = base.get(name);
     if (found) return found;
     const unread: Known = { ref, value: undefined, version: 0, at: Number.NEGATIVE_INFINITY };
@@ -92,9 +94,15 @@ function decideOne(
       const write = own.get(name) ?? ahead.get(name);
       return (write ?? loaded).value as Records[K] | undefined;
     },
-    version: (ref) => known(ref).version,
+    version(ref) {
+      const { version } = known(ref);
+      const name = nameOf(ref);
+      return own.has(name) || ahead.has(name) ? version + 1 : version;
+    },
     put(ref, value) {
-      own.set(nameOf(ref), { ref, value, version: known(ref).version });
+      const { version } = known(ref);
+      const name = nameOf(ref);
+      own.set(name, { ref, value, version: declared.has(name) ? version : 0 });
     },
   };
   try {
@@ -110,9 +118,9 @@ function decideOne(
 
 /**
  * What has to be read before the outcomes may be told, in the order of reading. A call that writes
- * is proven by its transaction. One that writes nothing, a refusal above all, is proven by a
- * strongly consistent read made since it came in, and of what it takes as absent (its own event id)
- * not before the rest: otherwise the retry of a use that emptied the account would hear "too
+ * is proven by its transaction, and so is what it saw of the calls ahead. One that writes nothing,
+ * a refusal above all, is proven by a strongly consistent read made since it came in, and of what
+ * it takes as absent (its own event id) not before the rest: otherwise the retry of a use that emptied the account would hear "too
  * little" instead of "done".
  */
 export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[], then: Ref[]] {
@@ -122,14 +130,14 @@ export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[
     if (writes) continue;
     const absent = new Set(pending.call.absent.map(nameOf));
     let { start } = pending;
-    for (const name of touched) {
+    for (const [name, ahead] of touched) {
       if (absent.has(name)) continue;
       const { ref, at } = base.get(name) as Known;
-      if (at < pending.start) first.set(name, ref);
+      if (at < pending.start && !ahead) first.set(name, ref);
       start = Math.max(start, at);
     }
-    for (const name of touched) {
-      if (!absent.has(name)) continue;
+    for (const [name, ahead] of touched) {
+      if (!absent.has(name) || ahead) continue;
       const { ref, at, value } = base.get(name) as Known;
       if (at < (value === undefined ? start : pending.start)) then.set(name, ref);
     }

@@ -8,6 +8,9 @@ import { type CommitResult, type Items, nameOf, type Write } from "./items.ts";
 /** A call that has not won after this long is given up. */
 const patienceMs = 5_000;
 
+/** A store that has not answered for this long is called silent. */
+const silenceMs = 1_000;
+
 /** How long what this process committed may serve the next batch of the same key. */
 const cacheMs = 1_000;
 
@@ -19,6 +22,8 @@ interface Group {
   base: Base;
   /** Why the calls at the head have not been served yet. */
   failure: Reason;
+  /** Since when the store has owed an answer, if it does. */
+  asked: number | undefined;
   /** True while others are winning races on this key. */
   contended: boolean;
   idleSince: number;
@@ -41,6 +46,8 @@ export class CommitEngine implements Engine {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #groups = new Map<string, Group>();
+  /** Those at rest, in the order in which they came to it. */
+  readonly #idle = new Set<Group>();
   /** A moving average of what a commit takes, in milliseconds: the unit of waiting. */
   #commitMs = 10;
 
@@ -54,18 +61,32 @@ export class CommitEngine implements Engine {
     return new Promise<R>((resolve, reject) => {
       const start = performance.now();
       const limit = Math.min(call.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
+      const group = this.#groupOf(nameOf(call.key));
+      // Whatever the group is waiting for, its callers are not kept beyond their limits.
+      const late = () => pending.reject(tooLate(pending, group));
+      const timer = setTimeout(late, Math.max(limit - start, 0));
       const pending: Pending = {
         call,
         start,
         limit,
         tried: false,
-        resolve: resolve as (value: unknown) => void,
-        reject,
+        resolve(value) {
+          clearTimeout(timer);
+          resolve(value as R);
+        },
+        reject(error) {
+          clearTimeout(timer);
+          reject(error);
+        },
       };
-      const group = this.#groupOf(nameOf(call.key));
       group.queue.push(pending);
       if (!group.running) void this.#work(group);
     });
+  }
+
+  /** How many keys it holds something for. */
+  get keyCount(): number {
+    return this.#groups.size;
   }
 
   #groupOf(key: string): Group {
@@ -77,6 +98,7 @@ export class CommitEngine implements Engine {
       running: false,
       base: new Map(),
       failure: "CONTENDED",
+      asked: undefined,
       contended: false,
       idleSince: 0,
     };
@@ -86,6 +108,7 @@ export class CommitEngine implements Engine {
 
   async #work(group: Group): Promise<void> {
     group.running = true;
+    this.#idle.delete(group);
     while (group.queue.length > 0) {
       const calls = this.#admit(group);
       try {
@@ -105,32 +128,30 @@ export class CommitEngine implements Engine {
     this.#retire(group);
   }
 
-  /** Takes what waits, but drops those who have waited too long. */
+  /** Takes as many as may fit into one batch, but drops those who have waited too long. */
   #admit(group: Group): Pending[] {
     const now = performance.now();
-    const admitted: Pending[] = [];
+    const waiting: Pending[] = [];
     for (const pending of group.queue) {
-      if (pending.limit > now) admitted.push(pending);
-      else pending.reject(tooLate(pending, group.failure, now));
+      if (pending.limit > now) waiting.push(pending);
+      else pending.reject(tooLate(pending, group));
     }
-    group.queue = [];
+    const admitted = waiting.splice(0, this.#items.limits.writes);
+    group.queue = waiting;
     for (const [name, { at }] of group.base) if (at < now - cacheMs) group.base.delete(name);
     return admitted;
   }
 
   /** Decides and commits one batch; calls that could not be served go back to the queue's head. */
   async #attempt(group: Group, calls: Pending[]): Promise<void> {
-    await this.#load(
-      group.base,
-      calls.flatMap(({ call }) => call.reads).filter(unknownTo(group.base)),
-    );
+    await this.#load(group, calls.flatMap(({ call }) => call.reads).filter(unknownTo(group.base)));
     let batch: Batch;
     for (;;) {
       batch = decide(group.base, calls, await this.#clock.now(), this.#items);
       const [first, then] = unproven(group.base, batch.outcomes);
       if (first.length === 0 && then.length === 0) break;
-      await this.#load(group.base, first);
-      await this.#load(group.base, then);
+      await this.#load(group, first);
+      await this.#load(group, then);
     }
     group.queue.unshift(...batch.left);
     const served = batch.outcomes.map(({ pending }) => pending);
@@ -138,7 +159,7 @@ export class CommitEngine implements Engine {
     if (batch.writes.length === 0) return tell(batch);
 
     const sent = performance.now();
-    const result = await this.#commit(batch.writes, served);
+    const result = await asking(group, this.#commit(batch.writes, served));
     switch (result.kind) {
       case "committed":
         return this.#committed(group, batch, sent);
@@ -157,6 +178,7 @@ export class CommitEngine implements Engine {
   }
 
   async #committed(group: Group, batch: Batch, sent: number): Promise<void> {
+    group.failure = "CONTENDED";
     this.#commitMs += (Math.min(performance.now() - sent, 200) - this.#commitMs) / 16;
     const shared = new Set(batch.outcomes.flatMap(({ pending }) => pending.call.reads.map(nameOf)));
     group.base.clear();
@@ -172,20 +194,25 @@ export class CommitEngine implements Engine {
     if (group.queue.length > 0) await sleep(this.#commitMs);
   }
 
-  /** What was found instead is all that the next decision needs. */
+  /**
+   * What was found instead is all that the next decision needs. A record that nobody has named, a
+   * ledger entry, is there only when the state that the batch was decided on is out of date.
+   */
   async #failed(
     group: Group,
     calls: readonly Pending[],
     found: Extract<CommitResult, { kind: "failed" }>["found"],
     sent: number,
   ): Promise<void> {
+    const own = new Set(calls.flatMap(({ call }) => call.absent.map(nameOf)));
     const shared = new Set(calls.flatMap(({ call }) => call.reads.map(nameOf)));
-    let lostRace = false;
+    const names = [...found.keys()].map(nameOf);
+    if (!names.some((name) => shared.has(name) || own.has(name))) group.base.clear();
     for (const [ref, loaded] of found) {
-      group.base.set(nameOf(ref), { ...loaded, ref, at: sent });
-      lostRace ||= shared.has(nameOf(ref));
+      const name = nameOf(ref);
+      if (shared.has(name) || own.has(name)) group.base.set(name, { ...loaded, ref, at: sent });
     }
-    if (!lostRace) {
+    if (names.every((name) => own.has(name) && !shared.has(name))) {
       group.queue.unshift(...calls);
       return;
     }
@@ -200,25 +227,31 @@ export class CommitEngine implements Engine {
     await sleep(2 * this.#commitMs * this.#random());
   }
 
-  /** Sends the identical transaction until the answer is definite, or nobody waits for it. */
-  async #commit(writes: readonly Write[], calls: readonly Pending[]) {
+  /**
+   * Sends the identical transaction until the answer is definite, or nobody waits for it. Once an
+   * answer was lost, "not now" tells nothing about the sending before it.
+   */
+  async #commit(writes: readonly Write[], calls: readonly Pending[]): Promise<CommitResult> {
     const token = randomUUID();
     const limit = Math.max(...calls.map((pending) => pending.limit));
+    let lost = false;
     for (;;) {
       const result = await this.#items.commit(writes, token);
-      if (result.kind !== "unknown" || performance.now() > limit) return result;
+      lost ||= result.kind === "unknown";
+      if (!lost || result.kind === "committed" || result.kind === "failed") return result;
+      if (performance.now() > limit) return { kind: "unknown" };
       await sleep(2 * this.#commitMs * this.#random());
     }
   }
 
-  async #load(base: Base, refs: readonly Ref[]): Promise<void> {
+  async #load(group: Group, refs: readonly Ref[]): Promise<void> {
     if (refs.length === 0) return;
     const distinct = [...new Map(refs.map((ref) => [nameOf(ref), ref])).entries()];
     const at = performance.now();
-    const loaded = await this.#items.read(distinct.map(([, ref]) => ref));
+    const loaded = await asking(group, this.#items.read(distinct.map(([, ref]) => ref)));
     for (const [i, [name, ref]] of distinct.entries()) {
       const { value, version } = loaded[i] as (typeof loaded)[number];
-      base.set(name, { ref, value, version, at });
+      group.base.set(name, { ref, value, version, at });
     }
   }
 
@@ -226,13 +259,22 @@ export class CommitEngine implements Engine {
   #retire(group: Group): void {
     const now = performance.now();
     group.idleSince = now;
-    this.#groups.delete(group.key);
-    this.#groups.set(group.key, group);
-    for (const [key, other] of this.#groups) {
-      if (other.running) continue;
+    this.#idle.add(group);
+    for (const other of this.#idle) {
       if (other.idleSince > now - cacheMs) break;
-      this.#groups.delete(key);
+      this.#idle.delete(other);
+      this.#groups.delete(other.key);
     }
+  }
+}
+
+/** Notes for how long the store owes an answer. */
+async function asking<T>(group: Group, answer: Promise<T>): Promise<T> {
+  group.asked = performance.now();
+  try {
+    return await answer;
+  } finally {
+    group.asked = undefined;
   }
 }
 
@@ -242,11 +284,12 @@ function tell({ outcomes }: Batch): void {
   for (const outcome of outcomes) outcome.tell();
 }
 
-function tooLate({ call, tried }: Pending, failure: Reason, now: number): DomainError {
-  if (!tried && call.deadline !== undefined && call.deadline <= now) {
+function tooLate({ call, limit, tried }: Pending, { failure, asked }: Group): DomainError {
+  if (!tried && call.deadline === limit) {
     return new DomainError("DEADLINE", "the deadline passed before the call could be served");
   }
-  if (failure === "STORE_UNAVAILABLE") return unavailable();
+  const isSilent = asked !== undefined && asked < performance.now() - silenceMs;
+  if (isSilent || failure === "STORE_UNAVAILABLE") return unavailable();
   return new DomainError("CONTENDED", "others kept changing the same records; try again");
 }
 

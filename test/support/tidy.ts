@@ -46,8 +46,8 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/temporal/",
     {
-      project: /^src\/(contract\.ts$|app\/ports(\.ts$|\/))/,
-      types: /^src\/domain\//,
+      project: /^src\/(contract\.ts$|app\/ports(\.ts$|\/)|domain\/(errors|month)\.ts$)/,
+      types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/(client|common)|node:.+)$/,
     },
   ],
@@ -59,8 +59,16 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
     },
   ],
+  ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/server.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/worker.ts", { project: ANYTHING, packages: ANYTHING }],
+  [
+    "src/worker/",
+    {
+      types: /^src\/(domain\/|log\.ts$)/,
+      packages: /^(@temporalio\/worker|prom-client|node:.+)$/,
+    },
+  ],
   ["src/cli/", { project: ANYTHING, packages: ANYTHING }],
   [
     "workflows/",

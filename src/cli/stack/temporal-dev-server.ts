@@ -21,6 +21,8 @@ export type TemporalOptions = {
   readonly ui?: boolean | number;
   /** Always starts a server of our own, even when TEMPORAL_ADDRESS names one. */
   readonly ignoreRunning?: boolean;
+  /** Dynamic configuration of the server: JSON values by key. */
+  readonly dynamicConfig?: Readonly<Record<string, string>>;
   /** Told what is being fetched, where that takes long. */
   readonly onProgress?: (line: string) => void;
 };
@@ -62,6 +64,9 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
     const file = resolve(options.dataFile);
     await mkdir(dirname(file), { recursive: true });
     args.push("--db-filename", file);
+  }
+  for (const [key, value] of Object.entries(options.dynamicConfig ?? {})) {
+    args.push("--dynamic-config-value", `${key}=${value}`);
   }
   const process_ = spawn(cli, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const child = await adopt(process_, { name: "Temporal" });

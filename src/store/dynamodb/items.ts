@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AttributeValue,
   BatchGetItemCommand,
@@ -9,6 +10,7 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Ref } from "../../app/ports.ts";
+import { DomainError } from "../../domain/errors.ts";
 import type { CommitResult, Items, Loaded, Write } from "../items.ts";
 import { type Clients, isTransient, orUnavailable, throttles } from "./client.ts";
 import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
@@ -16,6 +18,10 @@ import type { TableName } from "./tables.ts";
 
 /** What BatchGetItem takes at once. */
 const readLimit = 100;
+
+/** How often a read asks again for what the store has left out, and how long it waits before. */
+const readTries = 8;
+const readPauseMs = 20;
 
 /** The store's items in DynamoDB. */
 export function createDynamoItems({ single, retrying }: Clients, tableName: TableName): Items {
@@ -126,7 +132,11 @@ async function readMany(
     requests[name] ??= { Keys: [], ConsistentRead: true };
     requests[name].Keys.push(key(ref.id));
   }
-  while (Object.keys(requests).length > 0) {
+  for (let tries = 1; Object.keys(requests).length > 0; tries++) {
+    if (tries > readTries) {
+      throw new DomainError("STORE_UNAVAILABLE", "the store did not read all items");
+    }
+    if (tries > 1) await sleep(readPauseMs * tries * Math.random());
     const answer = await client.send(new BatchGetItemCommand({ RequestItems: requests }));
     for (const [name, items] of Object.entries(answer.Responses ?? {})) {
       for (const item of items) found.set(keyText(name, item), item);

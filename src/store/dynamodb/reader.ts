@@ -124,9 +124,13 @@ function accountName(item: Item): AccountName {
   return { program, user };
 }
 
-/** The key condition for execute times in a window, after the range key `after` if given. */
+/**
+ * The key condition for execute times in a window, and after the range key `after` if given: the
+ * start of a list of what is pending moves on with the time, even past it.
+ */
 function inWindow(hash: string, key: string, { start, end }: Window, after?: string) {
-  const from = after === undefined ? executeKey(start ?? 0) : `${after} `;
+  const first = executeKey(start ?? 0);
+  const from = after !== undefined && after > first ? `${after} ` : first;
   const to = end === undefined ? "~" : executeKey(end);
   return {
     KeyConditionExpression: "#h = :h AND ix BETWEEN :from AND :to",
@@ -173,7 +177,9 @@ async function ask(client: DynamoDBClient, command: QueryCommand, cursor: string
 }
 
 const badCursor = () =>
-  new DomainError("INVALID_REQUEST", "page_token does not belong to this list");
+  new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
+    field: "page_token",
+  });
 
 function startOf(cursor: string | undefined): { ExclusiveStartKey?: Item } {
   if (cursor === undefined) return {};

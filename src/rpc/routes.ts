@@ -1,0 +1,40 @@
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import type { Deps } from "../app/ports.ts";
+import { Health } from "../gen/grpc/health/v1/health_pb.ts";
+import { PointsService } from "../gen/meguri/points/v1/points_service_pb.ts";
+import { ProgramService } from "../gen/meguri/programs/v1/program_service_pb.ts";
+import { ReservationService } from "../gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
+import { clockService } from "./clock.ts";
+import { healthService } from "./health.ts";
+import { interceptors } from "./interceptors.ts";
+import { pointsChanges } from "./points-changes.ts";
+import { pointsReads } from "./points-reads.ts";
+import { programService } from "./programs.ts";
+import { reservationService } from "./reservations.ts";
+import { verifications } from "./verifications.ts";
+
+/** What the services stand on. */
+export interface RouteDeps {
+  readonly deps: Deps;
+  readonly log: Logger;
+  /** Serves the ClockService, too. */
+  readonly testClock: boolean;
+  /** False once the server drains. */
+  isServing(): boolean;
+}
+
+/** Every service of this server. Only the health check goes without a caller. */
+export function routes({ deps, log, testClock, isServing }: RouteDeps) {
+  return (router: ConnectRouter): void => {
+    const options = { interceptors: interceptors(log) };
+    router.service(ProgramService, programService(deps), options);
+    const points = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps) };
+    router.service(PointsService, points, options);
+    router.service(ReservationService, reservationService(deps), options);
+    if (testClock) router.service(ClockService, clockService(deps), options);
+    const names = new Set(router.handlers.map(({ service }) => service.typeName));
+    router.service(Health, healthService([...names], isServing));
+  };
+}

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deps } from "./app/ports.ts";
+import { compose } from "./compose.ts";
+import { type Config, readConfig } from "./config.ts";
+import { createLogger, type Logger } from "./log.ts";
+import { createListeners, type Ports } from "./rpc/listeners.ts";
+import { routes } from "./rpc/routes.ts";
+import { keepEnsuringSchedules } from "./temporal/schedules.ts";
+import { createWorkflows } from "./temporal/workflows.ts";
+
+/** The share of the drain time in which callers may still find out that this server goes. */
+const noticeShare = 0.1;
+
+export interface ServerDeps {
+  readonly deps: Deps;
+  readonly config: Pick<Config, "host" | "port" | "http1Port" | "drainSeconds" | "testClock">;
+  readonly log: Logger;
+}
+
+export interface Server {
+  listen(): Promise<Ports>;
+  /**
+   * Says NOT_SERVING to health checks and after a while takes no new calls, waits for those under
+   * way, and has broken off what is left when the configured time is up.
+   */
+  drain(): Promise<void>;
+}
+
+/** A server over these dependencies. Does not listen before it is told to. */
+export function createServer({ deps, config, log }: ServerDeps): Server {
+  const { host, testClock, drainSeconds } = config;
+  let serving = true;
+  const listeners = createListeners(routes({ deps, log, testClock, isServing: () => serving }));
+  return {
+    listen: () => listeners.listen(host, config),
+    async drain() {
+      serving = false;
+      const noticeMs = drainSeconds * 1_000 * noticeShare;
+      await sleep(noticeMs);
+      await listeners.drain(drainSeconds * 1_000 - noticeMs);
+    },
+  };
+}
+
+if (import.meta.main) await main();
+
+/** The server process: it starts whether or not Temporal is there, and drains on a signal. */
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = createLogger("server", config.logLevel);
+  const workflows = createWorkflows({
+    address: config.temporalAddress,
+    namespace: config.temporalNamespace,
+    taskQueue: config.taskQueue,
+    log,
+  });
+  const { deps, close } = compose(config, workflows, log);
+  const server = createServer({ deps, config, log });
+  const stopSchedules = keepEnsuringSchedules(workflows, deps.reader);
+
+  async function stop(signal: string): Promise<void> {
+    log.info({ signal }, "draining");
+    stopSchedules();
+    await server.drain();
+    await close();
+    await workflows.close();
+    log.info("stopped");
+    process.exit(0);
+  }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => void stop(signal));
+  }
+  log.info(await server.listen(), "ready");
+}

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { WorkflowNotFoundError, type WorkflowStartOptions } from "@temporalio/client";
+import type { Workflows } from "../app/ports.ts";
+import {
+  lookSignal,
+  type ReservationInput,
+  reservationWorkflowId,
+  workflowTypes,
+} from "../contract.ts";
+import { formatInstant } from "../domain/month.ts";
+import type { Reservation } from "../domain/reservation.ts";
+import type { Link } from "./connection.ts";
+import { executeTimeKey, programKey, stateKey, userKey } from "./search-attributes.ts";
+
+type Port = Pick<Workflows, "startReservation" | "wakeReservation">;
+
+type Start = (input: ReservationInput) => Promise<unknown>;
+
+/** How long a run that has failed may take to close before another one can start. */
+const closingMs = 2_000;
+
+/** Starting and waking the workflows of reservations. */
+export function createReservationRuns(link: Link): Port {
+  const { client } = link;
+  return {
+    startReservation: (row, zone) =>
+      newRun(row, async () => {
+        const options = startOptions(link, row, zone);
+        const handle = await link.ask(() =>
+          client.workflow.start<Start>(workflowTypes.reservation, options),
+        );
+        return handle.firstExecutionRunId;
+      }),
+    wakeReservation: (row, start, zone) =>
+      start
+        ? newRun(row, async () => {
+            const options = { ...startOptions(link, row, zone), signal: lookSignal };
+            const handle = await link.ask(() =>
+              client.workflow.signalWithStart<Start>(workflowTypes.reservation, options),
+            );
+            return handle.signaledRunId;
+          })
+        : link.ask(() => signal(link, row)),
+  };
+}
+
+/**
+ * Starts until it is another run than the one that failed the row, which never tries again and may
+ * still be about to close.
+ */
+async function newRun(row: Reservation, start: () => Promise<string>): Promise<void> {
+  const limit = performance.now() + closingMs;
+  while ((await start()) === row.failedRun && performance.now() < limit) await sleep(100);
+}
+
+/** A run that is not there has nothing to look at. */
+async function signal({ client }: Link, row: Reservation): Promise<void> {
+  try {
+    await client.workflow.getHandle(reservationWorkflowId(row.program, row.id)).signal(lookSignal);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+function startOptions({ taskQueue }: Link, row: Reservation, zone: string) {
+  const { program, id, user, points, executeTime } = row;
+  const summary = `${points} points for ${user} at ${formatInstant(executeTime, zone)}`;
+  const options: WorkflowStartOptions<Start> = {
+    workflowId: reservationWorkflowId(program, id),
+    taskQueue,
+    args: [{ program, reservation: id, user, executeTime }],
+    // The row makes an id unique for good; Temporal's retention could not.
+    workflowIdConflictPolicy: "USE_EXISTING",
+    workflowIdReusePolicy: "ALLOW_DUPLICATE",
+    staticSummary: summary,
+    staticDetails: details(row, zone),
+    // Summaries and details end with a run that continues as new; a memo goes on.
+    memo: { summary },
+    typedSearchAttributes: [
+      { key: programKey, value: program },
+      { key: userKey, value: user },
+      { key: executeTimeKey, value: new Date(executeTime) },
+      { key: stateKey, value: "PENDING" },
+    ],
+  };
+  return options;
+}
+
+/** As it was when the run started; the row may have been moved since. */
+const details = (
+  { program, id, user, points, reason, caller, executeTime }: Reservation,
+  zone: string,
+) =>
+  [
+    `- reservation: ${id}`,
+    `- program: ${program}`,
+    `- user: ${user}`,
+    `- points: ${points}`,
+    `- execute time: ${formatInstant(executeTime, zone)}`,
+    `- reason: ${reason || "none given"}`,
+    `- reserved by: ${caller}`,
+  ].join("\n");

@@ -1,0 +1,137 @@
+import {
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  type ScheduleOptions,
+} from "@temporalio/client";
+import type { Reader } from "../app/ports.ts";
+import {
+  fullReconcileId,
+  type MonthEndInput,
+  monthEndId,
+  type ReconcileInput,
+  type ReconcileResult,
+  reconcileId,
+  workflowTypes,
+} from "../contract.ts";
+import type { Program } from "../domain/program.ts";
+import type { Link, TemporalWorkflows } from "./connection.ts";
+import { ensureSearchAttributes, programKey } from "./search-attributes.ts";
+
+type Reconcile = (input: ReconcileInput) => Promise<ReconcileResult>;
+
+/** Registering can wait for the namespace to notice; everything else answers at once. */
+const setupMs = 40_000;
+
+/**
+ * Makes the search attributes and every schedule that is missing. A missing reconciler means that
+ * this namespace has never been used or was lost, so one full pass over everything that waits is
+ * started first: a crash in between then starts it again, where the other order would forget it.
+ */
+export async function ensureSchedules(workflows: TemporalWorkflows, reader: Reader): Promise<void> {
+  const { link } = workflows;
+  await link.ask(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
+  await ensureReconciler(link);
+  let cursor: string | undefined;
+  do {
+    const page = await reader.programs({ size: 100, cursor });
+    for (const program of page.items) await workflows.ensureMonthEnd(program);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/**
+ * Keeps trying to ensure the schedules, so that a server starts while Temporal or the store is
+ * away. Returns how to stop.
+ */
+export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Reader): () => void {
+  const { log } = workflows.link;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  async function attempt(): Promise<void> {
+    try {
+      await ensureSchedules(workflows, reader);
+      log.info("schedules are there");
+    } catch (error) {
+      if (stopped) return;
+      log.warn({ err: error }, "schedules could not be made yet");
+      timer = setTimeout(() => void attempt(), 5_000);
+    }
+  }
+  void attempt();
+  return () => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+}
+
+/**
+ * The monthly schedule of a program, in its zone: just after the month has begun, late enough that
+ * every clock agrees, and an hour later for what the index did not show yet. (Where a clock change
+ * skips midnight, the second one does the work.) One run waits while another is at work, because
+ * the later one sees more; a year of missed ones is caught up, and one run settles all months.
+ */
+export async function ensureMonthEnd(link: Link, { id, zone }: Program): Promise<void> {
+  const first = { dayOfMonth: 1, hour: 0, minute: 0, second: 10 };
+  const second = { dayOfMonth: 1, hour: 1, minute: 0, second: 0 };
+  await createSchedule(link, {
+    scheduleId: monthEndId(id),
+    spec: { calendars: [first, second], timezone: zone },
+    policies: { overlap: "BUFFER_ONE", catchupWindow: "365 days" },
+    action: {
+      type: "startWorkflow",
+      workflowType: workflowTypes.monthEnd,
+      workflowId: monthEndId(id),
+      taskQueue: link.taskQueue,
+      args: [{ program: id }] satisfies [MonthEndInput],
+      staticSummary: `expire the points of ${id} whose month has ended (${zone})`,
+      typedSearchAttributes: [{ key: programKey, value: id }],
+    },
+  });
+}
+
+async function ensureReconciler(link: Link): Promise<void> {
+  const { client, taskQueue } = link;
+  if (await link.ask(() => exists(link, reconcileId))) return;
+  await link.ask(() =>
+    client.workflow.start<Reconcile>(workflowTypes.reconcile, {
+      workflowId: fullReconcileId,
+      taskQueue,
+      args: [{ everything: true }],
+      workflowIdConflictPolicy: "USE_EXISTING",
+      workflowIdReusePolicy: "ALLOW_DUPLICATE",
+      staticSummary: "start a run for every reservation that waits",
+    }),
+  );
+  await createSchedule(link, {
+    scheduleId: reconcileId,
+    spec: { intervals: [{ every: "1 minute" }] },
+    // The next minute does what a skipped or missed one would have done.
+    policies: { overlap: "SKIP", catchupWindow: "1 minute" },
+    action: {
+      type: "startWorkflow",
+      workflowType: workflowTypes.reconcile,
+      workflowId: reconcileId,
+      taskQueue,
+      args: [{ everything: false }] satisfies [ReconcileInput],
+      staticSummary: "start a run for every reservation that is overdue",
+    },
+  });
+}
+
+async function exists({ client }: Link, scheduleId: string): Promise<boolean> {
+  try {
+    await client.schedule.getHandle(scheduleId).describe();
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return false;
+    throw error;
+  }
+}
+
+async function createSchedule(link: Link, options: ScheduleOptions): Promise<void> {
+  try {
+    await link.ask(() => link.client.schedule.create(options));
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+  }
+}

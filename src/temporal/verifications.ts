@@ -1,0 +1,74 @@
+import { WorkflowNotFoundError } from "@temporalio/client";
+import type { Verification, Workflows } from "../app/ports.ts";
+import {
+  reportQuery,
+  type VerificationReport,
+  type VerifyProgramInput,
+  verifyWorkflowId,
+  workflowTypes,
+} from "../contract.ts";
+import type { Link } from "./connection.ts";
+import { programKey } from "./search-attributes.ts";
+
+type Port = Pick<Workflows, "startVerification" | "verification">;
+
+type Start = (input: VerifyProgramInput) => Promise<VerificationReport>;
+
+const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
+
+/** Starting verifications and telling how far they have come. */
+export function createVerifications(link: Link): Port {
+  const { client, taskQueue } = link;
+  return {
+    async startVerification(program) {
+      await link.ask(() =>
+        client.workflow.start<Start>(workflowTypes.verifyProgram, {
+          workflowId: verifyWorkflowId(program),
+          taskQueue,
+          args: [{ program }],
+          workflowIdConflictPolicy: "USE_EXISTING",
+          workflowIdReusePolicy: "ALLOW_DUPLICATE",
+          staticSummary: `verify the accounts of ${program} against their ledgers`,
+          typedSearchAttributes: [{ key: programKey, value: program }],
+        }),
+      );
+    },
+    verification: (program) => link.ask(() => verification(link, verifyWorkflowId(program))),
+  };
+}
+
+async function verification(link: Link, workflowId: string): Promise<Verification | undefined> {
+  const handle = link.client.workflow.getHandle<Start>(workflowId);
+  try {
+    const { status, startTime, raw } = await handle.describe();
+    const first = raw.workflowExtendedInfo?.originalStartTime?.seconds;
+    const found = {
+      workflowId,
+      startTime: first ? Number(first) * 1_000 : startTime.getTime(),
+    };
+    if (status.name === "COMPLETED") {
+      return { ...found, ...(await handle.result()), state: "DONE" };
+    }
+    if (status.name !== "RUNNING") return { ...found, ...nothing, state: "FAILED" };
+    return { ...found, ...(await progress(link, handle)), state: "RUNNING" };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Only a worker can answer a query; without one it is known that it runs, and nothing more. */
+async function progress(
+  { connection, log }: Link,
+  handle: { query(name: string): Promise<unknown> },
+): Promise<VerificationReport> {
+  try {
+    return await connection.withDeadline(
+      Date.now() + 1_500,
+      async () => (await handle.query(reportQuery)) as VerificationReport,
+    );
+  } catch (error) {
+    log.warn({ err: error }, "no worker told how far the verification has come");
+    return nothing;
+  }
+}

@@ -1,0 +1,21 @@
+import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
+import { createReservationRuns } from "./reservations.ts";
+import { ensureMonthEnd } from "./schedules.ts";
+import { createVerifications } from "./verifications.ts";
+
+export type { TemporalOptions, TemporalWorkflows };
+
+/**
+ * The client side of Temporal. It connects when it is first asked and again whenever it must; while
+ * Temporal is away every call throws WORKFLOWS_UNAVAILABLE after about three seconds.
+ */
+export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
+  const link = createLink(options);
+  return {
+    link,
+    ...createReservationRuns(link),
+    ...createVerifications(link),
+    ensureMonthEnd: (program) => ensureMonthEnd(link, program),
+    close: () => link.connection.close(),
+  };
+}

@@ -1,0 +1,85 @@
+/** 64 callers on one account, over two servers: nothing is lost, nothing is spent twice. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { reasonOf } from "../support/refusal.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+const callers = 64;
+const rounds = 6;
+const userId = "busy";
+
+let one: TestServer;
+let two: TestServer;
+beforeAll(async () => {
+  one = await startServer({ testClock: false });
+  two = await startServer({ testClock: false, tablePrefix: one.config.tablePrefix });
+});
+afterAll(async () => {
+  await two.stop();
+  await one.stop();
+});
+
+/** What a caller was told: points that came or went; 0 for a refusal. */
+async function settle(call: () => Promise<{ entry?: { points: bigint } | undefined }>) {
+  for (;;) {
+    const answer = call();
+    try {
+      return Number((await answer).entry?.points);
+    } catch {
+      const reason = await reasonOf(answer);
+      if (reason === "INSUFFICIENT_POINTS") return 0;
+      if (reason !== "CONTENDED" && reason !== "STORE_UNAVAILABLE") throw new Error(reason);
+    }
+  }
+}
+
+test("64 callers with grants and uses", async () => {
+  let granted = 0;
+  let used = 0;
+  let refused = 0;
+  await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      const { points } = caller % 2 ? one : two;
+      for (let round = 0; round < rounds; round++) {
+        const event = { userId, eventId: `${caller}-${round}` };
+        const amount = BigInt(1 + ((caller * 7 + round * 13) % 20));
+        if ((caller + round) % 3 === 0) {
+          const given = await settle(() => points.grantPoints({ ...event, points: amount }));
+          granted += given;
+        } else {
+          const allowPartial = round % 2 === 0;
+          const taken = await settle(() =>
+            points.usePoints({ ...event, points: amount, allowPartial }),
+          );
+          used += taken;
+          if (taken === 0) refused += 1;
+        }
+      }
+    }),
+  );
+  const { balance } = await one.points.getBalance({ userId });
+  expect(balance?.totals).toMatchObject({ issued: BigInt(granted), used: BigInt(used) });
+  expect(balance?.available).toBe(BigInt(granted - used));
+  const verified = await two.points.verifyAccount({ userId });
+  expect(verified.differences).toEqual([]);
+  expect(Number(verified.entryCount)).toBe(callers * rounds - refused);
+  // The callers did meet the bottom, so refusals were part of the game.
+  expect(refused).toBeGreaterThan(0);
+});
+
+test("64 callers for 100 points: exactly ten of them get 10", async () => {
+  await one.points.grantPoints({ userId: "prize", eventId: "g", points: 100n });
+  const taken = await Promise.all(
+    Array.from({ length: callers }, (_, caller) =>
+      settle(() =>
+        (caller % 2 ? one : two).points.usePoints({
+          userId: "prize",
+          eventId: `u${caller}`,
+          points: 10n,
+        }),
+      ),
+    ),
+  );
+  expect(taken.filter((points) => points === 10)).toHaveLength(10);
+  const { balance } = await two.points.getBalance({ userId: "prize" });
+  expect(balance?.available).toBe(0n);
+});
