@@ -1010,7 +1010,7 @@ export const ExpiredPointsPolicySchema: GenEnum<ExpiredPointsPolicy> = /*@__PURE
  * ID_REUSED. A refusal is not remembered: the same id may succeed later. Every change is one
  * transaction: either all of it is stored or nothing.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED and DEADLINE.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED and DEADLINE.
  * The errors named as retryable are safe to send again with the same event_id.
  *
  * @generated from service meguri.points.v1.PointsService

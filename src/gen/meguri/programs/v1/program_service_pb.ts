@@ -231,8 +231,8 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
 /**
  * ProgramService creates points programs and changes their lifetime. Programs are never deleted.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, DEADLINE and,
- * safe to retry, STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and,
+ * safe to retry, STORE_UNAVAILABLE and CLOCK_OFF.
  *
  * @generated from service meguri.programs.v1.ProgramService
  */

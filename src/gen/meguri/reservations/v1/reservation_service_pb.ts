@@ -419,7 +419,7 @@ export const RetryReservationResponseSchema: GenMessage<RetryReservationResponse
  * ReservationService grants points at a later moment. The answer to a change tells what is stored
  * for good; from then on the points are granted at their time without any further call.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, DEADLINE and,
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and,
  * safe to retry, STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reservations.v1.ReservationService

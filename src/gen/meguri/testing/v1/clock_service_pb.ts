@@ -58,7 +58,7 @@ export const GetTimeResponseSchema: GenMessage<GetTimeResponse> = /*@__PURE__*/
  */
 export type SetTimeRequest = Message<"meguri.testing.v1.SetTimeRequest"> & {
   /**
-   * The new time of the points calendar, in the years 1970 to 9999. Required.
+   * The new time of the points calendar, in the years 1970 to 9989. Required.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
