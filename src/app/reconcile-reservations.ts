@@ -7,6 +7,9 @@ const overdueMs = 60_000;
 
 const pageSize = 200;
 
+/** Runs that are started side by side. */
+const atOnce = 20;
+
 /**
  * Starts a run for every pending reservation that is overdue, or with `everything` for every one
  * that waits, as after the loss of a Temporal namespace. A run that is there already stays; one
@@ -27,10 +30,12 @@ export async function reconcileReservations(
         size: pageSize,
         cursor,
       });
-      for (const row of rows.items) {
-        if (row.hastened) await wakeRun(deps, row, true);
-        else await startRun(deps, row);
-        started += 1;
+      for (let i = 0; i < rows.items.length; i += atOnce) {
+        const some = rows.items.slice(i, i + atOnce);
+        await Promise.all(
+          some.map((row) => (row.hastened ? wakeRun(deps, row, true) : startRun(deps, row))),
+        );
+        started += some.length;
         progress(started);
       }
       cursor = rows.cursor;

@@ -1,7 +1,6 @@
 import type { SettleShardInput, SettleShardResult } from "../contract.ts";
-import { monthAt } from "../domain/month.ts";
 import { sweep } from "../domain/points.ts";
-import { lifetimeAt, type Program } from "../domain/program.ts";
+import { expiredMonth, type Program } from "../domain/program.ts";
 import { type AccountName, accountRef, type Deps, entryRef } from "./ports.ts";
 
 /** Accounts that are settled side by side. */
@@ -18,7 +17,7 @@ export async function settleShard(
 ): Promise<SettleShardResult> {
   const program = await deps.programs.get(id);
   const { calendar } = await deps.clock.now();
-  const due = monthAt(program.zone, calendar) - lifetimeAt(program, calendar);
+  const due = expiredMonth(program, calendar);
   let settled = 0;
   let vain = 0;
   let cursor = start;

@@ -1,6 +1,6 @@
 /**
- * `npm run build:workflows`: bundles the workflows into `.build/workflows.js`, so that a worker with
- * MEGURI_WORKFLOW_BUNDLE starts at once and needs no bundler.
+ * `npm run build:workflows`: bundles the workflows into `.build/workflows.js`, so that a worker
+ * with MEGURI_WORKFLOW_BUNDLE starts at once and needs no bundler.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";

@@ -1,6 +1,6 @@
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
-import { monthStart } from "./month.ts";
+import { monthAt, monthStart } from "./month.ts";
 
 /** A lifetime and the instant from which it holds. */
 export interface LifetimeChange {
@@ -44,6 +44,16 @@ export function expireTime(program: Program, month: Month): Instant {
     const next = lifetimes[i + 1];
     if (!next || expire <= next.from) return expire;
   }
+}
+
+/**
+ * The latest month whose points have expired at `now`; those of the months before it have, too.
+ * Behind a lengthening it is later than month − lifetime, until the months between have passed.
+ */
+export function expiredMonth(program: Program, now: Instant): Month {
+  let month = monthAt(program.zone, now) - (program.lifetimes[0] as LifetimeChange).months;
+  while (expireTime(program, month) > now) month -= 1;
+  return month;
 }
 
 /** The program with its lifetime lengthened to `months`; the same program if it is that already. */

@@ -9,7 +9,7 @@ import { type CommitResult, type Items, nameOf, type Write } from "./items.ts";
 const patienceMs = 5_000;
 
 /** A store that has not answered for this long is called silent. */
-const silenceMs = 1_000;
+const silenceMs = 500;
 
 /** How long what this process committed may serve the next batch of the same key. */
 const cacheMs = 1_000;
@@ -159,7 +159,7 @@ export class CommitEngine implements Engine {
     if (batch.writes.length === 0) return tell(batch);
 
     const sent = performance.now();
-    const result = await asking(group, this.#commit(batch.writes, served));
+    const result = await asking(group, this.#commit(group, batch.writes, served));
     switch (result.kind) {
       case "committed":
         return this.#committed(group, batch, sent);
@@ -231,7 +231,11 @@ export class CommitEngine implements Engine {
    * Sends the identical transaction until the answer is definite, or nobody waits for it. Once an
    * answer was lost, "not now" tells nothing about the sending before it.
    */
-  async #commit(writes: readonly Write[], calls: readonly Pending[]): Promise<CommitResult> {
+  async #commit(
+    group: Group,
+    writes: readonly Write[],
+    calls: readonly Pending[],
+  ): Promise<CommitResult> {
     const token = randomUUID();
     const limit = Math.max(...calls.map((pending) => pending.limit));
     let lost = false;
@@ -239,6 +243,7 @@ export class CommitEngine implements Engine {
       const result = await this.#items.commit(writes, token);
       lost ||= result.kind === "unknown";
       if (!lost || result.kind === "committed" || result.kind === "failed") return result;
+      group.failure = "STORE_UNAVAILABLE";
       if (performance.now() > limit) return { kind: "unknown" };
       await sleep(2 * this.#commitMs * this.#random());
     }

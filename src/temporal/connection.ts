@@ -24,15 +24,12 @@ export interface Link {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly log: Logger;
-  /** Runs calls under one short deadline. Throws WORKFLOWS_UNAVAILABLE when no answer comes. */
+  /** Runs calls under one short deadline. Throws WORKFLOWS_UNAVAILABLE when Temporal fails. */
   ask<T>(calls: () => Promise<T>, deadlineMs?: number): Promise<T>;
 }
 
 /** What every call may take: a caller's deadline is not to be spent on a Temporal that is away. */
 const deadlineMs = 3_000;
-
-/** gRPC codes that say nothing about the request: CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, … */
-const noAnswer: ReadonlySet<number> = new Set([1, 2, 4, 8, 10, 13, 14]);
 
 export function createLink({ address, namespace, taskQueue, log }: TemporalOptions): Link {
   const connection = Connection.lazy({
@@ -54,10 +51,12 @@ export function createLink({ address, namespace, taskQueue, log }: TemporalOptio
     try {
       return await connection.withDeadline(Date.now() + ms, calls);
     } catch (error) {
+      // What Temporal says of a request comes as an error of its own class; what is left is a
+      // Temporal that is away, or not set up as it has to be.
       const code = grpcCode(error);
-      if (code === undefined || !noAnswer.has(code)) throw error;
-      log.warn({ code, err: error }, "Temporal gave no answer");
-      throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
+      if (code === undefined) throw error;
+      log.warn({ code, err: error }, "Temporal is of no use right now");
+      throw new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
     }
   }
   return { connection, client, namespace, taskQueue, log, ask };

@@ -39,23 +39,28 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
   } while (cursor !== undefined);
 }
 
+/** How soon after a failure, and how long after a success, the schedules are looked at again. */
+const againMs = { failed: 5_000, ensured: 3_600_000 };
+
 /**
- * Keeps trying to ensure the schedules, so that a server starts while Temporal or the store is
- * away. Returns how to stop.
+ * Ensures the schedules now, and again and again: a server starts while Temporal or the store is
+ * away, and a schedule that was deleted, or could not be made with its program, comes back within
+ * the hour. Returns how to stop.
  */
 export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Reader): () => void {
   const { log } = workflows.link;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   async function attempt(): Promise<void> {
+    let pause = againMs.ensured;
     try {
       await ensureSchedules(workflows, reader);
-      log.info("schedules are there");
     } catch (error) {
       if (stopped) return;
       log.warn({ err: error }, "schedules could not be made yet");
-      timer = setTimeout(() => void attempt(), 5_000);
+      pause = againMs.failed;
     }
+    if (!stopped) timer = setTimeout(() => void attempt(), pause).unref();
   }
   void attempt();
   return () => {

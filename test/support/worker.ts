@@ -41,7 +41,7 @@ export interface WorkerStack {
   /** Starts a worker in this process; answers how to stop it. */
   startWorker(): Promise<() => Promise<void>>;
   /** Starts `src/worker.ts`, as production does. */
-  startWorkerProcess(): Promise<Child>;
+  startWorkerProcess(env?: Readonly<Record<string, string>>): Promise<Child>;
   /** Stops the workers of this process and removes namespace and tables. */
   stop(): Promise<void>;
 }
@@ -117,8 +117,8 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     clients,
     config,
     startWorker,
-    startWorkerProcess: () =>
-      startService({ name: "worker", entry: "src/worker.ts", env: workerEnv }),
+    startWorkerProcess: (more) =>
+      startService({ name: "worker", entry: "src/worker.ts", env: { ...workerEnv, ...more } }),
     async stop() {
       proxy.faults({});
       proxy.down(false);

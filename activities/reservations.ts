@@ -1,0 +1,65 @@
+import { activityInfo } from "@temporalio/activity";
+import { executeReservation } from "../src/app/execute-reservation.ts";
+import type { Deps } from "../src/app/ports.ts";
+import {
+  cancelReservation,
+  rescheduleReservation,
+  type SeenReservation,
+} from "../src/app/reservations.ts";
+import type {
+  RescheduleInput,
+  ReservationInput,
+  ReservationKey,
+  ReservationStep,
+  ReservationView,
+} from "../src/contract.ts";
+import { DomainError } from "../src/domain/errors.ts";
+import type { Reservation } from "../src/domain/reservation.ts";
+import { check } from "./checks.ts";
+
+/** The activities of the reservation workflow. `onDone` is told of every reservation granted. */
+export function reservationActivities(deps: Deps, onDone: (row: Reservation) => void) {
+  // The run that asks looks by itself: there is no need to signal it.
+  const quiet: Deps = {
+    ...deps,
+    workflows: { ...deps.workflows, wakeReservation: async () => {} },
+  };
+  return {
+    /** Grants the points if they are due, or tells what the row says instead. */
+    async executeReservation(input: ReservationInput): Promise<ReservationStep> {
+      const fields = { program: "string", reservation: "string", user: "string" };
+      const { program, reservation: id, user } = check(input, fields);
+      const run = activityInfo().workflowExecution?.runId ?? "";
+      const { step, row } = await executeReservation(deps, { program, id, user, run });
+      if (step.step === "DONE") onDone(row);
+      return step;
+    },
+
+    /** Cancels as the RPC does. */
+    async cancelReservation(key: ReservationKey): Promise<ReservationView> {
+      return view(await cancelReservation(quiet, name(key)));
+    },
+
+    /** Moves as the RPC does. */
+    async rescheduleReservation(
+      key: ReservationKey,
+      { execute_time }: RescheduleInput,
+    ): Promise<ReservationView> {
+      const executeTime = Date.parse(execute_time);
+      if (Number.isNaN(executeTime)) {
+        throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
+      }
+      return view(await rescheduleReservation(quiet, { ...name(key), executeTime }));
+    },
+  };
+}
+
+function name(key: ReservationKey) {
+  const { program, reservation } = check(key, { program: "string", reservation: "string" });
+  return { program, id: reservation };
+}
+
+const view = ({ row, state }: SeenReservation): ReservationView => ({
+  state,
+  execute_time: new Date(row.executeTime).toISOString(),
+});

@@ -1,0 +1,153 @@
+/** The monthly sweep: what it expires, in which months, and when its schedule runs it. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { grantPoints } from "../../src/app/points.ts";
+import { type Deps, programRef } from "../../src/app/ports.ts";
+import { createProgram } from "../../src/app/programs.ts";
+import { setTime } from "../../src/app/test-clock.ts";
+import { type MonthEndResult, monthEndId } from "../../src/contract.ts";
+import type { LedgerEntry } from "../../src/domain/ledger.ts";
+import { monthAt, monthStart } from "../../src/domain/month.ts";
+import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
+import { eventually } from "./support.ts";
+
+let stack: WorkerStack;
+let runs = 0;
+beforeAll(async () => {
+  stack = await startWorkerStack({ testClock: true, lifetime: 3 });
+});
+afterAll(() => stack.stop());
+
+const monthEnd = (program: string): Promise<MonthEndResult> =>
+  stack.client.workflow.execute("monthEnd", {
+    workflowId: `month-end-test-${++runs}`,
+    taskQueue: stack.config.taskQueue,
+    args: [{ program }],
+  });
+
+const at = (month: number, day = 1) => Date.UTC(2027, month - 1, day, 3);
+
+async function newProgram(id: string, zone = "Asia/Tokyo"): Promise<string> {
+  await createProgram(stack.deps, { id, zone, lifetime: 3 });
+  return id;
+}
+
+const grantTo = (deps: Deps, program: string, user: string, eventId: string, points: number) =>
+  grantPoints(deps, {
+    program,
+    user,
+    eventId,
+    points,
+    reason: "",
+    caller: "tests",
+    deadline: undefined,
+  });
+
+/** A ledger without the times at which it was written. */
+async function ledgerOf(program: string, user: string) {
+  const all = { from: 1, to: 1_000, newestFirst: false, types: [] };
+  const page = { size: 1_000, cursor: undefined };
+  const { items } = await stack.deps.reader.entries({ program, user }, all, page);
+  return items.map(({ createTime: _, ...entry }: LedgerEntry) =>
+    entry.type === "EXPIRED" ? entry : { ...entry, effectiveTime: 0 },
+  );
+}
+
+describe("a month's end", () => {
+  test("expires what is due, and only that", async () => {
+    const { deps } = stack;
+    const program = await newProgram("due");
+    await setTime(deps, at(1, 10));
+    await grantTo(deps, program, "old", "jan", 10);
+    await setTime(deps, at(2, 10));
+    await grantTo(deps, program, "young", "feb", 20);
+    await grantTo(deps, program, "old", "feb", 20);
+
+    await setTime(deps, at(3, 31));
+    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0 });
+    await setTime(deps, at(4));
+    expect(await monthEnd(program)).toEqual({ settled: 1, vain: 0 });
+    expect(await ledgerOf(program, "young")).toHaveLength(1);
+    const expired = (await ledgerOf(program, "old"))[2];
+    expect(expired).toMatchObject({
+      type: "EXPIRED",
+      points: 10,
+      balance: 20,
+      effectiveTime: Date.UTC(2027, 2, 31, 15),
+    });
+    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0 });
+    expect(await ledgerOf(program, "old")).toHaveLength(3);
+  });
+
+  test("leaves the same ledger month by month, twice, and three months at once", async () => {
+    const { deps } = stack;
+    const programs = [await newProgram("monthly"), await newProgram("at-once")] as const;
+    const users = ["a", "b", "c"];
+    for (const month of [1, 2, 3]) {
+      await setTime(deps, at(month, 5));
+      for (const program of programs) {
+        for (const user of users) await grantTo(deps, program, user, `m${month}`, month * 10);
+      }
+    }
+    for (const month of [4, 5, 6]) {
+      await setTime(deps, at(month));
+      expect(await monthEnd(programs[0])).toEqual({ settled: 3, vain: 0 });
+      expect(await monthEnd(programs[0])).toEqual({ settled: 0, vain: 0 });
+    }
+    expect(await monthEnd(programs[1])).toEqual({ settled: 3, vain: 0 });
+    for (const user of users) {
+      const ledger = await ledgerOf(programs[0], user);
+      expect(ledger).toHaveLength(6);
+      expect(ledger.at(-1)).toMatchObject({ balance: 0 });
+      expect(await ledgerOf(programs[1], user)).toEqual(ledger);
+    }
+  });
+
+  test("that does not know its program fails with the reason", async () => {
+    await expect(monthEnd("nowhere")).rejects.toMatchObject({
+      cause: { type: "PROGRAM_NOT_FOUND", nonRetryable: true },
+    });
+  });
+});
+
+describe("the schedule", () => {
+  test.each(["Asia/Tokyo", "America/New_York", "Pacific/Kiritimati"])(
+    "follows %s",
+    async (zone) => {
+      const { deps, workflows, client } = stack;
+      const id = await newProgram(`zone-${zone.replace("/", "-")}`, zone);
+      const found = await deps.reader.get(programRef(id));
+      if (!found) throw new Error("no program");
+      await workflows.ensureMonthEnd(found.value);
+      await workflows.ensureMonthEnd(found.value);
+      const schedule = client.schedule.getHandle(monthEndId(id));
+      const { spec, policies, info } = await schedule.describe();
+      expect(spec.timezone).toBe(zone);
+      expect(policies).toMatchObject({
+        overlap: "BUFFER_ONE",
+        catchupWindow: 365 * 24 * 3_600_000,
+      });
+      const now = Date.now();
+      const [first, second] = info.nextActionTimes.map((time) => time.getTime());
+      const begin = monthStart(zone, monthAt(zone, now) + 1);
+      expect([first, second]).toEqual([begin + 10_000, begin + 3_600_000]);
+    },
+  );
+
+  test("runs the sweep, findable by its program", async () => {
+    const { client, deps, workflows } = stack;
+    const id = await newProgram("triggered");
+    const found = await deps.reader.get(programRef(id));
+    if (!found) throw new Error("no program");
+    await workflows.ensureMonthEnd(found.value);
+    const schedule = client.schedule.getHandle(monthEndId(id));
+    await schedule.trigger();
+    const workflowId = await eventually(async () => {
+      const query = `WorkflowType = "monthEnd" AND MeguriProgram = "${id}"`;
+      for await (const each of client.workflow.list({ query })) return each.workflowId;
+      throw new Error("not listed yet");
+    });
+    const handle = client.workflow.getHandle(workflowId);
+    expect(await handle.result()).toEqual({ settled: 0, vain: 0 });
+    expect(await (await handle.describe()).staticSummary()).toContain("Asia/Tokyo");
+  });
+});

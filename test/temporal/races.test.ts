@@ -1,0 +1,71 @@
+/** Cancels that race the grant: one of the two wins, and the ledger knows which. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { cancelReservation } from "../../src/app/reservations.ts";
+import type { DomainError } from "../../src/domain/errors.ts";
+import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
+import { eventually, patiently, reserve, stateOf, verified } from "./support.ts";
+
+const races = 200;
+const atOnce = 40;
+
+/** Reservations that one user gets: their grants fold into shared transactions. */
+const eachUser = 10;
+
+let stack: WorkerStack;
+beforeAll(async () => {
+  stack = await startWorkerStack();
+});
+afterAll(() => stack.stop());
+
+/** Resolves when the worker sends the grant of a reservation to the store. */
+const granting = Array.from({ length: races }, () => Promise.withResolvers<void>());
+
+function watchGrants(): void {
+  stack.proxy.onRequest((operation, body) => {
+    if (operation !== "TransactWriteItems") return;
+    for (const [, i] of body.toString().matchAll(/#race-(\d+)"/g)) granting[Number(i)]?.resolve();
+  });
+  // The grants reach the store a little later, so that a cancel sent now may overtake them.
+  stack.proxy.faults({ delay: 1, delayMs: [0, 40], operations: ["TransactWriteItems"] });
+}
+
+/** Reserves, and cancels as the grant is sent or around the due time; true when it won. */
+async function race(i: number): Promise<boolean> {
+  const { deps, program } = stack;
+  const id = `race-${i}`;
+  const inMs = 500;
+  await reserve(deps, program, { id, user: `user-${i % (races / eachUser)}`, inMs });
+  if (i % 2 === 0) await granting[i]?.promise;
+  else await sleep(inMs + Math.random() * 250 - 30);
+  try {
+    await patiently(() => cancelReservation(deps, { program, id }));
+    return true;
+  } catch (error) {
+    expect((error as DomainError).reason).toBe("WRONG_STATE");
+    return false;
+  }
+}
+
+test("either cancelled without points or done with them", async () => {
+  watchGrants();
+  const won: boolean[] = [];
+  while (won.length < races) {
+    const wave = Array.from({ length: atOnce }, (_, i) => race(won.length + i));
+    won.push(...(await Promise.all(wave)));
+  }
+  const points = new Map<string, number>();
+  for (const [i, cancelled] of won.entries()) {
+    const user = `user-${i % (races / eachUser)}`;
+    await eventually(async () => {
+      expect(await stateOf(stack, `race-${i}`)).toBe(cancelled ? "CANCELLED" : "DONE");
+    });
+    points.set(user, (points.get(user) ?? 0) + (cancelled ? 0 : 10));
+  }
+  for (const [user, balance] of points) {
+    expect(await verified(stack, user)).toEqual({ balance, entries: balance / 10 });
+  }
+  const cancels = won.filter(Boolean).length;
+  expect(cancels).toBeGreaterThan(0);
+  expect(cancels).toBeLessThan(races);
+});

@@ -1,0 +1,123 @@
+/** Runs one workflow for each way through the code and keeps its history; see replay.test.ts. */
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import type { WorkflowHandle } from "@temporalio/client";
+import { cancelReservation, rescheduleReservation } from "../../src/app/reservations.ts";
+import { findTemporalCli } from "../../src/cli/stack/temporal-cli.ts";
+import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import { verifyWorkflowId } from "../../src/contract.ts";
+import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
+import { eventually, freeze, reserveAndStart } from "./support.ts";
+
+export const historiesFolder = `${import.meta.dirname}/histories`;
+
+const hour = 3_600_000;
+
+type Record = (name: string, handle: WorkflowHandle, runId?: string) => Promise<void>;
+
+export async function recordHistories(): Promise<void> {
+  await mkdir(historiesFolder, { recursive: true });
+  const stack = await startWorkerStack();
+  try {
+    await reservations(stack, recorder(stack));
+    await sweeps(stack, recorder(stack), "");
+  } finally {
+    await stack.stop();
+  }
+  const temporal = await startTemporal({
+    ignoreRunning: true,
+    dynamicConfig: { "limit.historyCount.suggestContinueAsNew": "12" },
+  });
+  const short = await startWorkerStack({ temporalAddress: temporal.address });
+  try {
+    await continued(short, recorder(short));
+    await sweeps(short, recorder(short), "-continued");
+  } finally {
+    await short.stop();
+    await temporal.stop();
+  }
+}
+
+async function reservations(stack: WorkerStack, record: Record): Promise<void> {
+  const { deps, program, proxy } = stack;
+  await record("reservation-done", await reserveAndStart(stack, { id: "done", inMs: 1_000 }));
+  await record("reservation-past", await reserveAndStart(stack, { id: "past", inMs: -hour }));
+
+  await freeze(stack, "failed", true);
+  await record("reservation-failed", await reserveAndStart(stack, { id: "failed", inMs: 500 }));
+
+  const cancelled = await reserveAndStart(stack, { id: "cancelled", inMs: hour });
+  await cancelReservation(deps, { program, id: "cancelled" });
+  await record("reservation-cancelled", cancelled);
+
+  const stopped = await reserveAndStart(stack, { id: "stopped", inMs: hour });
+  await stopped.executeUpdate("cancel");
+  await record("reservation-cancelled-by-update", stopped);
+
+  const moved = await reserveAndStart(stack, { id: "moved", inMs: hour });
+  await rescheduleReservation(deps, { program, id: "moved", executeTime: Date.now() + 2 * hour });
+  await eventually(async () => {
+    if (!String(await moved.query("state")).startsWith("Waits")) throw new Error("not yet");
+  });
+  const bad = [{ execute_time: "2099-01-01T00:00:00Z" }] as [unknown];
+  await moved.executeUpdate("reschedule", { args: bad }).catch(() => {});
+  const execute_time = new Date(Date.now() + 1_500).toISOString();
+  await moved.executeUpdate("reschedule", { args: [{ execute_time }] as [unknown] });
+  await record("reservation-moved", moved);
+
+  const away = await reserveAndStart(stack, { id: "away", inMs: 1_000 });
+  proxy.down(true);
+  await eventually(async () => {
+    const { raw } = await away.describe();
+    if (!raw.pendingActivities?.length) throw new Error("not yet");
+  });
+  proxy.down(false);
+  await record("reservation-store-away", away);
+}
+
+async function continued(stack: WorkerStack, record: Record): Promise<void> {
+  const handle = await reserveAndStart(stack, { id: "continued", inMs: hour });
+  const { runId } = await handle.describe();
+  while ((await handle.describe()).runId === runId) {
+    await handle.signal("look").catch(() => {});
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await record("reservation-continued", handle, runId);
+  await handle.executeUpdate("cancel");
+}
+
+async function sweeps(stack: WorkerStack, record: Record, suffix: string): Promise<void> {
+  const { workflows, client, config, program } = stack;
+  const { taskQueue } = config;
+  const monthEnd = await client.workflow.start("monthEnd", {
+    workflowId: "month-end",
+    taskQueue,
+    args: [{ program }],
+  });
+  await record(`month-end${suffix}`, monthEnd, monthEnd.firstExecutionRunId);
+  await workflows.startVerification(program);
+  const verify = client.workflow.getHandle(verifyWorkflowId(program));
+  await record(`verify-program${suffix}`, verify);
+  const reconcile = await client.workflow.start("reconcile", {
+    workflowId: "reconcile",
+    taskQueue,
+    args: [{ everything: true }],
+  });
+  await record(`reconcile${suffix}`, reconcile);
+}
+
+/** Waits until the workflow has ended and writes the history of its run, as the CLI shows it. */
+const recorder =
+  ({ client, config }: WorkerStack): Record =>
+  async (name, { workflowId }, runId) => {
+    const run = client.workflow.getHandle(workflowId, runId, { followRuns: runId === undefined });
+    await run.result().catch(() => {});
+    const args = ["workflow", "show", "--output", "json", "--workflow-id", workflowId];
+    args.push("--address", config.temporalAddress, "--namespace", config.temporalNamespace);
+    if (runId !== undefined) args.push("--run-id", runId);
+    const { stdout } = await promisify(execFile)(await findTemporalCli(), args);
+    // Who ran it, and on which machine, is nobody's business.
+    const text = stdout.replaceAll(/"\d+@[^"]*"/g, '"recorded"');
+    await writeFile(`${historiesFolder}/${name}.history.json`, text);
+  };

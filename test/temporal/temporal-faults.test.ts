@@ -1,0 +1,119 @@
+/** Temporal away, and Temporal lost, with everything that waits in it. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { reconcileReservations } from "../../src/app/reconcile-reservations.ts";
+import { cancelReservation, rescheduleReservation } from "../../src/app/reservations.ts";
+import { startTemporal, type Temporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import { fullReconcileId, monthEndId, reconcileId } from "../../src/contract.ts";
+import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/worker.ts";
+import {
+  eventually,
+  expectGrantedOnce,
+  handleOf,
+  reserve,
+  reserveAndStart,
+  verified,
+} from "./support.ts";
+
+const hour = 3_600_000;
+const overdue = -2 * 60_000;
+
+let folder: string;
+let temporal: Temporal;
+let port: number;
+let stack: WorkerStack;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-temporal-"));
+  temporal = await startTemporal({ ignoreRunning: true, dataFile: join(folder, "first.db") });
+  port = Number(temporal.address.split(":")[1]);
+  stack = await startWorkerStack({ temporalAddress: temporal.address });
+});
+afterAll(async () => {
+  await stack.stop();
+  await temporal.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** Starts Temporal again, on its old data or on none, where its clients look for it. */
+async function startAgain(data: string): Promise<void> {
+  temporal = await startTemporal({ ignoreRunning: true, port, dataFile: join(folder, data) });
+}
+
+describe("while Temporal is away", () => {
+  test("reservations are made, cancelled and moved, and all of it is done later", async () => {
+    const { deps, program } = stack;
+    for (const id of ["cancelled", "moved"]) await reserveAndStart(stack, { id, inMs: hour });
+    await reserveAndStart(stack, { id: "cancelled-soon-due", inMs: 12_000 });
+    await reserveAndStart(stack, { id: "due-while-away", inMs: 2_000 });
+    await temporal.killHard();
+
+    const asked = performance.now();
+    await reserve(deps, program, { id: "made", inMs: overdue });
+    await cancelReservation(deps, { program, id: "cancelled" });
+    await cancelReservation(deps, { program, id: "cancelled-soon-due" });
+    const executeTime = Date.now() + overdue;
+    await rescheduleReservation(deps, { program, id: "moved", executeTime });
+    expect(performance.now() - asked).toBeLessThan(2_000);
+
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await startAgain("first.db");
+    await eventually(() => reconcileReservations(deps, { everything: false }, () => {}));
+    for (const id of ["made", "moved", "due-while-away"]) await expectGrantedOnce(stack, id);
+    expect(await handleOf(stack, "cancelled-soon-due").result()).toEqual({ step: "CANCELLED" });
+    expect(await verified(stack, "cancelled-soon-due")).toEqual({ balance: 0, entries: 0 });
+    await handleOf(stack, "cancelled").signal("look");
+    expect(await handleOf(stack, "cancelled").result()).toEqual({ step: "CANCELLED" });
+  });
+
+  test("calls fail soon and say so, and work again when it is back", async () => {
+    const { workflows, program } = stack;
+    await temporal.killHard();
+    const asked = performance.now();
+    const refused = { reason: "WORKFLOWS_UNAVAILABLE" };
+    await expect(workflows.startVerification(program)).rejects.toMatchObject(refused);
+    await expect(workflows.verification(program)).rejects.toMatchObject(refused);
+    expect(performance.now() - asked).toBeLessThan(8_000);
+    await startAgain("first.db");
+    await eventually(() => workflows.startVerification(program));
+    await eventually(async () => {
+      expect(await workflows.verification(program)).toMatchObject({ state: "DONE", wrong: 0 });
+    });
+  });
+});
+
+describe("a namespace lost whole", () => {
+  test("is rebuilt from the store", async () => {
+    const { deps, program, workflows, client } = stack;
+    const ids = Array.from({ length: 10 }, (_, i) => `waiting-${i}`);
+    for (const id of ids) await reserveAndStart(stack, { id, inMs: 10_000 });
+    await reserve(withoutTemporal(deps), program, { id: "far", inMs: hour });
+    await temporal.killHard();
+
+    // As servers do: they ask before Temporal is there, until it is.
+    const stop = keepEnsuringSchedules(workflows, deps.reader);
+    await startAgain("second.db");
+    const described = (id: string) =>
+      eventually(() => client.schedule.getHandle(id).describe(), 20_000);
+    expect((await described(monthEndId(program))).spec.timezone).toBe("Asia/Tokyo");
+    const reconciler = await described(reconcileId);
+    stop();
+    expect(reconciler.policies.overlap).toBe("SKIP");
+    expect(reconciler.spec.intervals?.[0]?.every).toBe(60_000);
+    const pass = client.workflow.getHandle(fullReconcileId);
+    expect(await pass.result()).toEqual({ started: ids.length + 1 });
+    for (const id of ids) await expectGrantedOnce(stack, id);
+    expect((await handleOf(stack, "far").describe()).status.name).toBe("RUNNING");
+  });
+
+  test("is left alone once it has been rebuilt", async () => {
+    const { deps, workflows, client } = stack;
+    const pass = client.workflow.getHandle(fullReconcileId);
+    const { runId } = await pass.describe();
+    await ensureSchedules(workflows, deps.reader);
+    expect((await pass.describe()).runId).toBe(runId);
+  });
+});

@@ -1,0 +1,69 @@
+/** Verifying a whole program: it finds the account that somebody tampered with. */
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { grantPoints } from "../../src/app/points.ts";
+import { getProgramVerification, verifyProgram } from "../../src/app/verify-points.ts";
+import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
+import { eventually } from "./support.ts";
+
+let stack: WorkerStack;
+beforeAll(async () => {
+  stack = await startWorkerStack();
+});
+afterAll(() => stack.stop());
+
+const done = () =>
+  eventually(async () => {
+    const found = await getProgramVerification(stack.deps, stack.program);
+    expect(found.state).not.toBe("RUNNING");
+    return found;
+  });
+
+test("a program that was never verified has no verification", async () => {
+  const asked = getProgramVerification(stack.deps, stack.program);
+  await expect(asked).rejects.toMatchObject({ reason: "VERIFICATION_NOT_FOUND" });
+});
+
+test("tells that it runs, and is joined by who asks again", async () => {
+  const { deps, program, proxy } = stack;
+  proxy.faults({ delay: 1, delayMs: [300, 300], operations: "reads" });
+  const first = await verifyProgram(deps, program);
+  expect(first).toMatchObject({ state: "RUNNING", accounts: 0, wrong: 0 });
+  expect(await verifyProgram(deps, program)).toMatchObject({ startTime: first.startTime });
+  proxy.faults({});
+  expect(await done()).toMatchObject({ state: "DONE", startTime: first.startTime });
+});
+
+test("names the accounts that differ from their ledgers", async () => {
+  const { deps, program, clients, config } = stack;
+  const users = Array.from({ length: 40 }, (_, i) => `user-${i}`);
+  for (const user of users) {
+    const change = { program, user, eventId: "e", reason: "", caller: "tests" };
+    await grantPoints(deps, { ...change, points: 7, deadline: undefined });
+  }
+  const started = Date.now();
+  const first = await verifyProgram(deps, program);
+  expect(Math.abs(first.startTime - started)).toBeLessThan(5_000);
+  expect(first.workflowId).toBe(`verify-program/${program}`);
+  expect(await done()).toMatchObject({
+    state: "DONE",
+    accounts: users.length,
+    entries: users.length,
+    wrong: 0,
+    reports: [],
+  });
+
+  await clients.retrying.send(
+    new UpdateItemCommand({
+      TableName: `${config.tablePrefix}points`,
+      Key: { pk: { S: `A#${program}#user-7` }, sk: { S: "A" } },
+      UpdateExpression: "SET n = :n",
+      ExpressionAttributeValues: { ":n": { N: "2" } },
+    }),
+  );
+  await verifyProgram(deps, program);
+  const found = await done();
+  expect(found).toMatchObject({ state: "DONE", accounts: users.length, wrong: 1 });
+  expect(found.reports).toMatchObject([{ user: "user-7" }]);
+  expect(found.reports[0]?.differences.length).toBeGreaterThan(0);
+});

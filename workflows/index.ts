@@ -1,0 +1,5 @@
+/** The entry of the bundle: an exported name is a workflow type. */
+export { monthEnd } from "./month-end.ts";
+export { reconcile } from "./reconcile.ts";
+export { reservation } from "./reservation.ts";
+export { verifyProgram } from "./verify-program.ts";

@@ -1,0 +1,15 @@
+import { proxyActivities } from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import type { ReconcileInput, ReconcileResult } from "../src/contract.ts";
+import { orRefusal } from "./failures.ts";
+
+const { reconcileReservations } = proxyActivities<Activities>({
+  startToCloseTimeout: "1 day",
+  heartbeatTimeout: "30 seconds",
+  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
+});
+
+/** Starts runs for reservations that have lost theirs. */
+export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
+  return await orRefusal(reconcileReservations(input));
+}

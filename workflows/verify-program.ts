@@ -1,0 +1,58 @@
+import {
+  continueAsNew,
+  defineQuery,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import {
+  maxReports,
+  reportQuery,
+  type VerificationReport,
+  type VerifyProgramInput,
+  verifySegments,
+} from "../src/contract.ts";
+import { orRefusal } from "./failures.ts";
+import { workOn } from "./parts.ts";
+
+/** What the verification has found so far. */
+export const report = defineQuery<VerificationReport>(reportQuery);
+
+const { verifySegment } = proxyActivities<Activities>({
+  startToCloseTimeout: "5 minutes",
+  heartbeatTimeout: "30 seconds",
+  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
+});
+
+type Segments = NonNullable<VerifyProgramInput["segments"]>;
+
+const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
+
+/** Replays every ledger of a program and reports the accounts that differ from theirs. */
+export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
+  const { program } = input;
+  let found = input.report ?? nothing;
+  setHandler(report, () => found);
+  const segments: Segments =
+    input.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
+  const left = await workOn(segments, verifySegments, async (part) => {
+    const step = await orRefusal(verifySegment({ program, segments: verifySegments, ...part }));
+    found = add(found, step);
+    setCurrentDetails(`Verified ${found.accounts} accounts; ${found.wrong} differ.`);
+    return step.cursor;
+  });
+  if (left.length > 0) {
+    await continueAsNew<typeof verifyProgram>({ program, segments: left, report: found });
+  }
+  return found;
+}
+
+function add(a: VerificationReport, b: VerificationReport): VerificationReport {
+  return {
+    accounts: a.accounts + b.accounts,
+    entries: a.entries + b.entries,
+    wrong: a.wrong + b.wrong,
+    reports: [...a.reports, ...b.reports].slice(0, maxReports),
+  };
+}
