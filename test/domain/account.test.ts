@@ -1,0 +1,267 @@
+import { describe, expect, test } from "vitest";
+import {
+  balanceOf,
+  buckets,
+  emptyAccount,
+  pointsOf,
+  settle,
+  slotOf,
+} from "../../src/domain/account.ts";
+import { formatMonth, monthStart, parseMonth } from "../../src/domain/month.ts";
+import { sweep } from "../../src/domain/points.ts";
+import { lengthen } from "../../src/domain/program.ts";
+import { changes, createStory, day, months, program } from "./build.ts";
+
+describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
+  const three = program(3);
+  const story = createStory(three);
+  /** The ring as it stands at `now`. */
+  const at = (now: number) => {
+    const { account } = settle(story.account, three, now);
+    return { pointer: slotOf(account.month, 3), slots: account.slots, balance: balanceOf(account) };
+  };
+
+  test("month by month", () => {
+    story.grant(day("2026-01-10"), "jan", 10);
+    expect(at(day("2026-01-31"))).toEqual({ pointer: 0, slots: [10, 0, 0], balance: 10 });
+    expect(at(day("2026-02-01"))).toEqual({ pointer: 1, slots: [10, 0, 0], balance: 10 });
+    story.grant(day("2026-02-10"), "feb", 50);
+    expect(at(day("2026-02-10"))).toEqual({ pointer: 1, slots: [10, 50, 0], balance: 60 });
+    expect(at(day("2026-03-01"))).toEqual({ pointer: 2, slots: [10, 50, 0], balance: 60 });
+    story.grant(day("2026-03-10"), "mar", 40);
+    expect(at(day("2026-03-31"))).toEqual({ pointer: 2, slots: [10, 50, 40], balance: 100 });
+
+    const april = Date.parse("2026-04-01T00:00:00+09:00");
+    expect(at(april - 1)).toEqual({ pointer: 2, slots: [10, 50, 40], balance: 100 });
+    expect(at(april)).toEqual({ pointer: 0, slots: [0, 50, 40], balance: 90 });
+
+    story.grant(day("2026-04-10"), "apr", 30);
+    expect(story.entries.at(-2)).toMatchObject({
+      type: "EXPIRED",
+      event: { origin: "x", id: "2026-01" },
+      effectiveTime: april,
+      createTime: day("2026-04-10"),
+      points: 10,
+      total: "expired",
+      balance: 90,
+    });
+    expect(at(day("2026-04-10"))).toEqual({ pointer: 0, slots: [30, 50, 40], balance: 120 });
+
+    const used = story.use(day("2026-04-20"), "use", 80);
+    expect(changes(used)).toEqual([
+      ["2026-02", -50],
+      ["2026-03", -30],
+    ]);
+    expect(at(day("2026-04-20"))).toEqual({ pointer: 0, slots: [30, 0, 10], balance: 40 });
+    expect(story.account.totals).toEqual({
+      issued: 130,
+      used: 80,
+      expired: 10,
+      refunded: 0,
+      revoked: 0,
+    });
+    expect(story.entries.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test("the walk begins behind the pointer and ends at it", () => {
+    expect(buckets(story.account).map(({ month }) => formatMonth(month))).toEqual([
+      "2026-03",
+      "2026-04",
+    ]);
+    expect(pointsOf(story.account, parseMonth("2026-03"))).toBe(10);
+    // January and April share a slot, and so do February and May.
+    expect(pointsOf(story.account, parseMonth("2026-01"))).toBe(0);
+    expect(pointsOf(story.account, parseMonth("2026-05"))).toBe(0);
+  });
+});
+
+describe("settling", () => {
+  const grantEach = (lifetime: number, count: number) => {
+    const of = program(lifetime);
+    const story = createStory(of);
+    for (let i = 0; i < count; i++) {
+      story.grant(monthStart(of.zone, parseMonth("2026-01") + i), `g${i}`, i + 1);
+    }
+    return { of, story };
+  };
+
+  test.each([1, 2, 3, 12, 24, 36])("lifetime %i: any number of months at once", (lifetime) => {
+    const { of, story } = grantEach(lifetime, lifetime);
+    const from = parseMonth("2026-01") + lifetime - 1;
+    for (let ahead = 0; ahead <= 2 * lifetime + 1; ahead++) {
+      const now = monthStart(of.zone, from + ahead);
+      const { account, entries } = settle(story.account, of, now);
+      const gone = Math.min(ahead, lifetime);
+      expect(entries.map(({ points }) => points)).toEqual(
+        Array.from({ length: gone }, (_, i) => i + 1),
+      );
+      expect(entries.map(({ effectiveTime }) => effectiveTime)).toEqual(
+        entries.map((_, i) => monthStart(of.zone, parseMonth("2026-01") + i + lifetime)),
+      );
+      expect(entries.every(({ createTime }) => createTime === now)).toBe(true);
+      expect(account.month).toBe(from + ahead);
+      const total = (lifetime * (lifetime + 1)) / 2;
+      expect(balanceOf(account)).toBe(total - (gone * (gone + 1)) / 2);
+      expect(account.totals.expired).toBe((gone * (gone + 1)) / 2);
+    }
+  });
+
+  test("at once or month by month: the same account and ledger but for the recorded times", () => {
+    const { of, story } = grantEach(12, 12);
+    const from = parseMonth("2026-12");
+    const end = monthStart(of.zone, from + 20);
+    const atOnce = settle(story.account, of, end);
+    let account = story.account;
+    const entries = [];
+    for (let ahead = 1; ahead <= 20; ahead++) {
+      const step = settle(account, of, monthStart(of.zone, from + ahead));
+      account = step.account;
+      entries.push(...step.entries);
+      // Twice is once.
+      expect(settle(account, of, monthStart(of.zone, from + ahead)).entries).toEqual([]);
+    }
+    const timeless = (all: readonly object[]) => all.map((each) => ({ ...each, createTime: 0 }));
+    expect(timeless(entries)).toEqual(timeless(atOnce.entries));
+    expect({ ...account, time: 0 }).toEqual({ ...atOnce.account, time: 0 });
+  });
+
+  test("a clock that runs back turns nothing back", () => {
+    const { of, story } = grantEach(3, 3);
+    const june = day("2026-06-10");
+    const { account } = settle(story.account, of, june);
+    const back = settle(account, of, day("2026-02-10"));
+    expect(back).toEqual({ account, entries: [] });
+    story.put(account, []);
+    const granted = story.grant(day("2026-02-10"), "late", 7);
+    expect(granted.createTime).toBe(june);
+    expect(changes(granted)).toEqual([["2026-06", 7]]);
+    expect(story.account.time).toBe(june);
+  });
+
+  test("nothing to do is the same account", () => {
+    const { of, story } = grantEach(3, 1);
+    expect(settle(story.account, of, day("2026-01-31")).account).toBe(story.account);
+  });
+
+  test("an account of a later program is not decided on", () => {
+    const { of, story } = grantEach(3, 1);
+    const longer = lengthen(of, 6, day("2026-01-15"));
+    story.put(settle(story.account, longer, day("2026-01-16")).account, []);
+    expect(story.account.slots).toHaveLength(6);
+    expect(() => settle(story.account, of, day("2026-01-17"))).toThrow(
+      expect.objectContaining({ reason: "PROGRAM_STALE" }),
+    );
+  });
+});
+
+describe("lengthening a live program", () => {
+  test("lays the ring out anew and lengthens what has not expired", () => {
+    const three = program(3);
+    const story = createStory(three);
+    story.grant(day("2026-01-10"), "jan", 1);
+    story.grant(day("2026-02-10"), "feb", 2);
+    story.grant(day("2026-03-10"), "mar", 4);
+    const longer = lengthen(three, 5, day("2026-03-20"));
+    story.change(longer);
+    const { account, entries } = settle(story.account, longer, day("2026-03-21"));
+    expect(entries).toEqual([]);
+    expect(account.slots).toHaveLength(5);
+    expect(months(account)).toEqual({ "2026-01": 1, "2026-02": 2, "2026-03": 4 });
+    const june = monthStart(three.zone, parseMonth("2026-06"));
+    expect(months(settle(account, longer, june - 1).account)).toEqual(months(account));
+    expect(months(settle(account, longer, june).account)).toEqual({ "2026-02": 2, "2026-03": 4 });
+  });
+
+  test("what expired before it under the old lifetime stays so, however late it is found", () => {
+    const two = program(2);
+    const story = createStory(two);
+    story.grant(day("2026-01-10"), "jan", 1);
+    story.grant(day("2026-02-10"), "feb", 2);
+    const longer = lengthen(two, 12, day("2026-03-20"));
+    const { account, entries } = settle(story.account, longer, day("2026-11-10"));
+    expect(entries.map(({ effectiveTime }) => effectiveTime)).toEqual([
+      monthStart(two.zone, parseMonth("2026-03")),
+    ]);
+    expect(months(account)).toEqual({ "2026-02": 2 });
+    // As if it had been touched in time.
+    const early = settle(story.account, two, day("2026-03-10"));
+    const late = settle(early.account, longer, day("2026-11-10"));
+    expect({ ...late.account, time: 0 }).toEqual({ ...account, time: 0 });
+  });
+
+  test("exactly at a month's end: what expires at that very instant is gone", () => {
+    const april = monthStart("Asia/Tokyo", parseMonth("2026-04"));
+    const lifetimes = (from: number) => [
+      { months: 3, from: 0 },
+      { months: 6, from },
+    ];
+    const story = createStory(program(3));
+    story.grant(day("2026-01-10"), "jan", 1);
+    story.grant(day("2026-02-10"), "feb", 2);
+    const at = program(3, { lifetimes: lifetimes(april) });
+    const before = program(3, { lifetimes: lifetimes(april - 1) });
+    const after = program(3, { lifetimes: lifetimes(april + 1) });
+    for (const now of [april, april + 1, day("2026-06-15")]) {
+      expect(months(settle(story.account, at, now).account)).toEqual({ "2026-02": 2 });
+      expect(months(settle(story.account, after, now).account)).toEqual({ "2026-02": 2 });
+      const kept = settle(story.account, before, now).account;
+      expect(months(kept)).toEqual({ "2026-01": 1, "2026-02": 2 });
+    }
+    expect(settle(story.account, at, april).account.slots).toHaveLength(6);
+    expect(settle(story.account, after, april).account.slots).toHaveLength(3);
+    const all = { "2026-01": 1, "2026-02": 2 };
+    expect(months(settle(story.account, at, april - 1).account)).toEqual(all);
+  });
+
+  test("several at once, and the longest ring", () => {
+    let of = program(1);
+    const story = createStory(of);
+    story.grant(day("2026-01-10"), "jan", 1);
+    of = lengthen(lengthen(of, 2, day("2026-01-20")), 36, day("2026-01-20"));
+    story.change(of);
+    story.grant(day("2026-02-10"), "feb", 2);
+    expect(story.account.slots).toHaveLength(36);
+    const end = monthStart(of.zone, parseMonth("2029-01"));
+    expect(balanceOf(settle(story.account, of, end - 1).account)).toBe(3);
+    expect(months(settle(story.account, of, end).account)).toEqual({ "2026-02": 2 });
+  });
+});
+
+describe("sweeping", () => {
+  test("makes the bound of the index exact and takes an empty account out of it", () => {
+    const three = program(3);
+    const story = createStory(three);
+    story.grant(day("2026-01-10"), "jan", 5);
+    story.grant(day("2026-02-10"), "feb", 5);
+    story.use(day("2026-02-11"), "use", 5);
+    expect(formatMonth(story.account.oldest as number)).toBe("2026-01");
+
+    const vain = sweep(story.account, three, day("2026-04-01"));
+    expect(vain.entries).toEqual([]);
+    expect(formatMonth(vain.account.oldest as number)).toBe("2026-02");
+    const last = sweep(vain.account, three, day("2026-05-01"));
+    expect(last.entries.map(({ points }) => points)).toEqual([5]);
+    expect(last.account.oldest).toBeUndefined();
+    const again = sweep(last.account, three, day("2026-05-02"));
+    expect(again).toEqual({ account: last.account, entries: [] });
+  });
+
+  test("a refund to an older month moves the bound back", () => {
+    const three = program(3);
+    const story = createStory(three);
+    story.grant(day("2026-01-10"), "jan", 5);
+    story.use(day("2026-01-11"), "use", 5);
+    story.put(sweep(story.account, three, day("2026-01-12")).account, []);
+    expect(story.account.oldest).toBeUndefined();
+    story.grant(day("2026-02-10"), "feb", 5);
+    story.refund(day("2026-02-11"), "refund", "use");
+    expect(formatMonth(story.account.oldest as number)).toBe("2026-01");
+  });
+});
+
+test("an account that is not there yet holds nothing", () => {
+  const account = emptyAccount(program(12), "u", day("2026-01-10"));
+  expect(balanceOf(account)).toBe(0);
+  expect(buckets(account)).toEqual([]);
+  expect(account).toMatchObject({ last: 0, frozen: false, month: parseMonth("2026-01") });
+});

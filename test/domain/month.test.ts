@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import {
+  formatMonth,
+  isTimeZone,
+  monthAt,
+  monthStart,
+  parseMonth,
+} from "../../src/domain/month.ts";
+
+const iso = (instant: number) => new Date(instant).toISOString();
+const startOf = (zone: string, month: string) => iso(monthStart(zone, parseMonth(month)));
+
+describe("months", () => {
+  test("are numbers that go on over the year's end", () => {
+    expect(parseMonth("2026-11")).toBe(24_322);
+    expect(parseMonth("2027-01") - parseMonth("2026-12")).toBe(1);
+    for (const text of ["1970-01", "2026-11", "2026-12", "0099-05", "9999-12"]) {
+      expect(formatMonth(parseMonth(text))).toBe(text);
+    }
+  });
+
+  test.each([
+    ["Asia/Tokyo", "2026-11", "2026-10-31T15:00:00.000Z"],
+    ["UTC", "2026-11", "2026-11-01T00:00:00.000Z"],
+    ["America/New_York", "2026-11", "2026-11-01T04:00:00.000Z"],
+    ["America/New_York", "2026-12", "2026-12-01T05:00:00.000Z"],
+    ["Pacific/Kiritimati", "2026-11", "2026-10-31T10:00:00.000Z"],
+    ["Pacific/Niue", "2026-11", "2026-11-01T11:00:00.000Z"],
+    ["Asia/Kathmandu", "2026-11", "2026-10-31T18:15:00.000Z"],
+    ["Australia/Lord_Howe", "2026-11", "2026-10-31T13:00:00.000Z"],
+    // A leap day, and the month after it.
+    ["Asia/Tokyo", "2028-02", "2028-01-31T15:00:00.000Z"],
+    ["Asia/Tokyo", "2028-03", "2028-02-29T15:00:00.000Z"],
+    ["Asia/Tokyo", "2027-03", "2027-02-28T15:00:00.000Z"],
+  ])("in %s %s begins at %s", (zone, month, start) => {
+    expect(startOf(zone, month)).toBe(start);
+  });
+
+  test("in Havana midnight of 2026-11-01 comes twice: the month begins with the first", () => {
+    const zone = "America/Havana";
+    const start = monthStart(zone, parseMonth("2026-11"));
+    expect(iso(start)).toBe("2026-11-01T04:00:00.000Z");
+    // The second midnight, an hour later, is November, too.
+    for (const minutes of [0, 30, 59, 60, 61, 120]) {
+      expect(formatMonth(monthAt(zone, start + minutes * 60_000))).toBe("2026-11");
+    }
+    expect(formatMonth(monthAt(zone, start - 1))).toBe("2026-10");
+  });
+
+  test("where there is no midnight the month begins when the clock jumps", () => {
+    // Clocks went from 0:00 to 1:00 on the first of October 2017 in Paraguay.
+    const start = monthStart("America/Asuncion", parseMonth("2017-10"));
+    expect(iso(start)).toBe("2017-10-01T04:00:00.000Z");
+    expect(formatMonth(monthAt("America/Asuncion", start))).toBe("2017-10");
+    expect(formatMonth(monthAt("America/Asuncion", start - 1))).toBe("2017-09");
+  });
+
+  test("where the clock goes back into the old month, the new one has begun all the same", () => {
+    // At 0:01 on the first of November 2009 St. John's went back to 23:01 of October.
+    const zone = "America/St_Johns";
+    const start = monthStart(zone, parseMonth("2009-11"));
+    expect(iso(start)).toBe("2009-11-01T02:30:00.000Z");
+    for (const minutes of [0, 1, 2, 59, 61]) {
+      expect(formatMonth(monthAt(zone, start + minutes * 60_000))).toBe("2009-11");
+    }
+  });
+
+  test("each instant is in exactly one month, in every zone", () => {
+    for (const zone of Intl.supportedValuesOf("timeZone")) {
+      for (const month of ["2026-03", "2026-04", "2026-11"].map(parseMonth)) {
+        const start = monthStart(zone, month);
+        expect(monthAt(zone, start)).toBe(month);
+        expect(monthAt(zone, start - 1)).toBe(month - 1);
+        expect(monthAt(zone, monthStart(zone, month + 1) - 1)).toBe(month);
+      }
+    }
+  });
+
+  test("what is remembered of one zone is not told of another", () => {
+    const instant = Date.parse("2026-10-31T18:00:00Z");
+    for (let i = 0; i < 3; i++) {
+      expect(formatMonth(monthAt("Asia/Tokyo", instant))).toBe("2026-11");
+      expect(formatMonth(monthAt("UTC", instant))).toBe("2026-10");
+      expect(formatMonth(monthAt("Asia/Tokyo", instant - 40 * 86_400_000))).toBe("2026-09");
+    }
+  });
+});
+
+test("time zones are names of the database", () => {
+  for (const zone of ["Asia/Tokyo", "UTC", "America/Havana", "Etc/GMT+9"]) {
+    expect(isTimeZone(zone), zone).toBe(true);
+  }
+  for (const zone of ["+09:00", "Asia/Edo", "", "Tokyo/Asia", "09:00", " UTC", "A".repeat(1_000)]) {
+    expect(isTimeZone(zone), zone).toBe(false);
+  }
+});

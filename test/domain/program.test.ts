@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { monthStart, parseMonth } from "../../src/domain/month.ts";
+import {
+  expiredMonth,
+  expireTime,
+  lengthen,
+  lengtheningDelayMs,
+  lifetimeAt,
+} from "../../src/domain/program.ts";
+import { day, program } from "./build.ts";
+
+const startOf = (month: string) => monthStart("Asia/Tokyo", parseMonth(month));
+
+describe("lifetimes", () => {
+  test("take effect two minutes after they are written", () => {
+    const now = day("2026-03-20");
+    const longer = lengthen(program(3), 6, now);
+    expect(longer.lifetimes).toEqual([
+      { months: 3, from: 0 },
+      { months: 6, from: now + 120_000 },
+    ]);
+    expect(lengtheningDelayMs).toBe(120_000);
+    expect(lifetimeAt(longer, now)).toBe(3);
+    expect(lifetimeAt(longer, now + 119_999)).toBe(3);
+    expect(lifetimeAt(longer, now + 120_000)).toBe(6);
+  });
+
+  test("the same is no change, shorter is refused", () => {
+    const of = program(3);
+    expect(lengthen(of, 3, 0)).toBe(of);
+    const longer = lengthen(of, 6, day("2026-03-20"));
+    expect(lengthen(longer, 6, day("2026-03-20"))).toBe(longer);
+    for (const months of [1, 3, 5]) {
+      expect(() => lengthen(longer, months, day("2026-04-20"))).toThrow(
+        expect.objectContaining({ reason: "WRONG_STATE", metadata: { lifetime_months: "6" } }),
+      );
+    }
+  });
+
+  test("stay in order though the clock has run back", () => {
+    const first = lengthen(program(3), 6, day("2026-03-20"));
+    const second = lengthen(first, 9, day("2026-03-10"));
+    const froms = second.lifetimes.map(({ from }) => from);
+    expect(froms).toEqual([...froms].sort((a, b) => a - b));
+    expect(lifetimeAt(second, day("2026-03-20"))).toBe(3);
+    expect(lifetimeAt(second, day("2026-03-21"))).toBe(9);
+  });
+});
+
+describe("expiry", () => {
+  test("is the first instant of month + lifetime", () => {
+    expect(expireTime(program(3), parseMonth("2026-01"))).toBe(startOf("2026-04"));
+    expect(expireTime(program(12), parseMonth("2026-11"))).toBe(startOf("2027-11"));
+    // From a leap day's month, and to one.
+    expect(expireTime(program(12), parseMonth("2028-02"))).toBe(startOf("2029-02"));
+    expect(expireTime(program(36), parseMonth("2025-02"))).toBe(startOf("2028-02"));
+  });
+
+  test("moves for what has not expired when the lengthening takes effect", () => {
+    const from = day("2026-05-20");
+    const of = program(3, {
+      lifetimes: [
+        { months: 3, from: 0 },
+        { months: 6, from },
+        { months: 12, from: day("2026-09-20") },
+      ],
+    });
+    const table = {
+      "2025-12": "2026-03",
+      // Expired at the first of May under three months.
+      "2026-02": "2026-05",
+      // Would have gone in June; under six months it goes in September, before twelve hold.
+      "2026-03": "2026-09",
+      // Would have gone in October, and lives on under twelve.
+      "2026-04": "2027-04",
+      "2026-09": "2027-09",
+    };
+    for (const [month, expire] of Object.entries(table)) {
+      expect(expireTime(of, parseMonth(month)), month).toBe(startOf(expire));
+    }
+  });
+
+  test("is known to the sweep, old lifetimes included", () => {
+    const of = program(3, {
+      lifetimes: [
+        { months: 3, from: 0 },
+        { months: 12, from: startOf("2026-05") + 120_000 },
+      ],
+    });
+    const until = (now: number) => expiredMonth(of, now);
+    expect(until(startOf("2026-05") - 1)).toBe(parseMonth("2026-01"));
+    expect(until(startOf("2026-05"))).toBe(parseMonth("2026-02"));
+    // Twelve months hold now, and yet what three months had ended is to be swept.
+    expect(until(startOf("2026-06"))).toBe(parseMonth("2026-02"));
+    expect(until(startOf("2027-03") - 1)).toBe(parseMonth("2026-02"));
+    expect(until(startOf("2027-03"))).toBe(parseMonth("2026-03"));
+    expect(until(startOf("2027-04"))).toBe(parseMonth("2026-04"));
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import type { Account } from "../../src/domain/account.ts";
+import type { LedgerEntry } from "../../src/domain/ledger.ts";
+import type { Program } from "../../src/domain/program.ts";
+import { compare, rebuild, replayEntry, startReplay } from "../../src/domain/replay.ts";
+import { createStory, day, program } from "./build.ts";
+
+const three = program(3);
+
+/** A ledger with every type of entry in it. */
+function story() {
+  const told = createStory(three);
+  told.grant(day("2026-01-10"), "jan", 10);
+  told.grant(day("2026-02-10"), "feb", 20);
+  told.use(day("2026-02-11"), "use", 15);
+  told.grant(day("2026-04-10"), "apr", 30);
+  told.refund(day("2026-04-11"), "refund", "use");
+  told.revoke(day("2026-04-12"), "revoke", "feb");
+  told.freeze(day("2026-04-13"), "freeze");
+  return told;
+}
+
+function replayOf(entries: readonly LedgerEntry[]) {
+  const replay = startReplay();
+  for (const entry of entries) replayEntry(replay, entry);
+  return replay;
+}
+
+const differences = (
+  account: Account | undefined,
+  entries: readonly LedgerEntry[],
+  now = day("2026-04-20"),
+  of: Program = three,
+) => compare(account, replayOf(entries), of, "u", now);
+
+describe("replay", () => {
+  test("gives the account, field for field", () => {
+    const { account, entries } = story();
+    expect(new Set(entries.map(({ type }) => type)).size).toBe(6);
+    const { oldest: _, ...rest } = rebuild(replayOf(entries), three, "u") as Account;
+    const { oldest: _o, ...wanted } = account;
+    expect(rest).toEqual(wanted);
+  });
+
+  test("does not look at types", () => {
+    const { account, entries } = story();
+    const strange = entries.map((entry) => ({ ...entry, type: "HELD" as never }));
+    expect(differences(account, strange)).toEqual([]);
+  });
+
+  test("of nothing is nothing", () => {
+    expect(rebuild(startReplay(), three, "u")).toBeUndefined();
+    expect(differences(undefined, [])).toEqual([]);
+  });
+});
+
+describe("comparing", () => {
+  test("finds nothing at any later time, months and lengthenings ahead", () => {
+    const { account, entries } = story();
+    const longer = program(3, {
+      lifetimes: [
+        { months: 3, from: 0 },
+        { months: 12, from: day("2026-04-15") },
+      ],
+    });
+    for (const now of ["2026-01-01", "2026-04-13", "2026-05-01", "2026-06-01", "2030-01-01"]) {
+      expect(differences(account, entries, day(now))).toEqual([]);
+      expect(differences(account, entries, day(now), longer)).toEqual([]);
+    }
+  });
+
+  test.each<[string, (account: Account) => Account, string[]]>([
+    ["a lost point", (a) => ({ ...a, slots: a.slots.map((n) => Math.max(n - 1, 0)) }), ["balance"]],
+    ["a total", (a) => ({ ...a, totals: { ...a.totals, used: 14 } }), ["totals.used"]],
+    ["the frozen flag", (a) => ({ ...a, frozen: false }), ["frozen"]],
+    ["the number", (a) => ({ ...a, last: a.last - 1 }), ["last"]],
+  ])("finds %s", (_, damage, fields) => {
+    const { account, entries } = story();
+    const found = differences(damage(account), entries);
+    expect(found.map(({ field }) => field)).toEqual(expect.arrayContaining(fields));
+  });
+
+  test("finds points in the wrong month", () => {
+    const { account, entries } = story();
+    const [a, b, c] = account.slots as [number, number, number];
+    const found = differences({ ...account, slots: [b, c, a] }, entries);
+    expect(found.map(({ field }) => field)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^buckets\[2026-0[2-4]\]$/)]),
+    );
+    expect(found.map(({ field }) => field)).not.toContain("balance");
+  });
+
+  test("finds faults of the ledger itself", () => {
+    const { account, entries } = story();
+    const without = entries.filter(({ number }) => number !== 3);
+    const gap = differences(account, without).map(({ field }) => field);
+    expect(gap).toContain("entries[4].number");
+    expect(gap).toContain("entries[4].balance");
+    const wrong = entries.map((entry) => (entry.number === 2 ? { ...entry, balance: 31 } : entry));
+    expect(differences(account, wrong)).toEqual([
+      { field: "entries[2].balance", expected: "30", actual: "31" },
+    ]);
+    const late = entries.map((entry) =>
+      entry.number === 2 ? { ...entry, createTime: day("2027-01-01") } : entry,
+    );
+    expect(differences(account, late).map(({ field }) => field)).toContain(
+      "entries[3].create_time",
+    );
+  });
+
+  test("finds an account without its ledger and a ledger without its account", () => {
+    const { account, entries } = story();
+    expect(differences(undefined, entries)).toEqual([
+      { field: "last", expected: String(entries.length), actual: "0" },
+    ]);
+    const bare = differences(account, []).map(({ field }) => field);
+    expect(bare).toEqual(expect.arrayContaining(["last", "balance", "frozen", "totals.issued"]));
+  });
+});

@@ -1,0 +1,407 @@
+/**
+ * What an account has to do, told a second time and in other words: a lot for each month, each with
+ * its own moment of expiry. No ring, no pointer, and nothing shared with src/domain, months and time
+ * zones included.
+ */
+
+/** A month as people count: `12 × year + (1 to 12)`. */
+type Lot = number;
+
+export type Operation =
+  | { readonly op: "grant"; readonly points: number }
+  | { readonly op: "use"; readonly points: number; readonly partial: boolean }
+  | {
+      readonly op: "refund";
+      readonly use: string;
+      readonly points: number | undefined;
+      readonly policy: "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
+    }
+  | { readonly op: "revoke"; readonly grant: string }
+  | { readonly op: "freeze" }
+  | { readonly op: "unfreeze" };
+
+export type Request = Operation & { readonly id: string; readonly reason: string };
+
+/** One line of the ledger, with months as text. */
+export interface Line {
+  readonly number: number;
+  readonly type: string;
+  readonly event: string;
+  readonly createTime: number;
+  readonly effectiveTime: number;
+  readonly points: number;
+  readonly changes: readonly (readonly [month: string, points: number])[];
+  readonly frozen: boolean;
+  readonly balance: number;
+  readonly reason: string;
+  readonly expireTime: number | undefined;
+  readonly related: string | undefined;
+}
+
+export type Answer =
+  | { readonly refused: string; readonly left?: number }
+  | { readonly line: Line; readonly balance: number; readonly replayed: boolean };
+
+/** What an account shows to a reader. */
+export interface Shown {
+  readonly balance: number;
+  readonly lots: readonly { month: string; points: number; expireTime: number }[];
+  readonly totals: Readonly<Record<string, number>>;
+  readonly frozen: boolean;
+  readonly last: number;
+}
+
+/** The program: its zone and its lifetimes, each from an instant on. */
+export interface Rules {
+  readonly zone: string;
+  readonly lifetimes: { months: number; from: number }[];
+}
+
+interface Done {
+  readonly asked: string;
+  readonly line: Line;
+  readonly balance: number;
+  /** Of a use: what it took and was not given back, in the order of taking. */
+  readonly taken: [Lot, number][];
+  /** Of a grant: how much of it was revoked. */
+  revoked: number;
+}
+
+interface State {
+  exists: boolean;
+  lots: Map<Lot, number>;
+  totals: Record<string, number>;
+  frozen: boolean;
+  time: number;
+  done: Map<string, Done>;
+  lines: Line[];
+}
+
+export class Oracle {
+  readonly #rules: Rules;
+  #state: State = {
+    exists: false,
+    lots: new Map(),
+    totals: { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 },
+    frozen: false,
+    time: 0,
+    done: new Map(),
+    lines: [],
+  };
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+  }
+
+  get lines(): readonly Line[] {
+    return this.#state.lines;
+  }
+
+  get time(): number {
+    return this.#state.time;
+  }
+
+  /** What `request` would be answered now. */
+  peek(request: Request, now: number): Answer {
+    const before = this.#state;
+    this.#state = structuredClone(before);
+    try {
+      return this.#answer(request, now);
+    } finally {
+      this.#state = before;
+    }
+  }
+
+  /** Does `request`. What is refused leaves no trace. */
+  apply(request: Request, now: number): Answer {
+    const answer = this.peek(request, now);
+    if ("line" in answer && !answer.replayed) this.#answer(request, now);
+    return answer;
+  }
+
+  /** Writes down what has expired; whether anything had. */
+  sweep(now: number): boolean {
+    const before = this.#state.lines.length;
+    if (!this.#state.exists) return false;
+    const { time } = this.#state;
+    this.#advance(now);
+    if (this.#state.lines.length > before) return true;
+    this.#state.time = time;
+    return false;
+  }
+
+  /** The time below which the account does not go; a vain sweep may or may not have moved it. */
+  adoptTime(time: number): void {
+    this.#state.time = time;
+  }
+
+  shown(now: number): Shown {
+    const before = this.#state;
+    this.#state = structuredClone(before);
+    this.#advance(now);
+    const { lots, totals, frozen, lines } = this.#state;
+    const shown = {
+      balance: sum(lots.values()),
+      lots: [...lots]
+        .filter(([, points]) => points !== 0)
+        .sort(([a], [b]) => a - b)
+        .map(([lot, points]) => ({ month: name(lot), points, expireTime: this.#expiry(lot) })),
+      totals: { ...totals },
+      frozen,
+      last: lines.length,
+    };
+    this.#state = before;
+    return shown;
+  }
+
+  #answer(request: Request, now: number): Answer {
+    const { id, ...what } = request;
+    const asked = JSON.stringify(what);
+    const known = this.#state.done.get(id);
+    if (known && known.asked !== asked) return { refused: "ID_REUSED" };
+    if (known) return { line: known.line, balance: known.balance, replayed: true };
+    switch (request.op) {
+      case "grant":
+        return this.#grant(request, request.points, asked, now);
+      case "use":
+        return this.#use(request, request.points, request.partial, asked, now);
+      case "refund":
+        return this.#refund(request, asked, now);
+      case "revoke":
+        return this.#revoke(request, request.grant, asked, now);
+      default:
+        return this.#freeze(request, request.op === "freeze", asked, now);
+    }
+  }
+
+  #grant(request: Request, points: number, asked: string, now: number): Answer {
+    if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
+    this.#advance(now);
+    const lot = this.#today();
+    this.#add(lot, points);
+    this.#state.totals.issued = (this.#state.totals.issued ?? 0) + points;
+    const expireTime = this.#expiry(lot);
+    const line = this.#write("ISSUED", `c:${request.id}`, points, [[lot, points]], {
+      reason: request.reason,
+      expireTime,
+    });
+    return this.#finish(request, asked, line, []);
+  }
+
+  #use(request: Request, points: number, partial: boolean, asked: string, now: number): Answer {
+    if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
+    this.#advance(now);
+    const there = sum(this.#state.lots.values());
+    if (there === 0 || (there < points && !partial)) {
+      return { refused: "INSUFFICIENT_POINTS", left: there };
+    }
+    const taken: [Lot, number][] = [];
+    let wanted = Math.min(points, there);
+    const total = wanted;
+    for (const lot of [...this.#state.lots.keys()].sort((a, b) => a - b)) {
+      const held = this.#state.lots.get(lot) ?? 0;
+      const part = Math.min(held, wanted);
+      if (part === 0) continue;
+      taken.push([lot, part]);
+      this.#add(lot, -part);
+      wanted -= part;
+    }
+    this.#state.totals.used = (this.#state.totals.used ?? 0) + total;
+    const changes = taken.map(([lot, part]): [Lot, number] => [lot, -part]);
+    const line = this.#write("USED", `c:${request.id}`, total, changes, { reason: request.reason });
+    return this.#finish(request, asked, line, taken);
+  }
+
+  #refund(request: Request & { op: "refund" }, asked: string, now: number): Answer {
+    const used = this.#state.done.get(request.use);
+    if (!used) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
+    if (used.line.type !== "USED") return { refused: "WRONG_STATE" };
+    const left = sum(used.taken.map(([, points]) => points));
+    const points = request.points ?? left;
+    if (left === 0 || points > left) return { refused: "LIMIT_EXCEEDED", left };
+    if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
+    this.#advance(now);
+    const back = giveBack(used.taken, points);
+    const gone = [...back.keys()].filter((lot) => this.#expiry(lot) <= this.#state.time);
+    const changes = new Map<Lot, number>();
+    for (const [lot, part] of back) {
+      const target = gone.includes(lot) && request.policy === "CURRENT_MONTH" ? this.#today() : lot;
+      changes.set(target, (changes.get(target) ?? 0) + part);
+      this.#add(target, part);
+    }
+    this.#state.totals.refunded = (this.#state.totals.refunded ?? 0) + points;
+    const line = this.#write("REFUNDED", `c:${request.id}`, points, [...changes], {
+      reason: request.reason,
+      related: `c:${request.use}`,
+    });
+    if (request.policy === "ORIGINAL_EXPIRY") {
+      for (const lot of gone.sort((a, b) => a - b)) this.#expire(lot, `/c:${request.id}`);
+    }
+    return this.#finish(request, asked, line, []);
+  }
+
+  #revoke(request: Request, grant: string, asked: string, now: number): Answer {
+    const granted = this.#state.done.get(grant);
+    if (!granted) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
+    if (granted.line.type !== "ISSUED") return { refused: "WRONG_STATE" };
+    this.#advance(now);
+    const [month] = granted.line.changes[0] as readonly [string, number];
+    const lot = lotOf(month);
+    const held = this.#state.lots.get(lot) ?? 0;
+    const points = Math.min(granted.line.points - granted.revoked, held);
+    granted.revoked += points;
+    this.#add(lot, -points);
+    this.#state.totals.revoked = (this.#state.totals.revoked ?? 0) + points;
+    const changes: [Lot, number][] = points === 0 ? [] : [[lot, -points]];
+    const line = this.#write("REVOKED", `c:${request.id}`, points, changes, {
+      reason: request.reason,
+      related: `c:${grant}`,
+    });
+    return this.#finish(request, asked, line, []);
+  }
+
+  #freeze(request: Request, frozen: boolean, asked: string, now: number): Answer {
+    if (!this.#state.exists && !frozen) return { refused: "ACCOUNT_NOT_FOUND" };
+    this.#advance(now);
+    this.#state.frozen = frozen;
+    const type = frozen ? "FROZEN" : "UNFROZEN";
+    const line = this.#write(type, `c:${request.id}`, 0, [], { reason: request.reason });
+    return this.#finish(request, asked, line, []);
+  }
+
+  #finish(request: Request, asked: string, line: Line, taken: [Lot, number][]): Answer {
+    const balance = sum(this.#state.lots.values());
+    this.#state.done.set(request.id, { asked, line, balance, taken, revoked: 0 });
+    return { line, balance, replayed: false };
+  }
+
+  /** Lets time pass: every lot whose moment has come goes, the oldest first. */
+  #advance(now: number): void {
+    const state = this.#state;
+    if (now > state.time) state.time = now;
+    if (!state.exists) return;
+    for (const lot of [...state.lots.keys()].sort((a, b) => a - b)) {
+      if ((state.lots.get(lot) ?? 0) > 0 && this.#expiry(lot) <= state.time) this.#expire(lot, "");
+    }
+  }
+
+  #expire(lot: Lot, cause: string): void {
+    const points = this.#state.lots.get(lot) ?? 0;
+    this.#state.lots.delete(lot);
+    this.#state.totals.expired = (this.#state.totals.expired ?? 0) + points;
+    this.#write("EXPIRED", `x:${name(lot)}${cause}`, points, [[lot, -points]], {
+      reason: "",
+      effectiveTime: this.#expiry(lot),
+    });
+  }
+
+  #write(
+    type: string,
+    event: string,
+    points: number,
+    changes: readonly [Lot, number][],
+    more: Partial<Line> & { reason: string },
+  ): Line {
+    const { lines, time, frozen, lots } = this.#state;
+    this.#state.exists = true;
+    const line: Line = {
+      number: lines.length + 1,
+      type,
+      event,
+      createTime: time,
+      effectiveTime: time,
+      points,
+      changes: [...changes].sort(([a], [b]) => a - b).map(([lot, part]) => [name(lot), part]),
+      frozen,
+      balance: sum(lots.values()),
+      expireTime: undefined,
+      related: undefined,
+      ...more,
+    };
+    lines.push(line);
+    return line;
+  }
+
+  #add(lot: Lot, points: number): void {
+    const { lots } = this.#state;
+    lots.set(lot, (lots.get(lot) ?? 0) + points);
+    if (lots.get(lot) === 0) lots.delete(lot);
+  }
+
+  #today(): Lot {
+    return lotAt(this.#rules.zone, this.#state.time);
+  }
+
+  /** Each lengthening moves the moments that lie behind it, and only those. */
+  #expiry(lot: Lot): number {
+    const [first, ...later] = this.#rules.lifetimes as [Rules["lifetimes"][0]];
+    let moment = startOfMonth(this.#rules.zone, lot + first.months);
+    for (const { months, from } of later as Rules["lifetimes"]) {
+      if (moment > from) moment = startOfMonth(this.#rules.zone, lot + months);
+    }
+    return moment;
+  }
+}
+
+/** Takes `points` off the end of what a use took: what was taken last comes back first. */
+function giveBack(taken: [Lot, number][], points: number): Map<Lot, number> {
+  const back = new Map<Lot, number>();
+  let wanted = points;
+  while (wanted > 0) {
+    const last = taken.pop() as [Lot, number];
+    const part = Math.min(last[1], wanted);
+    back.set(last[0], part);
+    wanted -= part;
+    if (part < last[1]) taken.push([last[0], last[1] - part]);
+  }
+  return back;
+}
+
+const sum = (values: Iterable<number>): number => {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+};
+
+/** `2026-11` of a lot. */
+export function name(lot: Lot): string {
+  const month = ((lot - 1) % 12) + 1;
+  return `${(lot - month) / 12}-${month < 10 ? "0" : ""}${month}`;
+}
+
+const lotOf = (text: string): Lot => Number(text.slice(0, 4)) * 12 + Number(text.slice(5));
+
+const calendars = new Map<string, Intl.DateTimeFormat>();
+
+/** Year and month on the wall in `zone`. */
+function wallAt(zone: string, instant: number): Lot {
+  let calendar = calendars.get(zone);
+  if (!calendar) {
+    const options = { timeZone: zone, year: "numeric", month: "numeric" } as const;
+    calendar = new Intl.DateTimeFormat("en-US", options);
+    calendars.set(zone, calendar);
+  }
+  const [month, year] = calendar.format(instant).split("/").map(Number) as [number, number];
+  return 12 * year + month;
+}
+
+const quarter = 15 * 60_000;
+const starts = new Map<string, number>();
+
+/** The first instant at which the wall in `zone` shows the month, found by looking at it. */
+export function startOfMonth(zone: string, lot: Lot): number {
+  const key = `${zone}/${lot}`;
+  const known = starts.get(key);
+  if (known !== undefined) return known;
+  const year = Math.floor((lot - 1) / 12);
+  let instant = Date.UTC(year, (lot - 1) % 12, 1) - 15 * 3_600_000;
+  while (wallAt(zone, instant) < lot) instant += quarter;
+  starts.set(key, instant);
+  return instant;
+}
+
+/** The month that an instant is in: once begun, a month goes on until the next begins. */
+export function lotAt(zone: string, instant: number): Lot {
+  const wall = wallAt(zone, instant);
+  return instant >= startOfMonth(zone, wall + 1) ? wall + 1 : wall;
+}

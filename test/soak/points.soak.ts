@@ -1,0 +1,109 @@
+/**
+ * The model and the storm for longer: other histories and other faults each time. The seed comes
+ * from MEGURI_SOAK_SEED or is drawn and printed; MEGURI_SOAK_HISTORIES and MEGURI_SOAK_ROUNDS say
+ * how long it takes.
+ */
+import { randomInt, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { createProgram } from "../../src/app/programs.ts";
+import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
+import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { history, openMemory, play } from "../model/points-model.ts";
+import {
+  type Process,
+  plan,
+  program,
+  randomFrom,
+  reckon,
+  startProcess,
+  storm,
+} from "../store/storm.ts";
+import { startDynamoProxy } from "../support/dynamo-proxy.ts";
+
+const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
+
+const seed = number("MEGURI_SOAK_SEED", randomInt(2 ** 31));
+const histories = number("MEGURI_SOAK_HISTORIES", 20_000);
+const rounds = number("MEGURI_SOAK_ROUNDS", 10);
+const upstream = inject("dynamodbEndpoint");
+const names = tableName(`soak-${randomUUID().slice(0, 8)}-`);
+let clients: Clients;
+let direct: Process;
+
+beforeAll(async () => {
+  console.info(`MEGURI_SOAK_SEED=${seed}`);
+  clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
+  await createTables(clients.retrying, names);
+  direct = startProcess(upstream, names);
+  await createProgram(direct.deps, { id: program, zone: "Asia/Tokyo", lifetime: 12 });
+});
+
+afterAll(async () => {
+  for (const { TableName } of tables(names)) {
+    await clients.retrying.send(new DeleteTableCommand({ TableName }));
+  }
+  direct.close();
+  clients.close();
+});
+
+test(`${histories} histories are as the oracle says`, async () => {
+  const property = fc.asyncProperty(history(80), (each) => play(each, openMemory));
+  await fc.assert(property, { numRuns: histories, seed });
+});
+
+test(`${rounds} storms of 2,000 operations, with outages and dying processes`, async () => {
+  for (let round = 0; round < rounds; round++) {
+    const mine = seed + round;
+    const counts = await stormOnce(mine, round);
+    console.info(`storm ${round}, seed ${mine}: ${JSON.stringify(counts)}`);
+    expect(counts.acknowledged).toBeGreaterThan(500);
+  }
+});
+
+/** One storm: faults, locks, outages, and processes that go away while they are at work. */
+async function stormOnce(mine: number, round: number) {
+  const proxy = await startDynamoProxy({ upstream, seed: mine });
+  const random = randomFrom(mine);
+  const processes = Array.from({ length: 4 }, () => startProcess(proxy.endpoint, names));
+  proxy.faults({
+    lostAnswer: 0.05 + 0.1 * random(),
+    conflict: 0.1 * random(),
+    throttle: 0.1 * random(),
+    serverError: 0.1 * random(),
+    delay: 0.2,
+    delayMs: [1, 60],
+    lostBy: round % 5 === 4 ? "silence" : "destroy",
+  });
+  proxy.lock(Math.floor(4 * random()));
+  const operations = plan(mine, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
+    ...each,
+    user: `${round}-${each.user}`,
+  }));
+  let isOver = false;
+  const trouble = (async () => {
+    while (!isOver) {
+      await sleep(500 + 2_000 * random());
+      if (random() < 0.5) {
+        proxy.down(true);
+        await sleep(100 + 500 * random());
+        proxy.down(false);
+      } else {
+        const which = Math.floor(processes.length * random());
+        processes[which]?.close();
+        processes[which] = startProcess(proxy.endpoint, names);
+      }
+    }
+  })();
+  const outcomes = await storm(processes, operations, mine, 48);
+  isOver = true;
+  await trouble;
+  proxy.faults({});
+  proxy.lock(0);
+  await sleep(1_000);
+  for (const each of processes) each.close();
+  await proxy.stop();
+  return reckon(direct.deps, outcomes);
+}

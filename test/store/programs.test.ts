@@ -1,0 +1,86 @@
+/** How long a server decides on its copy of a program. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { programRef } from "../../src/app/ports.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import type { Program } from "../../src/domain/program.ts";
+import { createPrograms } from "../../src/store/programs.ts";
+import { createMemoryStore } from "../support/memory-store.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const program = (months: number): Program => ({
+  id: "p",
+  zone: "UTC",
+  lifetimes: [{ months, from: 0 }],
+  createTime: 0,
+});
+
+const tick = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+function setUp(always = false) {
+  const store = createMemoryStore();
+  store.force(programRef("p"), program(1));
+  const state = { reads: 0, down: false };
+  const { reader } = store;
+  const counting: typeof reader = {
+    ...reader,
+    async get(ref) {
+      state.reads += 1;
+      if (state.down) throw new DomainError("STORE_UNAVAILABLE", "down");
+      return reader.get(ref);
+    },
+  };
+  const programs = createPrograms(counting, always);
+  const months = async () => (await programs.get("p")).lifetimes[0]?.months;
+  return { store, state, months, programs };
+}
+
+test("a copy serves for 30 s, and is then refreshed without waiting", async () => {
+  const { store, state, months } = setUp();
+  expect(await Promise.all([months(), months()])).toEqual([1, 1]);
+  expect(state.reads).toBe(1);
+  store.force(programRef("p"), program(2));
+  vi.advanceTimersByTime(29_999);
+  expect(await months()).toBe(1);
+  expect(state.reads).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(await months()).toBe(1);
+  await tick();
+  expect(state.reads).toBe(2);
+  expect(await months()).toBe(2);
+});
+
+test("nothing is decided on a copy older than 60 s", async () => {
+  const { store, state, months } = setUp();
+  await months();
+  state.down = true;
+  vi.advanceTimersByTime(59_999);
+  expect(await months()).toBe(1);
+  await tick();
+  vi.advanceTimersByTime(1);
+  await expect(months()).rejects.toMatchObject({ reason: "PROGRAM_STALE", retryable: true });
+  state.down = false;
+  store.force(programRef("p"), program(2));
+  expect(await months()).toBe(2);
+});
+
+test("an unknown program, and a store that is away from the start", async () => {
+  const { state, programs } = setUp();
+  await expect(programs.get("q")).rejects.toMatchObject({ reason: "PROGRAM_NOT_FOUND" });
+  state.down = true;
+  await expect(programs.get("q")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+});
+
+test("always means always", async () => {
+  const { store, state, months } = setUp(true);
+  await months();
+  store.force(programRef("p"), program(2));
+  expect(await months()).toBe(2);
+  expect(state.reads).toBe(2);
+});

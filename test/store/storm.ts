@@ -1,0 +1,207 @@
+/** Many callers on a store that has a bad day, and the reckoning afterwards. */
+import { expect } from "vitest";
+import type { ChangeResult } from "../../src/app/change-account.ts";
+import { grantPoints, refundPoints, revokePoints, usePoints } from "../../src/app/points.ts";
+import type { Deps } from "../../src/app/ports.ts";
+import { verifyAccount } from "../../src/app/verify-points.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { eventName, type LedgerEntry } from "../../src/domain/ledger.ts";
+import { createSystemClock } from "../../src/store/clocks.ts";
+import { createClients } from "../../src/store/dynamodb/client.ts";
+import { createDynamoItems } from "../../src/store/dynamodb/items.ts";
+import { createDynamoReader } from "../../src/store/dynamodb/reader.ts";
+import type { TableName } from "../../src/store/dynamodb/tables.ts";
+import { CommitEngine } from "../../src/store/engine.ts";
+import { createPrograms } from "../../src/store/programs.ts";
+
+/** What one process of the service stands on. */
+export interface Process {
+  readonly deps: Deps;
+  readonly engine: CommitEngine;
+  close(): void;
+}
+
+export function startProcess(endpoint: string, names: TableName): Process {
+  const clients = createClients({ endpoint, region: "ap-northeast-1" });
+  const items = createDynamoItems(clients, names);
+  const reader = createDynamoReader(clients, items, names);
+  const clock = createSystemClock(clients.skewMs);
+  const engine = new CommitEngine({ items, clock });
+  const nothing = async () => undefined;
+  const workflows = {
+    startReservation: nothing,
+    wakeReservation: nothing,
+    ensureMonthEnd: nothing,
+    startVerification: nothing,
+    verification: nothing,
+  };
+  const programs = createPrograms(reader);
+  const background = (work: Promise<void>) => void work.catch(() => undefined);
+  const deps = { engine, reader, clock, programs, workflows, background };
+  return { deps, engine, close: clients.close };
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly user: string;
+  readonly kind: "grant" | "use" | "refund" | "revoke";
+  readonly points: number;
+  /** The event that a refund or revoke undoes. */
+  readonly undoes: string;
+}
+
+/** What a caller knows of its operation in the end. */
+export interface Outcome {
+  readonly operation: Operation;
+  /** Every answer that it got. */
+  readonly answers: readonly ChangeResult[];
+  /** The refusal that it got last, if any. */
+  readonly refused?: string;
+}
+
+/** A small generator of numbers in [0, 1) (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Operations on some accounts; undoings name operations that came not long before. */
+export function plan(seed: number, count: number, accounts: number): Operation[] {
+  const random = randomFrom(seed);
+  const all: Operation[] = [];
+  for (let i = 0; i < count; i++) {
+    const user = `user-${Math.floor(random() * accounts)}`;
+    const drawn = random();
+    const kind = drawn < 0.4 ? "grant" : drawn < 0.75 ? "use" : drawn < 0.9 ? "refund" : "revoke";
+    const undone = all.filter(
+      (each) => each.user === user && each.kind === (kind === "refund" ? "use" : "grant"),
+    );
+    const undoes = undone.at(-1 - Math.floor(random() * 4))?.id ?? "nothing";
+    all.push({ id: `op-${i}`, user, kind, points: 1 + Math.floor(random() * 50), undoes });
+  }
+  return all;
+}
+
+export const program = "default";
+
+export function send(deps: Deps, operation: Operation, waitMs?: number): Promise<ChangeResult> {
+  const { id: eventId, user, kind, points, undoes } = operation;
+  const deadline = waitMs === undefined ? undefined : performance.now() + waitMs;
+  const input = { program, user, eventId, reason: "", caller: "storm", deadline };
+  switch (kind) {
+    case "grant":
+      return grantPoints(deps, { ...input, points });
+    case "use":
+      return usePoints(deps, { ...input, points, allowPartial: points % 2 === 0 });
+    case "refund":
+      return refundPoints(deps, {
+        ...input,
+        useEventId: undoes,
+        points: points % 3 === 0 ? Math.ceil(points / 5) : undefined,
+        expired: "ORIGINAL_EXPIRY",
+      });
+    case "revoke":
+      return revokePoints(deps, { ...input, grant: { origin: "c", id: undoes } });
+  }
+}
+
+/**
+ * Lets `callers` work through the operations. Some send each twice at once, by two processes; some
+ * send again what got no answer, others leave it at that.
+ */
+export async function storm(
+  processes: readonly Process[],
+  operations: readonly Operation[],
+  seed: number,
+  callers: number,
+): Promise<Outcome[]> {
+  const random = randomFrom(seed);
+  const outcomes: Outcome[] = [];
+  const queue = [...operations];
+  const any = () => (processes[Math.floor(random() * processes.length)] as Process).deps;
+
+  async function attempt(operation: Operation, answers: ChangeResult[]) {
+    for (let tries = random() < 0.5 ? 5 : 1; tries > 0; tries--) {
+      try {
+        answers.push(await send(any(), operation));
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof DomainError)) throw error;
+        if (!error.retryable) return error.reason;
+      }
+    }
+    return undefined;
+  }
+
+  async function caller(): Promise<void> {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const answers: ChangeResult[] = [];
+      const sent = [attempt(next, answers)];
+      if (random() < 0.1) sent.push(attempt(next, answers));
+      const refusals = await Promise.all(sent);
+      const refused = refusals.find((each) => each !== undefined);
+      outcomes.push({ operation: next, answers, ...(refused !== undefined && { refused }) });
+    }
+  }
+
+  await Promise.all(Array.from({ length: callers }, caller));
+  return outcomes;
+}
+
+/**
+ * Compares what callers were told with the ledgers: what was acknowledged is there exactly once,
+ * what was not is there once or not at all, and every account equals its ledger.
+ */
+export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
+  const ledgers = new Map<string, LedgerEntry[]>();
+  for (const user of new Set(outcomes.map(({ operation }) => operation.user))) {
+    const name = { program, user };
+    const { differences } = await verifyAccount(deps, name, false);
+    expect(differences, `account of ${user}`).toEqual([]);
+    const entries = await ledgerOf(deps, user);
+    for (const { balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
+    ledgers.set(user, entries);
+  }
+  const counts = { acknowledged: 0, refused: 0, lost: 0, lostButDone: 0 };
+  const expected = new Set<string>();
+  for (const { operation, answers, refused } of outcomes) {
+    const { id, user } = operation;
+    expected.add(`${user} c:${id}`);
+    const found = (ledgers.get(user) ?? []).filter(({ event }) => event.id === id);
+    expect(found.length, `entries of ${id}`).toBeLessThanOrEqual(1);
+    for (const { entry } of answers) expect(found, id).toEqual([entry]);
+    // The same answer is new once at most, however often it was asked for.
+    expect(answers.filter(({ replayed }) => !replayed).length).toBeLessThanOrEqual(1);
+    if (answers.length > 0) counts.acknowledged += 1;
+    else if (refused !== undefined) {
+      expect(found, `${id} was refused as ${refused}`).toEqual([]);
+      counts.refused += 1;
+    } else {
+      counts.lost += 1;
+      counts.lostButDone += found.length;
+    }
+  }
+  for (const [user, entries] of ledgers) {
+    for (const { event } of entries) {
+      if (event.origin !== "x") expect(expected).toContain(`${user} ${eventName(event)}`);
+    }
+  }
+  return counts;
+}
+
+export async function ledgerOf(deps: Deps, user: string): Promise<LedgerEntry[]> {
+  const all = { from: 1, to: 1e9, newestFirst: false, types: [] };
+  const entries: LedgerEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await deps.reader.entries({ program, user }, all, { size: 500, cursor });
+    entries.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return entries;
+}
