@@ -62,7 +62,7 @@ export interface View {
   get<K extends Kind>(ref: Ref<K>): Records[K] | undefined;
   /** The version of the record, counting what has been put; 0 when it is not there. */
   version(ref: Ref): number;
-  /** Of a record that the call has named in `reads` or `absent`; any other must not be there yet. */
+  /** Of a record named in `reads` or `absent`; any other must not be there yet. */
   put<K extends Kind>(ref: Ref<K>, value: Records[K]): void;
 }
 

@@ -120,8 +120,8 @@ function decideOne(
  * What has to be read before the outcomes may be told, in the order of reading. A call that writes
  * is proven by its transaction, and so is what it saw of the calls ahead. One that writes nothing,
  * a refusal above all, is proven by a strongly consistent read made since it came in, and of what
- * it takes as absent (its own event id) not before the rest: otherwise the retry of a use that emptied the account would hear "too
- * little" instead of "done".
+ * it takes as absent (its own event id) not before the rest: otherwise the retry of a use that
+ * emptied the account would hear "too little" instead of "done".
  */
 export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[], then: Ref[]] {
   const first = new Map<string, Ref>();
