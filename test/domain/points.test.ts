@@ -138,7 +138,7 @@ describe("refunding", () => {
     expect(story.account.totals).toMatchObject({ refunded: 55, expired: 0 });
   });
 
-  test("CURRENT_MONTH: what belongs to the current month and what moves there are one change", () => {
+  test("CURRENT_MONTH: what belongs there anyway and what moves there are one change", () => {
     const story = createStory(program(2));
     story.grant(day("2026-01-10"), "jan", 10);
     story.grant(day("2026-02-10"), "feb", 20);
@@ -153,6 +153,20 @@ describe("refunding", () => {
       ["2026-03", 5],
     ]);
     expect(months(story.account)).toEqual({ "2026-02": 20, "2026-03": 6 });
+  });
+
+  test("at the very instant of expiry the points have expired", () => {
+    const july = Date.parse("2026-07-01T00:00:00+09:00");
+    const before = used();
+    before.refund(july - 1, "r", "use");
+    expect(before.account.totals.expired).toBe(0);
+    const after = used();
+    after.refund(july, "r", "use");
+    expect(after.account.totals.expired).toBe(10);
+    expect(months(after.account)).not.toHaveProperty("2026-01");
+    const current = used();
+    current.refund(july, "r", "use", undefined, "CURRENT_MONTH");
+    expect(months(current.account)).toMatchObject({ "2026-02": 20, "2026-07": 10 });
   });
 
   test("restores what the use took though a grant behind it was revoked meanwhile", () => {

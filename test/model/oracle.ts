@@ -1,6 +1,6 @@
 /**
  * What an account has to do, told a second time and in other words: a lot for each month, each with
- * its own moment of expiry. No ring, no pointer, and nothing shared with src/domain, months and time
+ * its own moment of expiry. No ring, no pointer, nothing shared with src/domain, months and time
  * zones included.
  */
 

@@ -1,4 +1,4 @@
-/** What the commit engine and the use cases rely on, held by the store in memory and DynamoDB alike. */
+/** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
 import { randomUUID } from "node:crypto";
 import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";

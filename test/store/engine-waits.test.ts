@@ -90,7 +90,7 @@ describe.concurrent("lost races", () => {
     expect(await answer(grant(deps, "a", 1))).toEqual(done(1, 2));
   });
 
-  test("CONTENDED when its own deadline comes first, DEADLINE when it never had a turn", async () => {
+  test("CONTENDED when its own deadline comes first, DEADLINE without a turn", async () => {
     const { deps, store } = createWorld();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);

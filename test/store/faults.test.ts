@@ -91,7 +91,7 @@ const reasonOf = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.reason : String(error)),
   );
 
-test("1,000 operations under all faults: acknowledged is exactly once, the rest at most", async () => {
+test("1,000 operations under faults: acknowledged is once, the rest at most once", async () => {
   console.info(`seed of the storm: ${seed}`);
   const some = processes(3);
   proxy.faults({
@@ -232,7 +232,7 @@ test("a silent store keeps nobody beyond the deadline", async () => {
   expect(available).toBe(ids.length);
 }, 30_000);
 
-test("a clock that is off by more than five seconds decides nothing, until it is right", async () => {
+test("a clock off by more than five seconds decides nothing, until it is right", async () => {
   const [one] = processes(1) as [Process];
   const user = "clock";
   const read = () => reasonOf(getBalance(one.deps, { program, user }));
