@@ -1,4 +1,5 @@
 import type { Clock, Deps, Workflows } from "./app/ports.ts";
+import { createBackground } from "./background.ts";
 import type { Config } from "./config.ts";
 import type { Logger } from "./log.ts";
 import { createSystemClock, createTestClock } from "./store/clocks.ts";
@@ -12,7 +13,7 @@ import { createPrograms } from "./store/programs.ts";
 /** The use cases' dependencies on the real store, and what ends them. */
 export interface Composed {
   readonly deps: Deps;
-  /** Waits for work in the background, then lets go of the store. */
+  /** Finishes the work in the background, then lets go of the store. */
   close(): Promise<void>;
 }
 
@@ -27,17 +28,11 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
     : createSystemClock(clients.skewMs);
   const engine = new CommitEngine({ items, clock });
   const programs = createPrograms(reader, config.testClock);
-  const pending = new Set<Promise<void>>();
-  const background = (work: Promise<void>) => {
-    const logged = work
-      .catch((error: unknown) => log.warn({ err: error }, "background work failed"))
-      .finally(() => pending.delete(logged));
-    pending.add(logged);
-  };
+  const background = createBackground(log);
   return {
-    deps: { engine, reader, clock, programs, workflows, background },
+    deps: { engine, reader, clock, programs, workflows, background: background.run },
     async close() {
-      await Promise.all(pending);
+      await background.close();
       clients.close();
     },
   };

@@ -186,8 +186,8 @@ export interface Deps {
   readonly clock: Clock;
   readonly programs: Programs;
   readonly workflows: Workflows;
-  /** Takes work that the answer does not wait for; what it throws is logged. */
-  readonly background: (work: Promise<void>) => void;
+  /** Takes work that the answer does not wait for. It may run several times. */
+  readonly background: (work: () => Promise<void>) => void;
 }
 
 /** How far the verification of a program has come, and what it found. */

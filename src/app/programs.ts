@@ -41,7 +41,7 @@ export async function createProgram(
       return { program, replayed: false };
     },
   });
-  deps.background(deps.workflows.ensureMonthEnd(result.program));
+  deps.background(() => deps.workflows.ensureMonthEnd(result.program));
   return result;
 }
 

@@ -63,7 +63,7 @@ export async function createReservation(
     },
   });
   const { row } = created;
-  if (row.state === "PENDING") deps.background(startRun(deps, row));
+  if (row.state === "PENDING") deps.background(() => startRun(deps, row));
   return created;
 }
 
@@ -73,7 +73,7 @@ export async function cancelReservation(
   name: ReservationName,
 ): Promise<SeenReservation> {
   const changed = await changeRow(deps, name, cancel);
-  deps.background(wakeRun(deps, changed.row, false));
+  deps.background(() => wakeRun(deps, changed.row, false));
   return changed;
 }
 
@@ -86,7 +86,7 @@ export async function rescheduleReservation(
   name: ReservationName & { readonly executeTime: Instant },
 ): Promise<SeenReservation> {
   const changed = await changeRow(deps, name, (row, now) => reschedule(row, name.executeTime, now));
-  deps.background(wakeRun(deps, changed.row, true));
+  deps.background(() => wakeRun(deps, changed.row, true));
   return changed;
 }
 
@@ -96,7 +96,7 @@ export async function retryReservation(
   name: ReservationName,
 ): Promise<SeenReservation> {
   const changed = await changeRow(deps, name, retry);
-  deps.background(startRun(deps, changed.row));
+  deps.background(() => startRun(deps, changed.row));
   return changed;
 }
 

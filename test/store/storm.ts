@@ -36,7 +36,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
     verification: nothing,
   };
   const programs = createPrograms(reader);
-  const background = (work: Promise<void>) => void work.catch(() => undefined);
+  const background = (work: () => Promise<void>) => void work().catch(() => undefined);
   const deps = { engine, reader, clock, programs, workflows, background };
   return { deps, engine, close: clients.close };
 }

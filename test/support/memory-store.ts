@@ -385,7 +385,7 @@ export function memoryDeps(
     clock,
     programs,
     workflows: noWorkflows,
-    background: (work) => void work.catch(() => undefined),
+    background: (work) => void work().catch(() => undefined),
   });
   return { deps: process(), store, clock, process };
 }

@@ -59,6 +59,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
     },
   ],
+  [
+    "src/background.ts",
+    {
+      project: /^src\/domain\/errors\.ts$/,
+      types: /^src\/log\.ts$/,
+      packages: /^p-(limit|retry)$/,
+    },
+  ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/server.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/worker.ts", { project: ANYTHING, packages: ANYTHING }],

@@ -51,13 +51,11 @@ describe("while Temporal is away", () => {
     await reserveAndStart(stack, { id: "due-while-away", inMs: 2_000 });
     await temporal.killHard();
 
-    const asked = performance.now();
     await reserve(deps, program, { id: "made", inMs: overdue });
     await cancelReservation(deps, { program, id: "cancelled" });
     await cancelReservation(deps, { program, id: "cancelled-soon-due" });
     const executeTime = Date.now() + overdue;
     await rescheduleReservation(deps, { program, id: "moved", executeTime });
-    expect(performance.now() - asked).toBeLessThan(2_000);
 
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     await startAgain("first.db");
@@ -65,7 +63,8 @@ describe("while Temporal is away", () => {
     for (const id of ["made", "moved", "due-while-away"]) await expectGrantedOnce(stack, id);
     expect(await handleOf(stack, "cancelled-soon-due").result()).toEqual({ step: "CANCELLED" });
     expect(await verified(stack, "cancelled-soon-due")).toEqual({ balance: 0, entries: 0 });
-    await handleOf(stack, "cancelled").signal("look");
+    // What a caller's retry does: nothing to the row, but the workflow hears of it at last.
+    await cancelReservation(deps, { program, id: "cancelled" });
     expect(await handleOf(stack, "cancelled").result()).toEqual({ step: "CANCELLED" });
   });
 
