@@ -27,7 +27,7 @@ export function sweepActivities(deps: Deps) {
     async settleShard(input: SettleShardInput): Promise<SettleShardResult> {
       const fields = { program: "string", shard: "number", cursor: "string?" };
       const { program, shard } = check(input, fields);
-      const start = { settled: 0, vain: 0, ...cursorOf(input) };
+      const start = { settled: 0, vain: 0, failed: 0, ...cursorOf(input) };
       return step<SettleShardResult>(start, addSettled, (cursor, more) =>
         settleShard(deps, { program, shard, ...cursor }, more),
       );
@@ -90,6 +90,7 @@ const cursorOf = ({ cursor }: Cursor): Cursor => (cursor === undefined ? {} : { 
 const addSettled = (a: SettleShardResult, b: SettleShardResult): SettleShardResult => ({
   settled: a.settled + b.settled,
   vain: a.vain + b.vain,
+  failed: a.failed + b.failed,
   ...cursorOf(b),
 });
 

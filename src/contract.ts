@@ -54,6 +54,8 @@ export interface SettleShardResult {
   readonly settled: number;
   /** Accounts that had nothing to expire. */
   readonly vain: number;
+  /** Accounts that could not be settled, as one that is behind its ledger; the next sweep tries. */
+  readonly failed: number;
   readonly cursor?: string;
 }
 
@@ -63,11 +65,13 @@ export interface MonthEndInput {
   readonly shards?: readonly { readonly shard: number; readonly cursor?: string }[];
   readonly settled?: number;
   readonly vain?: number;
+  readonly failed?: number;
 }
 
 export interface MonthEndResult {
   readonly settled: number;
   readonly vain: number;
+  readonly failed: number;
 }
 
 /** Verifies the accounts of one segment of the table. */

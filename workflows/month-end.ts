@@ -19,18 +19,21 @@ type Shards = NonNullable<MonthEndInput["shards"]>;
 /** Expires what is due in the accounts that nobody touches. Run twice, it finds nothing to do. */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
   const { program } = input;
-  let { settled = 0, vain = 0 } = input;
+  let { settled = 0, vain = 0, failed = 0 } = input;
   const shards: Shards =
     input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
   const left = await workOn(shards, atOnce, async (part) => {
     const result = await orRefusal(settleShard({ program, ...part }));
     settled += result.settled;
     vain += result.vain;
-    setCurrentDetails(`Settled ${settled} accounts; ${vain} had nothing to expire.`);
+    failed += result.failed;
+    setCurrentDetails(
+      `Settled ${settled} accounts; ${vain} had nothing to expire, ${failed} could not be settled.`,
+    );
     return result.cursor;
   });
   if (left.length > 0) {
-    await continueAsNew<typeof monthEnd>({ program, shards: left, settled, vain });
+    await continueAsNew<typeof monthEnd>({ program, shards: left, settled, vain, failed });
   }
-  return { settled, vain };
+  return { settled, vain, failed };
 }

@@ -4,7 +4,7 @@ import { eventName } from "../domain/ledger.ts";
 import { grant } from "../domain/points.ts";
 import type { Program } from "../domain/program.ts";
 import { complete, fail, nextStep, type Reservation } from "../domain/reservation.ts";
-import { putChange } from "./change-account.ts";
+import { putChange, replay } from "./change-account.ts";
 import { accountRef, type Deps, eventRef, type Now, reservationRef, type View } from "./ports.ts";
 
 /** One attempt of one workflow run at a reservation. */
@@ -48,10 +48,13 @@ function grantOnce(deps: Deps, attempt: Attempt, program: Program) {
     decide(view, now) {
       const { row, other } = look(view, attempt, now);
       if (other) return { step: other, row };
+      const granted = view.get(key);
       const scene = { program, user, account: view.get(account), now: now.calendar };
-      const { reason, caller } = row;
-      const change = grant(scene, { event, reason, caller }, row.points);
-      const { entry } = putChange(view, key, row.hash, change);
+      const { reason, caller, points, hash } = row;
+      // The points know better than a row that was restored from a backup.
+      const { entry } = granted
+        ? replay(granted, hash)
+        : putChange(view, key, hash, grant(scene, { event, reason, caller }, points));
       const done = complete(row, entry.number, now.wall);
       view.put(ref, done);
       return { step: { step: "DONE", entry: entry.number } as const, row: done };

@@ -1,4 +1,5 @@
 import type { SettleShardInput, SettleShardResult } from "../contract.ts";
+import { DomainError } from "../domain/errors.ts";
 import { sweep } from "../domain/points.ts";
 import { expiredMonth, type Program } from "../domain/program.ts";
 import { type AccountName, accountRef, type Deps, entryRef } from "./ports.ts";
@@ -18,35 +19,42 @@ export async function settleShard(
   const program = await deps.programs.get(id);
   const { calendar } = await deps.clock.now();
   const due = expiredMonth(program, calendar);
-  let settled = 0;
-  let vain = 0;
+  const counts = { settled: 0, vain: 0, failed: 0 };
   let cursor = start;
   for (;;) {
     const page = await deps.reader.dueAccounts(id, shard, due, { size: pageSize, cursor });
-    const expired = await Promise.all(page.items.map((name) => settleAccount(deps, program, name)));
-    settled += expired.filter(Boolean).length;
-    vain += expired.filter((any) => !any).length;
+    const ends = await Promise.all(page.items.map((name) => settleAccount(deps, program, name)));
+    for (const end of ends) counts[end] += 1;
     cursor = page.cursor;
-    const result = { settled, vain, ...(cursor !== undefined && { cursor }) };
+    const result = { ...counts, ...(cursor !== undefined && { cursor }) };
     if (cursor === undefined || !more(result)) return result;
   }
 }
 
-/** True when something expired. */
-function settleAccount(deps: Deps, program: Program, { user }: AccountName): Promise<boolean> {
+/** One account that cannot be settled, as when it is behind its ledger, does not hold up others. */
+async function settleAccount(
+  deps: Deps,
+  program: Program,
+  { user }: AccountName,
+): Promise<"settled" | "vain" | "failed"> {
   const ref = accountRef(program.id, user);
-  return deps.engine.run({
-    key: ref,
-    reads: [ref],
-    absent: [],
-    deadline: undefined,
-    decide(view, now) {
-      const account = view.get(ref);
-      if (!account) return false;
-      const { account: swept, entries } = sweep(account, program, now.calendar);
-      if (entries.length > 0 || swept.oldest !== account.oldest) view.put(ref, swept);
-      for (const entry of entries) view.put(entryRef(program.id, user, entry.number), entry);
-      return entries.length > 0;
-    },
-  });
+  try {
+    return await deps.engine.run({
+      key: ref,
+      reads: [ref],
+      absent: [],
+      deadline: undefined,
+      decide(view, now) {
+        const account = view.get(ref);
+        if (!account) return "vain";
+        const { account: swept, entries } = sweep(account, program, now.calendar);
+        if (entries.length > 0 || swept.oldest !== account.oldest) view.put(ref, swept);
+        for (const entry of entries) view.put(entryRef(program.id, user, entry.number), entry);
+        return entries.length > 0 ? "settled" : "vain";
+      },
+    });
+  } catch (error) {
+    if (error instanceof DomainError && error.reason === "CONTENDED") return "failed";
+    throw error;
+  }
 }

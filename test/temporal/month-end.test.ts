@@ -63,9 +63,9 @@ describe("a month's end", () => {
     await grantTo(deps, program, "old", "feb", 20);
 
     await setTime(deps, at(3, 31));
-    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0 });
+    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0, failed: 0 });
     await setTime(deps, at(4));
-    expect(await monthEnd(program)).toEqual({ settled: 1, vain: 0 });
+    expect(await monthEnd(program)).toEqual({ settled: 1, vain: 0, failed: 0 });
     expect(await ledgerOf(program, "young")).toHaveLength(1);
     const expired = (await ledgerOf(program, "old"))[2];
     expect(expired).toMatchObject({
@@ -74,7 +74,7 @@ describe("a month's end", () => {
       balance: 20,
       effectiveTime: Date.UTC(2027, 2, 31, 15),
     });
-    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0 });
+    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0, failed: 0 });
     expect(await ledgerOf(program, "old")).toHaveLength(3);
   });
 
@@ -90,10 +90,10 @@ describe("a month's end", () => {
     }
     for (const month of [4, 5, 6]) {
       await setTime(deps, at(month));
-      expect(await monthEnd(programs[0])).toEqual({ settled: 3, vain: 0 });
-      expect(await monthEnd(programs[0])).toEqual({ settled: 0, vain: 0 });
+      expect(await monthEnd(programs[0])).toEqual({ settled: 3, vain: 0, failed: 0 });
+      expect(await monthEnd(programs[0])).toEqual({ settled: 0, vain: 0, failed: 0 });
     }
-    expect(await monthEnd(programs[1])).toEqual({ settled: 3, vain: 0 });
+    expect(await monthEnd(programs[1])).toEqual({ settled: 3, vain: 0, failed: 0 });
     for (const user of users) {
       const ledger = await ledgerOf(programs[0], user);
       expect(ledger).toHaveLength(6);
@@ -147,7 +147,7 @@ describe("the schedule", () => {
       throw new Error("not listed yet");
     });
     const handle = client.workflow.getHandle(workflowId);
-    expect(await handle.result()).toEqual({ settled: 0, vain: 0 });
+    expect(await handle.result()).toEqual({ settled: 0, vain: 0, failed: 0 });
     expect(await (await handle.describe()).staticSummary()).toContain("Asia/Tokyo");
   });
 });

@@ -91,8 +91,8 @@ export function isTransient(error: unknown): boolean {
   return (
     throttles.has(name) ||
     $fault === "server" ||
-    $metadata?.httpStatusCode === undefined ||
-    $metadata.httpStatusCode >= 500
+    // No status: no answer. No metadata at all: it did not come from a request.
+    ($metadata !== undefined && ($metadata.httpStatusCode ?? 500) >= 500)
   );
 }
 
