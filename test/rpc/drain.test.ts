@@ -1,7 +1,7 @@
 /** The server as a process: it starts without Temporal and ends without losing a call. */
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
-import { createClient, type Interceptor } from "@connectrpc/connect";
+import { ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -11,10 +11,14 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Child } from "../../src/cli/stack/child.ts";
 import { findPorts } from "../../src/cli/stack/free-port.ts";
 import { startService } from "../../src/cli/stack/service.ts";
+import { ErrorInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { HealthCheckResponse_ServingStatus } from "../../src/gen/grpc/health/v1/health_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+
+/** For what comes soon, on a machine that may be busy. */
+const patience = { timeout: 30_000 };
 
 /** Owns the tables; the server under test is a process of its own. */
 let tables: TestServer;
@@ -90,10 +94,10 @@ test("calls under way are answered, new ones are refused, the process exits with
     grpc.grantPoints({ userId: "a", eventId: "e", points: 5n }),
     http1.grantPoints({ userId: "b", eventId: "e", points: 7n }),
   ]);
-  await expect.poll(() => proxy.stats().faults.delay).toBe(2);
+  await expect.poll(() => proxy.stats().faults.delay, patience).toBe(2);
   process.kill(child.pid, "SIGTERM");
-  await expect.poll(() => child.lastOutput()).toContain("draining");
-  await expect.poll(() => refused(connect(baseUrl)), { timeout: 2_000 }).toBe("ECONNREFUSED");
+  await expect.poll(() => child.lastOutput(), patience).toContain("draining");
+  await expect.poll(() => refused(connect(baseUrl)), patience).toBe("ECONNREFUSED");
   await expect(grpc.getBalance({ userId: "u" })).rejects.toThrow();
   expect((await answers).map(({ balance }) => balance)).toEqual([5n, 7n]);
   expect(await child.exited).toBe("exit code 0");
@@ -109,14 +113,15 @@ test("what does not end in time is broken off", async () => {
     env: { MEGURI_DRAIN_SECONDS: "0.3" },
   });
   await stuck.points.getBalance({ userId: "u" });
-  proxy.faults({ delay: 1, delayMs: [2_000, 2_000] });
+  // Longer than any test takes, so that nothing but the limit can end the call.
+  proxy.faults({ delay: 1, delayMs: [600_000, 600_000] });
   const call = stuck.points.getBalance({ userId: "u" });
-  const broken = expect(call).rejects.toThrow();
-  await expect.poll(() => proxy.stats().faults.delay).toBeGreaterThan(0);
-  const start = performance.now();
+  const error = call.catch((error: unknown) => error);
+  await expect.poll(() => proxy.stats().faults.delay, patience).toBeGreaterThan(0);
   await stuck.server.drain();
-  expect(performance.now() - start).toBeLessThan(1_500);
-  await broken;
+  // Its connection broke: a server that gives up waiting for the store says so.
+  expect(await error).toBeInstanceOf(ConnectError);
+  expect(((await error) as ConnectError).findDetails(ErrorInfoSchema)).toEqual([]);
   proxy.faults({});
   await stuck.stop();
 });

@@ -32,6 +32,9 @@ import type { Items, Write } from "../../src/store/items.ts";
 import { itemSize } from "../support/item-size.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
 
+/** For indexes, which follow their tables after a while. */
+const patience = { timeout: 30_000 };
+
 const names = tableName(`contract-${randomUUID().slice(0, 8)}-`);
 let clients: Clients;
 
@@ -464,7 +467,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
         const months = group.map((user) => month(users.indexOf(user)));
         expect(months).toEqual([...months].sort());
       }
-    });
+    }, patience);
     // Without points an account leaves the index.
     const [gone] = users.filter((_, i) => month(i) === 24_300);
     const ref = accountRef(p, gone as string);
@@ -473,7 +476,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
       const shard = shardOf(gone as string);
       const found = await reader.dueAccounts(p, shard, 24_300, { size: 100, cursor: undefined });
       expect(found.items.map(({ user }) => user)).not.toContain(gone);
-    });
+    }, patience);
   });
 
   test("all accounts of a program, in disjoint segments", async () => {
@@ -515,7 +518,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
     };
     await vi.waitFor(async () => {
       expect(await list({ start: undefined, end: undefined })).toEqual(rows);
-    });
+    }, patience);
     // The start belongs to the window, the end does not.
     expect(await list({ start: at(4), end: at(8) })).toEqual(rows.slice(4, 8));
     expect(await list({ start: at(18), end: undefined })).toEqual(rows.slice(18));
@@ -544,7 +547,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
     const ask = (page: PageRequest) => reader.reservationsInState(p, "PENDING", window, page);
     await vi.waitFor(async () => {
       expect((await pages(ask, 100)).flat()).toEqual(pending);
-    });
+    }, patience);
     for (const size of [1, 7, 60]) {
       const found = await pages(ask, size);
       expect(found.flat()).toEqual(pending);

@@ -1,6 +1,6 @@
 /** The commit engine on the store in memory: folding, answers, cache and costs. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { executeReservation } from "../../src/app/execute-reservation.ts";
 import { type Deps, entryRef, type Ref, reservationRef } from "../../src/app/ports.ts";
 import { createReservation } from "../../src/app/reservations.ts";
@@ -23,6 +23,13 @@ import {
   use,
   user,
 } from "./world.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Time stands from here on until it is advanced. Pauses of the test itself stay real. */
+const holdTime = () => vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
 
 describe("folding", () => {
   test("calls that wait for one account share a transaction", async () => {
@@ -356,12 +363,13 @@ describe("costs and cache", () => {
 
   test("the cache serves for a second, and no longer", async () => {
     const { deps, store } = createWorld();
+    holdTime();
     await grant(deps, "a", 10);
-    await sleep(700);
+    vi.advanceTimersByTime(700);
     store.resetStats();
     await grant(deps, "b", 10);
     expect(store.stats).toMatchObject({ reads: 0, commits: 1 });
-    await sleep(1_050);
+    vi.advanceTimersByTime(1_050);
     store.resetStats();
     await grant(deps, "c", 10);
     expect(store.stats).toMatchObject({ reads: 1, commits: 1 });
@@ -386,13 +394,17 @@ describe("costs and cache", () => {
 
   test("keys at rest are forgotten", async () => {
     const { deps, store } = createWorld();
+    holdTime();
+    // A key comes to rest just after its last call has been answered.
+    const rested = () => sleep(5);
     const users = Array.from({ length: 500 }, (_, i) => `user-${i}`);
     await Promise.all(users.map((each) => grant(deps, "g", 1, { user: each })));
     const engine = deps.engine as CommitEngine;
     expect(engine.keyCount).toBe(500);
-    await sleep(1_050);
+    await rested();
+    vi.advanceTimersByTime(1_050);
     await grant(deps, "g", 1);
-    await sleep(5);
+    await rested();
     expect(engine.keyCount).toBe(1);
     // Keys under way are kept, and do not keep the others.
     const release = Promise.withResolvers<void>();
@@ -402,9 +414,10 @@ describe("costs and cache", () => {
     };
     const slow = grant(deps, "g", 1, { user: "slow" });
     await Promise.all(users.map((each) => grant(deps, "h", 1, { user: each })));
-    await sleep(1_050);
+    await rested();
+    vi.advanceTimersByTime(1_050);
     await grant(deps, "h", 1);
-    await sleep(5);
+    await rested();
     expect(engine.keyCount).toBe(2);
     release.resolve();
     await slow;
@@ -455,7 +468,7 @@ describe("what must never be overwritten", () => {
     await grant(deps, "b", 20);
     const second = await deps.reader.get(entryRef(program, user, 2));
     store.force(account, before);
-    const call = grant(process(), "c", 30, { deadline: performance.now() + 300 });
+    const call = grant(process(), "c", 30, { deadline: performance.now() + 1_000 });
     expect(await answer(call)).toBe("CONTENDED");
     expect(await deps.reader.get(entryRef(program, user, 2))).toEqual(second);
 

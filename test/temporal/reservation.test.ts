@@ -55,14 +55,24 @@ const failureOf = async (id: string) => {
   return (error as WorkflowFailedError).cause as ApplicationFailure;
 };
 
+/** When the first timer of a run is to fire: its length after the task that asked for it. */
+async function timerEnd(id: string): Promise<number> {
+  const { events } = await handleOf(stack, id).fetchHistory();
+  const task = events?.find((event) => event.workflowTaskStartedEventAttributes);
+  const timer = events?.find((event) => event.timerStartedEventAttributes);
+  const ms = (time?: { seconds?: unknown; nanos?: number | null } | null) =>
+    Number(time?.seconds ?? Number.NaN) * 1_000 + (time?.nanos ?? 0) / 1e6;
+  return ms(task?.eventTime) + ms(timer?.timerStartedEventAttributes?.startToFireTimeout);
+}
+
 describe("a reservation", () => {
   test("lands at its time, not before, in 12 events", async () => {
     await reserve(stack.deps, stack.program, { id: "normal", inMs: 1_500 });
     const row = await expectGrantedOnce(stack, "normal");
-    const lateness = (row.executed?.time ?? 0) - row.executeTime;
-    expect(lateness).toBeGreaterThanOrEqual(0);
-    expect(lateness).toBeLessThan(5_000);
+    expect(row.executed?.time).toBeGreaterThanOrEqual(row.executeTime);
     await handleOf(stack, "normal").result();
+    // What the server was asked for, which is not what a busy machine makes of it.
+    expect(Math.abs((await timerEnd("normal")) - row.executeTime)).toBeLessThanOrEqual(2);
     expect(await eventsOf(handleOf(stack, "normal"))).toEqual([
       "workflowExecutionStarted",
       "workflowTaskScheduled",
@@ -158,7 +168,7 @@ describe("a refused reservation", () => {
       await reaches(stack, id, "FAILED");
       await freeze(stack, id, false);
       await retryReservation(deps, { program, id });
-      await reaches(stack, id, "DONE", 5_000);
+      await reaches(stack, id, "DONE");
     }
   });
 

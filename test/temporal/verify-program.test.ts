@@ -26,7 +26,7 @@ test("a program that was never verified has no verification", async () => {
 
 test("tells that it runs, and is joined by who asks again", async () => {
   const { deps, program, proxy } = stack;
-  proxy.faults({ delay: 1, delayMs: [300, 300], operations: "reads" });
+  proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: "reads" });
   const first = await verifyProgram(deps, program);
   expect(first).toMatchObject({ state: "RUNNING", accounts: 0, wrong: 0 });
   expect(await verifyProgram(deps, program)).toMatchObject({ startTime: first.startTime });
@@ -43,7 +43,9 @@ test("names the accounts that differ from their ledgers", async () => {
   }
   const started = Date.now();
   const first = await verifyProgram(deps, program);
-  expect(Math.abs(first.startTime - started)).toBeLessThan(5_000);
+  // Temporal tells it to the second.
+  expect(first.startTime).toBeGreaterThan(started - 1_000);
+  expect(first.startTime).toBeLessThanOrEqual(Date.now());
   expect(first.workflowId).toBe(`verify-program/${program}`);
   expect(await done()).toMatchObject({
     state: "DONE",
