@@ -57,7 +57,7 @@ test("a month's end and a verification of all their parts", async () => {
     taskQueue: config.taskQueue,
     args: [{ program }],
   });
-  expect(await handle.result()).toEqual({ settled, vain: 0 });
+  expect(await handle.result()).toEqual({ settled, vain: 0, failed: 0 });
   expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
 
   await verifyProgram(deps, program);

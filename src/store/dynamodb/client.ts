@@ -84,16 +84,15 @@ export function skewOf(date: number, sent: number, received: number): number {
 /** True when the request failed on its way or on the server's side, so that it may be repeated. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { $metadata, $fault, name } = error as Error & {
+  const { $metadata, $fault, code, name } = error as Error & {
     $metadata?: { httpStatusCode?: number };
     $fault?: string;
+    code?: string;
   };
-  return (
-    throttles.has(name) ||
-    $fault === "server" ||
-    // No status: no answer. No metadata at all: it did not come from a request.
-    ($metadata !== undefined && ($metadata.httpStatusCode ?? 500) >= 500)
-  );
+  const status = $metadata?.httpStatusCode;
+  if (status !== undefined) return throttles.has(name) || $fault === "server" || status >= 500;
+  // No answer. What has neither metadata nor a code did not come from a request at all.
+  return $metadata !== undefined || code !== undefined || throttles.has(name);
 }
 
 /** Names under which DynamoDB says "not now": the request had no effect. */
