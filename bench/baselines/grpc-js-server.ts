@@ -1,0 +1,118 @@
+/**
+ * An experiment: the same handlers behind grpc-js instead of connect-node. What the interceptors do
+ * is done here, too (caller, rules of the schema, one map of errors, deadline), so that the
+ * difference is that of the listeners. Unary calls only; errors without their details.
+ */
+import {
+  create,
+  type DescMethodUnary,
+  type DescService,
+  fromBinary,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { createValidator } from "@bufbuild/protovalidate";
+import { createContextValues, type HandlerContext } from "@connectrpc/connect";
+import {
+  type handleUnaryCall,
+  Server,
+  ServerCredentials,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import { compose } from "../../src/compose.ts";
+import { readConfig } from "../../src/config.ts";
+import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { createLogger } from "../../src/log.ts";
+import { callerKey, defaultTimeoutMs } from "../../src/rpc/context.ts";
+import { InvalidRequest, toConnectError } from "../../src/rpc/errors.ts";
+import { pointsChanges } from "../../src/rpc/points-changes.ts";
+import { pointsReads } from "../../src/rpc/points-reads.ts";
+
+type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;
+
+const config = readConfig(process.env);
+const log = createLogger("grpc-js", config.logLevel);
+const validator = createValidator();
+const nothing = async () => {};
+const { deps } = compose(
+  config,
+  {
+    startReservation: nothing,
+    wakeReservation: nothing,
+    ensureMonthEnd: nothing,
+    startVerification: nothing,
+    verification: async () => undefined,
+  },
+  log,
+);
+
+function serve(method: DescMethodUnary, handler: Handler): handleUnaryCall<Message, Message> {
+  return (call, answer) => {
+    const start = performance.now();
+    const values = createContextValues();
+    values.set(callerKey, String(call.metadata.get("meguri-caller")[0] ?? ""));
+    const deadline = call.getDeadline();
+    const limit = deadline instanceof Date ? deadline.getTime() : deadline;
+    const leftMs = Number.isFinite(limit) ? limit - Date.now() : defaultTimeoutMs;
+    const context = { values, timeoutMs: () => leftMs } as unknown as HandlerContext;
+    let timer: NodeJS.Timeout | undefined;
+    const interrupted = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error("too late")), leftMs);
+    });
+    const work = async () => {
+      const checked = validator.validate(method.input, call.request);
+      if (checked.kind === "invalid") throw new InvalidRequest([]);
+      if (checked.kind === "error") throw checked.error;
+      return handler(call.request, context);
+    };
+    Promise.race([work(), interrupted])
+      .then(
+        (result) => {
+          log.debug({ method: method.name, ms: performance.now() - start }, "call");
+          answer(null, create(method.output, result));
+        },
+        (error: unknown) => {
+          const { code, rawMessage } = toConnectError(error);
+          answer({ code: code as number, details: rawMessage });
+        },
+      )
+      .finally(() => clearTimeout(timer));
+  };
+}
+
+function add(server: Server, service: DescService, handlers: object): void {
+  const methods = service.methods.filter(({ localName }) => localName in handlers);
+  const definition = Object.fromEntries(
+    methods.map((method) => [
+      method.localName,
+      {
+        path: `/${service.typeName}/${method.name}`,
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: (message: Message) => bufferOf(toBinary(method.input, message)),
+        requestDeserialize: (bytes: Buffer) => fromBinary(method.input, bytes),
+        responseSerialize: (message: Message) => bufferOf(toBinary(method.output, message)),
+        responseDeserialize: (bytes: Buffer) => fromBinary(method.output, bytes),
+      },
+    ]),
+  );
+  const implementation: UntypedServiceImplementation = Object.fromEntries(
+    methods.map((method) => [
+      method.localName,
+      serve(method as DescMethodUnary, handlers[method.localName as never]),
+    ]),
+  );
+  server.addService(definition, implementation);
+}
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+
+const server = new Server();
+add(server, PointsService, { ...pointsChanges(deps), ...pointsReads(deps) });
+process.once("SIGTERM", () => process.exit(0));
+server.bindAsync(`${config.host}:0`, ServerCredentials.createInsecure(), (error, port) => {
+  if (error) throw error;
+  log.info({ port }, "ready");
+});

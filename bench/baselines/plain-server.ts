@@ -1,0 +1,154 @@
+/**
+ * The plain way to grant: the same RPC path and the same three items, but the account is changed in
+ * place, without a version, and every grant is a transaction of its own. Nobody can number the
+ * ledger that way, so its entries go by event. Lost races are tried again after a random pause;
+ * with BENCH_QUEUE=1 the calls of one process on one account wait for each other instead, which
+ * avoids the races within a process.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type AttributeValue,
+  type DynamoDBClient,
+  TransactionCanceledException,
+  TransactWriteItemsCommand,
+} from "@aws-sdk/client-dynamodb";
+import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import { requestHash } from "../../src/app/request-hash.ts";
+import { compose } from "../../src/compose.ts";
+import { readConfig } from "../../src/config.ts";
+import type { LedgerEntry } from "../../src/domain/ledger.ts";
+import { monthAt } from "../../src/domain/month.ts";
+import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { createLogger } from "../../src/log.ts";
+import { callerOf } from "../../src/rpc/context.ts";
+import { interceptors } from "../../src/rpc/interceptors.ts";
+import { fromEntry } from "../../src/rpc/ledger-entries.ts";
+import { createListeners } from "../../src/rpc/listeners.ts";
+import { pointsChanges } from "../../src/rpc/points-changes.ts";
+import { pointsReads } from "../../src/rpc/points-reads.ts";
+import { toProgram } from "../../src/rpc/scalars.ts";
+import { verifications } from "../../src/rpc/verifications.ts";
+import { createClients } from "../../src/store/dynamodb/client.ts";
+
+type Item = Record<string, AttributeValue>;
+
+const patienceMs = 5_000;
+const pauseMs = Number(process.env.BENCH_PAUSE_MS ?? 20);
+const queued = process.env.BENCH_QUEUE === "1";
+
+const config = readConfig(process.env);
+const log = createLogger("plain", config.logLevel);
+const nothing = async () => {};
+const workflows = {
+  startReservation: nothing,
+  wakeReservation: nothing,
+  ensureMonthEnd: nothing,
+  startVerification: nothing,
+  verification: async () => undefined,
+};
+const { deps } = compose(config, workflows, log);
+const { single } = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+const table = `${config.tablePrefix}points`;
+
+const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (request, context) => {
+  const program = await deps.programs.get(toProgram(request.programId));
+  const { calendar: now } = await deps.clock.now();
+  const points = Number(request.points);
+  const { eventId, userId, reason } = request;
+  const month = monthAt(program.zone, now);
+  const entry: LedgerEntry = {
+    number: 0,
+    type: "ISSUED",
+    event: { origin: "c", id: eventId },
+    createTime: now,
+    effectiveTime: now,
+    points,
+    changes: [{ month, points }],
+    frozen: false,
+    balance: 0,
+    reason,
+    caller: callerOf(context),
+  };
+  const hash = requestHash("grant", entry.caller, { points, reason });
+  await inTurn(userId, () => commit(single, `default#${userId}`, entry, hash));
+  return { entry: fromEntry(entry), balance: 0n, replayed: false };
+};
+
+const lines = new Map<string, Promise<void>>();
+
+/** One after another for each account where it is asked for, else at once. */
+function inTurn(user: string, work: () => Promise<void>): Promise<void> {
+  if (!queued) return work();
+  const turn = (lines.get(user) ?? Promise.resolve()).catch(nothing).then(work);
+  lines.set(user, turn);
+  return turn;
+}
+
+async function commit(client: DynamoDBClient, id: string, entry: LedgerEntry, hash: string) {
+  const token = randomUUID();
+  const limit = performance.now() + patienceMs;
+  const TransactItems = itemsOf(id, entry, hash);
+  for (;;) {
+    try {
+      await client.send(
+        new TransactWriteItemsCommand({ ClientRequestToken: token, TransactItems }),
+      );
+      return;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      if (performance.now() > limit) throw new ConnectError("contended", Code.Aborted);
+      await sleep(2 * pauseMs * Math.random());
+    }
+  }
+}
+
+function itemsOf(id: string, entry: LedgerEntry, hash: string) {
+  const N = (value: number) => ({ N: String(value) });
+  const { month } = entry.changes[0] ?? { month: 0 };
+  const shared: Item = {
+    y: { S: entry.type },
+    t: N(entry.createTime),
+    p: N(entry.points),
+    w: { S: entry.caller },
+    c: { L: [N(month), N(entry.points)] },
+    a: { S: "issued" },
+    r: { S: entry.reason },
+    x: N(entry.createTime),
+    v: N(1),
+  };
+  const put = (Item: Item) => ({
+    Put: { TableName: table, Item, ConditionExpression: "attribute_not_exists(pk)" },
+  });
+  const pk = { S: `A#${id}` };
+  const slot = `s[${month % 12}]`;
+  return [
+    {
+      Update: {
+        TableName: table,
+        Key: { pk, sk: { S: "A" } },
+        UpdateExpression: `SET ${slot} = ${slot} + :p, #T[0] = #T[0] + :p, t = :t ADD n :one`,
+        ConditionExpression: "attribute_not_exists(f)",
+        ExpressionAttributeNames: { "#T": "T" },
+        ExpressionAttributeValues: {
+          ":p": N(entry.points),
+          ":t": N(entry.createTime),
+          ":one": N(1),
+        },
+      },
+    },
+    put({ pk, sk: { S: `L#${entry.event.id}` }, ...shared }),
+    put({ pk: { S: `K#${id}#c:${entry.event.id}` }, sk: { S: "K" }, h: { S: hash }, ...shared }),
+  ];
+}
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof TransactionCanceledException &&
+  (error.CancellationReasons ?? []).some(({ Code: code }) => code === "TransactionConflict");
+
+const listeners = createListeners((router) => {
+  const service = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps) };
+  router.service(PointsService, { ...service, grantPoints }, { interceptors: interceptors(log) });
+});
+process.once("SIGTERM", () => process.exit(0));
+log.info(await listeners.listen(config.host, config), "ready");

@@ -1,0 +1,55 @@
+/**
+ * Reservations without Temporal: every ten seconds a process asks the index for what is due and
+ * grants it, 16 at a time, by the same use case and in the same transactions as the worker. The
+ * pages of the index are asked for while the last one's rows are being granted.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { executeReservation } from "../../src/app/execute-reservation.ts";
+import { compose } from "../../src/compose.ts";
+import { readConfig } from "../../src/config.ts";
+import { createLogger } from "../../src/log.ts";
+import { inParallel } from "../support/load.ts";
+
+const tickMs = 10_000;
+const inFlight = 16;
+const pageSize = 1_000;
+
+const config = readConfig(process.env);
+const log = createLogger("scanner", config.logLevel);
+const nothing = async () => {};
+const { deps } = compose(
+  config,
+  {
+    startReservation: nothing,
+    wakeReservation: nothing,
+    ensureMonthEnd: nothing,
+    startVerification: nothing,
+    verification: async () => undefined,
+  },
+  log,
+);
+
+async function scan(): Promise<void> {
+  let cursor: string | undefined;
+  do {
+    const window = { start: undefined, end: Date.now() + 1 };
+    const page = await deps.reader.reservationsInState("default", "PENDING", window, {
+      size: pageSize,
+      cursor,
+    });
+    await inParallel(inFlight, page.items, ({ program, id, user }) =>
+      executeReservation(deps, { program, id, user, run: "scanner" }),
+    );
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+process.once("SIGTERM", () => process.exit(0));
+await deps.programs.get("default");
+let tick = Date.now() + tickMs;
+log.info({ tick, tickMs }, "ready");
+for (;;) {
+  await sleep(tick - Date.now());
+  await scan();
+  while (tick <= Date.now()) tick += tickMs;
+}

@@ -1,0 +1,34 @@
+import type { Benchmark } from "./benchmark.ts";
+import { cpu } from "./cases/cpu.ts";
+import { expiryReads } from "./cases/expiry-reads.ts";
+import { expiryVain } from "./cases/expiry-vain.ts";
+import { grantConflicts } from "./cases/grant-conflicts.ts";
+import { grantHot, grantHotLocked } from "./cases/grant-hot.ts";
+import { grantOverhead } from "./cases/grant-overhead.ts";
+import { growth } from "./cases/growth.ts";
+import { grpcJs } from "./cases/grpc-js.ts";
+import { reservationBurst } from "./cases/reservation-burst.ts";
+import { reservationHistory } from "./cases/reservation-history.ts";
+import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { units } from "./cases/units.ts";
+import { useProcesses } from "./cases/use-processes.ts";
+import { workerMemory } from "./cases/worker-memory.ts";
+
+/** All benchmarks, in the order of the table. */
+export const benchmarks: readonly Benchmark[] = [
+  grantOverhead,
+  grantHot,
+  grantHotLocked,
+  grantConflicts,
+  units,
+  useProcesses,
+  growth,
+  reservationLateness,
+  reservationBurst,
+  reservationHistory,
+  expiryReads,
+  expiryVain,
+  workerMemory,
+  cpu,
+  grpcJs,
+];

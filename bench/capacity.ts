@@ -1,0 +1,119 @@
+/**
+ * What DynamoDB on AWS would bill for requests and their answers, since DynamoDB Local's own meter
+ * is wrong for transactions. The rules are those of the developer guide: "item sizes and formats",
+ * "read and write operations", "transactions: how it works", "global secondary indexes".
+ *
+ * Where the guide is silent, the higher figure is taken: a transaction that was cancelled is billed
+ * as if it had been carried out. That an index is billed once, not twice, for a write inside a
+ * transaction was measured on AWS by others (dynamodb-conformance, dynoxide #188).
+ */
+import type { AttributeValue, CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
+
+export type Item = Readonly<Record<string, AttributeValue>>;
+
+/** An index, as far as what it costs depends on it. */
+export interface IndexModel {
+  readonly name: string;
+  readonly key: readonly string[];
+  /** The attributes it holds besides its keys and the table's; undefined: all. */
+  readonly projected: readonly string[] | undefined;
+}
+
+export interface TableModel {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly indexes: readonly IndexModel[];
+}
+
+export type Consistency = "eventual" | "strong" | "transactional";
+
+const readFactors: Readonly<Record<Consistency, number>> = {
+  eventual: 0.5,
+  strong: 1,
+  transactional: 2,
+};
+
+/** The size of an item in bytes, names counted. */
+export function itemSize(item: Item): number {
+  let size = 0;
+  for (const [name, value] of Object.entries(item)) size += Buffer.byteLength(name) + sizeOf(value);
+  return size;
+}
+
+function sizeOf(value: AttributeValue): number {
+  if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.N !== undefined) return numberSize(value.N);
+  if (value.B !== undefined) return value.B.byteLength;
+  if (value.BOOL !== undefined || value.NULL !== undefined) return 1;
+  if (value.SS !== undefined) return total(value.SS, (one) => Buffer.byteLength(one));
+  if (value.NS !== undefined) return total(value.NS, numberSize);
+  if (value.L !== undefined) return 3 + total(value.L, (one) => 1 + sizeOf(one));
+  if (value.M !== undefined) return 3 + Object.keys(value.M).length + itemSize(value.M);
+  throw new Error(`no size is known for ${Object.keys(value)}`);
+}
+
+/** A byte for each two significant digits begun, one more, and one for a minus sign. */
+function numberSize(text: string): number {
+  const [mantissa = ""] = text.toLowerCase().split("e");
+  const digits = mantissa.replace(/[-+.]/g, "").replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  return Math.ceil(significant.length / 2) + 1 + (text.startsWith("-") ? 1 : 0);
+}
+
+/** Units for writing one item of this size outside a transaction. */
+export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1_024));
+
+/** Units for one read of this many bytes; what is not there costs as much as the smallest. */
+export const readUnits = (bytes: number, consistency: Consistency): number =>
+  Math.max(1, Math.ceil(bytes / 4_096)) * readFactors[consistency];
+
+/** Units for putting, replacing or deleting one item in the table: the larger size counts. */
+export const itemWriteUnits = (before: Item | undefined, after: Item | undefined): number =>
+  writeUnits(Math.max(before ? itemSize(before) : 0, after ? itemSize(after) : 0));
+
+/** Units that one index takes when an item changes: for the change of what the index holds. */
+export function indexWriteUnits(
+  table: TableModel,
+  index: IndexModel,
+  before: Item | undefined,
+  after: Item | undefined,
+): number {
+  const old = projection(table, index, before);
+  const now = projection(table, index, after);
+  if (!old && !now) return 0;
+  if (!old || !now) return itemWriteUnits(old, now);
+  if (!same(old, now, index.key)) return itemWriteUnits(old, undefined) + itemWriteUnits(now, now);
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  return same(old, now, names) ? 0 : itemWriteUnits(old, now);
+}
+
+/** What an index holds of an item: nothing while a key attribute of the index is missing. */
+function projection(table: TableModel, index: IndexModel, item?: Item): Item | undefined {
+  if (!item || index.key.some((name) => item[name] === undefined)) return undefined;
+  if (!index.projected) return item;
+  const names = new Set([...table.key, ...index.key, ...index.projected]);
+  return Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name)));
+}
+
+const same = (a: Item, b: Item, names: readonly string[]): boolean =>
+  names.every((name) => JSON.stringify(a[name]) === JSON.stringify(b[name]));
+
+export function tableModel(input: CreateTableCommandInput): TableModel {
+  const keyOf = (schema: CreateTableCommandInput["KeySchema"]) =>
+    (schema ?? []).map(({ AttributeName }) => AttributeName ?? "");
+  return {
+    name: input.TableName ?? "",
+    key: keyOf(input.KeySchema),
+    indexes: (input.GlobalSecondaryIndexes ?? []).map((index) => ({
+      name: index.IndexName ?? "",
+      key: keyOf(index.KeySchema),
+      projected:
+        index.Projection?.ProjectionType === "ALL"
+          ? undefined
+          : (index.Projection?.NonKeyAttributes ?? []),
+    })),
+  };
+}
+
+export const total = <T>(values: readonly T[], of: (value: T) => number): number =>
+  values.reduce((sum, value) => sum + of(value), 0);

@@ -1,0 +1,120 @@
+import { ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
+import { accountRef, type Deps, entryRef, eventRef, shardCount } from "../../src/app/ports.ts";
+import { settleShard } from "../../src/app/settle-accounts.ts";
+import { compose } from "../../src/compose.ts";
+import { monthAt, monthStart } from "../../src/domain/month.ts";
+import { grant } from "../../src/domain/points.ts";
+import { lifetimeAt, type Program } from "../../src/domain/program.ts";
+import { createLogger } from "../../src/log.ts";
+import { createClients } from "../../src/store/dynamodb/client.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { userName } from "../support/calls.ts";
+import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
+import { round } from "../support/numbers.ts";
+import { type Seed, seed } from "../support/seed.ts";
+
+/** Every so many-th account has points to expire. */
+const dueEvery = 100;
+
+/** What a month's end reads, over a scan that looks at every account. */
+export const expiryReads: Benchmark = {
+  names: ["expiry.index_reads", "expiry.account_reads", "expiry.settled_in_vain"],
+  run: (scale) =>
+    withMeteredStack(async (stack) => {
+      const program = await stack.deps.programs.get("default");
+      const accounts = scale.pick(20_000, 500);
+      await seed(stack, population(program, accounts));
+      const due = accounts / dueEvery;
+      const scan = await stack.meter(() => scanAll(stack));
+      let settled = 0;
+      let vain = 0;
+      const sweep = await withDeps(stack, (deps) =>
+        stack.meter(async () => {
+          for (let shard = 0; shard < shardCount; shard++) {
+            const result = await settleShard(deps, { program: "default", shard }, () => true);
+            settled += result.settled;
+            vain += result.vain;
+          }
+        }),
+      );
+      if (settled !== due) throw new Error(`${settled} accounts were settled, not ${due}`);
+      const accountReads = sweep.operations.GetItem ?? 0;
+      // A read of an account costs 1, so what is left was read in the index.
+      const indexReads = sweep.usage.reads - accountReads;
+      scale.note(
+        `scan ${scan.usage.reads} units in ${scan.requests} requests, index ${indexReads} in ` +
+          `${sweep.operations.Query}, ${accountReads} accounts read, ${settled} settled`,
+      );
+      const baseline = "a scan of the table, eventually consistent";
+      return [
+        {
+          name: "expiry.index_reads",
+          value: round(indexReads / scan.usage.reads),
+          unit: "ratio of read units",
+          target: "<= 0.01",
+          baseline,
+        },
+        {
+          name: "expiry.account_reads",
+          value: round(accountReads / due),
+          unit: "reads a due account",
+          target: "<= 1",
+          baseline: "",
+        },
+        {
+          name: "expiry.settled_in_vain",
+          value: round(vain / (settled + vain)),
+          unit: "of the accounts visited, when no bound is stale",
+          target: "<= 0.1",
+          baseline: "",
+        },
+      ];
+    }),
+};
+
+/** Use cases in this process whose requests are metered. */
+async function withDeps<T>(stack: MeteredStack, use: (deps: Deps) => Promise<T>): Promise<T> {
+  const config = { ...stack.config, dynamoEndpoint: stack.proxy.endpoint };
+  const { deps, close } = compose(config, stack.deps.workflows, createLogger("bench", "silent"));
+  try {
+    await deps.programs.get("default");
+    return await use(deps);
+  } finally {
+    await close();
+  }
+}
+
+/** In pages that the emulator can answer in time; rounding up each costs less than a thousandth. */
+async function scanAll({ config, proxy }: MeteredStack): Promise<void> {
+  const through = createClients({ endpoint: proxy.endpoint, region: config.region });
+  const TableName = `${config.tablePrefix}points`;
+  let next: ScanCommandInput["ExclusiveStartKey"];
+  do {
+    const page = { TableName, Limit: 2_000, ...(next && { ExclusiveStartKey: next }) };
+    ({ LastEvaluatedKey: next } = await through.retrying.send(new ScanCommand(page)));
+  } while (next);
+  through.close();
+}
+
+/** Accounts with one grant each, entry and event key along; every hundredth a lifetime ago. */
+function* population(program: Program, count: number): Generator<Seed> {
+  const now = Date.now();
+  const month = monthAt(program.zone, now);
+  const lifetime = lifetimeAt(program, now);
+  for (let i = 0; i < count; i++) {
+    const user = userName(i);
+    const age = i % dueEvery === 0 ? lifetime : i % lifetime;
+    const granted = Math.min(monthStart(program.zone, month - age) + 3_600_000, now);
+    const event = { origin: "c", id: `seed-${i}` } as const;
+    const scene = { program, user, account: undefined, now: granted };
+    const { account, entry } = grant(scene, { event, reason: "seed", caller: "bench" }, 500);
+    const hash = `1:${"h".repeat(43)}`;
+    yield { ref: accountRef(program.id, user), value: account, version: 1 };
+    yield { ref: entryRef(program.id, user, 1), value: entry, version: 1 };
+    yield {
+      ref: eventRef(program.id, user, `c:${event.id}`),
+      value: { hash, entry, balance: 500, undone: 0 },
+      version: 1,
+    };
+  }
+}

@@ -1,0 +1,49 @@
+import { type BareAccount, bareGrant } from "../baselines/bare-sdk-loop.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { grant, userName } from "../support/calls.ts";
+import { byTurns, load } from "../support/load.ts";
+import { median, round } from "../support/numbers.ts";
+import { withStack } from "../support/stack.ts";
+
+const callers = 64;
+
+/** Grants on distinct warm accounts through gRPC, over the same transactions without us. */
+export const grantOverhead: Benchmark = {
+  names: ["grant.overhead"],
+  run: (scale) =>
+    withStack({}, async (stack) => {
+      const server = await stack.startServer();
+      const times = { warmMs: scale.pick(1_000, 500), ms: scale.pick(3_000, 1_000) };
+      const table = `${stack.config.tablePrefix}points`;
+      const bare = Array.from(
+        { length: callers },
+        (_, i): BareAccount => ({ user: `bare-${userName(i)}`, version: 0 }),
+      );
+      const ours = () =>
+        load({ ...times, callers, call: (i) => grant(server.channel, userName(i)) });
+      const theirs = () =>
+        load({
+          ...times,
+          callers,
+          call: (i) => bareGrant(stack.clients.single, table, bare[i] as BareAccount),
+        });
+      // Nobody's first seconds count: the emulator's compiler is still at work.
+      await byTurns(scale.pick(2, 0), ours, theirs);
+      const { a, b } = await byTurns(scale.pick(12, 1), ours, theirs);
+      const ratios = a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN));
+      scale.note(
+        `ours ${a.map(({ rate }) => rate.toFixed(0))}/s, bare ${b.map(({ rate }) =>
+          rate.toFixed(0),
+        )}/s, errors ${[...a, ...b].map(({ errors }) => errors)}`,
+      );
+      return [
+        {
+          name: "grant.overhead",
+          value: round(median(ratios)),
+          unit: "ratio of rates",
+          target: ">= 0.75",
+          baseline: "bare-sdk-loop: the same transactions, sent by the SDK alone",
+        },
+      ];
+    }),
+};

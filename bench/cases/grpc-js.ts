@@ -1,0 +1,65 @@
+import type { Benchmark, Scale } from "../benchmark.ts";
+import { balance, grant, userName } from "../support/calls.ts";
+import { cpuSeconds } from "../support/cpu.ts";
+import { byTurns, load } from "../support/load.ts";
+import { median, round } from "../support/numbers.ts";
+import type { Channel } from "../support/rpc.ts";
+import { type ServerProcess, withStack } from "../support/stack.ts";
+
+const callers = 16;
+
+/** What a call costs the server behind connect-node, over what it costs behind grpc-js. */
+export const grpcJs: Benchmark = {
+  names: ["balance.cpu.over_grpc_js", "grant.cpu.over_grpc_js", "balance.rate.over_grpc_js"],
+  run: (scale) =>
+    withStack({}, async (stack) => {
+      const connect = await stack.startServer();
+      const grpc = await stack.startServer({ entry: "bench/baselines/grpc-js-server.ts" });
+      const reads = await compare(scale, connect, grpc, "balance", balance);
+      const grants = await compare(scale, connect, grpc, "grant", grant);
+      const result = (name: string, value: number, unit: string) => ({
+        name,
+        value: round(value),
+        unit,
+        target: "",
+        baseline: "grpc-js-server: the same handlers behind grpc-js",
+      });
+      return [
+        result("balance.cpu.over_grpc_js", reads.cpu, "ratio of the server's CPU a call"),
+        result("grant.cpu.over_grpc_js", grants.cpu, "ratio of the server's CPU a call"),
+        result("balance.rate.over_grpc_js", reads.rate, "ratio of rates"),
+      ];
+    }),
+};
+
+async function compare(
+  scale: Scale,
+  a: ServerProcess,
+  b: ServerProcess,
+  name: string,
+  call: (channel: Channel, user: string) => Promise<void>,
+) {
+  const measure = async ({ pid, channel }: ServerProcess) => {
+    const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };
+    let calls = 0;
+    const counted = async (i: number) => {
+      await call(channel, userName(i));
+      calls += 1;
+    };
+    const before = await cpuSeconds(pid);
+    const { rate } = await load({ callers, ...times, call: counted });
+    return { rate, cpu: ((await cpuSeconds(pid)) - before) / calls };
+  };
+  const turns = await byTurns(
+    scale.pick(6, 2),
+    () => measure(a),
+    () => measure(b),
+  );
+  const of = (what: "rate" | "cpu") =>
+    median(turns.a.map((one, i) => one[what] / (turns.b[i]?.[what] ?? Number.NaN)));
+  const µs = (runs: typeof turns.a) => runs.map((one) => (one.cpu * 1e6).toFixed(0)).join(" ");
+  const rates = (runs: typeof turns.a) => runs.map(({ rate }) => rate.toFixed(0)).join(" ");
+  scale.note(`${name}: connect-node ${µs(turns.a)} µs (${rates(turns.a)}/s)`);
+  scale.note(`${name}: grpc-js ${µs(turns.b)} µs (${rates(turns.b)}/s)`);
+  return { rate: of("rate"), cpu: of("cpu") };
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createReservation } from "../../src/app/reservations.ts";
+import type { Benchmark, Scale } from "../benchmark.ts";
+import { type Reserved, reserve, userName } from "../support/calls.ts";
+import { byTurns, inParallel } from "../support/load.ts";
+import { median, percentile, round } from "../support/numbers.ts";
+import { allDone, lateness } from "../support/reservations.ts";
+import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
+
+const tickMs = 10_000;
+
+/** The burst falls due this long before the scanner looks: half its period, so its mean. */
+const beforeTickMs = 5_000;
+
+/** The time until the last of many reservations is granted that are due at one instant. */
+export const reservationBurst: Benchmark = {
+  names: ["reservation.burst"],
+  run: (scale) =>
+    withStack({ temporal: true }, async (stack) => {
+      const server = await stack.startServer();
+      await stack.startWorker();
+      // One unmeasured burst each: nobody's first requests are his usual ones.
+      await ours(stack, server, scale, -1);
+      await scanners(stack, scale, -1);
+      const { a, b } = await byTurns(
+        scale.pick(3, 1),
+        (turn) => ours(stack, server, scale, turn),
+        (turn) => scanners(stack, scale, turn),
+      );
+      const ratios = a.map((ms, i) => ms / (b[i] as number));
+      scale.note(`ours ${a} ms, scanner ${b} ms, ratios ${ratios.map(round)}`);
+      return [
+        {
+          name: "reservation.burst",
+          value: round(median(ratios)),
+          unit: "ratio of times until the last is granted",
+          target: "<= 1",
+          baseline: "polling-scanner: every 10 s, 16 in flight, 5 s before its tick",
+        },
+      ];
+    }),
+};
+
+async function ours(stack: Stack, { channel }: ServerProcess, scale: Scale, turn: number) {
+  const burst = burstOf(scale, `ours-${turn}`, Date.now() + scale.pick(15_000, 6_000));
+  await inParallel(16, burst, (one) => reserve(channel, one));
+  return lastOf(stack, scale, burst);
+}
+
+async function scanners(stack: Stack, scale: Scale, turn: number): Promise<number> {
+  const scanner = await stack.startWorker({ entry: "bench/baselines/polling-scanner.ts" });
+  try {
+    // It ticks 10 s after it said that it was ready, which is about now.
+    const due = Date.now() + tickMs - beforeTickMs + (scale.quick ? 0 : tickMs);
+    const burst = burstOf(scale, `scan-${turn}`, due);
+    await inParallel(16, burst, ({ id, userId: user, executeTime }) =>
+      createReservation(stack.deps, {
+        ...{ program: "default", id, user, executeTime },
+        ...{ points: 5, reason: "bench", caller: "bench" },
+      }),
+    );
+    return await lastOf(stack, scale, burst);
+  } finally {
+    await scanner.stop();
+  }
+}
+
+function burstOf(scale: Scale, name: string, executeTime: number): Reserved[] {
+  return Array.from({ length: scale.pick(500, 20) }, (_, i) => ({
+    id: `burst-${name}-${i}`,
+    userId: `${name}-${userName(i)}`,
+    executeTime,
+  }));
+}
+
+/** When the last one was granted, in ms after their time. */
+async function lastOf(stack: Stack, scale: Scale, burst: readonly Reserved[]): Promise<number> {
+  const [{ executeTime }] = burst as [Reserved];
+  if (Date.now() > executeTime) scale.note("the burst was due before all of it was reserved");
+  // Asking for results would slow down what is measured.
+  await sleep(executeTime + beforeTickMs + 4_000 - Date.now());
+  const rows = await allDone(
+    stack,
+    burst.map(({ id }) => id),
+    60_000,
+  );
+  const late = rows.map(lateness);
+  scale.note(
+    `${burst[0]?.id}: ${[0.1, 0.5, 0.9, 1].map((at) => percentile(late, at))} ms (p10 to last)`,
+  );
+  return Math.max(...late);
+}

@@ -1,0 +1,48 @@
+import { Client, Connection } from "@temporalio/client";
+import { reservationWorkflowId } from "../../src/contract.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { reserve, userName } from "../support/calls.ts";
+import { median } from "../support/numbers.ts";
+import { allDone } from "../support/reservations.ts";
+import { withStack } from "../support/stack.ts";
+
+const count = 10;
+
+/** How long the history of a reservation is that nothing happened to. */
+export const reservationHistory: Benchmark = {
+  names: ["reservation.history_events"],
+  run: (scale) =>
+    withStack({ temporal: true }, async (stack) => {
+      const server = await stack.startServer();
+      await stack.startWorker();
+      const executeTime = Date.now() + 4_000;
+      const ids = Array.from({ length: count }, (_, i) => `history-${i}`);
+      for (const [i, id] of ids.entries()) {
+        await reserve(server.channel, { id, userId: userName(i), executeTime });
+      }
+      await allDone(stack, ids, 30_000);
+      const connection = await Connection.connect({ address: stack.config.temporalAddress });
+      const client = new Client({ connection, namespace: stack.config.temporalNamespace });
+      const lengths: number[] = [];
+      for (const id of ids) {
+        const handle = client.workflow.getHandle(reservationWorkflowId("default", id));
+        await handle.result();
+        const { events } = await handle.fetchHistory();
+        const types = (events ?? []).map(
+          (event) => Object.keys(event).find((key) => key.endsWith("EventAttributes")) ?? "",
+        );
+        if (lengths.length === 0) scale.note(types.join(" ").replaceAll("EventAttributes", ""));
+        lengths.push(types.length);
+      }
+      await connection.close();
+      return [
+        {
+          name: "reservation.history_events",
+          value: median(lengths),
+          unit: "events a reservation",
+          target: "",
+          baseline: "",
+        },
+      ];
+    }),
+};

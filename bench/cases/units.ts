@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Benchmark, Result } from "../benchmark.ts";
+import { balance, grant, use, userName } from "../support/calls.ts";
+import { inParallel } from "../support/load.ts";
+import type { Metered } from "../support/metered.ts";
+import { withMeteredStack } from "../support/metered.ts";
+
+const calls = 20;
+
+/** Longer than what a process has committed serves the next call. */
+const coldMs = 1_500;
+
+/** What single calls cost, in capacity units and in requests to the store. */
+export const units: Benchmark = {
+  names: [
+    "grant.write_units",
+    "grant.write_units.first",
+    "grant.round_trips",
+    "grant.round_trips.cold",
+    "use.write_units",
+    "use.round_trips",
+    "use.round_trips.cold",
+    "balance.read_units",
+  ],
+  run: (scale) =>
+    withMeteredStack(async ({ startServer, meter }) => {
+      const { channel } = await startServer();
+      const users = Array.from({ length: calls }, (_, i) => userName(i));
+      // The server gets to know its program.
+      await meter(() => balance(channel, userName(calls)));
+      const each = (call: (user: string) => Promise<void>) =>
+        meter(() => inParallel(1, users, call));
+      const first = await each((user) => grant(channel, user));
+      const busyGrant = await each((user) => grant(channel, user));
+      const busyUse = await each((user) => use(channel, user));
+      await sleep(coldMs);
+      const coldGrant = await each((user) => grant(channel, user));
+      await sleep(coldMs);
+      const coldUse = await each((user) => use(channel, user));
+      const reads = await each((user) => balance(channel, user));
+      scale.note(`cold use: ${JSON.stringify(coldUse)}`);
+      return [
+        count("grant.write_units", busyGrant.usage.writes, "write units", "<= 6"),
+        count("grant.write_units.first", first.usage.writes, "write units", "<= 7"),
+        trips("grant.round_trips", busyGrant, "<= 1"),
+        trips("grant.round_trips.cold", coldGrant, "<= 2"),
+        count("use.write_units", busyUse.usage.writes, "write units", "<= 6"),
+        trips("use.round_trips", busyUse, "<= 1"),
+        trips("use.round_trips.cold", coldUse, "<= 2"),
+        count("balance.read_units", reads.usage.reads, "read units", "<= 1"),
+      ];
+    }),
+};
+
+const trips = (name: string, { requests }: Metered, target: string) =>
+  count(name, requests, "requests to the store", target);
+
+const count = (name: string, total: number, unit: string, target: string): Result => ({
+  name,
+  value: total / calls,
+  unit: `${unit} a call`,
+  target,
+  baseline: "",
+});

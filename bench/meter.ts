@@ -1,0 +1,214 @@
+/**
+ * Meters captured requests by the capacity model. It keeps an image of the tables, because what a
+ * write costs depends on what was there: every write since the tables were made has to pass by.
+ */
+import type { CapturedRequest } from "../test/support/dynamo-proxy.ts";
+import {
+  type Consistency,
+  type Item,
+  indexWriteUnits,
+  itemSize,
+  itemWriteUnits,
+  readUnits,
+  type TableModel,
+  total,
+} from "./capacity.ts";
+
+/** Capacity units. */
+export interface Usage {
+  readonly reads: number;
+  readonly writes: number;
+}
+
+export interface Meter {
+  /** What one request cost. */
+  add(captured: CapturedRequest): Usage;
+  /** What several requests cost together. */
+  addAll(captured: readonly CapturedRequest[]): Usage;
+}
+
+interface Put {
+  readonly TableName: string;
+  readonly Item: Item;
+}
+
+interface Keyed {
+  readonly TableName: string;
+  readonly Key: Item;
+}
+
+interface Transaction {
+  readonly ClientRequestToken?: string;
+  readonly TransactItems: readonly {
+    readonly Put?: Put;
+    readonly Delete?: Keyed;
+    readonly ConditionCheck?: Keyed;
+    readonly Get?: Keyed;
+  }[];
+}
+
+/** One item of a write: what it was, and what it is to be. */
+interface Change {
+  readonly table: TableModel;
+  readonly name: string;
+  readonly before: Item | undefined;
+  readonly after: Item | undefined;
+}
+
+const nothing: Usage = { reads: 0, writes: 0 };
+
+/** What the store refused without looking at an item costs nothing. */
+const unbilled = /Throttl|ProvisionedThroughput|InProgress|Validation|RequestLimit/;
+
+/** The tables as the writes so far have left them. */
+function createImage(models: readonly TableModel[]) {
+  const tables = new Map(models.map((model) => [model.name, model]));
+  const items = new Map<string, Item>();
+  const nameIn = (table: TableModel, item: Item): string =>
+    JSON.stringify([table.name, ...table.key.map((attribute) => item[attribute])]);
+  return {
+    /** What an action does to its item; a condition check leaves it as it is. */
+    change(put: Put | undefined, keyed?: Keyed, keeps = false): Change {
+      const given = put ?? keyed;
+      if (!given) throw new Error("this action is not modelled");
+      const table = tables.get(given.TableName);
+      if (!table) throw new Error(`the meter knows no table ${given.TableName}`);
+      const name = nameIn(table, put?.Item ?? keyed?.Key ?? {});
+      const before = items.get(name);
+      return { table, name, before, after: keeps ? before : put?.Item };
+    },
+    apply({ name, after }: Change): void {
+      if (after) items.set(name, after);
+      else items.delete(name);
+    },
+  };
+}
+
+export function createMeter(models: readonly TableModel[]): Meter {
+  const image = createImage(models);
+  const committed = new Set<string>();
+
+  /** The table's share doubles inside a transaction, that of an index does not. */
+  function write(changes: readonly Change[], factor: number, done: boolean): Usage {
+    const inTable = total(changes, ({ before, after }) => factor * itemWriteUnits(before, after));
+    if (!done) return { reads: 0, writes: inTable };
+    const inIndexes = total(changes, ({ table, before, after }) =>
+      total(table.indexes, (index) => indexWriteUnits(table, index, before, after)),
+    );
+    for (const each of changes) image.apply(each);
+    return { reads: 0, writes: inTable + inIndexes };
+  }
+
+  function transact({ request, status, response }: CapturedRequest): Usage {
+    const { TransactItems, ClientRequestToken: token } = request as Transaction;
+    const done = status === 200;
+    if (!done && unbilled.test(typeOf(response))) return nothing;
+    const changes = TransactItems.map(({ Put, Delete, ConditionCheck }) =>
+      ConditionCheck ? image.change(undefined, ConditionCheck, true) : image.change(Put, Delete),
+    );
+    // Sent again under its token it is a read of what it wrote.
+    if (done && token !== undefined && committed.has(token)) {
+      const size = ({ after }: Change) => (after ? itemSize(after) : 0);
+      return { reads: total(changes, (one) => readUnits(size(one), "transactional")), writes: 0 };
+    }
+    if (done && token !== undefined) committed.add(token);
+    return write(changes, 2, done);
+  }
+
+  function add(captured: CapturedRequest): Usage {
+    const { operation, request, status } = captured;
+    const done = status === 200;
+    switch (operation) {
+      case "TransactWriteItems":
+        return transact(captured);
+      case "BatchWriteItem":
+        return write(batchChanges(request as BatchWrite, image.change), 1, done);
+      case "PutItem":
+        return write([image.change(request as Put)], 1, done);
+      case "DeleteItem":
+        return write([image.change(undefined, request as Keyed)], 1, done);
+      case "GetItem":
+      case "BatchGetItem":
+      case "TransactGetItems":
+      case "Query":
+      case "Scan":
+        return done ? { reads: readsOf(captured), writes: 0 } : nothing;
+      case "DescribeTable":
+      case "CreateTable":
+        return nothing;
+      default:
+        throw new Error(`${operation} is not modelled`);
+    }
+  }
+
+  return {
+    add,
+    addAll: (captured) => captured.map(add).reduce(plus, nothing),
+  };
+}
+
+interface BatchWrite {
+  readonly RequestItems: Readonly<
+    Record<string, readonly { PutRequest?: { Item: Item }; DeleteRequest?: { Key: Item } }[]>
+  >;
+}
+
+function batchChanges(
+  { RequestItems }: BatchWrite,
+  change: (put?: Put, keyed?: Keyed) => Change,
+): Change[] {
+  return Object.entries(RequestItems).flatMap(([TableName, requests]) =>
+    requests.map(({ PutRequest, DeleteRequest }) =>
+      change(
+        PutRequest && { TableName, ...PutRequest },
+        DeleteRequest && { TableName, ...DeleteRequest },
+      ),
+    ),
+  );
+}
+
+const plus = (a: Usage, b: Usage): Usage => ({
+  reads: a.reads + b.reads,
+  writes: a.writes + b.writes,
+});
+
+const typeOf = (response: unknown): string =>
+  String((response as { __type?: string }).__type ?? "");
+
+/** A query or scan is one read of all it went through; all else is a read for each item. */
+function readsOf({ operation, request, response }: CapturedRequest): number {
+  const asked = request as { ConsistentRead?: boolean };
+  const consistency: Consistency = asked.ConsistentRead ? "strong" : "eventual";
+  if (operation === "GetItem") {
+    if ("ProjectionExpression" in asked) throw new Error("a projected read is not modelled");
+    const { Item: item } = response as { Item?: Item };
+    return readUnits(item ? itemSize(item) : 0, consistency);
+  }
+  if (operation === "BatchGetItem") return batchReads(request, response);
+  if (operation === "TransactGetItems") {
+    const { Responses } = response as { Responses: { Item?: Item }[] };
+    return total(Responses, ({ Item: item }) =>
+      readUnits(item ? itemSize(item) : 0, "transactional"),
+    );
+  }
+  if ("FilterExpression" in asked || "ProjectionExpression" in asked) {
+    throw new Error("an answer that leaves out what was read is not modelled");
+  }
+  const { Items: items = [] } = response as { Items?: Item[] };
+  return readUnits(total(items, itemSize), consistency);
+}
+
+function batchReads(request: unknown, response: unknown): number {
+  type Asked = Record<string, { Keys: Item[]; ConsistentRead?: boolean }>;
+  const { RequestItems } = request as { RequestItems: Asked };
+  const { Responses } = response as { Responses: Record<string, Item[]> };
+  return total(Object.entries(RequestItems), ([table, { Keys, ConsistentRead }]) => {
+    const consistency: Consistency = ConsistentRead ? "strong" : "eventual";
+    const found = Responses[table] ?? [];
+    const missing = Keys.length - found.length;
+    return (
+      total(found, (item) => readUnits(itemSize(item), consistency)) +
+      missing * readUnits(0, consistency)
+    );
+  });
+}

@@ -1,0 +1,53 @@
+import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../test/support/dynamo-proxy.ts";
+import { tableModel } from "../capacity.ts";
+import { createMeter, type Usage } from "../meter.ts";
+import { sum } from "./numbers.ts";
+import { type Stack, withStack } from "./stack.ts";
+
+/** What happened at the store while something was done. */
+export interface Metered {
+  readonly usage: Usage;
+  readonly requests: number;
+  /** By operation. */
+  readonly operations: Readonly<Record<string, number>>;
+}
+
+export interface MeteredStack extends Stack {
+  readonly proxy: DynamoProxy;
+  /** Does something and says what it cost. Once metering has begun, all writes pass the proxy. */
+  meter(work: () => Promise<unknown>): Promise<Metered>;
+}
+
+/**
+ * A stack whose processes reach the store through a proxy in this process, where what it captures
+ * is at hand: these benchmarks count, they do not time.
+ */
+export function withMeteredStack<T>(use: (stack: MeteredStack) => Promise<T>): Promise<T> {
+  return withStack({}, async (stack) => {
+    const proxy = await startDynamoProxy({ upstream: stack.dynamo.endpoint });
+    const meter = createMeter(tables(tableName(stack.config.tablePrefix)).map(tableModel));
+    try {
+      return await use({
+        ...stack,
+        proxy,
+        startServer: (given = {}) =>
+          stack.startServer({ dynamoEndpoint: proxy.endpoint, ...given }),
+        async meter(work) {
+          proxy.capture(true);
+          await work();
+          proxy.capture(false);
+          const captured = proxy.captured();
+          const operations: Record<string, number> = {};
+          for (const { operation } of captured) {
+            operations[operation] = (operations[operation] ?? 0) + 1;
+          }
+          const requests = sum(Object.values(operations));
+          return { usage: meter.addAll(captured), requests, operations };
+        },
+      });
+    } finally {
+      await proxy.stop();
+    }
+  });
+}

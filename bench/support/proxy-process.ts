@@ -1,0 +1,16 @@
+/**
+ * The locking proxy as a process of its own: the load generator has enough to do, and what the
+ * proxy parses must not delay it. Started by proxy.ts; says where it listens in a `ready` line.
+ */
+import { startDynamoProxy } from "../../test/support/dynamo-proxy.ts";
+
+const { BENCH_UPSTREAM: upstream = "", BENCH_LOCK_MS: lockMs = "0" } = process.env;
+const proxy = await startDynamoProxy({ upstream });
+proxy.lock(Number(lockMs));
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => {
+    console.log(JSON.stringify({ msg: "stats", ...proxy.stats() }));
+    void proxy.stop().then(() => process.exit(0));
+  });
+}
+console.log(JSON.stringify({ msg: "ready", endpoint: proxy.endpoint }));

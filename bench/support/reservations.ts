@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { reservationRef } from "../../src/app/ports.ts";
+import type { Reservation } from "../../src/domain/reservation.ts";
+import { inParallel } from "./load.ts";
+import type { Stack } from "./stack.ts";
+
+/** Waits until all of them are granted, and answers their rows. */
+export async function allDone(
+  { deps }: Stack,
+  ids: readonly string[],
+  limitMs: number,
+): Promise<Reservation[]> {
+  const limit = performance.now() + limitMs;
+  const done = new Map<string, Reservation>();
+  for (;;) {
+    const left = ids.filter((id) => !done.has(id));
+    await inParallel(8, left, async (id) => {
+      const row = (await deps.reader.get(reservationRef("default", id)))?.value;
+      if (row?.state === "DONE") done.set(id, row);
+    });
+    if (done.size === ids.length) return [...done.values()];
+    if (performance.now() > limit) {
+      throw new Error(`${ids.length - done.size} reservations were not granted in time`);
+    }
+    await sleep(500);
+  }
+}
+
+/** How long after its time the row was granted, in ms. */
+export const lateness = ({ executed, executeTime }: Reservation): number =>
+  Math.max(0, (executed?.time ?? Number.POSITIVE_INFINITY) - executeTime);

@@ -1,0 +1,202 @@
+/**
+ * A benchmark's own stack: DynamoDB Local and, where asked for, Temporal, in memory and on free
+ * ports, and servers and workers as processes of their own, started as production starts them.
+ */
+import { spawn } from "node:child_process";
+import { rmSync } from "node:fs";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Deps, Workflows } from "../../src/app/ports.ts";
+import { setup, setupProgram, setupTables } from "../../src/cli/setup.ts";
+import { adopt, type Child, waitUntilReady } from "../../src/cli/stack/child.ts";
+import { startDynamoDbLocal } from "../../src/cli/stack/dynamodb-local.ts";
+import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import { compose } from "../../src/compose.ts";
+import { type Config, readConfig } from "../../src/config.ts";
+import { createLogger } from "../../src/log.ts";
+import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
+import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import { type Channel, openChannel } from "./rpc.ts";
+
+/** A process of ours, ready. */
+export interface Process {
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface ServerProcess extends Process {
+  readonly port: number;
+  readonly channel: Channel;
+}
+
+export interface ProcessOptions {
+  readonly entry?: string;
+  /** Another way to the store, such as a proxy. */
+  readonly dynamoEndpoint?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Arguments of Node itself. */
+  readonly node?: readonly string[];
+}
+
+export interface Stack {
+  readonly config: Config;
+  readonly dynamo: { readonly endpoint: string; readonly pid: number };
+  readonly temporalPid: number | undefined;
+  /** The use cases on the store, in this process; Temporal is told nothing. */
+  readonly deps: Deps;
+  readonly clients: Clients;
+  startServer(options?: ProcessOptions): Promise<ServerProcess>;
+  startWorker(options?: ProcessOptions): Promise<Process>;
+  /** Stops everything that was started, last started first. */
+  stop(): Promise<void>;
+}
+
+const quiet = createLogger("bench", "silent");
+const readyMs = 60_000;
+const root = `${import.meta.dirname}/../..`;
+
+/** With the program `default` in tables of its own. */
+export async function startStack(options: { temporal?: boolean } = {}): Promise<Stack> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    const dynamo = await startDynamoDbLocal();
+    stops.push(dynamo.stop);
+    const temporal = options.temporal ? await startTemporal({ ignoreRunning: true }) : undefined;
+    if (temporal) stops.push(temporal.stop);
+    const env = environment(dynamo.endpoint, temporal?.address);
+    const config = readConfig(env);
+    if (temporal) await setup(config, quiet);
+    else await setupTables(config);
+    const { deps, close } = compose(config, noWorkflows, quiet);
+    stops.push(close);
+    const { dynamoEndpoint: endpoint, region } = config;
+    const clients = createClients({ endpoint, region });
+    stops.push(async () => clients.close());
+    if (!temporal) await setupProgram(deps);
+    const start = async (entry: string, given: ProcessOptions) => {
+      const way = given.dynamoEndpoint && { MEGURI_DYNAMODB_ENDPOINT: given.dynamoEndpoint };
+      const started = await startProcess(entry, { ...env, ...way, ...given.env }, given.node);
+      stops.push(started.stop);
+      return started;
+    };
+    return {
+      config,
+      dynamo,
+      temporalPid: temporal?.pid,
+      deps,
+      clients,
+      async startServer(given = {}) {
+        const { pid, ready, stop: end } = await start(given.entry ?? "src/server.ts", given);
+        const port = Number(ready.port);
+        const channel = openChannel(port);
+        stops.push(async () => channel.close());
+        return { pid, port, channel, stop: end };
+      },
+      async startWorker(given = {}) {
+        // As in production: bundling in the worker would stay in its memory.
+        const bundle = given.entry ? {} : { MEGURI_WORKFLOW_BUNDLE: await bundleFile() };
+        const options = { ...given, env: { ...bundle, ...given.env } };
+        return start(given.entry ?? "src/worker.ts", options);
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+let bundle: Promise<string> | undefined;
+
+/** The workflows, bundled once. */
+function bundleFile(): Promise<string> {
+  bundle ??= (async () => {
+    const folder = await mkdtemp(join(tmpdir(), "meguri-bench-"));
+    process.once("exit", () => rmSync(folder, { recursive: true }));
+    const { code } = await bundleWorkflows();
+    const file = join(folder, "workflows.js");
+    await writeFile(file, code);
+    return file;
+  })();
+  return bundle;
+}
+
+/** Runs `use` on a stack of its own and ends it, whatever happens. */
+export async function withStack<T>(
+  options: { temporal?: boolean },
+  use: (stack: Stack) => Promise<T>,
+): Promise<T> {
+  const stack = await startStack(options);
+  try {
+    return await use(stack);
+  } finally {
+    await stack.stop();
+  }
+}
+
+/** Without Temporal the address leads nowhere, which a server has to bear. */
+const environment = (dynamo: string, temporal = "127.0.0.1:9") => ({
+  NODE_ENV: "production",
+  MEGURI_DYNAMODB_ENDPOINT: dynamo,
+  MEGURI_TABLE_PREFIX: "bench-",
+  MEGURI_TEMPORAL_ADDRESS: temporal,
+  MEGURI_PORT: "0",
+  MEGURI_HTTP1_PORT: "0",
+  MEGURI_METRICS_PORT: "0",
+  MEGURI_DRAIN_SECONDS: "2",
+  AWS_REGION: "local",
+});
+
+/** Starts one of our processes and waits for its log line `ready`. */
+export async function startProcess(
+  entry: string,
+  env: Readonly<Record<string, string>>,
+  node: readonly string[] = [],
+): Promise<Process & { readonly ready: Record<string, unknown> }> {
+  let ready: Record<string, unknown> | undefined;
+  const process_ = spawn(process.execPath, [...node, entry], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const complaints = new Map<string, number>();
+  const child: Child = await adopt(process_, {
+    name: entry,
+    onLine: (line) => {
+      const said = parsed(line);
+      if (said.msg === "ready") ready ??= said;
+      if (Number(said.level) < 40) return;
+      const what = `${said.msg} ${said.why ?? (said.err as Error | undefined)?.message ?? ""}`;
+      complaints.set(what, (complaints.get(what) ?? 0) + 1);
+    },
+  });
+  await waitUntilReady(child, async () => ready !== undefined, readyMs);
+  const stop = async () => {
+    await child.stop();
+    for (const [what, count] of complaints) console.error(`  ${entry} said ${count}×: ${what}`);
+    complaints.clear();
+  };
+  return { pid: child.pid, ready: ready ?? {}, stop };
+}
+
+/** A line of our log; anything else counts as nothing said. */
+function parsed(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { level: 0 };
+  }
+}
+
+const noWorkflows: Workflows = {
+  startReservation: async () => {},
+  wakeReservation: async () => {},
+  ensureMonthEnd: async () => {},
+  startVerification: async () => {},
+  verification: async () => undefined,
+};
