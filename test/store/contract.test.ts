@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { itemSize } from "../../bench/capacity.ts";
 import {
   accountRef,
   entryRef,
@@ -29,7 +30,6 @@ import { createDynamoItems } from "../../src/store/dynamodb/items.ts";
 import { createDynamoReader } from "../../src/store/dynamodb/reader.ts";
 import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import type { Items, Write } from "../../src/store/items.ts";
-import { itemSize } from "../support/item-size.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
 
 /** For indexes, which follow their tables after a while. */

@@ -3,6 +3,8 @@
  * What a test wants to go wrong it says in two hooks: one before a request takes effect, one before
  * its answer goes out.
  */
+
+import { itemSize } from "../../bench/capacity.ts";
 import type {
   Clock,
   Deps,
@@ -26,7 +28,6 @@ import {
   type Write,
 } from "../../src/store/items.ts";
 import { createPrograms } from "../../src/store/programs.ts";
-import { itemSize } from "./item-size.ts";
 
 /** One request of the commit engine, as the hooks see it. */
 export interface Request {
