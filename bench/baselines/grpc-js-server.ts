@@ -28,24 +28,14 @@ import { callerKey, defaultTimeoutMs } from "../../src/rpc/context.ts";
 import { InvalidRequest, toConnectError } from "../../src/rpc/errors.ts";
 import { pointsChanges } from "../../src/rpc/points-changes.ts";
 import { pointsReads } from "../../src/rpc/points-reads.ts";
+import { noWorkflows } from "../../test/support/no-workflows.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;
 
 const config = readConfig(process.env);
 const log = createLogger("grpc-js", config.logLevel);
 const validator = createValidator();
-const nothing = async () => {};
-const { deps } = compose(
-  config,
-  {
-    startReservation: nothing,
-    wakeReservation: nothing,
-    ensureMonthEnd: nothing,
-    startVerification: nothing,
-    verification: async () => undefined,
-  },
-  log,
-);
+const { deps } = compose(config, noWorkflows, log);
 
 function serve(method: DescMethodUnary, handler: Handler): handleUnaryCall<Message, Message> {
   return (call, answer) => {

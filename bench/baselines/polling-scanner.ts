@@ -8,6 +8,7 @@ import { executeReservation } from "../../src/app/execute-reservation.ts";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
+import { noWorkflows } from "../../test/support/no-workflows.ts";
 import { inParallel } from "../support/load.ts";
 
 const tickMs = 10_000;
@@ -16,18 +17,7 @@ const pageSize = 1_000;
 
 const config = readConfig(process.env);
 const log = createLogger("scanner", config.logLevel);
-const nothing = async () => {};
-const { deps } = compose(
-  config,
-  {
-    startReservation: nothing,
-    wakeReservation: nothing,
-    ensureMonthEnd: nothing,
-    startVerification: nothing,
-    verification: async () => undefined,
-  },
-  log,
-);
+const { deps } = compose(config, noWorkflows, log);
 
 async function scan(): Promise<void> {
   let cursor: string | undefined;

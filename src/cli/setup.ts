@@ -11,11 +11,7 @@ import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/client.ts";
 import { createTables, tableName } from "../store/dynamodb/tables.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
-import { ensureSearchAttributes } from "../temporal/search-attributes.ts";
 import { createWorkflows } from "../temporal/workflows.ts";
-
-/** How long Temporal may take to know its search attributes. */
-const searchAttributesMs = 40_000;
 
 /** Makes all of it. Throws when the store or Temporal gives no answer. */
 export async function setup(config: Config, log: Logger): Promise<void> {
@@ -25,17 +21,12 @@ export async function setup(config: Config, log: Logger): Promise<void> {
     taskQueue: config.taskQueue,
     log,
   });
-  const { link } = workflows;
   const { deps, close } = compose(config, workflows, log);
   try {
     await setupTables(config);
-    // Ahead of the program, whose schedule carries one of them.
-    await link.ask(
-      () => ensureSearchAttributes(link.connection, link.namespace),
-      searchAttributesMs,
-    );
-    await setupProgram(deps);
+    // Ahead of the program: its own schedule carries a search attribute that this registers.
     await ensureSchedules(workflows, deps.reader);
+    await setupProgram(deps);
   } finally {
     await close();
     await workflows.close();

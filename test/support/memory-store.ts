@@ -13,7 +13,6 @@ import type {
   Reader,
   Records,
   Ref,
-  Workflows,
 } from "../../src/app/ports.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
@@ -28,6 +27,7 @@ import {
   type Write,
 } from "../../src/store/items.ts";
 import { createPrograms } from "../../src/store/programs.ts";
+import { noWorkflows } from "./no-workflows.ts";
 
 /** One request of the commit engine, as the hooks see it. */
 export interface Request {
@@ -354,14 +354,6 @@ export function createSettableClock(time: number): SettableClock {
     },
   };
 }
-
-const noWorkflows: Workflows = {
-  startReservation: async () => undefined,
-  wakeReservation: async () => undefined,
-  ensureMonthEnd: async () => undefined,
-  startVerification: async () => undefined,
-  verification: async () => undefined,
-};
 
 /** Use cases on a store in memory. */
 export interface MemoryDeps {
