@@ -5,15 +5,7 @@
  */
 
 import { itemSize } from "../../bench/capacity.ts";
-import type {
-  Clock,
-  Deps,
-  Kind,
-  Now,
-  Reader,
-  Records,
-  Ref,
-} from "../../src/app/ports.ts";
+import type { Clock, Deps, Kind, Now, Reader, Records, Ref } from "../../src/app/ports.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
