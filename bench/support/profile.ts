@@ -52,11 +52,13 @@ export async function readProfile(file: string): Promise<Profiled> {
     const own = ownerOf(node);
     add(self, own, time);
     add(functions, labelOf(node, own), time);
-    let at: number | undefined = id;
-    while (at !== undefined && isEngine(ownerOf(nodes.get(at) as Profiler.ProfileNode))) {
-      at = parents.get(at);
+    const above: string[] = [];
+    for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
+      above.push(ownerOf(nodes.get(at) as Profiler.ProfileNode));
     }
-    add(onBehalf, at === undefined ? own : ownerOf(nodes.get(at) as Profiler.ProfileNode), time);
+    // What Node does later, such as writing a request, has nobody's call above it.
+    const caller = above.find((owner) => !isEngine(owner)) ?? above.find(isProtocol) ?? own;
+    add(onBehalf, caller, time);
   }
   const busy = all - idle;
   return {
@@ -82,6 +84,8 @@ function ownerOf({ callFrame: { url, functionName } }: Profiler.ProfileNode): st
 }
 
 const isEngine = (owner: string): boolean => owner.startsWith("node") || owner === "native";
+
+const isProtocol = (owner: string): boolean => owner.startsWith("node http");
 
 const labelOf = ({ callFrame }: Profiler.ProfileNode, owner: string): string => {
   const place = callFrame.url.replace(/^.*\/(node_modules|src|bench)\//, "");
