@@ -42,8 +42,8 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
     workflowTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
     // Sleeping reservations need no place: waking one replays nine events. About 1 MB each.
     maxCachedWorkflows: 500,
-    // What a dead worker had cached is late by this much. The default is 10 s.
-    stickyQueueScheduleToStartTimeout: "3 seconds",
+    // stickyQueueScheduleToStartTimeout stays at 10 s: a shorter one expires within a burst, and
+    // what moves to the common queue costs a second task (docs/decisions/0009).
     // A sweep that is killed repeats at most this much.
     maxHeartbeatThrottleInterval: "2 seconds",
     shutdownGraceTime: config.drainSeconds * 1_000,
