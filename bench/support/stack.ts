@@ -11,6 +11,7 @@ import type { Deps, Workflows } from "../../src/app/ports.ts";
 import { setup, setupProgram, setupTables } from "../../src/cli/setup.ts";
 import { adopt, type Child, waitUntilReady } from "../../src/cli/stack/child.ts";
 import { startDynamoDbLocal } from "../../src/cli/stack/dynamodb-local.ts";
+import { nodeFlags } from "../../src/cli/stack/service.ts";
 import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
 import { compose } from "../../src/compose.ts";
 import { type Config, readConfig } from "../../src/config.ts";
@@ -158,7 +159,7 @@ export async function startProcess(
   node: readonly string[] = [],
 ): Promise<Process & { readonly ready: Record<string, unknown> }> {
   let ready: Record<string, unknown> | undefined;
-  const process_ = spawn(process.execPath, [...node, entry], {
+  const process_ = spawn(process.execPath, [...nodeFlags(entry), ...node, entry], {
     cwd: root,
     env: { ...process.env, ...env },
     detached: true,

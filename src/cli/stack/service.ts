@@ -1,5 +1,6 @@
 /** Meguri's own processes (`src/server.ts`, `src/worker.ts`), started as production starts them. */
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import type { Child } from "./child.ts";
 import { adopt, waitUntilReady } from "./child.ts";
 
@@ -42,13 +43,23 @@ export async function runToEnd(options: ServiceOptions): Promise<void> {
 }
 
 function start(options: ServiceOptions, onLine: (line: string) => void): Promise<Child> {
-  const process_ = spawn(process.execPath, [options.entry], {
+  const process_ = spawn(process.execPath, [...nodeFlags(options.entry), options.entry], {
     cwd: ROOT,
     env: { ...process.env, ...options.env },
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
   return adopt(process_, { name: options.name, onLine });
+}
+
+/** Node's flags for an entry, as the npm script that runs it has them: `exec node FLAG… ENTRY`. */
+export function nodeFlags(entry: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8"));
+  for (const script of Object.values<string>(scripts)) {
+    const [exec, node, ...rest] = script.split(" ");
+    if (exec === "exec" && node === "node" && rest.pop() === entry) return rest;
+  }
+  return [];
 }
 
 function isReadyLine(line: string): boolean {
