@@ -40,7 +40,7 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
     maxConcurrentWorkflowTaskExecutions: 120,
     maxConcurrentLocalActivityExecutions: 120,
     workflowTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
-    // Sleeping reservations need no place: waking one replays nine events. About 1 MB each.
+    // Sleeping reservations need no place: waking one replays nine events.
     maxCachedWorkflows: 500,
     // stickyQueueScheduleToStartTimeout stays at 10 s: a shorter one expires within a burst, and
     // what moves to the common queue costs a second task (docs/decisions/0009).
