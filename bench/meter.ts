@@ -115,6 +115,17 @@ export function createMeter(models: readonly TableModel[]): Meter {
     return write(changes, 2, done);
   }
 
+  /** What a read would have cost that was refused because of a transaction under way. */
+  function refused({ request, response }: CapturedRequest): Usage {
+    if (unbilled.test(typeOf(response))) return nothing;
+    const { TransactItems } = request as Transaction;
+    const size = (before: Item | undefined) => (before ? itemSize(before) : 0);
+    const reads = total(TransactItems, ({ Get }) =>
+      readUnits(size(image.change(undefined, Get, true).before), "transactional"),
+    );
+    return { reads, writes: 0 };
+  }
+
   function add(captured: CapturedRequest): Usage {
     const { operation, request, status } = captured;
     const done = status === 200;
@@ -127,9 +138,10 @@ export function createMeter(models: readonly TableModel[]): Meter {
         return write([image.change(request as Put)], 1, done);
       case "DeleteItem":
         return write([image.change(undefined, request as Keyed)], 1, done);
+      case "TransactGetItems":
+        return done ? { reads: readsOf(captured), writes: 0 } : refused(captured);
       case "GetItem":
       case "BatchGetItem":
-      case "TransactGetItems":
       case "Query":
       case "Scan":
         return done ? { reads: readsOf(captured), writes: 0 } : nothing;

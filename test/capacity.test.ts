@@ -210,6 +210,17 @@ describe("the meter", () => {
     expect(meter.add(transaction([itemOf(100)])).writes).toBe(2);
   });
 
+  test("a read that was cancelled is billed as if it had been answered", () => {
+    const meter = createMeter([model]);
+    meter.add(transaction([itemOf(5 * kb)]));
+    const Get = { TableName: "t", Key: { pk: { S: "p" }, sk: { S: "s" } } };
+    const read = ok("TransactGetItems", { TransactItems: [{ Get }] });
+    expect(meter.add(cancelled(read, "TransactionCanceledException"))).toEqual({
+      reads: 4,
+      writes: 0,
+    });
+  });
+
   test("what was throttled at the door is not billed", () => {
     const throttled = cancelled(transaction([itemOf(100)]), "ThrottlingException");
     expect(createMeter([model]).add(throttled)).toEqual({ reads: 0, writes: 0 });
