@@ -34,6 +34,8 @@ export interface Items {
   maxBytes(kind: Kind): number;
   /** Reads strongly consistently, in the order asked. Throws STORE_UNAVAILABLE. */
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
+  /** The same for one record, but nothing while a transaction that writes it is under way. */
+  readFree(ref: Ref): Promise<Loaded | undefined>;
   /** All or nothing. A second commit of the same writes under the same token does nothing. */
   commit(writes: readonly Write[], token: string): Promise<CommitResult>;
 }

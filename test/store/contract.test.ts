@@ -173,6 +173,13 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     expect(await items.read([a])).toEqual([{ value: second, version: 2 }]);
   });
 
+  test("a read of what no transaction holds finds what any read finds", async () => {
+    const { items, p, a, b } = setUp();
+    await items.commit([write(a, account(p, "a"))], randomUUID());
+    expect(await items.readFree(a)).toEqual({ value: account(p, "a"), version: 1 });
+    expect(await items.readFree(b)).toEqual({ value: undefined, version: 0 });
+  });
+
   test("a failed condition on what is not there finds nothing", async () => {
     const { items, p, a } = setUp();
     const result = await items.commit([write(a, account(p, "a"), 3)], randomUUID());

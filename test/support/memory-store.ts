@@ -135,6 +135,19 @@ export function createMemoryStore(): MemoryStore {
       return loaded;
     },
 
+    async readFree(ref) {
+      stats.reads += 1;
+      stats.readItems += 1;
+      await pause();
+      const request: Request = { op: "read", refs: [ref], writes: [], token: "" };
+      const fault = await store.arriving?.(request);
+      if (fault === "conflict") return undefined;
+      if (fault !== undefined) throw new DomainError("STORE_UNAVAILABLE", "no answer", {});
+      const loaded = load(ref);
+      await store.answering?.(request);
+      return loaded;
+    },
+
     async commit(writes, token) {
       stats.commits += 1;
       stats.writtenItems += writes.length;

@@ -5,6 +5,7 @@ import {
   type CancellationReason,
   type DynamoDBClient,
   GetItemCommand,
+  TransactGetItemsCommand,
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
@@ -40,6 +41,19 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
         found.push(...(await orUnavailable(readMany(retrying, tableName, page))));
       }
       return found;
+    },
+
+    async readFree(ref) {
+      const { table, key } = codecOf(ref.kind);
+      const Get = { TableName: tableName(table), Key: key(ref.id) };
+      const command = new TransactGetItemsCommand({ TransactItems: [{ Get }] });
+      try {
+        const { Responses } = await orUnavailable(retrying.send(command));
+        return toLoaded(ref, Responses?.[0]?.Item);
+      } catch (error) {
+        if (error instanceof TransactionCanceledException) return undefined;
+        throw error;
+      }
     },
 
     async commit(writes, token): Promise<CommitResult> {
