@@ -402,7 +402,7 @@ describe("costs and cache", () => {
     const engine = deps.engine as CommitEngine;
     expect(engine.keyCount).toBe(500);
     await rested();
-    vi.advanceTimersByTime(1_050);
+    vi.advanceTimersByTime(3_050);
     await grant(deps, "g", 1);
     await rested();
     expect(engine.keyCount).toBe(1);
@@ -415,7 +415,7 @@ describe("costs and cache", () => {
     const slow = grant(deps, "g", 1, { user: "slow" });
     await Promise.all(users.map((each) => grant(deps, "h", 1, { user: each })));
     await rested();
-    vi.advanceTimersByTime(1_050);
+    vi.advanceTimersByTime(3_050);
     await grant(deps, "h", 1);
     await rested();
     expect(engine.keyCount).toBe(2);
