@@ -180,7 +180,10 @@ export class CommitEngine implements Engine {
 
   /** Decides and commits one batch; calls that could not be served go back to the queue's head. */
   async #attempt(group: Group, calls: Pending[]): Promise<void> {
-    await this.#load(group, calls.flatMap(({ call }) => call.reads).filter(unknownTo(group.base)));
+    const reads = calls.flatMap(({ call }) => call.reads);
+    const missing = reads.filter(unknownTo(group.base));
+    // Where others are at work, no refusal may rest on reads of two moments.
+    await this.#load(group, missing.length > 0 && isShared(group) ? reads : missing);
     let batch: Batch;
     for (;;) {
       batch = decide(group.base, calls, await this.#clock.now(), this.#items);

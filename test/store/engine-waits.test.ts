@@ -82,7 +82,7 @@ describe("lost races", () => {
     for (const pause of pauses.slice(0, 30)) expect(pause).toBeCloseTo(2 * 0.9 * 10 * (15 / 16));
   });
 
-  test("on a shared key a winner lets one turn pass and decides on nothing that it knew", async () => {
+  test("on a shared key a winner lets one turn pass and forgets what it knew", async () => {
     const { deps, store } = createWorld(12, () => 0.5);
     store.latencyMs = 20;
     for (let i = 0; i < 20; i++) await settled(grant(deps, `warm${i}`, 1));
