@@ -203,10 +203,11 @@ function readsOf({ operation, request, response }: CapturedRequest): number {
       readUnits(item ? itemSize(item) : 0, "transactional"),
     );
   }
-  if ("FilterExpression" in asked || "ProjectionExpression" in asked) {
+  const { Items: items = [], ScannedCount } = response as { Items?: Item[]; ScannedCount?: number };
+  const isFiltered = "FilterExpression" in asked && ScannedCount !== items.length;
+  if (isFiltered || "ProjectionExpression" in asked) {
     throw new Error("an answer that leaves out what was read is not modelled");
   }
-  const { Items: items = [] } = response as { Items?: Item[] };
   return readUnits(total(items, itemSize), consistency);
 }
 

@@ -6,9 +6,14 @@ import { createSystemClock, createTestClock } from "./store/clocks.ts";
 import { createClients } from "./store/dynamodb/client.ts";
 import { createDynamoItems } from "./store/dynamodb/items.ts";
 import { createDynamoReader } from "./store/dynamodb/reader.ts";
+import { createDynamoRemover } from "./store/dynamodb/remover.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
 import { CommitEngine } from "./store/engine.ts";
+import { createOwners } from "./store/owners.ts";
 import { createPrograms } from "./store/programs.ts";
+import { createWatches } from "./watches.ts";
+
+const dayMs = 86_400_000;
 
 /** The use cases' dependencies on the real store, and what ends them. */
 export interface Composed {
@@ -26,12 +31,23 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
   const clock: Clock = config.testClock
     ? createTestClock(reader)
     : createSystemClock(clients.skewMs);
-  const engine = new CommitEngine({ items, clock });
-  const programs = createPrograms(reader, config.testClock);
   const background = createBackground(log);
+  const watches = createWatches({ reader, log, maxStreams: config.maxStreams });
   return {
-    deps: { engine, reader, clock, programs, workflows, background: background.run },
+    deps: {
+      engine: new CommitEngine({ items, clock }),
+      reader,
+      clock,
+      programs: createPrograms(reader, config.testClock),
+      workflows,
+      owners: createOwners(reader),
+      remover: createDynamoRemover(clients, names),
+      watches,
+      historyMs: config.historyDays * dayMs,
+      background: background.run,
+    },
     async close() {
+      watches.close();
       await background.close();
       clients.close();
     },

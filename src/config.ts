@@ -21,6 +21,8 @@ const variables = z
     MEGURI_TEMPORAL_NAMESPACE: z.string().min(1).default("default"),
     MEGURI_TASK_QUEUE: z.string().min(1).default("meguri"),
     MEGURI_WORKFLOW_BUNDLE: z.string().min(1).optional(),
+    MEGURI_HISTORY_DAYS: z.coerce.number().int().min(1).max(3_650).default(90),
+    MEGURI_MAX_STREAMS: z.coerce.number().int().min(1).default(10_000),
     MEGURI_DRAIN_SECONDS: z.coerce.number().min(0).max(600).default(20),
     MEGURI_LOG_LEVEL: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     MEGURI_TEST_CLOCK: flag.default(false),
@@ -45,6 +47,10 @@ export interface Config {
   readonly taskQueue: string;
   /** A prebuilt workflow bundle. Absent: it is built at start. */
   readonly workflowBundle: string | undefined;
+  /** How long a read notification is kept. */
+  readonly historyDays: number;
+  /** Streams of unread counts that one server has at a time. */
+  readonly maxStreams: number;
   readonly drainSeconds: number;
   readonly logLevel: string;
   readonly testClock: boolean;
@@ -67,6 +73,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     temporalNamespace: data.MEGURI_TEMPORAL_NAMESPACE,
     taskQueue: data.MEGURI_TASK_QUEUE,
     workflowBundle: data.MEGURI_WORKFLOW_BUNDLE,
+    historyDays: data.MEGURI_HISTORY_DAYS,
+    maxStreams: data.MEGURI_MAX_STREAMS,
     drainSeconds: data.MEGURI_DRAIN_SECONDS,
     logLevel: data.MEGURI_LOG_LEVEL,
     testClock: data.MEGURI_TEST_CLOCK,

@@ -119,12 +119,42 @@ export interface ReconcileResult {
   readonly started: number;
 }
 
+/** Names a deleted target to the activities that clear up behind it. */
+export interface TargetKey {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** The reactions of one kind to a deleted target. */
+export interface RemoveReactionsInput extends TargetKey {
+  readonly kind: string;
+}
+
+/** The read notifications of a deleted target. */
+export interface RemoveHistoryInput extends TargetKey {
+  readonly owner: string;
+  readonly cursor?: string;
+}
+
+/** Where a removal goes on; no cursor at its end. */
+export interface RemoveHistoryResult {
+  readonly cursor?: string;
+}
+
+export interface RemoveTargetInput extends TargetKey {
+  readonly owner: string;
+  /** Set by continue-as-new: the kinds with reactions left. None: its history is left. */
+  readonly kinds?: readonly string[];
+  readonly cursor?: string;
+}
+
 /** The workflow types, as the client starts them by name. */
 export const workflowTypes = {
   reservation: "reservation",
   monthEnd: "monthEnd",
   verifyProgram: "verifyProgram",
   reconcile: "reconcile",
+  removeTarget: "removeTarget",
 } as const;
 
 /** Makes a reservation's workflow look at its row again. */
@@ -154,5 +184,6 @@ export const reservationWorkflowId = (program: string, reservation: string): str
   `reservation/${program}/${reservation}`;
 export const verifyWorkflowId = (program: string): string => `verify-program/${program}`;
 export const monthEndId = (program: string): string => `month-end/${program}`;
+export const removeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
 export const reconcileId = "reconcile-reservations";
 export const fullReconcileId = "reconcile-reservations/everything";

@@ -20,8 +20,8 @@ export interface ServerDeps {
 export interface Server {
   listen(): Promise<Ports>;
   /**
-   * Says NOT_SERVING to health checks and after a while takes no new calls, waits for those under
-   * way, and has broken off what is left when the configured time is up.
+   * Says NOT_SERVING to health checks and ends the streams; after a while takes no new calls, waits
+   * for those under way, and has broken off what is left when the configured time is up.
    */
   drain(): Promise<void>;
 }
@@ -35,6 +35,7 @@ export function createServer({ deps, config, log }: ServerDeps): Server {
     listen: () => listeners.listen(host, config),
     async drain() {
       serving = false;
+      deps.watches.close();
       const noticeMs = drainSeconds * 1_000 * noticeShare;
       await sleep(noticeMs);
       await listeners.drain(drainSeconds * 1_000 - noticeMs);

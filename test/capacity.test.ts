@@ -259,6 +259,35 @@ describe("the meter", () => {
     expect(meter.add(ok("TransactWriteItems", { TransactItems: again })).writes).toBe(6);
   });
 
+  // Developer guide, local secondary indexes, "write operations": a write of its own for each index
+  // whose keys or projected attributes change, two when the index key does.
+  test("a local index costs like a global one: a like, its end, and a group that moves up", () => {
+    const meter = createMeter(tables(tableName("")).map(tableModel));
+    const pk = { S: "R#post#1#like" };
+    const row: Item = { pk, sk: { S: "ann" }, a: { S: "Ann" }, n: { N: "7" }, t: { N: "9" } };
+    const target: Item = { pk: { S: "T#post#1" }, sk: { S: "T" }, c: { N: "9" }, v: { N: "1" } };
+    const inbox: Item = { pk: { S: "I#bob" }, sk: { S: "I" }, n: { N: "7" }, v: { N: "1" } };
+    const group: Item = { pk: { S: "I#bob" }, sk: { S: "U#like#post#1" }, l: { N: "7" } };
+    const units = (...TransactItems: object[]) =>
+      meter.add(ok("TransactWriteItems", { TransactItems })).writes;
+    const putIn = (TableName: string, Item: Item) => ({ Put: { TableName, Item } });
+    // Twice in the table, then by-n and by-person for the row, by-last for the group.
+    expect(units(putIn("reactions", target))).toBe(2);
+    expect(units(putIn("notifications", inbox))).toBe(2);
+    expect(units(putIn("reactions", row))).toBe(2 + 2);
+    expect(units(putIn("notifications", group))).toBe(2 + 1);
+    expect(units(putIn("notifications", { ...group, p: { N: "2" } }))).toBe(2 + 1);
+    expect(units(putIn("notifications", { ...group, l: { N: "8" } }))).toBe(2 + 2);
+    const Key = { pk, sk: { S: "ann" } };
+    expect(units({ Delete: { TableName: "reactions", Key } })).toBe(2 + 2);
+  });
+
+  test("a query whose filter left nothing out is one that has none", () => {
+    const query = { TableName: "t", ConsistentRead: true, FilterExpression: "a = b" };
+    const captured = ok("Query", query, { Items: [itemOf(64)], ScannedCount: 1 });
+    expect(createMeter([model]).add(captured)).toEqual({ reads: 1, writes: 0 });
+  });
+
   test("refuses to guess what a filter or an update has read or written", () => {
     const meter = createMeter([model]);
     expect(() => meter.add(ok("Query", { FilterExpression: "a = b" }))).toThrow("not modelled");

@@ -46,6 +46,7 @@ const workflows = {
   ensureMonthEnd: nothing,
   startVerification: nothing,
   verification: async () => undefined,
+  startRemoval: nothing,
 };
 const { deps } = compose(config, workflows, log);
 const { single } = createClients({ endpoint: config.dynamoEndpoint, region: config.region });

@@ -200,4 +200,5 @@ const noWorkflows: Workflows = {
   ensureMonthEnd: async () => {},
   startVerification: async () => {},
   verification: async () => undefined,
+  startRemoval: async () => {},
 };

@@ -2,7 +2,9 @@ import type { VerificationReport } from "../contract.ts";
 import type { Account } from "../domain/account.ts";
 import type { EntryType, EventKey, LedgerEntry } from "../domain/ledger.ts";
 import type { Instant, Month } from "../domain/month.ts";
+import type { Group, Inbox, MemberRange, Members, ReadGroup } from "../domain/notification.ts";
 import type { Program } from "../domain/program.ts";
+import type { Reaction, Target, TargetName } from "../domain/reaction.ts";
 import type { Reservation } from "../domain/reservation.ts";
 
 /** The records of the store, by kind. A kind is one sort of item with one sort of key. */
@@ -12,6 +14,11 @@ export interface Records {
   entry: LedgerEntry;
   event: EventKey;
   reservation: Reservation;
+  target: Target;
+  reaction: Reaction;
+  inbox: Inbox;
+  group: Group;
+  history: ReadGroup;
   testClock: TestTime;
 }
 
@@ -42,6 +49,17 @@ export const eventRef = (program: string, user: string, event: string): Ref<"eve
   ref("event", program, user, event);
 export const reservationRef = (program: string, id: string): Ref<"reservation"> =>
   ref("reservation", program, id);
+export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);
+export const reactionRef = (
+  { type, id }: TargetName,
+  kind: string,
+  user: string,
+): Ref<"reaction"> => ref("reaction", type, id, kind, user);
+export const inboxRef = (owner: string): Ref<"inbox"> => ref("inbox", owner);
+export const groupRef = (owner: string, { type, id }: TargetName, kind: string): Ref<"group"> =>
+  ref("group", owner, kind, type, id);
+export const historyRef = (owner: string, group: Group): Ref<"history"> =>
+  ref("history", owner, group.last, group.kind, group.target.type, group.target.id);
 export const testClockRef: Ref<"testClock"> = ref("testClock");
 
 /** The time a decision is made at. */
@@ -64,9 +82,26 @@ export interface View {
   version(ref: Ref): number;
   /** Of a record named in `reads` or `absent`; any other must not be there yet. */
   put<K extends Kind>(ref: Ref<K>, value: Records[K]): void;
+  /** Of a record named in `reads` or `absent`. One that is not there stays so. */
+  delete(ref: Ref): void;
+  /**
+   * The notified reactions of a group, as they stand before this batch: a call that asks is decided
+   * ahead of all that write. What it sees is only good together with the owner's inbox, which every
+   * change of a reaction writes: look at that, too.
+   */
+  members(query: MembersQuery): Members;
 }
 
-/** One change: what it needs to see, and a pure decision over it. */
+/** A range of the notified reactions of one kind to a target. */
+export interface MembersQuery extends MemberRange {
+  readonly target: TargetName;
+  readonly kind: string;
+}
+
+/**
+ * One change: what it needs to see, and a pure decision over it. Whatever a call that writes has
+ * looked at is a condition of its transaction, written or not.
+ */
 export interface Call<R> {
   /** Calls with the same key are decided one after another and may share a transaction. */
   readonly key: Ref;
@@ -156,6 +191,61 @@ export interface Reader {
     window: Window,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
+  /** What there is of these records, in the order asked. */
+  many<K extends Kind>(refs: readonly Ref<K>[]): Promise<(Records[K] | undefined)[]>;
+  /** The reactions of one kind to a target, newest first. */
+  reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
+  /** A person's own, newest first. Lags behind by moments. */
+  reactionsOfUser(user: string, page: PageRequest): Promise<Page<Reaction>>;
+  /** Unread groups, by their latest number. */
+  unread(owner: string, newestFirst: boolean, page: PageRequest): Promise<Page<Group>>;
+  /** Read groups that have not expired `now`, by their latest number, newest first. */
+  history(owner: string, now: Instant, page: PageRequest): Promise<Page<ReadGroup>>;
+  /** Inboxes by owner, those that are there. Lags behind by moments. */
+  inboxes(owners: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
+}
+
+/** Which reactions to list: all of them, or those notified at numbers in a range, both included. */
+export interface ReactionsQuery {
+  readonly target: TargetName;
+  readonly kind: string;
+  readonly notified?: { readonly from: number; readonly to: number };
+}
+
+/** Removes, a page at a time and past the engine, what a deleted target has left behind. */
+export interface Remover {
+  /** Removes up to 1,000 reactions of one kind. Tells whether there may be more. */
+  reactions(target: TargetName, kind: string): Promise<boolean>;
+  /** Removes read groups of the target. Where to go on, until there is no more. */
+  history(
+    owner: string,
+    target: TargetName,
+    cursor: string | undefined,
+  ): Promise<string | undefined>;
+}
+
+/** Who owns which target; it never changes. Throws TARGET_NOT_FOUND. */
+export interface Owners {
+  of(target: TargetName): Promise<string>;
+}
+
+/** What a watcher of an unread count is sent. */
+export type WatchEvent =
+  | { readonly inbox: Inbox }
+  /** The last one of a stream that is to be opened again. */
+  | { readonly end: "TIME_LIMIT" | "DRAINING" };
+
+/** Streams of unread counts. */
+export interface Watches {
+  /** Tells what a commit of this process has left of an inbox. */
+  saw(owner: string, inbox: Inbox): void;
+  /**
+   * The count at once, then every newer one, until `signal`, the limit of a stream, or the end of
+   * this process. Throws TOO_MANY_STREAMS.
+   */
+  watch(owner: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  /** Ends every stream, and those to come at once. */
+  close(): void;
 }
 
 export { shardCount } from "../contract.ts";
@@ -177,6 +267,8 @@ export interface Workflows {
   startVerification(program: string): Promise<void>;
   /** The latest verification of a program, if there was any. */
   verification(program: string): Promise<Verification | undefined>;
+  /** Starts the removal of what a deleted target has left, or joins the one that runs. */
+  startRemoval(target: TargetName, owner: string): Promise<void>;
 }
 
 /** Everything that the use cases stand on. */
@@ -186,6 +278,11 @@ export interface Deps {
   readonly clock: Clock;
   readonly programs: Programs;
   readonly workflows: Workflows;
+  readonly owners: Owners;
+  readonly remover: Remover;
+  readonly watches: Watches;
+  /** How long a read notification is kept, in ms. */
+  readonly historyMs: number;
   /** Takes work that the answer does not wait for. It may run several times. */
   readonly background: (work: () => Promise<void>) => void;
 }

@@ -6,3 +6,4 @@ export {
   defaultZone,
   lifetimeAt,
 } from "../domain/program.ts";
+export { defaultKind } from "../domain/reaction.ts";

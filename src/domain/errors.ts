@@ -11,7 +11,10 @@ export const reasons = [
   "LEDGER_ENTRY_NOT_FOUND",
   "RESERVATION_NOT_FOUND",
   "VERIFICATION_NOT_FOUND",
+  "TARGET_NOT_FOUND",
+  "TARGET_DELETED",
   "UNAUTHENTICATED",
+  "TOO_MANY_STREAMS",
   "CONTENDED",
   "DEADLINE",
   "STORE_UNAVAILABLE",
@@ -24,6 +27,7 @@ export type Reason = (typeof reasons)[number];
 
 /** Conditions that pass by themselves: the same call may succeed later. All others are refusals. */
 const passing: ReadonlySet<Reason> = new Set<Reason>([
+  "TOO_MANY_STREAMS",
   "CONTENDED",
   "DEADLINE",
   "STORE_UNAVAILABLE",

@@ -11,8 +11,8 @@ const readMaxBytes = 64 * 2 ** 10;
 /** What gRPC clients take by default. */
 const writeMaxBytes = 4 * 2 ** 20;
 
-/** Longer deadlines are refused: a timer cannot count them all, and nothing here takes long. */
-const maxTimeoutMs = 600_000;
+/** Longer deadlines are refused: a timer cannot count them all, and no stream lives so long. */
+const maxTimeoutMs = 3_600_000;
 
 const http2Options: http2.ServerOptions = {
   settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 16_384 },

@@ -1,5 +1,6 @@
-import type { Call, Kind, Now, Records, Ref, View } from "../app/ports.ts";
-import { type Items, type Loaded, nameOf, type Write } from "./items.ts";
+import type { Call, Kind, MembersQuery, Now, Records, Ref, View } from "../app/ports.ts";
+import type { Members } from "../domain/notification.ts";
+import { firstVersion, type Items, type Loaded, nameOf, type Write } from "./items.ts";
 
 /** What is known of a record, and since when. */
 export interface Known extends Loaded {
@@ -13,6 +14,15 @@ export interface Known extends Loaded {
 
 /** The records that a batch starts from, by name. */
 export type Base = Map<string, Known>;
+
+/** What was asked of the members of groups since the records were read, by the question. */
+export type Answers = Map<string, Answer>;
+
+export interface Answer {
+  readonly members: Members;
+  /** When it was there, on the clock of `performance.now()`. */
+  readonly at: number;
+}
 
 /** A call that waits for its answer. */
 export interface Pending {
@@ -34,85 +44,156 @@ export interface Outcome {
   readonly touched: ReadonlyMap<string, boolean>;
   /** Whether it puts anything. */
   readonly writes: boolean;
+  /** If it does not: since when what it looked at has to be known, to prove it. */
+  readonly since: number;
 }
 
 /** Calls decided one after another over one view. */
 export interface Batch {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly Write[];
-  /** Calls that did not fit any more. */
+  /** Calls that did not fit any more, or have to go first in the next one. */
   readonly left: readonly Pending[];
+  /** What the first call asks; nothing can be decided before it is answered. */
+  readonly question?: MembersQuery;
+}
+
+/** Thrown out of a decision that asks what is not known yet, and caught below. */
+class Question extends Error {
+  readonly query: MembersQuery;
+
+  constructor(query: MembersQuery) {
+    super("a decision has to wait for an answer");
+    this.query = query;
+  }
 }
 
 /**
  * Decides `calls` one after another over `base`: each sees what the ones ahead have put. Stops in
  * front of the call that would take the transaction over the store's limits.
  */
-export function decide(base: Base, calls: readonly Pending[], now: Now, items: Items): Batch {
-  const puts = new Map<string, Write>();
+export function decide(
+  base: Base,
+  answers: Answers,
+  calls: readonly Pending[],
+  now: Now,
+  items: Items,
+): Batch {
+  const writes = new Map<string, Write>();
   const outcomes: Outcome[] = [];
   let bytes = 0;
+  const stopAt = (i: number) => ({
+    outcomes,
+    writes: [...writes.values()],
+    left: calls.slice(i),
+  });
   for (const [i, pending] of calls.entries()) {
-    const { outcome, own } = decideOne(base, puts, pending, now);
-    const added = [...own].filter(([name]) => !puts.has(name));
+    const decided = decideOne(base, answers, writes, pending, now);
+    if (decided instanceof Question) {
+      return writes.size > 0 ? stopAt(i) : { ...stopAt(i), question: decided.query };
+    }
+    const { outcome, own } = decided;
+    const added = [...own].filter(([name]) => !writes.has(name));
     const size = added.reduce((sum, [, { ref }]) => sum + items.maxBytes(ref.kind), bytes);
-    if (puts.size + added.length > items.limits.writes || size > items.limits.bytes) {
-      if (i > 0) return { outcomes, writes: [...puts.values()], left: calls.slice(i) };
+    if (writes.size + added.length > items.limits.writes || size > items.limits.bytes) {
+      if (i > 0) return stopAt(i);
       const tell = () => pending.reject(new Error("one call exceeds what a transaction holds"));
       outcomes.push({ ...outcome, tell, writes: false });
       continue;
     }
     bytes = size;
-    for (const [name, write] of own) puts.set(name, write);
+    for (const [name, write] of own) writes.set(name, write);
     outcomes.push(outcome);
   }
-  return { outcomes, writes: [...puts.values()], left: [] };
+  return stopAt(calls.length);
+}
+
+interface Decided {
+  readonly outcome: Outcome;
+  /** What the call writes, and checks for what it has only looked at. */
+  readonly own: ReadonlyMap<string, Write>;
 }
 
 function decideOne(
   base: Base,
+  answers: Answers,
   ahead: ReadonlyMap<string, Write>,
   pending: Pending,
   now: Now,
-): { outcome: Outcome; own: Map<string, Write> } {
+): Decided | Question {
   const own = new Map<string, Write>();
   const touched = new Map<string, boolean>();
+  let since = pending.start;
   const declared = new Set([...pending.call.reads, ...pending.call.absent].map(nameOf));
   const known = (ref: Ref): Known => {
     const name = nameOf(ref);
-    touched.set(name, ahead.has(name));
+    touched.set(name, changedAt(ahead, name) !== undefined);
     const found = base.get(name);
     if (found) return found;
     const unread: Known = { ref, value: undefined, version: 0, at: Number.NEGATIVE_INFINITY };
     base.set(name, unread);
     return unread;
   };
+  const loadedVersion = (ref: Ref): number => {
+    const { version } = known(ref);
+    return declared.has(nameOf(ref)) ? version : 0;
+  };
   const view: View = {
     get<K extends Kind>(ref: Ref<K>) {
       const loaded = known(ref);
       const name = nameOf(ref);
-      const write = own.get(name) ?? ahead.get(name);
-      return (write ?? loaded).value as Records[K] | undefined;
+      const changed = own.get(name) ?? changedAt(ahead, name);
+      return (changed ?? loaded).value as Records[K] | undefined;
     },
     version(ref) {
       const { version } = known(ref);
       const name = nameOf(ref);
-      return own.has(name) || ahead.has(name) ? version + 1 : version;
+      return (own.get(name) ?? changedAt(ahead, name))?.next ?? version;
     },
     put(ref, value) {
-      const { version } = known(ref);
-      const name = nameOf(ref);
-      own.set(name, { ref, value, version: declared.has(name) ? version : 0 });
+      const version = loadedVersion(ref);
+      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
+      own.set(nameOf(ref), { ref, op: "put", value, version, next });
+    },
+    delete(ref) {
+      const version = loadedVersion(ref);
+      own.set(nameOf(ref), { ref, op: "delete", value: undefined, version, next: 0 });
+    },
+    members(query) {
+      const answer = ahead.size === 0 && answers.get(questionOf(query));
+      if (!answer) throw new Question(query);
+      since = Math.max(since, answer.at);
+      return answer.members;
     },
   };
   try {
     const result = pending.call.decide(view, now);
     const tell = () => pending.resolve(result);
-    return { outcome: { pending, tell, touched, writes: own.size > 0 }, own };
+    const outcome = { pending, tell, touched, writes: own.size > 0, since };
+    if (outcome.writes) check(base, touched, own);
+    return { outcome, own };
   } catch (error) {
+    if (error instanceof Question) return error;
     own.clear();
     const tell = () => pending.reject(error);
-    return { outcome: { pending, tell, touched, writes: false }, own };
+    return { outcome: { pending, tell, touched, writes: false, since }, own };
+  }
+}
+
+/** What a question is remembered by. */
+export const questionOf = (query: MembersQuery): string => JSON.stringify(query);
+
+function changedAt(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
+  const write = ahead.get(name);
+  return write?.op === "check" ? undefined : write;
+}
+
+/** Adds a check for all that was looked at and neither the call nor one ahead writes. */
+function check(base: Base, touched: Outcome["touched"], own: Map<string, Write>): void {
+  for (const [name, isAhead] of touched) {
+    if (isAhead || own.has(name)) continue;
+    const { ref, version } = base.get(name) as Known;
+    own.set(name, { ref, op: "check", value: undefined, version, next: version });
   }
 }
 
@@ -121,25 +202,26 @@ function decideOne(
  * is proven by its transaction, and so is what it saw of the calls ahead. One that writes nothing,
  * a refusal above all, is proven by a strongly consistent read made since it came in, and of what
  * it takes as absent (its own event id) not before the rest: otherwise the retry of a use that
- * emptied the account would hear "too little" instead of "done".
+ * emptied the account would hear "too little" instead of "done". What it was told of members holds
+ * if the records are still the same when they are read again.
  */
 export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[], then: Ref[]] {
   const first = new Map<string, Ref>();
   const then = new Map<string, Ref>();
-  for (const { pending, touched, writes } of outcomes) {
+  for (const { pending, touched, writes, since } of outcomes) {
     if (writes) continue;
     const absent = new Set(pending.call.absent.map(nameOf));
-    let { start } = pending;
+    let start = since;
     for (const [name, ahead] of touched) {
       if (absent.has(name)) continue;
       const { ref, at } = base.get(name) as Known;
-      if (at < pending.start && !ahead) first.set(name, ref);
+      if (at < since && !ahead) first.set(name, ref);
       start = Math.max(start, at);
     }
     for (const [name, ahead] of touched) {
       if (!absent.has(name) || ahead) continue;
       const { ref, at, value } = base.get(name) as Known;
-      if (at < (value === undefined ? start : pending.start)) then.set(name, ref);
+      if (at < (value === undefined ? start : since)) then.set(name, ref);
     }
   }
   return [[...first.values()], [...then.values()]];

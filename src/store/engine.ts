@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Call, Clock, Engine, Ref } from "../app/ports.ts";
 import { DomainError, type Reason } from "../domain/errors.ts";
-import { type Base, type Batch, decide, type Pending, unproven } from "./batch.ts";
+import {
+  type Answers,
+  type Base,
+  type Batch,
+  decide,
+  type Pending,
+  questionOf,
+  unproven,
+} from "./batch.ts";
 import { type CommitResult, type Items, nameOf, type Write } from "./items.ts";
 
 /** A call that has not won after this long is given up. */
@@ -184,13 +192,10 @@ export class CommitEngine implements Engine {
     const missing = reads.filter(unknownTo(group.base));
     // Where others are at work, no refusal may rest on reads of two moments.
     await this.#load(group, missing.length > 0 && isShared(group) ? reads : missing);
-    let batch: Batch;
-    for (;;) {
-      batch = decide(group.base, calls, await this.#clock.now(), this.#items);
-      const [first, then] = unproven(group.base, batch.outcomes);
-      if (first.length === 0 && then.length === 0) break;
-      await this.#load(group, first);
-      await this.#load(group, then);
+    const batch = await this.#decide(group, calls);
+    if (!batch) {
+      group.metAt = performance.now();
+      return this.#again(group, calls, "CONTENDED");
     }
     group.queue.unshift(...batch.left);
     const served = batch.outcomes.map(({ pending }) => pending);
@@ -216,14 +221,35 @@ export class CommitEngine implements Engine {
     }
   }
 
+  /**
+   * Decides until everything that the decisions stand on is known. Gives up when others change the
+   * records around what was asked of members.
+   */
+  async #decide(group: Group, calls: readonly Pending[]): Promise<Batch | undefined> {
+    const answers: Answers = new Map();
+    for (;;) {
+      const batch = decide(group.base, answers, calls, await this.#clock.now(), this.#items);
+      if (batch.question) {
+        const members = await asking(group, this.#items.members(batch.question));
+        answers.set(questionOf(batch.question), { members, at: performance.now() });
+        continue;
+      }
+      const [first, then] = unproven(group.base, batch.outcomes);
+      if (first.length === 0 && then.length === 0) return batch;
+      const isChanged = [await this.#load(group, first), await this.#load(group, then)];
+      if (answers.size > 0 && isChanged.includes(true)) return undefined;
+    }
+  }
+
   async #committed(group: Group, batch: Batch, sent: number): Promise<void> {
     group.failure = "CONTENDED";
     this.#commitMs += (Math.min(performance.now() - sent, 200) - this.#commitMs) / 16;
     const shared = new Set(batch.outcomes.flatMap(({ pending }) => pending.call.reads.map(nameOf)));
     group.base.clear();
-    for (const { ref, value, version } of batch.writes) {
+    for (const { ref, op, value, next } of batch.writes) {
       const name = nameOf(ref);
-      if (shared.has(name)) group.base.set(name, { ref, value, version: version + 1, at: sent });
+      if (op === "check" || !shared.has(name)) continue;
+      group.base.set(name, { ref, value, version: next, at: sent });
     }
     tell(batch);
     const isAlone = !isShared(group);
@@ -296,15 +322,19 @@ export class CommitEngine implements Engine {
     }
   }
 
-  async #load(group: Group, refs: readonly Ref[]): Promise<void> {
-    if (refs.length === 0) return;
+  /** Tells whether any of the records is another than it was known to be. */
+  async #load(group: Group, refs: readonly Ref[]): Promise<boolean> {
+    if (refs.length === 0) return false;
     const distinct = [...new Map(refs.map((ref) => [nameOf(ref), ref])).entries()];
     const at = performance.now();
     const loaded = await asking(group, this.#items.read(distinct.map(([, ref]) => ref)));
+    let isChanged = false;
     for (const [i, [name, ref]] of distinct.entries()) {
       const { value, version } = loaded[i] as (typeof loaded)[number];
+      isChanged ||= group.base.get(name)?.version !== version;
       group.base.set(name, { ref, value, version, at });
     }
+    return isChanged;
   }
 
   /** Keeps an idle group for as long as what it knows of its key is of use. */

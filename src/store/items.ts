@@ -1,4 +1,15 @@
-import type { Kind, Records, Ref } from "../app/ports.ts";
+import type { Kind, MembersQuery, Records, Ref } from "../app/ports.ts";
+import type { Members } from "../domain/notification.ts";
+
+/**
+ * The version of a record that is put where there is none: 1, or the number it was made at where
+ * records are deleted and made again, so that no two of one name ever bear the same version.
+ */
+export function firstVersion(kind: Kind, value: Records[Kind]): number {
+  if (kind === "reaction") return (value as Records["reaction"]).n;
+  if (kind === "group") return (value as Records["group"]).last;
+  return 1;
+}
 
 /** A record as the store holds it; version 0 and no value when it is not there. */
 export interface Loaded<K extends Kind = Kind> {
@@ -6,12 +17,17 @@ export interface Loaded<K extends Kind = Kind> {
   readonly version: number;
 }
 
-/** A record to be written whole, provided that it is still as it was loaded. */
+/** What is done to a record, provided that it is still as it was loaded. */
 export interface Write {
   readonly ref: Ref;
-  readonly value: Records[Kind];
-  /** The version it was loaded under; 0: it must not be there. The written one is 1 higher. */
+  /** `put` writes it whole; `check` leaves it and holds the transaction to its condition. */
+  readonly op: "put" | "delete" | "check";
+  /** What is put. */
+  readonly value: Records[Kind] | undefined;
+  /** The version it was loaded under; 0: it must not be there. */
   readonly version: number;
+  /** The version it has afterwards; 0: it is not there. */
+  readonly next: number;
 }
 
 /** What became of a transaction. All but `unknown` are definite. */
@@ -36,6 +52,8 @@ export interface Items {
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
   /** The same for one record, but nothing while a transaction that writes it is under way. */
   readFree(ref: Ref): Promise<Loaded | undefined>;
+  /** Reads the members of a group strongly consistently. Throws STORE_UNAVAILABLE. */
+  members(query: MembersQuery): Promise<Members>;
   /** All or nothing. A second commit of the same writes under the same token does nothing. */
   commit(writes: readonly Write[], token: string): Promise<CommitResult>;
 }

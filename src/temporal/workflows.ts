@@ -1,4 +1,5 @@
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
+import { createRemovals } from "./removals.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
 import { createVerifications } from "./verifications.ts";
@@ -15,6 +16,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     link,
     ...createReservationRuns(link),
     ...createVerifications(link),
+    ...createRemovals(link),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),
     close: () => link.connection.close(),
   };

@@ -13,6 +13,7 @@ import { findPorts } from "../../src/cli/stack/free-port.ts";
 import { startService } from "../../src/cli/stack/service.ts";
 import { ErrorInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { HealthCheckResponse_ServingStatus } from "../../src/gen/grpc/health/v1/health_pb.ts";
+import * as watching from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -86,6 +87,19 @@ test("calls under way are answered, new ones are refused, the process exits with
       interceptors: [named],
     }),
   );
+  const watches = createClient(
+    watching.NotificationService,
+    createGrpcTransport({ baseUrl, sessionManager, interceptors: [named] }),
+  );
+  const events: (string | undefined)[] = [];
+  const watched = (async () => {
+    for await (const { event } of watches.watchNotifications({ ownerId: "o" })) {
+      events.push(event.case);
+      if (event.case === "endReason") return event.value;
+    }
+    return undefined;
+  })();
+  await expect.poll(() => events, patience).toEqual(["unreadCount"]);
   await grpc.grantPoints({ userId: "u", eventId: "warm", points: 1n });
   await http1.getBalance({ userId: "u" });
 
@@ -97,6 +111,7 @@ test("calls under way are answered, new ones are refused, the process exits with
   await expect.poll(() => proxy.stats().faults.delay, patience).toBe(2);
   process.kill(child.pid, "SIGTERM");
   await expect.poll(() => child.lastOutput(), patience).toContain("draining");
+  expect(await watched).toBe(watching.WatchNotificationsResponse_EndReason.DRAINING);
   await expect.poll(() => refused(connect(baseUrl)), patience).toBe("ECONNREFUSED");
   await expect(grpc.getBalance({ userId: "u" })).rejects.toThrow();
   expect((await answers).map(({ balance }) => balance)).toEqual([5n, 7n]);

@@ -1,9 +1,17 @@
 /** How errors are told: every reason with its code, and nothing of what went wrong inside. */
 import { create } from "@bufbuild/protobuf";
-import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import {
+  type CallOptions,
+  Code,
+  ConnectError,
+  createClient,
+  createRouterTransport,
+  type HandlerContext,
+} from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DomainError, type Reason, reasons } from "../../src/domain/errors.ts";
+import * as notifications from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import {
   ListProgramsRequestSchema,
   ProgramService,
@@ -13,6 +21,8 @@ import { interceptors } from "../../src/rpc/interceptors.ts";
 import { askedPage } from "../../src/rpc/pages.ts";
 import { toInstant, toMilliseconds, toSafeInteger } from "../../src/rpc/scalars.ts";
 import { refusalOf, toRefusal } from "../support/refusal.ts";
+
+const { NotificationService } = notifications;
 
 /** The table of the design, once more and by hand. */
 const codes: Record<Reason, keyof typeof Code> = {
@@ -27,7 +37,10 @@ const codes: Record<Reason, keyof typeof Code> = {
   LEDGER_ENTRY_NOT_FOUND: "NotFound",
   RESERVATION_NOT_FOUND: "NotFound",
   VERIFICATION_NOT_FOUND: "NotFound",
+  TARGET_NOT_FOUND: "NotFound",
+  TARGET_DELETED: "NotFound",
   UNAUTHENTICATED: "Unauthenticated",
+  TOO_MANY_STREAMS: "ResourceExhausted",
   CONTENDED: "Aborted",
   DEADLINE: "DeadlineExceeded",
   STORE_UNAVAILABLE: "Unavailable",
@@ -35,6 +48,8 @@ const codes: Record<Reason, keyof typeof Code> = {
   CLOCK_OFF: "Unavailable",
   PROGRAM_STALE: "Unavailable",
 };
+
+const passing: readonly (keyof typeof Code)[] = ["Aborted", "Unavailable", "ResourceExhausted"];
 
 describe("a reason", () => {
   test.each(reasons)("%s has its code, one ErrorInfo, and RetryInfo if it passes", (reason) => {
@@ -44,7 +59,7 @@ describe("a reason", () => {
       reason,
       metadata: { key: "value" },
       fields: reason === "INVALID_REQUEST" ? [""] : [],
-      retries: codes[reason] === "Aborted" || codes[reason] === "Unavailable",
+      retries: passing.includes(codes[reason]),
       message: "why",
     });
   });
@@ -151,6 +166,121 @@ describe("a call", () => {
     expect(answered).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(await refusal).toMatchObject({ code: "DeadlineExceeded", reason: "DEADLINE" });
+  });
+});
+
+describe("a stream", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  type Answers = AsyncIterable<{ event: { case: "endReason"; value: 1 } }>;
+  const message = { event: { case: "endReason", value: 1 } } as const;
+
+  /** A server whose stream does as it is told, and what it logs. */
+  function serve(watchNotifications: (_: unknown, context: HandlerContext) => Answers) {
+    const lines: Record<string, unknown>[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const log = pino({ level: "debug" }, stream);
+    const transport = createRouterTransport(
+      ({ service }) => service(NotificationService, { watchNotifications }),
+      { router: { interceptors: interceptors(log) } },
+    );
+    const client = createClient(NotificationService, transport);
+    return {
+      lines,
+      async *watch(ownerId = "o", options: CallOptions = {}) {
+        const headers = { "meguri-caller": "tests" };
+        yield* client.watchNotifications({ ownerId }, { headers, ...options });
+      },
+    };
+  }
+
+  async function read(messages: AsyncIterable<unknown>): Promise<number> {
+    let count = 0;
+    for await (const _ of messages) count += 1;
+    return count;
+  }
+
+  const method = "meguri.notifications.v1.NotificationService/WatchNotifications";
+
+  test("is logged once, when it has ended", async () => {
+    const { watch, lines } = serve(async function* () {
+      yield message;
+      yield message;
+    });
+    const messages = watch()[Symbol.asyncIterator]();
+    await messages.next();
+    expect(lines).toEqual([]);
+    expect(await read({ [Symbol.asyncIterator]: () => messages })).toBe(1);
+    expect(lines).toMatchObject([{ level: 20, code: "OK", method, caller: "tests" }]);
+  });
+
+  test("that fails in its middle is told and logged like any call", async () => {
+    const refusing = serve(async function* () {
+      yield message;
+      throw new DomainError("STORE_UNAVAILABLE", "no answer");
+    });
+    const refusal = await refusalOf(read(refusing.watch()));
+    expect(refusal).toMatchObject({ code: "Unavailable", reason: "STORE_UNAVAILABLE" });
+    expect(refusing.lines).toMatchObject([
+      { level: 30, code: "Unavailable", refusal: "no answer" },
+    ]);
+    const failing = serve(async function* () {
+      yield message;
+      throw new Error("table meguri-points is gone");
+    });
+    const error: unknown = await read(failing.watch()).catch((reason) => reason);
+    expect(String(error)).toBe("ConnectError: [internal] internal error");
+    expect(failing.lines).toMatchObject([
+      { level: 50, err: { message: "table meguri-points is gone" } },
+    ]);
+  });
+
+  test("is not opened by a request that breaks the rules", async () => {
+    let opened = 0;
+    const { watch, lines } = serve(async function* () {
+      opened += 1;
+      yield message;
+    });
+    const refusal = await refusalOf(read(watch("a#b")));
+    expect(refusal).toMatchObject({ reason: "INVALID_REQUEST", fields: ["owner_id"] });
+    const nobody = read(watch("o", { headers: {} }));
+    expect(await refusalOf(nobody)).toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect([opened, lines.length]).toEqual([0, 2]);
+  });
+
+  test("has no limit of time but the client's", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { promise: later, resolve } = Promise.withResolvers<void>();
+    const { watch } = serve(async function* () {
+      yield message;
+      await later;
+      yield message;
+    });
+    const messages = watch()[Symbol.asyncIterator]();
+    await messages.next();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    resolve();
+    expect(await messages.next()).toMatchObject({ done: false });
+    expect(await messages.next()).toMatchObject({ done: true });
+  });
+
+  test("that its client leaves ends, and is logged once", async () => {
+    const ended = Promise.withResolvers<void>();
+    const { watch, lines } = serve(async function* (_, { signal }) {
+      yield message;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      ended.resolve();
+    });
+    const leaving = new AbortController();
+    const messages = watch("o", { signal: leaving.signal })[Symbol.asyncIterator]();
+    await messages.next();
+    const waiting = messages.next();
+    leaving.abort();
+    await expect(waiting).rejects.toMatchObject({ code: Code.Canceled });
+    await ended.promise;
+    await expect.poll(() => lines).toMatchObject([{ level: 30, code: "Canceled", method }]);
   });
 });
 

@@ -39,20 +39,32 @@ type UnaryMethod = (
   metadata: grpc.Metadata,
   done: (error: grpc.ServiceError | null, answer: Answer) => void,
 ) => void;
+type StreamMethod = (request: Answer, metadata: grpc.Metadata) => grpc.ClientReadableStream<Answer>;
 
-/** Calls `meguri.points.v1.PointsService/GrantPoints`. */
+/** Calls `meguri.points.v1.PointsService/GrantPoints`. A stream is left at its first message. */
 function call(method: string, request: Answer, caller = "grpc-js"): Promise<Answer> {
   const [service, name] = method.split("/") as [string, string];
-  const client = clients.get(service) as unknown as Record<string, UnaryMethod>;
+  const client = clients.get(service) as unknown as Record<string, UnaryMethod & StreamMethod>;
   const metadata = new grpc.Metadata();
   if (caller) metadata.set("meguri-caller", caller);
+  const isStream = (definitions[service] as grpc.ServiceDefinition)[name]?.responseStream;
   return new Promise((resolve, reject) => {
+    if (isStream) {
+      const stream = client[name]?.(request, metadata);
+      stream?.on("error", reject).once("data", (answer) => {
+        resolve(answer);
+        stream.cancel();
+      });
+      return;
+    }
     client[name]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer)));
   });
 }
 
 const account = { user_id: "u" };
 const reservation = { reservation_id: "r" };
+const target = { type: "post", id: "t" };
+const notification = { owner_id: "o", target, kind: "like" };
 const later = { seconds: "1900000000", nanos: 0 };
 
 /** A request for every RPC, in an order in which each has something to do, and what it answers. */
@@ -159,6 +171,78 @@ const calls: Record<string, [request: Answer, answer: Answer]> = {
   "meguri.reservations.v1.ReservationService/RetryReservation": [
     reservation,
     { refused: "WRONG_STATE" },
+  ],
+  "meguri.reactions.v1.ReactionService/RegisterTarget": [
+    { target, owner_id: "o", title: "巡り", link: "/t" },
+    { target: { name: target, owner_id: "o", title: "巡り", link: "/t", deleted: false } },
+  ],
+  "meguri.reactions.v1.ReactionService/React": [
+    { target, user_id: "u", actor_name: "U" },
+    { changed: true, reaction_count: "1" },
+  ],
+  "meguri.reactions.v1.ReactionService/BatchGetReactionSummaries": [
+    { targets: [target], viewer_id: "u" },
+    {
+      summaries: [
+        {
+          state: "STATE_ACTIVE",
+          counts: [{ kind: "like", reaction_count: "1", viewer_reacted: true }],
+        },
+      ],
+    },
+  ],
+  "meguri.reactions.v1.ReactionService/ListReactors": [
+    { target },
+    { reactions: [{ user_id: "u", actor_name: "U", kind: "like" }], next_page_token: "" },
+  ],
+  "meguri.reactions.v1.ReactionService/ListUserReactions": [
+    { user_id: "u" },
+    { reactions: [{ target, user_id: "u", actor_name: "U" }] },
+  ],
+  "meguri.notifications.v1.NotificationService/ListNotifications": [
+    { owner_id: "o", state: "STATE_UNREAD" },
+    {
+      notifications: [
+        {
+          target: { name: target, title: "巡り" },
+          people_count: "1",
+          text: { names: ["U"], other_count: "0" },
+          read_time: null,
+        },
+      ],
+    },
+  ],
+  "meguri.notifications.v1.NotificationService/GetUnreadCount": [
+    { owner_id: "o" },
+    { unread_count: { people_count: "1", group_count: "1", version: "1" } },
+  ],
+  "meguri.notifications.v1.NotificationService/WatchNotifications": [
+    { owner_id: "o" },
+    { unread_count: { people_count: "1", group_count: "1", version: "1" } },
+  ],
+  "meguri.notifications.v1.NotificationService/ListNotificationActors": [
+    { ...notification, first_version: "1", version: "1" },
+    { actors: [{ user_id: "u", actor_name: "U" }] },
+  ],
+  "meguri.notifications.v1.NotificationService/MarkNotificationRead": [
+    { ...notification, version: "1" },
+    { changed: true, unread_count: { people_count: "0", group_count: "0", version: "2" } },
+  ],
+  "meguri.notifications.v1.NotificationService/MarkAllNotificationsRead": [
+    { owner_id: "o", version: "2" },
+    { marked_count: "0", unread_count: { version: "2" } },
+  ],
+  "meguri.notifications.v1.NotificationService/SetTargetMuted": [
+    { owner_id: "o", target, muted: true },
+    { target: { muted: true } },
+  ],
+  "meguri.reactions.v1.ReactionService/Unreact": [
+    { target, user_id: "u" },
+    { changed: true, reaction_count: "0" },
+  ],
+  "meguri.reactions.v1.ReactionService/DeleteTarget": [
+    { target },
+    { target: { name: target, deleted: true } },
   ],
 };
 

@@ -1,14 +1,12 @@
 /** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
 import { randomUUID } from "node:crypto";
-import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { itemSize } from "../../bench/capacity.ts";
 import {
   accountRef,
   entryRef,
   eventRef,
   type Kind,
-  type Page,
   type PageRequest,
   programRef,
   type Reader,
@@ -24,42 +22,10 @@ import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
-import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
 import { shardOf, toItem } from "../../src/store/dynamodb/codecs.ts";
-import { createDynamoItems } from "../../src/store/dynamodb/items.ts";
-import { createDynamoReader } from "../../src/store/dynamodb/reader.ts";
-import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
-import type { Items, Write } from "../../src/store/items.ts";
-import { createMemoryStore } from "../support/memory-store.ts";
+import { bothStores, fill, pages, patience, rejection, write } from "./stores.ts";
 
-/** For indexes, which follow their tables after a while. */
-const patience = { timeout: 30_000 };
-
-const names = tableName(`contract-${randomUUID().slice(0, 8)}-`);
-let clients: Clients;
-
-beforeAll(async () => {
-  clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
-  await createTables(clients.retrying, names);
-});
-
-afterAll(async () => {
-  for (const { TableName } of tables(names)) {
-    await clients.retrying.send(new DeleteTableCommand({ TableName }));
-  }
-  clients.close();
-});
-
-const stores = [
-  ["memory", (): { items: Items; reader: Reader } => createMemoryStore()],
-  [
-    "DynamoDB",
-    () => {
-      const items = createDynamoItems(clients, names);
-      return { items, reader: createDynamoReader(clients, items, names) };
-    },
-  ],
-] as const;
+const { stores } = bothStores();
 
 /** Programs of this file never meet those of other tests in the same tables. */
 const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
@@ -111,42 +77,6 @@ const reservation = (
   updateTime: 1_780_000_000_000,
   ...more,
 });
-
-const write = <K extends Kind>(ref: Ref<K>, value: Records[K], version = 0): Write => ({
-  ref,
-  value,
-  version,
-});
-
-/** All pages of a list, the pages themselves kept. */
-async function pages<T>(
-  ask: (page: PageRequest) => Promise<Page<T>>,
-  size: number,
-): Promise<T[][]> {
-  const found: T[][] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await ask({ size, cursor });
-    expect(page.items.length).toBeLessThanOrEqual(size);
-    found.push([...page.items]);
-    cursor = page.cursor;
-  } while (cursor !== undefined && found.length < 1_000);
-  return found;
-}
-
-const rejection = (promise: Promise<unknown>): Promise<unknown> =>
-  promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-
-/** Writes any number of records, all new. */
-async function fill(items: Items, writes: readonly Write[]): Promise<void> {
-  for (let i = 0; i < writes.length; i += 100) {
-    const result = await items.commit(writes.slice(i, i + 100), randomUUID());
-    expect(result).toEqual({ kind: "committed" });
-  }
-}
 
 describe.each(stores)("%s: transactions", (kind, open) => {
   const setUp = () => {
@@ -380,7 +310,7 @@ describe.each(stores)("%s: records", (_, open) => {
     const all = extremes(newProgram());
     await fill(
       items,
-      all.map(([, ref, value]) => ({ ref, value, version: 0 })),
+      all.map(([, ref, value]) => write(ref, value)),
     );
     const loaded = await items.read(all.map(([, ref]) => ref));
     for (const [i, [name, ref, value]] of all.entries()) {

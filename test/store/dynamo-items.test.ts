@@ -1,6 +1,7 @@
 /** What the store makes of DynamoDB's answers that DynamoDB Local never gives. */
 import {
   BatchGetItemCommand,
+  BatchWriteItemCommand,
   DynamoDBServiceException,
   InternalServerError,
   ProvisionedThroughputExceededException,
@@ -13,14 +14,18 @@ import { type Clients, skewOf } from "../../src/store/dynamodb/client.ts";
 import type { Item } from "../../src/store/dynamodb/codecs.ts";
 import { toItem } from "../../src/store/dynamodb/codecs.ts";
 import { createDynamoItems } from "../../src/store/dynamodb/items.ts";
+import { createDynamoReader } from "../../src/store/dynamodb/reader.ts";
+import { createDynamoRemover } from "../../src/store/dynamodb/remover.ts";
 import type { Write } from "../../src/store/items.ts";
 
-/** The store on a client that answers as the test says. */
-function itemsOn(send: (command: unknown) => unknown) {
+/** Clients that answer as the test says. */
+function clientsOn(send: (command: unknown) => unknown): Clients {
   const client = { send: async (command: unknown) => send(command) };
-  const clients = { retrying: client, single: client } as unknown as Clients;
-  return createDynamoItems(clients, (table) => table);
+  return { retrying: client, single: client } as unknown as Clients;
 }
+
+const itemsOn = (send: (command: unknown) => unknown) =>
+  createDynamoItems(clientsOn(send), (table) => table);
 
 const account = {
   program: "p",
@@ -69,11 +74,74 @@ describe("reading many", () => {
   });
 });
 
+describe("removing", () => {
+  const target = { type: "post", id: "1" };
+  const Items = Array.from({ length: 60 }, (_, i) => ({ pk: { S: "p" }, sk: { S: `u${i}` } }));
+
+  test("sends again what was left undone, 25 keys at once", async () => {
+    const removed: Item[] = [];
+    const sizes: number[] = [];
+    const clients = clientsOn((command) => {
+      if (!(command instanceof BatchWriteItemCommand)) return { Items };
+      const requests = command.input.RequestItems?.reactions ?? [];
+      sizes.push(requests.length);
+      removed.push(...requests.slice(0, 20).map(({ DeleteRequest }) => DeleteRequest?.Key as Item));
+      const left = requests.slice(20);
+      return { UnprocessedItems: left.length > 0 ? { reactions: left } : {} };
+    });
+    expect(await createDynamoRemover(clients, (table) => table).reactions(target, "like")).toBe(
+      false,
+    );
+    expect(sizes).toEqual([25, 5, 25, 5, 10]);
+    expect(removed).toEqual(Items);
+  });
+
+  test("gives up when nothing is ever done", async () => {
+    let asked = 0;
+    const clients = clientsOn((command) => {
+      asked += 1;
+      return command instanceof BatchWriteItemCommand
+        ? { UnprocessedItems: command.input.RequestItems }
+        : { Items };
+    });
+    const removal = createDynamoRemover(clients, (table) => table).reactions(target, "like");
+    await expect(removal).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(asked).toBeLessThan(20);
+  });
+});
+
+describe("a store that is away", () => {
+  const away = clientsOn(() => {
+    throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
+  });
+  const target = { type: "post", id: "1" };
+  const items = createDynamoItems(away, (table) => table);
+  const reader = createDynamoReader(away, items, (table) => table);
+  const remover = createDynamoRemover(away, (table) => table);
+  const page = { size: 1, cursor: undefined };
+  const range = { target, kind: "like", from: 1, to: 2 };
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["the ends of a group", () => items.members({ ...range, counted: false })],
+    ["the members of a group", () => items.members({ ...range, counted: true })],
+    ["many records", () => reader.many([ref])],
+    ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
+    ["reactions of one person", () => reader.reactionsOfUser("u", page)],
+    ["unread groups", () => reader.unread("o", true, page)],
+    ["history", () => reader.history("o", 0, page)],
+    ["inboxes", () => reader.inboxes(["o"])],
+    ["removal of reactions", () => remover.reactions(target, "like")],
+    ["removal of history", () => remover.history("o", target, undefined)],
+  ])("%s", async (_, ask) => {
+    await expect(ask()).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  });
+});
+
 describe("what became of a transaction", () => {
   const other = accountRef("p", "u2");
   const writes: Write[] = [
-    { ref, value: account, version: 3 },
-    { ref: other, value: account, version: 0 },
+    { ref, op: "put", value: account, version: 3, next: 4 },
+    { ref: other, op: "put", value: account, version: 0, next: 1 },
   ];
   const commit = (error: unknown) =>
     itemsOn(() => {

@@ -10,9 +10,13 @@ import { createSystemClock } from "../../src/store/clocks.ts";
 import { createClients } from "../../src/store/dynamodb/client.ts";
 import { createDynamoItems } from "../../src/store/dynamodb/items.ts";
 import { createDynamoReader } from "../../src/store/dynamodb/reader.ts";
+import { createDynamoRemover } from "../../src/store/dynamodb/remover.ts";
 import type { TableName } from "../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../src/store/engine.ts";
+import { createOwners } from "../../src/store/owners.ts";
 import { createPrograms } from "../../src/store/programs.ts";
+import { noWatches } from "../support/memory-store.ts";
+import { noWorkflows } from "../support/no-workflows.ts";
 
 /** What one process of the service stands on. */
 export interface Process {
@@ -27,17 +31,20 @@ export function startProcess(endpoint: string, names: TableName): Process {
   const reader = createDynamoReader(clients, items, names);
   const clock = createSystemClock(clients.skewMs);
   const engine = new CommitEngine({ items, clock });
-  const nothing = async () => undefined;
-  const workflows = {
-    startReservation: nothing,
-    wakeReservation: nothing,
-    ensureMonthEnd: nothing,
-    startVerification: nothing,
-    verification: nothing,
-  };
   const programs = createPrograms(reader);
   const background = (work: () => Promise<void>) => void work().catch(() => undefined);
-  const deps = { engine, reader, clock, programs, workflows, background };
+  const deps = {
+    engine,
+    reader,
+    clock,
+    programs,
+    workflows: noWorkflows,
+    owners: createOwners(reader),
+    remover: createDynamoRemover(clients, names),
+    watches: noWatches,
+    historyMs: 90 * 24 * 3_600_000,
+    background,
+  };
   return { deps, engine, close: clients.close };
 }
 

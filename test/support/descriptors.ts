@@ -1,12 +1,21 @@
 /** The services and their descriptors, for tests that must not leave one out. */
 import { create, type DescFile, type DescMessage, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import * as notifications from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../src/gen/meguri/testing/v1/clock_service_pb.ts";
 
-export const services = [ProgramService, PointsService, ReservationService, ClockService] as const;
+export const services = [
+  ProgramService,
+  PointsService,
+  ReservationService,
+  ReactionService,
+  notifications.NotificationService,
+  ClockService,
+] as const;
 
 /** A FileDescriptorSet of files and all they import, dependencies first. */
 export function descriptorSet(files: readonly DescFile[]): Buffer {

@@ -5,25 +5,40 @@
  */
 
 import { itemSize } from "../../bench/capacity.ts";
-import type { Clock, Deps, Kind, Now, Reader, Records, Ref } from "../../src/app/ports.ts";
+import type {
+  Clock,
+  Deps,
+  Kind,
+  MembersQuery,
+  Now,
+  Reader,
+  Records,
+  Ref,
+  Remover,
+  Watches,
+} from "../../src/app/ports.ts";
 import { DomainError } from "../../src/domain/errors.ts";
-import type { LedgerEntry } from "../../src/domain/ledger.ts";
-import type { Reservation } from "../../src/domain/reservation.ts";
-import { shardOf, toItem } from "../../src/store/dynamodb/codecs.ts";
+import { toItem } from "../../src/store/dynamodb/codecs.ts";
 import { CommitEngine } from "../../src/store/engine.ts";
 import {
   type CommitResult,
+  firstVersion,
   type Items,
   type Loaded,
   nameOf,
   type Write,
 } from "../../src/store/items.ts";
+import { createOwners } from "../../src/store/owners.ts";
 import { createPrograms } from "../../src/store/programs.ts";
+import type { Stored } from "./memory-pages.ts";
+import { createRemover, membersOf } from "./memory-reactions.ts";
+import { createReader } from "./memory-reader.ts";
 import { noWorkflows } from "./no-workflows.ts";
 
 /** One request of the commit engine, as the hooks see it. */
 export interface Request {
-  readonly op: "read" | "commit";
+  readonly op: "read" | "members" | "commit";
+  /** None for members. */
   readonly refs: readonly Ref[];
   /** Of a commit; none for a read. */
   readonly writes: readonly Write[];
@@ -40,6 +55,7 @@ export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "
 export interface MemoryStore {
   readonly items: Items;
   readonly reader: Reader;
+  readonly remover: Remover;
   /** Called before a request takes effect. May wait, change the store or name a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   /** Called when a request has taken effect, before its answer goes out. */
@@ -58,14 +74,10 @@ export interface MemoryStore {
 interface Stats {
   reads: number;
   readItems: number;
+  /** Requests for the members of a group: one for each end of it, or one that counts. */
+  queries: number;
   commits: number;
   writtenItems: number;
-}
-
-interface Stored {
-  readonly ref: Ref;
-  readonly value: Records[Kind];
-  readonly version: number;
 }
 
 const limits = { writes: 100, bytes: 4 * 2 ** 20 };
@@ -94,24 +106,60 @@ function createTable() {
     if (failed.length > 0) {
       return { kind: "failed", found: new Map(failed.map(({ ref }) => [ref, load(ref)])) };
     }
-    for (const { ref, value, version } of writes) {
-      records.set(nameOf(ref), { ref, value: structuredClone(value), version: version + 1 });
+    for (const { ref, op, value, next } of writes) {
+      if (op === "delete") records.delete(nameOf(ref));
+      if (op !== "put") continue;
+      const kept = structuredClone(value as Records[Kind]);
+      records.set(nameOf(ref), { ref, value: kept, version: next });
     }
     tokens.set(token, text);
     return { kind: "committed" };
   }
 
-  return { records, load, commit };
+  function force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void {
+    const { version } = load(ref);
+    if (value === undefined) records.delete(nameOf(ref));
+    else {
+      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
+      records.set(nameOf(ref), { ref, value: structuredClone(value), version: next });
+    }
+  }
+
+  function dump(): Record<string, Loaded> {
+    const names = [...records.keys()].sort();
+    return Object.fromEntries(names.map((name) => [name, load((records.get(name) as Stored).ref)]));
+  }
+
+  return { records, load, commit, force, dump };
 }
 
 export function createMemoryStore(): MemoryStore {
-  const { records, load, commit } = createTable();
-  const stats: Stats = { reads: 0, readItems: 0, commits: 0, writtenItems: 0 };
+  const { records, load, commit, force, dump } = createTable();
+  const stats: Stats = { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 };
 
   const pause = () =>
     store.latencyMs > 0
       ? new Promise((resolve) => setTimeout(resolve, store.latencyMs))
       : Promise.resolve();
+
+  /** A read of the engine, seen by the hooks. */
+  async function answered<T>(
+    request: Request,
+    look: () => T,
+    refused: (fault: Fault) => T = unavailable,
+  ): Promise<T> {
+    await pause();
+    const fault = await store.arriving?.(request);
+    if (fault !== undefined) return refused(fault);
+    const seen = look();
+    await store.answering?.(request);
+    return seen;
+  }
+
+  function asked<T>(look: () => T): Promise<T> {
+    stats.queries += 1;
+    return answered({ op: "members", refs: [], writes: [], token: "" }, look);
+  }
 
   const items: Items = {
     limits,
@@ -124,28 +172,23 @@ export function createMemoryStore(): MemoryStore {
       for (let i = 0; i < refs.length; i += readLimit) {
         checkDistinct(refs.slice(i, i + readLimit));
       }
-      const request: Request = { op: "read", refs, writes: [], token: "" };
-      await pause();
-      const fault = await store.arriving?.(request);
-      if (fault !== undefined) {
-        throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
-      }
-      const loaded = refs.map(load);
-      await store.answering?.(request);
-      return loaded;
+      return answered({ op: "read", refs, writes: [], token: "" }, () => refs.map(load));
+    },
+
+    async members(query: MembersQuery) {
+      const look = () => membersOf(records, query);
+      if (query.counted) return asked(look);
+      // Each end is seen at its own moment.
+      const [{ first }, { latest }] = await Promise.all([asked(look), asked(look)]);
+      return { people: 0, first, latest };
     },
 
     async readFree(ref) {
       stats.reads += 1;
       stats.readItems += 1;
-      await pause();
       const request: Request = { op: "read", refs: [ref], writes: [], token: "" };
-      const fault = await store.arriving?.(request);
-      if (fault === "conflict") return undefined;
-      if (fault !== undefined) throw new DomainError("STORE_UNAVAILABLE", "no answer", {});
-      const loaded = load(ref);
-      await store.answering?.(request);
-      return loaded;
+      const look = (): Loaded | undefined => load(ref);
+      return answered(request, look, (fault) => (fault === "conflict" ? undefined : unavailable()));
     },
 
     async commit(writes, token) {
@@ -169,26 +212,22 @@ export function createMemoryStore(): MemoryStore {
   const store: MemoryStore = {
     items,
     reader: createReader(records, load),
+    remover: createRemover(records),
     arriving: undefined,
     answering: undefined,
     latencyMs: 0,
     stats,
     resetStats() {
-      Object.assign(stats, { reads: 0, readItems: 0, commits: 0, writtenItems: 0 });
+      Object.assign(stats, { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 });
     },
-    force(ref, value) {
-      const { version } = load(ref);
-      if (value === undefined) records.delete(nameOf(ref));
-      else records.set(nameOf(ref), { ref, value: structuredClone(value), version: version + 1 });
-    },
-    dump() {
-      const names = [...records.keys()].sort();
-      return Object.fromEntries(
-        names.map((name) => [name, load((records.get(name) as Stored).ref)]),
-      );
-    },
+    force,
+    dump,
   };
   return store;
+}
+
+function unavailable(): never {
+  throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
 }
 
 /** An error of the kind that means a mistake in the program, not an answer of the store. */
@@ -210,140 +249,10 @@ function checkWrites(writes: readonly Write[], token: string): void {
   }
   checkDistinct(writes.map(({ ref }) => ref));
   let bytes = 0;
-  for (const { ref, value, version } of writes) bytes += itemSize(toItem(ref, value, version + 1));
-  if (bytes > limits.bytes) throw invalid(`${bytes} bytes in one transaction`);
-}
-
-function createReader(records: ReadonlyMap<string, Stored>, load: (ref: Ref) => Loaded): Reader {
-  const all = <K extends Kind>(kind: K): Records[K][] =>
-    [...records.values()]
-      .filter(({ ref }) => ref.kind === kind)
-      .map(({ value }) => structuredClone(value) as Records[K]);
-
-  return {
-    async get(ref) {
-      const { value, version } = load(ref);
-      return value === undefined
-        ? undefined
-        : { value: value as Records[typeof ref.kind], version };
-    },
-
-    programs: async (page) =>
-      pageOf(
-        all("program").map((row) => ({ sort: row.id, row })),
-        page,
-      ),
-
-    async entries({ program, user }, { from, to, newestFirst, types }, page) {
-      const mine = [...records.values()]
-        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${program}#${user}#`))
-        .map(({ value }) => structuredClone(value) as LedgerEntry)
-        .filter(({ number }) => number >= from && number <= to)
-        .map((row) => ({ sort: pad(newestFirst ? 10 ** 12 - row.number : row.number), row }));
-      const found = pageOf(mine, page);
-      const wanted = found.items.filter(({ type }) => types.length === 0 || types.includes(type));
-      return { ...found, items: wanted };
-    },
-
-    async dueAccounts(program, shard, month, page) {
-      const due = all("account").filter(
-        (account) =>
-          account.program === program &&
-          shardOf(account.user) === shard &&
-          account.oldest !== undefined &&
-          account.oldest <= month,
-      );
-      return pageOf(
-        due.map(({ user, oldest }) => ({
-          sort: `${pad(oldest as number)}#${user}`,
-          row: { program, user },
-        })),
-        page,
-      );
-    },
-
-    async accounts(program, segment, segments, page) {
-      const scanned = [...records.values()]
-        .filter(({ ref }) => ref.kind !== "reservation")
-        .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
-        .filter(({ sort }) => shardOf(sort) % segments === segment);
-      const found = pageOf(scanned, page);
-      const names = found.items.flatMap(({ ref, value }) =>
-        ref.kind === "account" && (value as Records["account"]).program === program
-          ? [{ program, user: (value as Records["account"]).user }]
-          : [],
-      );
-      return { ...found, items: names };
-    },
-
-    reservationsOfUser: async ({ program, user }, window, page) =>
-      pageOf(
-        all("reservation")
-          .filter((row) => row.program === program && row.user === user)
-          .filter(isWithin(window))
-          .map(sorted),
-        page,
-      ),
-
-    async reservationsInState(program, state, window, { size, cursor }) {
-      const rows = all("reservation")
-        .filter((row) => row.program === program && row.state === state)
-        .filter(isWithin(window))
-        .map(sorted)
-        .filter(({ sort }) => cursor === undefined || sort > cursor)
-        .sort(bySort);
-      const found = rows.slice(0, size);
-      const last = found.at(-1)?.sort;
-      return {
-        items: found.map(({ row }) => row),
-        ...(rows.length > size && last !== undefined && { cursor: last }),
-      };
-    },
-  };
-}
-
-interface Sorted<T> {
-  readonly sort: string;
-  readonly row: T;
-}
-
-const pad = (value: number): string => String(value).padStart(15, "0");
-
-const bySort = (a: Sorted<unknown>, b: Sorted<unknown>): number => (a.sort < b.sort ? -1 : 1);
-
-const sorted = (row: Reservation): Sorted<Reservation> => ({
-  sort: `${pad(row.executeTime)}#${row.id}`,
-  row,
-});
-
-const isWithin =
-  ({ start, end }: { start: number | undefined; end: number | undefined }) =>
-  ({ executeTime }: Reservation): boolean =>
-    executeTime >= (start ?? 0) && executeTime < (end ?? Number.POSITIVE_INFINITY);
-
-/** As DynamoDB does it: a full page has a cursor, even when nothing is behind it. */
-function pageOf<T>(
-  rows: Sorted<T>[],
-  { size, cursor }: { size: number; cursor: string | undefined },
-): { items: T[]; cursor?: string } {
-  const after = cursor === undefined ? "" : parseCursor(cursor);
-  const found = rows
-    .sort(bySort)
-    .filter(({ sort }) => sort > after)
-    .slice(0, size);
-  const last = found.at(-1);
-  return {
-    items: found.map(({ row }) => row),
-    ...(found.length === size && last && { cursor: JSON.stringify({ after: last.sort }) }),
-  };
-}
-
-function parseCursor(cursor: string): string {
-  try {
-    return (JSON.parse(cursor) as { after: string }).after;
-  } catch {
-    throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list");
+  for (const { ref, op, value, next } of writes) {
+    if (op === "put") bytes += itemSize(toItem(ref, value as Records[Kind], next));
   }
+  if (bytes > limits.bytes) throw invalid(`${bytes} bytes in one transaction`);
 }
 
 /** A clock that stands until it is set. */
@@ -360,6 +269,15 @@ export function createSettableClock(time: number): SettableClock {
   };
 }
 
+/** Nobody watches. */
+export const noWatches: Watches = {
+  saw: () => undefined,
+  watch: () => {
+    throw new Error("nothing is watched here");
+  },
+  close: () => undefined,
+};
+
 /** Use cases on a store in memory. */
 export interface MemoryDeps {
   readonly deps: Deps;
@@ -374,7 +292,7 @@ export function memoryDeps(
 ): MemoryDeps {
   const store = createMemoryStore();
   const clock = createSettableClock(options.time ?? Date.UTC(2026, 0, 15));
-  const { reader, items } = store;
+  const { reader, items, remover } = store;
   const { random } = options;
   const programs = createPrograms(reader, true);
   const process = (): Deps => ({
@@ -383,6 +301,10 @@ export function memoryDeps(
     clock,
     programs,
     workflows: noWorkflows,
+    owners: createOwners(reader),
+    remover,
+    watches: noWatches,
+    historyMs: 90 * 24 * 3_600_000,
     background: (work) => void work().catch(() => undefined),
   });
   return { deps: process(), store, clock, process };

@@ -7,4 +7,5 @@ export const noWorkflows: Workflows = {
   ensureMonthEnd: async () => undefined,
   startVerification: async () => undefined,
   verification: async () => undefined,
+  startRemoval: async () => undefined,
 };

@@ -34,5 +34,8 @@ export function recordWorkflows(): RecordingWorkflows {
       });
     },
     verification: async (program) => verifications.get(program),
+    async startRemoval({ type, id }, owner) {
+      asked.push(`startRemoval ${type} ${id} of ${owner}`);
+    },
   };
 }

@@ -10,8 +10,10 @@ import { setupProgram, setupTables } from "../../src/cli/setup.ts";
 import { compose } from "../../src/compose.ts";
 import { type Config, readConfig } from "../../src/config.ts";
 import { Health } from "../../src/gen/grpc/health/v1/health_pb.ts";
+import * as notifications from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../src/gen/meguri/testing/v1/clock_service_pb.ts";
 import { createLogger } from "../../src/log.ts";
@@ -38,6 +40,8 @@ export interface Clients {
   readonly programs: Client<typeof ProgramService>;
   readonly points: Client<typeof PointsService>;
   readonly reservations: Client<typeof ReservationService>;
+  readonly reactions: Client<typeof ReactionService>;
+  readonly notifications: Client<typeof notifications.NotificationService>;
   readonly clock: Client<typeof ClockService>;
   readonly health: Client<typeof Health>;
 }
@@ -128,6 +132,8 @@ function connect(
     programs: client(ProgramService),
     points: client(PointsService),
     reservations: client(ReservationService),
+    reactions: client(ReactionService),
+    notifications: client(notifications.NotificationService),
     clock: client(ClockService),
     health: client(Health),
   };

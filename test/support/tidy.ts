@@ -40,7 +40,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/store/",
     {
       project: /^src\/(domain\/|app\/ports(\.ts$|\/))/,
-      packages: /^(@aws-sdk\/.+|@smithy\/.+|node:.+)$/,
+      packages: /^(@aws-sdk\/.+|@smithy\/.+|lru-cache|node:.+)$/,
     },
   ],
   [
@@ -65,6 +65,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
       project: /^src\/domain\/errors\.ts$/,
       types: /^src\/log\.ts$/,
       packages: /^p-(limit|retry)$/,
+    },
+  ],
+  [
+    "src/watches.ts",
+    {
+      project: /^src\/(app\/ports|domain\/(errors|notification))\.ts$/,
+      types: /^src\/log\.ts$/,
+      packages: /^(p-limit|node:timers\/promises)$/,
     },
   ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],

@@ -142,6 +142,7 @@ export const withoutTemporal = (deps: Deps): Deps => ({
     ensureMonthEnd: async () => {},
     startVerification: async () => {},
     verification: async () => undefined,
+    startRemoval: async () => {},
   },
 });
 

@@ -3,10 +3,12 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import type { WorkflowHandle } from "@temporalio/client";
+import { react } from "../../src/app/reactions.ts";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations.ts";
+import { deleteTarget, registerTarget } from "../../src/app/targets.ts";
 import { findTemporalCli } from "../../src/cli/stack/temporal-cli.ts";
 import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
-import { verifyWorkflowId } from "../../src/contract.ts";
+import { removeTargetId, verifyWorkflowId } from "../../src/contract.ts";
 import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
 import { eventually, freeze, reserveAndStart } from "./support.ts";
 
@@ -22,6 +24,7 @@ export async function recordHistories(): Promise<void> {
   try {
     await reservations(stack, recorder(stack));
     await sweeps(stack, recorder(stack), "");
+    await removal(stack, recorder(stack), "");
   } finally {
     await stack.stop();
   }
@@ -33,6 +36,7 @@ export async function recordHistories(): Promise<void> {
   try {
     await continued(short, recorder(short));
     await sweeps(short, recorder(short), "-continued");
+    await removal(short, recorder(short), "-continued");
   } finally {
     await short.stop();
     await temporal.stop();
@@ -105,6 +109,21 @@ async function sweeps(stack: WorkerStack, record: Record, suffix: string): Promi
     args: [{ everything: true }],
   });
   await record(`reconcile${suffix}`, reconcile);
+}
+
+async function removal(stack: WorkerStack, record: Record, suffix: string): Promise<void> {
+  const { deps, client } = stack;
+  const target = { type: "post", id: "removed" };
+  await registerTarget(deps, { target, owner: "owner", title: "", link: "" });
+  for (const kind of ["like", "love"]) await react(deps, { target, kind, user: "u", name: "U" });
+  await deleteTarget(deps, { target });
+  const handle = client.workflow.getHandle(removeTargetId(target));
+  const { raw } = await handle.describe();
+  await record(
+    `remove-target${suffix}`,
+    handle,
+    raw.workflowExecutionInfo?.firstRunId ?? undefined,
+  );
 }
 
 /** Waits until the workflow has ended and writes the history of its run, as the CLI shows it. */

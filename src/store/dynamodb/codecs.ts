@@ -1,4 +1,3 @@
-import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { type Kind, type Records, type Ref, shardCount } from "../../app/ports.ts";
 import type { Reason } from "../../domain/errors.ts";
 import {
@@ -11,10 +10,11 @@ import {
   type Totals,
 } from "../../domain/ledger.ts";
 import type { ReservationState } from "../../domain/reservation.ts";
+import { type Item, N, num, numbers, nums, optional, pad, parts, S, text } from "./attributes.ts";
+import { group, history, inbox, reaction, target } from "./codecs-reactions.ts";
 import type { Table } from "./tables.ts";
 
-/** An item in DynamoDB's own form. */
-export type Item = Record<string, AttributeValue>;
+export type { Item } from "./attributes.ts";
 
 /** How records of one kind are kept. The attributes stand in docs/keys.md. */
 export interface Codec<K extends Kind> {
@@ -25,21 +25,6 @@ export interface Codec<K extends Kind> {
   encode(value: Records[K], id: string): Item;
   decode(item: Item): Records[K];
 }
-
-const S = (value: string): AttributeValue => ({ S: value });
-const N = (value: number): AttributeValue => ({ N: String(value) });
-const numbers = (values: readonly number[]): AttributeValue => ({ L: values.map(N) });
-
-const text = (item: Item, name: string): string => item[name]?.S ?? "";
-const num = (item: Item, name: string): number => Number(item[name]?.N ?? 0);
-const optional = (item: Item, name: string): number | undefined =>
-  item[name] ? num(item, name) : undefined;
-const nums = (item: Item, name: string): number[] =>
-  (item[name]?.L ?? []).map((value) => Number(value.N));
-/** What follows the first `#` of a key attribute, part by part. */
-const parts = (item: Item, name: string): string[] => text(item, name).split("#");
-
-const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
 
 /** The shard that an id falls into: FNV-1a, so that it never changes with a library. */
 export function shardOf(id: string): number {
@@ -255,6 +240,11 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   entry,
   event,
   reservation,
+  target,
+  reaction,
+  inbox,
+  group,
+  history,
   testClock,
 };
 

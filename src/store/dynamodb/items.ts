@@ -10,15 +10,16 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { Ref } from "../../app/ports.ts";
+import type { Kind, Records, Ref } from "../../app/ports.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { CommitResult, Items, Loaded, Write } from "../items.ts";
 import { type Clients, isTransient, orUnavailable, throttles } from "./client.ts";
 import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
+import { readMembers } from "./members.ts";
 import type { TableName } from "./tables.ts";
 
 /** What BatchGetItem takes at once. */
-const readLimit = 100;
+export const readLimit = 100;
 
 /** How often a read asks again for what the store has left out, and how long it waits before. */
 const readTries = 8;
@@ -56,10 +57,12 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
       }
     },
 
+    members: (query) => readMembers(retrying, tableName("reactions"), query),
+
     async commit(writes, token): Promise<CommitResult> {
       const command = new TransactWriteItemsCommand({
         ClientRequestToken: token,
-        TransactItems: writes.map((write) => toPut(write, tableName)),
+        TransactItems: writes.map((write) => toAction(write, tableName)),
       });
       try {
         await single.send(command);
@@ -79,20 +82,26 @@ export function toLoaded(ref: Ref, item: Item | undefined): Loaded {
   return { value: codec.decode(whole), version: versionOf(item) };
 }
 
-function toPut({ ref, value, version }: Write, tableName: TableName): TransactWriteItem {
-  return {
-    Put: {
-      TableName: tableName(codecOf(ref.kind).table),
-      Item: toItem(ref, value, version + 1),
-      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
-      ...(version === 0
-        ? { ConditionExpression: "attribute_not_exists(pk)" }
-        : {
-            ConditionExpression: "v = :v",
-            ExpressionAttributeValues: { ":v": { N: String(version) } },
-          }),
-    },
+function toAction({ ref, op, value, version, next }: Write, name: TableName): TransactWriteItem {
+  const { table, key } = codecOf(ref.kind);
+  const condition = {
+    TableName: name(table),
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const,
+    ...(version === 0
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: "v = :v",
+          ExpressionAttributeValues: { ":v": { N: String(version) } },
+        }),
   };
+  switch (op) {
+    case "put":
+      return { Put: { ...condition, Item: toItem(ref, value as Records[Kind], next) } };
+    case "delete":
+      return { Delete: { ...condition, Key: key(ref.id) } };
+    case "check":
+      return { ConditionCheck: { ...condition, Key: key(ref.id) } };
+  }
 }
 
 /** The store returns a failed condition as a value and rethrows what it cannot explain. */
@@ -133,17 +142,19 @@ async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): 
   return toLoaded(ref, Item);
 }
 
-async function readMany(
+/** Reads up to 100 items. */
+export async function readMany(
   client: DynamoDBClient,
   tableName: TableName,
   refs: readonly Ref[],
+  ConsistentRead = true,
 ): Promise<Loaded[]> {
   const found = new Map<string, Item>();
-  let requests: Record<string, { Keys: Item[]; ConsistentRead: true }> = {};
+  let requests: Record<string, { Keys: Item[]; ConsistentRead: boolean }> = {};
   for (const ref of refs) {
     const { table, key } = codecOf(ref.kind);
     const name = tableName(table);
-    requests[name] ??= { Keys: [], ConsistentRead: true };
+    requests[name] ??= { Keys: [], ConsistentRead };
     requests[name].Keys.push(key(ref.id));
   }
   for (let tries = 1; Object.keys(requests).length > 0; tries++) {

@@ -7,33 +7,43 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import {
   type AccountName,
-  type Page,
-  type PageRequest,
+  type Kind,
   type Reader,
   type Records,
+  type Ref,
   shardCount,
   type Window,
 } from "../../app/ports.ts";
-import { DomainError } from "../../domain/errors.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import type { Items } from "../items.ts";
+import { type Items, nameOf } from "../items.ts";
+import { inBatches } from "./batches.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
+import { readLimit } from "./items.ts";
+import { ask, pageOf, query, startOf } from "./pages.ts";
+import { reactionReads } from "./reader-reactions.ts";
 import { byStateIndex, byUserIndex, expiryIndex, type TableName } from "./tables.ts";
 
 /** Reads of DynamoDB outside the engine. Cursors are the last key of a page, as JSON. */
-export function createDynamoReader(
-  { retrying }: Clients,
-  items: Items,
-  tableName: TableName,
-): Reader {
+export function createDynamoReader(clients: Clients, items: Items, tableName: TableName): Reader {
+  const { retrying } = clients;
   const points = tableName("points");
-  const reservations = tableName("reservations");
   return {
     async get(ref) {
       const [loaded] = await items.read([ref]);
       if (loaded?.value === undefined) return undefined;
       return { value: loaded.value as Records[typeof ref.kind], version: loaded.version };
+    },
+
+    async many<K extends Kind>(refs: readonly Ref<K>[]) {
+      const distinct = [...new Map(refs.map((ref) => [nameOf(ref), ref])).values()];
+      const loaded = await Promise.all(
+        inBatches(distinct, readLimit).map((batch) => items.read(batch)),
+      );
+      const found = new Map(
+        loaded.flat().map(({ value }, i) => [nameOf(distinct[i] as Ref), value]),
+      );
+      return refs.map((ref) => found.get(nameOf(ref)) as Records[K] | undefined);
     },
 
     programs: (page) =>
@@ -91,9 +101,18 @@ export function createDynamoReader(
       return pageOf((answer.Items ?? []).map(accountName), answer.LastEvaluatedKey);
     },
 
+    ...reservationReads(retrying, tableName("reservations")),
+    ...reactionReads(clients, tableName),
+  };
+}
+
+type ReservationReads = Pick<Reader, "reservationsOfUser" | "reservationsInState">;
+
+function reservationReads(client: DynamoDBClient, TableName: string): ReservationReads {
+  return {
     reservationsOfUser: ({ program, user }, window, page) =>
-      query(retrying, page, codecOf("reservation").decode, {
-        TableName: reservations,
+      query(client, page, codecOf("reservation").decode, {
+        TableName,
         IndexName: byUserIndex,
         ...inWindow("iu", `${program}#${user}`, window),
       }),
@@ -101,8 +120,8 @@ export function createDynamoReader(
     async reservationsInState(program, state, window, { size, cursor }) {
       const shards = await Promise.all(
         Array.from({ length: shardCount }, (_, shard) =>
-          firstOf(retrying, size, cursor, {
-            TableName: reservations,
+          firstOf(client, size, cursor, {
+            TableName,
             IndexName: byStateIndex,
             ...inWindow("is", stateKey(program, state, shard), window, cursor),
           }),
@@ -139,18 +158,6 @@ function inWindow(hash: string, key: string, { start, end }: Window, after?: str
   };
 }
 
-/** One page of a query: as many matches as asked for, or fewer where a filter left some out. */
-async function query<T>(
-  client: DynamoDBClient,
-  { size, cursor }: PageRequest,
-  decode: (item: Item) => T,
-  input: QueryCommandInput,
-): Promise<Page<T>> {
-  const command = new QueryCommand({ ...input, Limit: size, ...startOf(cursor) });
-  const { Items: items = [], LastEvaluatedKey } = await ask(client, command, cursor);
-  return pageOf(items.map(decode), LastEvaluatedKey);
-}
-
 /** The first rows of one shard: one more than a page, which tells whether there are more. */
 async function firstOf(
   client: DynamoDBClient,
@@ -165,30 +172,3 @@ async function firstOf(
     row: codecOf("reservation").decode(item),
   }));
 }
-
-/** A cursor comes from outside: one that does not fit the query is the caller's mistake. */
-async function ask(client: DynamoDBClient, command: QueryCommand, cursor: string | undefined) {
-  try {
-    return await orUnavailable(client.send(command));
-  } catch (error) {
-    const { name } = error as Error;
-    throw cursor !== undefined && name === "ValidationException" ? badCursor() : error;
-  }
-}
-
-const badCursor = () =>
-  new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
-    field: "page_token",
-  });
-
-function startOf(cursor: string | undefined): { ExclusiveStartKey?: Item } {
-  if (cursor === undefined) return {};
-  try {
-    return { ExclusiveStartKey: JSON.parse(cursor) as Item };
-  } catch {
-    throw badCursor();
-  }
-}
-
-const pageOf = <T>(items: T[], last: Item | undefined): Page<T> =>
-  last ? { items, cursor: JSON.stringify(last) } : { items };

@@ -1,17 +1,25 @@
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
+  DescribeTimeToLiveCommand,
   type DynamoDBClient,
   ResourceInUseException,
+  UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 
 /** The tables, by what they hold. */
-export type Table = "points" | "reservations";
+export type Table = "points" | "reservations" | "reactions" | "notifications";
 
 export const expiryIndex = "expiry";
 export const byUserIndex = "by-user";
 export const byStateIndex = "by-state";
+export const byNumberIndex = "by-n";
+export const byPersonIndex = "by-person";
+export const byLastIndex = "by-last";
+
+/** The attribute by which DynamoDB expires items of `notifications`, in seconds. */
+export const ttlAttribute = "ttl";
 
 /** The full name of a table: one prefix per environment. */
 export type TableName = (table: Table) => string;
@@ -55,6 +63,39 @@ export function tables(name: TableName): CreateTableCommandInput[] {
         },
       ],
     },
+    {
+      TableName: name("reactions"),
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [string("pk"), string("sk"), number("n"), number("t")],
+      KeySchema: key("pk", "sk"),
+      LocalSecondaryIndexes: [
+        {
+          IndexName: byNumberIndex,
+          KeySchema: key("pk", "n"),
+          Projection: { ProjectionType: "ALL" },
+        },
+      ],
+      GlobalSecondaryIndexes: [
+        {
+          IndexName: byPersonIndex,
+          KeySchema: key("sk", "t"),
+          Projection: { ProjectionType: "ALL" },
+        },
+      ],
+    },
+    {
+      TableName: name("notifications"),
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [string("pk"), string("sk"), number("l")],
+      KeySchema: key("pk", "sk"),
+      LocalSecondaryIndexes: [
+        {
+          IndexName: byLastIndex,
+          KeySchema: key("pk", "l"),
+          Projection: { ProjectionType: "ALL" },
+        },
+      ],
+    },
   ];
 }
 
@@ -73,6 +114,22 @@ export async function createTables(client: DynamoDBClient, name: TableName): Pro
       );
     }),
   );
+  await expire(client, name("notifications"));
+}
+
+/** Switches expiry on, which DynamoDB refuses to do twice. */
+async function expire(client: DynamoDBClient, TableName: string): Promise<void> {
+  const TimeToLiveSpecification = { AttributeName: ttlAttribute, Enabled: true };
+  try {
+    await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+  } catch (error) {
+    if ((error as Error).name !== "ValidationException") throw error;
+    const { TimeToLiveDescription: found } = await client.send(
+      new DescribeTimeToLiveCommand({ TableName }),
+    );
+    const isOn = found?.TimeToLiveStatus === "ENABLED" || found?.TimeToLiveStatus === "ENABLING";
+    if (!isOn || found.AttributeName !== ttlAttribute) throw error;
+  }
 }
 
 const string = (name: string) => ({ AttributeName: name, AttributeType: "S" as const });

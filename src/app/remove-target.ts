@@ -1,0 +1,51 @@
+import { type Inbox, removed } from "../domain/notification.ts";
+import type { TargetName } from "../domain/reaction.ts";
+import { type Deps, groupRef, inboxRef, targetRef } from "./ports.ts";
+
+/**
+ * Removes the unread groups of a deleted target. Tells of which kinds there are reactions to remove
+ * then; none of a target that stands.
+ */
+export async function removeUnread(deps: Deps, target: TargetName): Promise<string[]> {
+  const tombstone = await deps.reader.get(targetRef(target));
+  if (!tombstone?.value.deleted) return [];
+  const { owner, counts } = tombstone.value;
+  const kinds = Object.keys(counts);
+  const refs = kinds.map((kind) => groupRef(owner, target, kind));
+  const ref = inboxRef(owner);
+  const left = await deps.engine.run({
+    key: ref,
+    reads: [ref, ...refs],
+    absent: [],
+    deadline: undefined,
+    decide(view) {
+      let inbox = view.get(ref);
+      let changed: Inbox | undefined;
+      for (const each of refs) {
+        const group = view.get(each);
+        if (!group || !inbox) continue;
+        view.delete(each);
+        changed = inbox = removed(inbox, group);
+      }
+      if (changed) view.put(ref, changed);
+      return changed;
+    },
+  });
+  if (left) deps.watches.saw(owner, left);
+  return kinds;
+}
+
+/** Removes a page of a deleted target's reactions. Tells whether there may be more. */
+export const removeReactions = (
+  { remover }: Deps,
+  target: TargetName,
+  kind: string,
+): Promise<boolean> => remover.reactions(target, kind);
+
+/** Removes a deleted target's read groups, page by page. Tells where to go on. */
+export const removeHistory = (
+  { remover }: Deps,
+  owner: string,
+  target: TargetName,
+  cursor: string | undefined,
+): Promise<string | undefined> => remover.history(owner, target, cursor);

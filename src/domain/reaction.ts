@@ -1,0 +1,120 @@
+import { DomainError } from "./errors.ts";
+import type { Instant } from "./month.ts";
+import { type Actor, type Group, type Inbox, join, leave, type MembersOf } from "./notification.ts";
+
+/** Names what can be reacted to. */
+export interface TargetName {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** Something that a user owns and others react to. */
+export interface Target extends TargetName {
+  readonly owner: string;
+  readonly title: string;
+  readonly link: string;
+  /** How many people react, by kind; a kind that nobody holds any more is not in it. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** While set, its owner is not notified of new reactions. */
+  readonly muted: boolean;
+  /** A tombstone: never registered again. */
+  readonly deleted: boolean;
+  readonly createTime: Instant;
+}
+
+/** One person's standing reaction of one kind; there is none once it is taken back. */
+export interface Reaction {
+  readonly target: TargetName;
+  readonly kind: string;
+  readonly user: string;
+  /** As it was when they reacted; for display only. */
+  readonly name: string;
+  /** The number of the owner's inbox at which it joined. */
+  readonly n: number;
+  /** Whether the owner was to be told: not of their own, nor while the target was muted. */
+  readonly notified: boolean;
+  readonly time: Instant;
+}
+
+export const defaultKind = "like";
+
+/** Kinds that one target holds at a time. */
+const maxKinds = 16;
+
+/** What bytes of a display name are kept. */
+const maxNameBytes = 64;
+
+/** All that one reaction of one person to one target touches. */
+export interface ReactionScene {
+  readonly target: Target;
+  readonly inbox: Inbox;
+  /** The owner's unread group of this target and kind. */
+  readonly group: Group | undefined;
+  readonly row: Reaction | undefined;
+}
+
+/**
+ * Puts a reaction where there is none: counted, and told to the owner unless it is the owner's own
+ * or the target is muted. Refusal: LIMIT_EXCEEDED at the seventeenth kind.
+ */
+export function react(scene: ReactionScene, kind: string, actor: Actor, now: Instant) {
+  const { target, inbox, group } = scene;
+  const count = countOf(target, kind) + 1;
+  if (count === 1 && Object.keys(target.counts).length >= maxKinds) {
+    throw new DomainError("LIMIT_EXCEEDED", `a target holds at most ${maxKinds} kinds`, {
+      limit: String(maxKinds),
+    });
+  }
+  const n = inbox.n + 1;
+  const notified = !target.muted && actor.user !== target.owner;
+  const { type, id } = target;
+  const shown = { user: actor.user, name: cut(actor.name) };
+  const row: Reaction = { target: { type, id }, kind, ...shown, n, notified, time: now };
+  const counted = withCount(target, kind, count);
+  if (!notified) return { target: counted, inbox: { ...inbox, n }, group, row };
+  return {
+    target: counted,
+    inbox: { n, groups: inbox.groups + (group ? 0 : 1), people: inbox.people + 1 },
+    group: join(group, row),
+    row,
+  } satisfies ReactionScene;
+}
+
+/** Takes the reaction `row` back; from the unread group, too, if it is a member. */
+export function unreact(
+  { target, inbox, group }: ReactionScene,
+  row: Reaction,
+  membersOf: MembersOf,
+): ReactionScene {
+  const counted = withCount(target, row.kind, countOf(target, row.kind) - 1);
+  const n = inbox.n + 1;
+  const isMember = group !== undefined && row.notified && row.n >= group.from;
+  if (!isMember) return { target: counted, inbox: { ...inbox, n }, group, row: undefined };
+  const left = leave(group, row.user, membersOf);
+  return {
+    target: counted,
+    inbox: { n, groups: inbox.groups - (left ? 0 : 1), people: inbox.people - 1 },
+    group: left,
+    row: undefined,
+  };
+}
+
+export const countOf = ({ counts }: Target, kind: string): number =>
+  Object.hasOwn(counts, kind) ? (counts[kind] as number) : 0;
+
+function withCount(target: Target, kind: string, count: number): Target {
+  const { [kind]: _, ...others } = target.counts;
+  return { ...target, counts: count > 0 ? { ...others, [kind]: count } : others };
+}
+
+/** As many whole characters as fit. */
+function cut(name: string): string {
+  let bytes = 0;
+  let kept = "";
+  for (const character of name) {
+    bytes += new TextEncoder().encode(character).length;
+    if (bytes > maxNameBytes) return kept;
+    kept += character;
+  }
+  return kept;
+}

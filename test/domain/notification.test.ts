@@ -1,0 +1,232 @@
+import { describe, expect, test } from "vitest";
+import { checkVersion, removed, textOf } from "../../src/domain/notification.ts";
+import { createCrowd, keptMs, named, people } from "./crowd.ts";
+
+describe("an unread group", () => {
+  test.each([
+    [1, ["u1"], ["u1"]],
+    [2, ["u1", "u2"], ["u2", "u1"]],
+    [3, ["u1", "u2"], ["u3", "u2", "u1"]],
+    [5, ["u1", "u2"], ["u5", "u4", "u3"]],
+    [9, ["u1", "u2"], ["u9", "u8", "u7"]],
+  ])("of %i names two first and three latest", (count, first, latest) => {
+    const crowd = createCrowd();
+    crowd.like(...people(count));
+    expect(crowd.group).toMatchObject({ people: count, from: 1, last: count });
+    expect(named(crowd.group)).toEqual([first, latest]);
+    expect(crowd.inbox).toEqual({ n: count, groups: 1, people: count });
+    expect(crowd.asked).toBe(0);
+  });
+
+  test.each(people(5))("of five refills without a question when %s leaves", (user) => {
+    const crowd = createCrowd();
+    crowd.like(...people(5));
+    crowd.unlike(user);
+    const left = people(5).filter((each) => each !== user);
+    expect(crowd.group).toMatchObject({ people: 4, from: 1, last: 5 });
+    expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
+    expect(crowd.asked).toBe(0);
+  });
+
+  test.each(people(9))("of nine names two first and three latest when %s leaves", (user) => {
+    const crowd = createCrowd();
+    crowd.like(...people(9));
+    crowd.unlike(user);
+    const left = people(9).filter((each) => each !== user);
+    expect(crowd.group).toMatchObject({ people: 8, from: 1, last: 9 });
+    expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
+    // Those in the middle are not shown.
+    const isShown = !["u3", "u4", "u5", "u6"].includes(user);
+    expect(crowd.asked).toBe(isShown ? 1 : 0);
+  });
+
+  test("names carry names, and nothing else of a reaction", () => {
+    const crowd = createCrowd();
+    crowd.like(...people(9));
+    crowd.unlike("u1", "u9");
+    expect(crowd.group?.first[0]).toEqual({ user: "u2", name: "u2!" });
+    expect(crowd.group?.latest[0]).toEqual({ user: "u8", name: "u8!" });
+  });
+
+  test.each([
+    ["in the order they came", people(12)],
+    ["in the other order", people(12).reverse()],
+    [
+      "from the middle",
+      ["u6", "u7", "u5", "u8", "u4", "u9", "u3", "u1", "u12", "u2", "u11", "u10"],
+    ],
+  ])("is right at every size while all leave %s", (_, order) => {
+    const crowd = createCrowd();
+    crowd.like(...people(12));
+    for (const user of order) {
+      crowd.unlike(user);
+      const left = crowd.members;
+      expect(crowd.group?.people ?? 0).toBe(left.length);
+      expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
+      expect(crowd.inbox).toMatchObject({ groups: left.length > 0 ? 1 : 0, people: left.length });
+    }
+    expect(crowd.group).toBeUndefined();
+  });
+});
+
+describe("a read mark", () => {
+  test("at the latest number moves the group as it is", () => {
+    const crowd = createCrowd();
+    crowd.like(...people(9));
+    const { group } = crowd;
+    expect(crowd.read(9)).toEqual({ ...group, readTime: 10_000, expireTime: 10_000 + keptMs });
+    expect(crowd.group).toBeUndefined();
+    expect(crowd.inbox).toEqual({ n: 10, groups: 0, people: 0 });
+    expect(crowd.asked).toBe(0);
+  });
+
+  test("beyond the latest number, after changes elsewhere", () => {
+    const crowd = createCrowd();
+    crowd.like("a", "owner", "b");
+    crowd.unlike("owner");
+    expect(crowd.read(4)).toMatchObject({ people: 2, from: 1, last: 3 });
+    expect(crowd.inbox).toEqual({ n: 5, groups: 0, people: 0 });
+  });
+
+  test.each([
+    [1, 9],
+    [3, 3],
+    [8, 1],
+    [20, 20],
+  ])("at %i splits off the %i who came later", (seen, later) => {
+    const crowd = createCrowd();
+    crowd.like(...people(seen));
+    const before = crowd.group;
+    crowd.like(...people(later, seen + 1));
+    expect(crowd.read(seen)).toEqual({
+      ...before,
+      readTime: 10_000,
+      expireTime: 10_000 + keptMs,
+    });
+    const fresh = people(later, seen + 1);
+    expect(crowd.group).toMatchObject({
+      from: seen + 1,
+      last: seen + later,
+      people: later,
+      createTime: seen + 1,
+      updateTime: seen + later,
+    });
+    expect(named(crowd.group)).toEqual([fresh.slice(0, 2), fresh.toReversed().slice(0, 3)]);
+    expect(crowd.inbox).toEqual({ n: seen + later + 1, groups: 1, people: later });
+    expect(crowd.members).toEqual(fresh);
+  });
+
+  test("that nobody of those seen is left to be read by changes nothing", () => {
+    const crowd = createCrowd();
+    crowd.like(...people(6));
+    crowd.unlike("u1", "u2", "u3");
+    const { inbox, group } = crowd;
+    expect(crowd.read(3)).toBeUndefined();
+    expect(crowd.inbox).toEqual(inbox);
+    expect(crowd.group).toEqual(group);
+  });
+
+  test("with all newcomers gone again reads the whole group", () => {
+    const crowd = createCrowd();
+    crowd.like(...people(6));
+    crowd.unlike("u5", "u6");
+    expect(crowd.read(4)).toMatchObject({ people: 4, from: 1, last: 6 });
+    expect(crowd.group).toBeUndefined();
+    expect(crowd.inbox).toMatchObject({ groups: 0, people: 0 });
+  });
+
+  test("with some gone on both sides", () => {
+    const crowd = createCrowd();
+    crowd.like(...people(12));
+    crowd.unlike("u1", "u6", "u7", "u12");
+    const read = crowd.read(6);
+    expect(read).toMatchObject({ from: 1, last: 5, people: 4, createTime: 1, updateTime: 5 });
+    expect(named(read)).toEqual([
+      ["u2", "u3"],
+      ["u5", "u4", "u3"],
+    ]);
+    expect(crowd.group).toMatchObject({ from: 7, last: 12, people: 4, createTime: 8 });
+    expect(named(crowd.group)).toEqual([
+      ["u8", "u9"],
+      ["u11", "u10", "u9"],
+    ]);
+    expect(crowd.inbox).toEqual({ n: 17, groups: 1, people: 4 });
+  });
+
+  test("passes over those who were not told of", () => {
+    const crowd = createCrowd();
+    crowd.like("a");
+    crowd.mute(true);
+    crowd.like(...people(5));
+    crowd.mute(false);
+    crowd.like("b", "owner", "c");
+    const read = crowd.read(1);
+    expect(read).toMatchObject({ people: 1, last: 1 });
+    expect(crowd.group).toMatchObject({ from: 2, people: 2, createTime: 7 });
+    expect(named(crowd.group)).toEqual([
+      ["b", "c"],
+      ["c", "b"],
+    ]);
+    // A version between: nobody came at it.
+    expect(crowd.read(4)).toBeUndefined();
+    expect(crowd.read(8)).toMatchObject({ people: 1, last: 7 });
+    expect(named(crowd.group)).toEqual([["c"], ["c"]]);
+  });
+
+  test("before the group began, or where there is none, changes nothing", () => {
+    const crowd = createCrowd();
+    expect(crowd.read(0)).toBeUndefined();
+    crowd.like("a");
+    crowd.read(1);
+    crowd.like("b");
+    const { inbox } = crowd;
+    expect(crowd.read(2)).toBeUndefined();
+    expect(crowd.read(0)).toBeUndefined();
+    expect(crowd.inbox).toEqual(inbox);
+    expect(crowd.asked).toBe(0);
+  });
+
+  test("of a version that is yet to come is refused, group or none", () => {
+    const crowd = createCrowd();
+    const tooEarly = expect.objectContaining({ reason: "INVALID_REQUEST" });
+    expect(() => crowd.read(1)).toThrow(tooEarly);
+    crowd.like(...people(3));
+    expect(() => crowd.read(4)).toThrow(tooEarly);
+    expect(() => checkVersion(crowd.inbox, 4)).toThrow(tooEarly);
+    checkVersion(crowd.inbox, 3);
+  });
+
+  test("again and again loses and doubles nobody", () => {
+    const crowd = createCrowd();
+    crowd.like(...people(10));
+    for (const version of [2, 5, 9, 10]) crowd.read(version);
+    expect(crowd.history.map(({ from, last }) => [from, last])).toEqual([
+      [1, 2],
+      [3, 5],
+      [6, 9],
+      [10, 10],
+    ]);
+    expect(crowd.history.map((group) => group.people)).toEqual([2, 3, 4, 1]);
+    expect(crowd.inbox).toEqual({ n: 14, groups: 0, people: 0 });
+  });
+});
+
+test("a group that is removed takes its people with it", () => {
+  const crowd = createCrowd();
+  crowd.like(...people(3));
+  const { group } = crowd;
+  if (!group) throw new Error("there is no group");
+  expect(removed({ n: 9, groups: 2, people: 8 }, group)).toEqual({ n: 10, groups: 1, people: 5 });
+});
+
+test.each([
+  [1, ["u1!"], 0],
+  [2, ["u1!", "u2!"], 0],
+  [3, ["u1!"], 2],
+  [40, ["u1!"], 39],
+])("the text for %i names one or two, or one and the others", (count, names, others) => {
+  const crowd = createCrowd();
+  crowd.like(...people(count));
+  if (!crowd.group) throw new Error("there is no group");
+  expect(textOf(crowd.group)).toEqual({ names, others });
+});

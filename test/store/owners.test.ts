@@ -1,0 +1,60 @@
+/** What is remembered of the owners of targets. */
+import { expect, test } from "vitest";
+import { targetRef } from "../../src/app/ports.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import type { Target } from "../../src/domain/reaction.ts";
+import { createOwners } from "../../src/store/owners.ts";
+import { createMemoryStore } from "../support/memory-store.ts";
+
+const post = { type: "post", id: "1" };
+
+const target = (more: Partial<Target> = {}): Target => ({
+  ...post,
+  owner: "owner",
+  title: "",
+  link: "",
+  counts: {},
+  muted: false,
+  deleted: false,
+  createTime: 0,
+  ...more,
+});
+
+function setUp() {
+  const store = createMemoryStore();
+  const state = { reads: 0, down: false };
+  const { reader } = store;
+  const counting: typeof reader = {
+    ...reader,
+    async get(ref) {
+      state.reads += 1;
+      if (state.down) throw new DomainError("STORE_UNAVAILABLE", "down");
+      return reader.get(ref);
+    },
+  };
+  return { store, state, owners: createOwners(counting) };
+}
+
+test("an owner is read once, and then known though the store is away", async () => {
+  const { store, state, owners } = setUp();
+  store.force(targetRef(post), target({ deleted: true }));
+  expect(await owners.of(post)).toBe("owner");
+  state.down = true;
+  expect(await owners.of(target())).toBe("owner");
+  expect(state.reads).toBe(1);
+  await expect(owners.of({ ...post, type: "other" })).rejects.toMatchObject({
+    reason: "STORE_UNAVAILABLE",
+  });
+});
+
+test("that there is no target is not remembered, nor told from an earlier look", async () => {
+  const { store, state, owners } = setUp();
+  const refused = { reason: "TARGET_NOT_FOUND" };
+  await expect(owners.of(post)).rejects.toMatchObject(refused);
+  const early = owners.of(post);
+  store.force(targetRef(post), target());
+  const late = owners.of(post);
+  await expect(early).rejects.toMatchObject(refused);
+  expect(await late).toBe("owner");
+  expect(state.reads).toBe(3);
+});
