@@ -1,10 +1,15 @@
 /** Thousands of random histories on the store in memory: equal to the oracle after every step. */
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { formatMonth, monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { lotAt, name, startOfMonth } from "./oracle.ts";
 import { history, openMemory, play } from "./points-model.ts";
+
+// The engine's pauses pass at once.
+vi.mock("node:timers/promises", () => ({
+  setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
+}));
 
 // A failure prints seed and path; put them here to see it again.
 const replay: { seed: number; path?: string } = { seed: randomInt(2 ** 31) };

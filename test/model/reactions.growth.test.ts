@@ -1,0 +1,197 @@
+/** A comment that 100,000 people like costs what one costs that ten do. */
+import { randomUUID } from "node:crypto";
+import { BatchWriteItemCommand, DeleteTableCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { type Item, itemSize, tableModel } from "../../bench/capacity.ts";
+import { createMeter, type Meter } from "../../bench/meter.ts";
+import { inboxOf, markNotificationRead } from "../../src/app/notifications.ts";
+import {
+  groupRef,
+  inboxRef,
+  type Kind,
+  type Records,
+  type Ref,
+  reactionRef,
+  targetRef,
+} from "../../src/app/ports.ts";
+import { react, unreact } from "../../src/app/reactions.ts";
+import { listNotifications } from "../../src/app/read-notifications.ts";
+import { registerTarget } from "../../src/app/targets.ts";
+import { inBatches } from "../../src/store/dynamodb/batches.ts";
+import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
+import { codecOf, toItem } from "../../src/store/dynamodb/codecs.ts";
+import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { type Process, startProcess } from "../store/storm.ts";
+import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
+
+const kind = "like";
+const few = 10;
+const many = 100_000;
+/** Ids, names, title and link as long as they can be. */
+const long = (text: string, length: number) => text.padEnd(length, "-");
+const userOf = (i: number) => long(`user-${i}`, 64);
+const nameOf = (i: number) => long(`User ${i}`, 64);
+
+const upstream = inject("dynamodbEndpoint");
+const names = tableName(`growth-${randomUUID().slice(0, 8)}-`);
+let clients: Clients;
+let proxy: DynamoProxy;
+let direct: Process;
+let meter: Meter;
+
+beforeAll(async () => {
+  clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
+  await createTables(clients.retrying, names);
+  proxy = await startDynamoProxy({ upstream });
+  direct = startProcess(upstream, names);
+  meter = createMeter(tables(names).map(tableModel));
+});
+
+afterAll(async () => {
+  direct.close();
+  await proxy.stop();
+  for (const { TableName } of tables(names)) {
+    await clients.retrying.send(new DeleteTableCommand({ TableName }));
+  }
+  clients.close();
+});
+
+const targetOf = (owner: string) => ({ type: long("comment", 20), id: long(owner, 64) });
+
+/** A comment with likes of `count` people, as if they had come one after another. */
+async function liked(name: string, count: number): Promise<string> {
+  const owner = long(name, 64);
+  const target = targetOf(owner);
+  const known = { title: long("Title", 96), link: long("https://example.com/", 200) };
+  const registered = await registerTarget(direct.deps, { target, owner, ...known });
+  const time = registered.createTime;
+  const actor = (i: number) => ({ user: userOf(i), name: nameOf(i) });
+  const rows = Array.from({ length: count }, (_, i) => {
+    const row = { target, kind, ...actor(i + 1), n: i + 1, notified: true, time };
+    return item(reactionRef(target, kind, row.user), row, i + 1);
+  });
+  const group = {
+    kind,
+    target,
+    from: 1,
+    last: count,
+    people: count,
+    first: [1, 2].map(actor),
+    latest: [count, count - 1, count - 2].map(actor),
+    createTime: time,
+    updateTime: time,
+  };
+  const inbox = { n: count, groups: 1, people: count };
+  await write("reactions", [
+    ...rows,
+    item(targetRef(target), { ...registered, counts: { [kind]: count } }, count + 1),
+  ]);
+  await write("notifications", [
+    item(inboxRef(owner), inbox, count),
+    item(groupRef(owner, target, kind), group, count),
+  ]);
+  return owner;
+}
+
+function item<K extends Kind>(ref: Ref<K>, value: Records[K], version: number): Item {
+  const whole = toItem(ref, value, version);
+  expect(itemSize(whole), codecOf(ref.kind).table).toBeLessThan(1_024);
+  return whole;
+}
+
+/** Past the service, in the largest requests that there are. */
+async function write(table: Table, items: readonly Item[]): Promise<void> {
+  const batches = inBatches(items, 25);
+  const writer = async () => {
+    for (let batch = batches.pop(); batch; batch = batches.pop()) {
+      const requests = batch.map((Item) => ({ PutRequest: { Item } }));
+      const command = new BatchWriteItemCommand({ RequestItems: { [names(table)]: requests } });
+      const { UnprocessedItems = {} } = await clients.retrying.send(command);
+      expect(UnprocessedItems).toEqual({});
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, writer));
+}
+
+/** What something costs when a process does it that has nothing in its cache. */
+async function costOf(work: (process: Process) => Promise<unknown>) {
+  const fresh = startProcess(proxy.endpoint, names);
+  proxy.capture(true);
+  await work(fresh);
+  proxy.capture(false);
+  fresh.close();
+  const captured = proxy.captured();
+  const read = captured.map(({ response }) => {
+    const { ScannedCount = 0 } = response as { ScannedCount?: number };
+    return ScannedCount;
+  });
+  const written = captured.flatMap(({ operation, request }) => {
+    if (operation !== "TransactWriteItems") return [];
+    const { TransactItems } = request as { TransactItems: { Put?: { Item: Item } }[] };
+    return TransactItems.map(({ Put }) => (Put ? itemSize(Put.Item) : 0));
+  });
+  expect(Math.max(...written)).toBeLessThan(1_024);
+  return {
+    exactly: {
+      usage: meter.addAll(captured),
+      requests: captured.map(({ operation }) => operation).sort(),
+      itemsQueried: read.reduce((sum, count) => sum + count, 0),
+      itemsWritten: written.length,
+    },
+    bytesWritten: written.reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+const likeBy = (owner: string, i: number) => ({
+  target: targetOf(owner),
+  kind,
+  user: userOf(i),
+  name: nameOf(i),
+});
+
+/** The first write shows the meter what is there. */
+async function costsOf(owner: string, count: number) {
+  const target = targetOf(owner);
+  await costOf(({ deps }) => react(deps, likeBy(owner, count + 1)));
+  const like = await costOf(({ deps }) => react(deps, likeBy(owner, count + 2)));
+  const unlike = await costOf(({ deps }) => unreact(deps, likeBy(owner, Math.ceil(count / 2))));
+  const shownUnlike = await costOf(({ deps }) => unreact(deps, likeBy(owner, 1)));
+  const { n: version } = await inboxOf(direct.deps, owner);
+  for (const i of [3, 4, 5]) await react(direct.deps, likeBy(owner, count + i));
+  const read = { owner, target, kind, version };
+  const mark = await costOf(async ({ deps }) => {
+    const { changed, inbox } = await markNotificationRead(deps, read);
+    expect(changed).toBe(true);
+    expect(inbox).toMatchObject({ groups: 1, people: 3 });
+  });
+  return { like, unlike, shownUnlike, mark };
+}
+
+test("for the last like, unlikes, and a read with three newcomers", async () => {
+  const small = await costsOf(await liked("small", few), few);
+  const owner = await liked("large", many);
+  const large = await costsOf(owner, many);
+  for (const what of ["like", "unlike", "shownUnlike", "mark"] as const) {
+    expect(large[what].exactly, what).toEqual(small[what].exactly);
+    const growth = large[what].bytesWritten / small[what].bytesWritten;
+    expect(growth, what).toBeLessThan(1.1);
+  }
+  // Target, inbox, group and row: two units each; an entry of the rows' two indexes, one of the
+  // group's that is left and one that comes.
+  expect(large.like.exactly).toMatchObject({ itemsWritten: 4, usage: { writes: 12 } });
+
+  const page = { size: 10, cursor: undefined };
+  const listed = async (state: "UNREAD" | "READ") =>
+    (await listNotifications(direct.deps, owner, state, page)).items;
+  const [unread] = await listed("UNREAD");
+  expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], others: 2 } });
+  const [read] = await listed("READ");
+  // Of 100,002 two have left, the first one among them.
+  expect(read).toMatchObject({ text: { names: [nameOf(2)], others: many - 1 } });
+  for (const table of ["notifications", "reactions"] as const) {
+    const { Items = [] } = await clients.retrying.send(
+      new ScanCommand({ TableName: names(table) }),
+    );
+    for (const each of Items) expect(itemSize(each)).toBeLessThan(1_024);
+  }
+}, 300_000);
