@@ -7,11 +7,16 @@ import { grantHot, grantHotLocked } from "./cases/grant-hot.ts";
 import { grantOverhead } from "./cases/grant-overhead.ts";
 import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
+import { likeConflicts } from "./cases/like-conflicts.ts";
+import { likeGrowth } from "./cases/like-growth.ts";
+import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
+import { likeCosts } from "./cases/like-units.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
+import { watchDelay, watchUnits } from "./cases/watch.ts";
 import { workerMemory } from "./cases/worker-memory.ts";
 
 /** All benchmarks, in the order of the table. */
@@ -28,6 +33,13 @@ export const benchmarks: readonly Benchmark[] = [
   reservationHistory,
   expiryReads,
   expiryVain,
+  likeHot,
+  likeHotLocked,
+  likeConflicts,
+  likeGrowth,
+  likeCosts,
+  watchDelay,
+  watchUnits,
   workerMemory,
   cpu,
   grpcJs,

@@ -1,0 +1,219 @@
+import { groupRef, inboxRef, reactionRef, targetRef } from "../../src/app/ports.ts";
+import { emptyInbox } from "../../src/domain/notification.ts";
+import { defaultKind, type ReactionScene, react, type Target } from "../../src/domain/reaction.ts";
+import { firstVersion } from "../../src/store/items.ts";
+import type { Benchmark, Scale } from "../benchmark.ts";
+import {
+  actorName,
+  commentOf,
+  type Liked,
+  like,
+  markRead,
+  newPerson,
+  readUnread,
+  register,
+  unlike,
+} from "../support/likes.ts";
+import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
+import { median, round, sum } from "../support/numbers.ts";
+import type { Channel } from "../support/rpc.ts";
+import { type Seed, seed } from "../support/seed.ts";
+
+const few = 10;
+
+/** How many people come between what an owner has seen and the first read mark. */
+const newcomers = 3;
+
+/** A comment that many or few people like. */
+interface Side extends Liked {
+  readonly likers: number;
+  /** Everything about the comment as the last like has left it. */
+  readonly scene: ReactionScene;
+}
+
+/**
+ * What a like costs on a comment that many like already, and what it costs its owner to look at
+ * the notification and to mark it as read, over the same with few likers.
+ */
+export const likeGrowth: Benchmark = {
+  names: ["like.growth", "like.growth.units", "unread.growth", "unread.growth.units"],
+  run: (scale) =>
+    withMeteredStack(async (stack) => {
+      const short = await seeded(stack, commentOf(1), few);
+      const long = await seeded(stack, commentOf(2), scale.pick(100_000, 1_000));
+      // What is timed does not pass the proxy of this process.
+      const { channel } = await stack.startServer({ dynamoEndpoint: stack.dynamo.endpoint });
+      const metered = await stack.startServer();
+      const sides = [short, long] as const;
+      const ratios = [
+        await likes(scale, channel, sides),
+        await likeUnits(stack, metered.channel, sides),
+        await unread(stack, scale, channel, sides),
+        await unreadUnits(stack, metered.channel, sides),
+      ] as const;
+      return results(ratios);
+    }),
+};
+
+/** A comment with so many likers, all of them unread. */
+async function seeded(stack: MeteredStack, liked: Liked, likers: number): Promise<Side> {
+  const target = await register(stack, liked);
+  const scene = sceneOf(target, likers);
+  await seed(stack, likedBy(liked, target, likers));
+  await seed(stack, [
+    { ref: targetRef(target), value: scene.target, version: 1 + likers },
+    ...inboxOf(liked.owner, scene),
+  ]);
+  return { ...liked, likers, scene };
+}
+
+const name = (i: number) => `liker-${String(i).padStart(7, "0")}`;
+
+/** One like after another, as the service decides them. */
+function* likesOf(target: Target, likers: number) {
+  const nobody = { target, inbox: emptyInbox, group: undefined, row: undefined };
+  let scene: ReactionScene = nobody;
+  for (let i = 0; i < likers; i++) {
+    const actor = { user: name(i), name: actorName };
+    const after = react({ ...scene, row: undefined }, defaultKind, actor, Date.now());
+    yield after;
+    scene = after;
+  }
+}
+
+function* likedBy({ target }: Liked, registered: Target, likers: number): Generator<Seed> {
+  for (const { row } of likesOf(registered, likers)) {
+    const ref = reactionRef(target, defaultKind, row.user);
+    yield { ref, value: row, version: firstVersion("reaction", row) };
+  }
+}
+
+function sceneOf(target: Target, likers: number): ReactionScene {
+  let last: ReactionScene | undefined;
+  for (const scene of likesOf(target, likers)) last = scene;
+  if (!last) throw new Error("nobody likes it");
+  return last;
+}
+
+/** The inbox with the one unread group of a comment. */
+function inboxOf(owner: string, { inbox, group, target }: ReactionScene): Seed[] {
+  if (!group) throw new Error("nothing is unread");
+  return [
+    { ref: inboxRef(owner), value: inbox, version: inbox.n },
+    { ref: groupRef(owner, target, defaultKind), value: group, version: group.last },
+  ];
+}
+
+/** Times one thing on both sides by turns: the ratio of the medians behind the first rounds. */
+async function compare(
+  scale: Scale,
+  what: string,
+  rounds: { readonly all: number; readonly first: number },
+  sides: readonly Side[],
+  time: (side: Side, round: number) => Promise<number>,
+): Promise<number> {
+  const times = new Map<Side, number[]>(sides.map((side) => [side, []]));
+  for (let n = 0; n < rounds.all; n++) {
+    for (const side of n % 2 === 0 ? sides : sides.toReversed()) {
+      times.get(side)?.push(await time(side, n));
+    }
+  }
+  const [short, long] = sides.map((side) => median((times.get(side) ?? []).slice(rounds.first)));
+  scale.note(`${what}: ${short?.toFixed(2)} ms with few likers, ${long?.toFixed(2)} ms with many`);
+  return round((long ?? Number.NaN) / (short ?? Number.NaN));
+}
+
+/** Every like is taken back, so that few stay few. */
+function likes(scale: Scale, channel: Channel, sides: readonly Side[]): Promise<number> {
+  const rounds = { all: scale.pick(1_000, 40), first: scale.pick(300, 10) };
+  return compare(scale, "like", rounds, sides, async (side) => {
+    const person = newPerson();
+    const sent = performance.now();
+    await like(channel, side, person);
+    const took = performance.now() - sent;
+    await unlike(channel, side, person);
+    return took;
+  });
+}
+
+async function likeUnits(stack: MeteredStack, channel: Channel, sides: readonly Side[]) {
+  const units: number[] = [];
+  for (const side of sides) {
+    // The first like shows the meter what it writes over.
+    await stack.meter(() => like(channel, side));
+    const { usage } = await stack.meter(() => like(channel, side));
+    units.push(usage.reads + usage.writes);
+  }
+  return round((units[1] ?? Number.NaN) / (units[0] ?? Number.NaN));
+}
+
+/**
+ * Reads what is unread, marks it up to three people ago and then the rest. Nobody can do that
+ * twice, so the comment stands in the inboxes of as many owners as there are rounds.
+ */
+async function unread(
+  stack: MeteredStack,
+  scale: Scale,
+  channel: Channel,
+  sides: readonly Side[],
+): Promise<number> {
+  const rounds = { all: scale.pick(300, 20), first: scale.pick(50, 5) };
+  for (let n = 0; n < rounds.all; n++) {
+    for (const side of sides) await seed(stack, inboxOf(readerOf(side, n), side.scene));
+  }
+  const steps = new Map<Side, number[][]>(sides.map((side) => [side, []]));
+  const ratio = await compare(scale, "unread", rounds, sides, async (side, n) => {
+    const took = await readAndMark(channel, { ...side, owner: readerOf(side, n) });
+    steps.get(side)?.push(took);
+    return sum(took);
+  });
+  for (const side of sides) {
+    const all = (steps.get(side) ?? []).slice(rounds.first);
+    const each = [0, 1, 2].map((i) => median(all.map((took) => took[i] ?? 0)).toFixed(2));
+    scale.note(
+      `unread, ${side.likers} likers: list ${each[0]}, split ${each[1]}, mark ${each[2]} ms`,
+    );
+  }
+  return ratio;
+}
+
+const readerOf = ({ likers }: Side, n: number) => `reader-${likers}-${n}`;
+
+/** How long each step took, in ms. */
+async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
+  const { n } = side.scene.inbox;
+  const took: number[] = [];
+  for (const step of [
+    () => readUnread(channel, side),
+    () => markRead(channel, side, BigInt(n - newcomers)),
+    () => markRead(channel, side, BigInt(n)),
+  ]) {
+    const sent = performance.now();
+    await step();
+    took.push(performance.now() - sent);
+  }
+  return took;
+}
+
+async function unreadUnits(stack: MeteredStack, channel: Channel, sides: readonly Side[]) {
+  const units: number[] = [];
+  for (const side of sides) {
+    const reader = { ...side, owner: readerOf(side, -1) };
+    await seed(stack, inboxOf(reader.owner, side.scene));
+    const { usage } = await stack.meter(() => readAndMark(channel, reader));
+    units.push(usage.reads + usage.writes);
+  }
+  return round((units[1] ?? Number.NaN) / (units[0] ?? Number.NaN));
+}
+
+function results(ratios: readonly [number, number, number, number]) {
+  const baseline = `the same with ${few} likers`;
+  const names = likeGrowth.names;
+  return ratios.map((value, i) => ({
+    name: names[i] as string,
+    value,
+    unit: i % 2 === 0 ? "ratio of median latencies" : "ratio of capacity units",
+    target: "<= 1.1",
+    baseline,
+  }));
+}

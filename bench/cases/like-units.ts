@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { likeUnits, markReadUnits } from "../baselines/liker-list.ts";
+import type { Benchmark, Result } from "../benchmark.ts";
+import { commentOf, type Liked, like, markRead, register, summaries } from "../support/likes.ts";
+import { inParallel } from "../support/load.ts";
+import { type Metered, type MeteredStack, withMeteredStack } from "../support/metered.ts";
+import type { Channel } from "../support/rpc.ts";
+
+const calls = 20;
+
+/** Longer than what a process has committed serves the next call. */
+const coldMs = 1_500;
+
+/** Numbers of likers at which the list of likers is weighed; near 10,000 it is full. */
+const lists = [10, 1_000, 9_000];
+
+/** What single calls cost, in capacity units and in requests to the store. */
+export const likeCosts: Benchmark = {
+  names: [
+    "like.write_units",
+    ...lists.map((likers) => `like.write_units.list_${likers}`),
+    "like.round_trips",
+    "like.round_trips.cold",
+    "like.round_trips.first",
+    "mark_read.write_units",
+    "mark_read.write_units.split",
+    ...lists.map((likers) => `mark_read.write_units.list_${likers}`),
+    "summaries.read_units",
+  ],
+  run: (scale) =>
+    withMeteredStack(async (stack) => {
+      const { channel } = await stack.startServer();
+      const comments = Array.from({ length: calls }, (_, i) => commentOf(i));
+      for (const comment of comments) await register(stack, comment);
+      const each = (call: (comment: Liked) => Promise<void>) =>
+        stack.meter(() => inParallel(1, comments, call));
+      const first = await each((comment) => like(channel, comment));
+      const busy = await each((comment) => like(channel, comment));
+      await sleep(coldMs);
+      const cold = await each((comment) => like(channel, comment));
+      // Every owner has seen all three.
+      const whole = await each((comment) => markRead(channel, comment, 3n));
+      for (let i = 0; i < 3; i++) await each((comment) => like(channel, comment));
+      // Those three have the numbers 5 to 7, and the owner has seen two of them.
+      const split = await each((comment) => markRead(channel, comment, 6n));
+      scale.note(`whole: ${JSON.stringify(whole)}, split: ${JSON.stringify(split)}`);
+      return [
+        units("like.write_units", busy, "the plain way, one transaction a like: the same"),
+        ...lists.map((likers) => list("like", likers, likeUnits(likers))),
+        trips("like.round_trips", busy),
+        trips("like.round_trips.cold", cold),
+        trips("like.round_trips.first", first),
+        units("mark_read.write_units", whole, ""),
+        units("mark_read.write_units.split", split, ""),
+        ...lists.map((likers) => list("mark_read", likers, markReadUnits(likers))),
+        await summaryUnits(stack, channel),
+      ];
+    }),
+};
+
+/** A hundred comments of which the viewer likes one in two, and others all of them. */
+async function summaryUnits(stack: MeteredStack, channel: Channel): Promise<Result> {
+  const viewer = "viewer-0000001";
+  const comments = Array.from({ length: 100 }, (_, i) => commentOf(1_000 + i));
+  for (const [i, comment] of comments.entries()) {
+    await register(stack, comment);
+    await like(channel, comment);
+    if (i % 2 === 0) await like(channel, comment, viewer);
+  }
+  const { usage } = await stack.meter(() => summaries(channel, comments, viewer));
+  return {
+    name: "summaries.read_units",
+    value: usage.reads,
+    unit: "read units for 100 targets and a viewer",
+    target: "",
+    baseline: "counts on the target and a row for each like: the same",
+  };
+}
+
+const count = (name: string, value: number, unit: string, baseline: string): Result => ({
+  name,
+  value,
+  unit: `${unit} a call`,
+  target: "",
+  baseline,
+});
+
+const units = (name: string, { usage }: Metered, baseline: string) =>
+  count(name, usage.writes / calls, "write units", baseline);
+
+const trips = (name: string, { requests }: Metered) =>
+  count(name, requests / calls, "requests to the store", "");
+
+const list = (what: string, likers: number, value: number) =>
+  count(
+    `${what}.write_units.list_${likers}`,
+    value,
+    "write units",
+    `is one: every liker's id in the notification, ${likers} of them`,
+  );

@@ -1,0 +1,70 @@
+/** The calls that the benchmarks of reactions and notifications make. */
+
+import { registerTarget } from "../../src/app/targets.ts";
+import type { Target } from "../../src/domain/reaction.ts";
+import {
+  ListNotificationsRequest_State,
+  NotificationService,
+} from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
+import type { Channel } from "./rpc.ts";
+import type { Stack } from "./stack.ts";
+
+const { react, unreact, batchGetReactionSummaries } = ReactionService.method;
+const { getUnreadCount, listNotifications, markNotificationRead } = NotificationService.method;
+
+/** What is liked, and who is told. */
+export interface Liked {
+  readonly target: { readonly type: string; readonly id: string };
+  readonly owner: string;
+}
+
+/** The i-th comment, the only one of its owner; names of one length. */
+export function commentOf(i: number): Liked {
+  const number = String(i).padStart(7, "0");
+  return { target: { type: "comment", id: `comment-${number}` }, owner: `owner-${number}` };
+}
+
+/** Registers it past the servers. */
+export const register = ({ deps }: Stack, { target, owner }: Liked): Promise<Target> =>
+  registerTarget(deps, { target, owner, title: "A comment", link: `/comments/${target.id}` });
+
+let people = 0;
+const run = Date.now().toString(36);
+
+/** Somebody who has not liked anything yet, with an id of one length. */
+export const newPerson = (): string => `person-${run}-${String(++people).padStart(7, "0")}`;
+
+/** What everybody is called. */
+export const actorName = "Yamada Hanako";
+
+export const like = (channel: Channel, { target }: Liked, userId = newPerson()): Promise<void> =>
+  channel.send(react, { target, userId, actorName });
+
+export const unlike = (channel: Channel, { target }: Liked, userId: string): Promise<void> =>
+  channel.send(unreact, { target, userId });
+
+export const markRead = (
+  channel: Channel,
+  { target, owner: ownerId }: Liked,
+  version: bigint,
+): Promise<void> => channel.send(markNotificationRead, { ownerId, target, version });
+
+/** The version of an owner's unread count. */
+export async function unreadVersion(channel: Channel, { owner: ownerId }: Liked): Promise<bigint> {
+  const { unreadCount } = await channel.call(getUnreadCount, { ownerId });
+  return unreadCount?.version ?? 0n;
+}
+
+/** What an owner's front page asks: the badge, and the first page of what is unread. */
+export async function readUnread(channel: Channel, { owner: ownerId }: Liked): Promise<void> {
+  await channel.send(getUnreadCount, { ownerId });
+  await channel.send(listNotifications, { ownerId, state: ListNotificationsRequest_State.UNREAD });
+}
+
+export const summaries = (
+  channel: Channel,
+  all: readonly Liked[],
+  viewerId: string,
+): Promise<void> =>
+  channel.send(batchGetReactionSummaries, { targets: all.map(({ target }) => target), viewerId });
