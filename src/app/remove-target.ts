@@ -1,5 +1,5 @@
 import { type Inbox, removed } from "../domain/notification.ts";
-import type { TargetName } from "../domain/reaction.ts";
+import type { Target, TargetName } from "../domain/reaction.ts";
 import { type Deps, groupRef, inboxRef, targetRef } from "./ports.ts";
 
 /**
@@ -7,9 +7,9 @@ import { type Deps, groupRef, inboxRef, targetRef } from "./ports.ts";
  * then; none of a target that stands.
  */
 export async function removeUnread(deps: Deps, target: TargetName): Promise<string[]> {
-  const tombstone = await deps.reader.get(targetRef(target));
-  if (!tombstone?.value.deleted) return [];
-  const { owner, counts } = tombstone.value;
+  const tombstone = await tombstoneOf(deps, target);
+  if (!tombstone) return [];
+  const { owner, counts } = tombstone;
   const kinds = Object.keys(counts);
   const refs = kinds.map((kind) => groupRef(owner, target, kind));
   const ref = inboxRef(owner);
@@ -35,17 +35,33 @@ export async function removeUnread(deps: Deps, target: TargetName): Promise<stri
   return kinds;
 }
 
-/** Removes a page of a deleted target's reactions. Tells whether there may be more. */
-export const removeReactions = (
-  { remover }: Deps,
+/**
+ * Removes a page of a deleted target's reactions; nothing of a target that stands. Tells whether
+ * there may be more.
+ */
+export async function removeReactions(
+  deps: Deps,
   target: TargetName,
   kind: string,
-): Promise<boolean> => remover.reactions(target, kind);
+): Promise<boolean> {
+  return (await tombstoneOf(deps, target)) ? deps.remover.reactions(target, kind) : false;
+}
 
-/** Removes a deleted target's read groups, page by page. Tells where to go on. */
-export const removeHistory = (
-  { remover }: Deps,
+/**
+ * Removes a deleted target's read groups, page by page; nothing of a target that stands. Tells where
+ * to go on.
+ */
+export async function removeHistory(
+  deps: Deps,
   owner: string,
   target: TargetName,
   cursor: string | undefined,
-): Promise<string | undefined> => remover.history(owner, target, cursor);
+): Promise<string | undefined> {
+  const tombstone = await tombstoneOf(deps, target);
+  return tombstone && deps.remover.history(owner, target, cursor);
+}
+
+async function tombstoneOf({ reader }: Deps, target: TargetName): Promise<Target | undefined> {
+  const found = await reader.get(targetRef(target));
+  return found?.value.deleted ? found.value : undefined;
+}

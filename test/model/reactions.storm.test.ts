@@ -87,7 +87,8 @@ function noting(deps: Deps) {
 
 /** Sends until there is an answer, as clients do, and writes down which number it got. */
 async function until(deps: Deps, line: Line, request: Request): Promise<Answer> {
-  const given: number[] = [];
+  // A call that was given up is decided, and may be committed, for a while yet.
+  const given: (readonly number[])[] = [];
   for (;;) {
     const { noted, deps: watched } = noting(deps);
     try {
@@ -96,12 +97,12 @@ async function until(deps: Deps, line: Line, request: Request): Promise<Answer> 
         expect(line.done.get(noted.given), `${noted.given} of ${line.owner}`).toBeUndefined();
         line.done.set(noted.given, request);
       } else {
-        for (const n of given) line.found.set(n, request);
+        for (const n of given.flat()) line.found.set(n, request);
       }
       return answer;
     } catch (error) {
       if (!(error instanceof DomainError) || !error.retryable) throw error;
-      given.push(...noted.tried);
+      given.push(noted.tried);
     }
   }
 }
