@@ -256,7 +256,7 @@ export class CommitEngine implements Engine {
     if (isAlone && sent < group.busySince + gaplessMs) return;
     // Let another have the next turn: it waits for a jitter, reads and commits, and so do others.
     group.base.clear();
-    await sleep(this.#commitMs * (isAlone ? 1 : 2 + 3 * this.#random()));
+    await sleep(this.#commitMs * (isAlone ? 1 : 3 + 4 * this.#random()));
     group.busySince = performance.now();
   }
 

@@ -99,11 +99,11 @@ describe("lost races", () => {
     expect(ops).toEqual(["commit", "read", "commit", "read", "commit"]);
     // One pause for the lost race and one for the turn that "a" let pass, though nobody waited.
     expect(pausesBefore).toEqual([0, 1, 1, 2, 2]);
-    // A commit takes 20 ms, which the average comes near; a turn is 2 to 5 of them.
+    // A commit takes 20 ms, which the average comes near; a turn is 3 to 7 of them.
     expect(pauses[0]).toBeGreaterThan(15);
     expect(pauses[0]).toBeLessThanOrEqual(20);
-    expect(pauses[1]).toBeGreaterThan(52);
-    expect(pauses[1]).toBeLessThanOrEqual(70);
+    expect(pauses[1]).toBeGreaterThan(75);
+    expect(pauses[1]).toBeLessThanOrEqual(100);
     await vi.advanceTimersByTimeAsync(3_050);
     ops.length = 0;
     for (const id of ["c", "d"]) await settled(grant(deps, id, 1));
