@@ -15,8 +15,8 @@ export interface Seen {
   readonly deadline?: number | undefined;
 }
 
-/** How many groups are marked side by side: they share transactions. */
-const markedAtOnce = 100;
+/** How many groups are marked side by side: with two items each they share one transaction. */
+const markedAtOnce = 48;
 
 /**
  * Marks one group as read as far as `version` has shown it; who came later stays unread. Refusal:

@@ -48,8 +48,8 @@ export async function removeReactions(
 }
 
 /**
- * Removes a deleted target's read groups, page by page; nothing of a target that stands. Tells where
- * to go on.
+ * Removes a deleted target's read groups, page by page; nothing of a target that stands. Tells
+ * where to go on.
  */
 export async function removeHistory(
   deps: Deps,
