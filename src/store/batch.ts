@@ -200,23 +200,27 @@ function check(base: Base, touched: Outcome["touched"], own: Map<string, Write>)
 /**
  * What has to be read before the outcomes may be told, in the order of reading. A call that writes
  * is proven by its transaction, and so is what it saw of the calls ahead. One that writes nothing,
- * a refusal above all, is proven by a strongly consistent read made since it came in, and of what
- * it takes as absent (its own event id) not before the rest: otherwise the retry of a use that
+ * a refusal above all, is proven by one strongly consistent read made since it came in (of two, the
+ * first may tell of a freeze and the second of a use after it); where one call needs that, all of
+ * them share it, or two calls would go on making each other's part of it older. What a call takes
+ * as absent (its own event id) is read not before the rest: otherwise the retry of a use that
  * emptied the account would hear "too little" instead of "done". What it was told of members holds
  * if the records are still the same when they are read again.
  */
 export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[], then: Ref[]] {
   const first = new Map<string, Ref>();
   const then = new Map<string, Ref>();
+  let isStale = false;
   for (const { pending, touched, writes, since } of outcomes) {
     if (writes) continue;
     const absent = new Set(pending.call.absent.map(nameOf));
-    let start = since;
-    for (const [name, ahead] of touched) {
-      if (absent.has(name)) continue;
-      const { ref, at } = base.get(name) as Known;
-      if (at < since && !ahead) first.set(name, ref);
-      start = Math.max(start, at);
+    const reads = [...touched].filter(([name]) => !absent.has(name));
+    const known = reads.map(([name, ahead]) => ({ ...(base.get(name) as Known), name, ahead }));
+    const start = Math.max(since, ...known.map(({ at }) => at));
+    for (const { ref, name, at, ahead } of known) {
+      if (ahead) continue;
+      first.set(name, ref);
+      isStale ||= at < start;
     }
     for (const [name, ahead] of touched) {
       if (!absent.has(name) || ahead) continue;
@@ -224,5 +228,5 @@ export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[
       if (at < (value === undefined ? start : since)) then.set(name, ref);
     }
   }
-  return [[...first.values()], [...then.values()]];
+  return [isStale ? [...first.values()] : [], [...then.values()]];
 }

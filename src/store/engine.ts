@@ -189,9 +189,8 @@ export class CommitEngine implements Engine {
   /** Decides and commits one batch; calls that could not be served go back to the queue's head. */
   async #attempt(group: Group, calls: Pending[]): Promise<void> {
     const reads = calls.flatMap(({ call }) => call.reads);
-    const missing = reads.filter(unknownTo(group.base));
-    // Where others are at work, no refusal may rest on reads of two moments.
-    await this.#load(group, missing.length > 0 && isShared(group) ? reads : missing);
+    // All of them or none: no refusal may rest on reads of two moments.
+    if (reads.some(unknownTo(group.base))) await this.#load(group, reads);
     const batch = await this.#decide(group, calls);
     if (!batch) {
       group.metAt = performance.now();
