@@ -188,9 +188,7 @@ export class CommitEngine implements Engine {
 
   /** Decides and commits one batch; calls that could not be served go back to the queue's head. */
   async #attempt(group: Group, calls: Pending[]): Promise<void> {
-    const reads = calls.flatMap(({ call }) => call.reads);
-    // All of them or none: no refusal may rest on reads of two moments.
-    if (reads.some(unknownTo(group.base))) await this.#load(group, reads);
+    await this.#load(group, calls.flatMap(({ call }) => call.reads).filter(unknownTo(group.base)));
     const batch = await this.#decide(group, calls);
     if (!batch) {
       group.metAt = performance.now();
