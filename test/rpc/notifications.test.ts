@@ -267,12 +267,13 @@ describe("MarkNotificationRead", () => {
     await owner.react("x", "A");
     const before = await dump(server);
     const future = { ownerId: owner.ownerId, version: 2n };
-    for (const call of [
+    const calls = [
       server.notifications.markNotificationRead({ ...future, target: owner.name("x") }),
       server.notifications.markAllNotificationsRead(future),
       server.notifications.markAllNotificationsRead({ ownerId: "nobody", version: 1n }),
-    ]) {
-      expect(await refusalOf(call)).toMatchObject({
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({
         code: "InvalidArgument",
         reason: "INVALID_REQUEST",
         fields: ["version"],
@@ -519,7 +520,7 @@ describe("ListNotifications", () => {
     const people = { ownerId, target: owner.name("x"), firstVersion: 1n, version: 3n };
     const actors = await notifications.listNotificationActors({ ...people, pageSize: 1 });
     expect(actors.nextPageToken).not.toBe("");
-    for (const call of [
+    const calls = [
       notifications.listNotifications({ ...list, state: State.READ, pageToken }),
       notifications.listNotifications({ ...list, ownerId: "other", pageToken }),
       notifications.listNotifications({ ...list, pageToken: actors.nextPageToken }),
@@ -529,8 +530,9 @@ describe("ListNotifications", () => {
         version: 2n,
         pageToken: actors.nextPageToken,
       }),
-    ]) {
-      expect(await refusalOf(call)).toMatchObject({
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({
         reason: "INVALID_REQUEST",
         fields: ["page_token"],
       });

@@ -156,9 +156,9 @@ describe("with a store that is slow or away", () => {
 
       proxy.faults({});
       proxy.down(true);
+      const read = slow.points.getBalance({ userId: "u" });
       const write = slow.points.grantPoints({ userId: "u", eventId: "e", points: 1n });
-      for (const call of [slow.points.getBalance({ userId: "u" }), write]) {
-        const refusal = await refusalOf(call);
+      for (const refusal of await Promise.all([read, write].map(refusalOf))) {
         expect(refusal).toMatchObject({
           code: "Unavailable",
           reason: "STORE_UNAVAILABLE",
