@@ -1,55 +1,25 @@
 /**
  * The plain way to grant: the same RPC path and the same three items, but the account is changed in
  * place, without a version, and every grant is a transaction of its own. Nobody can number the
- * ledger that way, so its entries go by event. Lost races are tried again after a random pause;
- * with BENCH_QUEUE=1 the calls of one process on one account wait for each other instead, which
- * avoids the races within a process.
+ * ledger that way, so its entries go by event.
  */
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type AttributeValue,
-  type DynamoDBClient,
-  TransactionCanceledException,
-  TransactWriteItemsCommand,
-} from "@aws-sdk/client-dynamodb";
-import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { requestHash } from "../../src/app/request-hash.ts";
-import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt } from "../../src/domain/month.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { createLogger } from "../../src/log.ts";
 import { callerOf } from "../../src/rpc/context.ts";
 import { interceptors } from "../../src/rpc/interceptors.ts";
 import { fromEntry } from "../../src/rpc/ledger-entries.ts";
-import { createListeners } from "../../src/rpc/listeners.ts";
 import { pointsChanges } from "../../src/rpc/points-changes.ts";
 import { pointsReads } from "../../src/rpc/points-reads.ts";
 import { toProgram } from "../../src/rpc/scalars.ts";
 import { verifications } from "../../src/rpc/verifications.ts";
-import { createClients } from "../../src/store/dynamodb/client.ts";
+import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;
 
-const patienceMs = 5_000;
-const pauseMs = Number(process.env.BENCH_PAUSE_MS ?? 20);
-const queued = process.env.BENCH_QUEUE === "1";
-
-const config = readConfig(process.env);
-const log = createLogger("plain", config.logLevel);
-const nothing = async () => {};
-const workflows = {
-  startReservation: nothing,
-  wakeReservation: nothing,
-  ensureMonthEnd: nothing,
-  startVerification: nothing,
-  verification: async () => undefined,
-  startRemoval: nothing,
-};
-const { deps } = compose(config, workflows, log);
-const { single } = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
 const table = `${config.tablePrefix}points`;
 
 const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (request, context) => {
@@ -72,37 +42,9 @@ const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (req
     caller: callerOf(context),
   };
   const hash = requestHash("grant", entry.caller, { points, reason });
-  await inTurn(userId, () => commit(single, `default#${userId}`, entry, hash));
+  await commit(userId, itemsOf(`default#${userId}`, entry, hash));
   return { entry: fromEntry(entry), balance: 0n, replayed: false };
 };
-
-const lines = new Map<string, Promise<void>>();
-
-/** One after another for each account where it is asked for, else at once. */
-function inTurn(user: string, work: () => Promise<void>): Promise<void> {
-  if (!queued) return work();
-  const turn = (lines.get(user) ?? Promise.resolve()).catch(nothing).then(work);
-  lines.set(user, turn);
-  return turn;
-}
-
-async function commit(client: DynamoDBClient, id: string, entry: LedgerEntry, hash: string) {
-  const token = randomUUID();
-  const limit = performance.now() + patienceMs;
-  const TransactItems = itemsOf(id, entry, hash);
-  for (;;) {
-    try {
-      await client.send(
-        new TransactWriteItemsCommand({ ClientRequestToken: token, TransactItems }),
-      );
-      return;
-    } catch (error) {
-      if (!isConflict(error)) throw error;
-      if (performance.now() > limit) throw new ConnectError("contended", Code.Aborted);
-      await sleep(2 * pauseMs * Math.random());
-    }
-  }
-}
 
 function itemsOf(id: string, entry: LedgerEntry, hash: string) {
   const N = (value: number) => ({ N: String(value) });
@@ -143,13 +85,7 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
   ];
 }
 
-const isConflict = (error: unknown): boolean =>
-  error instanceof TransactionCanceledException &&
-  (error.CancellationReasons ?? []).some(({ Code: code }) => code === "TransactionConflict");
-
-const listeners = createListeners((router) => {
+await serve((router) => {
   const service = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps) };
   router.service(PointsService, { ...service, grantPoints }, { interceptors: interceptors(log) });
 });
-process.once("SIGTERM", () => process.exit(0));
-log.info(await listeners.listen(config.host, config), "ready");

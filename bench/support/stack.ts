@@ -7,7 +7,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Deps, Workflows } from "../../src/app/ports.ts";
+import type { Deps } from "../../src/app/ports.ts";
 import { setup, setupProgram, setupTables } from "../../src/cli/setup.ts";
 import { adopt, type Child, waitUntilReady } from "../../src/cli/stack/child.ts";
 import { startDynamoDbLocal } from "../../src/cli/stack/dynamodb-local.ts";
@@ -18,6 +18,7 @@ import { type Config, readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import { noWorkflows } from "../../test/support/no-workflows.ts";
 import { type Channel, openChannel } from "./rpc.ts";
 
 /** A process of ours, ready. */
@@ -193,12 +194,3 @@ function parsed(line: string): Record<string, unknown> {
     return { level: 0 };
   }
 }
-
-const noWorkflows: Workflows = {
-  startReservation: async () => {},
-  wakeReservation: async () => {},
-  ensureMonthEnd: async () => {},
-  startVerification: async () => {},
-  verification: async () => undefined,
-  startRemoval: async () => {},
-};

@@ -24,6 +24,7 @@ import { createMetrics, type Metrics } from "../../src/worker/metrics.ts";
 import { installSdkLog } from "../../src/worker/sdk-log.ts";
 import { createWorker } from "../../src/worker.ts";
 import { type DynamoProxy, startDynamoProxy } from "./dynamo-proxy.ts";
+import { noWorkflows } from "./no-workflows.ts";
 
 export interface WorkerStack {
   /** The use cases as a server has them. */
@@ -134,17 +135,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
 }
 
 /** Deps whose calls to Temporal do nothing: what a server does while Temporal is away. */
-export const withoutTemporal = (deps: Deps): Deps => ({
-  ...deps,
-  workflows: {
-    startReservation: async () => {},
-    wakeReservation: async () => {},
-    ensureMonthEnd: async () => {},
-    startVerification: async () => {},
-    verification: async () => undefined,
-    startRemoval: async () => {},
-  },
-});
+export const withoutTemporal = (deps: Deps): Deps => ({ ...deps, workflows: noWorkflows });
 
 const connect = ({ temporalAddress: address, temporalNamespace: namespace, taskQueue }: Config) =>
   createWorkflows({ address, namespace, taskQueue, log: quiet });

@@ -1,18 +1,18 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AttributeValue,
   BatchGetItemCommand,
   type CancellationReason,
   type DynamoDBClient,
   GetItemCommand,
+  type KeysAndAttributes,
   TransactGetItemsCommand,
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Kind, Records, Ref } from "../../app/ports.ts";
-import { DomainError } from "../../domain/errors.ts";
 import type { CommitResult, Items, Loaded, Write } from "../items.ts";
+import { inBatches, untilDone } from "./batches.ts";
 import { type Clients, isTransient, orUnavailable, throttles } from "./client.ts";
 import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
 import { readMembers } from "./members.ts";
@@ -20,10 +20,6 @@ import type { TableName } from "./tables.ts";
 
 /** What BatchGetItem takes at once. */
 export const readLimit = 100;
-
-/** How often a read asks again for what the store has left out, and how long it waits before. */
-const readTries = 8;
-const readPauseMs = 20;
 
 /** The store's items in DynamoDB. */
 export function createDynamoItems({ single, retrying }: Clients, tableName: TableName): Items {
@@ -37,8 +33,7 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
         return [await orUnavailable(readOne(retrying, tableName, ref))];
       }
       const found: Loaded[] = [];
-      for (let i = 0; i < refs.length; i += readLimit) {
-        const page = refs.slice(i, i + readLimit);
+      for (const page of inBatches(refs, readLimit)) {
         found.push(...(await orUnavailable(readMany(retrying, tableName, page))));
       }
       return found;
@@ -150,24 +145,20 @@ export async function readMany(
   ConsistentRead = true,
 ): Promise<Loaded[]> {
   const found = new Map<string, Item>();
-  let requests: Record<string, { Keys: Item[]; ConsistentRead: boolean }> = {};
+  const requests: Record<string, KeysAndAttributes & { Keys: Item[] }> = {};
   for (const ref of refs) {
     const { table, key } = codecOf(ref.kind);
     const name = tableName(table);
     requests[name] ??= { Keys: [], ConsistentRead };
     requests[name].Keys.push(key(ref.id));
   }
-  for (let tries = 1; Object.keys(requests).length > 0; tries++) {
-    if (tries > readTries) {
-      throw new DomainError("STORE_UNAVAILABLE", "the store did not read all items");
-    }
-    if (tries > 1) await sleep(readPauseMs * tries * Math.random());
-    const answer = await client.send(new BatchGetItemCommand({ RequestItems: requests }));
+  await untilDone<KeysAndAttributes>(requests, async (RequestItems) => {
+    const answer = await client.send(new BatchGetItemCommand({ RequestItems }));
     for (const [name, items] of Object.entries(answer.Responses ?? {})) {
       for (const item of items) found.set(keyText(name, item), item);
     }
-    requests = (answer.UnprocessedKeys ?? {}) as typeof requests;
-  }
+    return answer.UnprocessedKeys;
+  });
   return refs.map((ref) => {
     const { table, key } = codecOf(ref.kind);
     return toLoaded(ref, found.get(keyText(tableName(table), key(ref.id))));

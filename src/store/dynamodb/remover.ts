@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   BatchWriteItemCommand,
   type DynamoDBClient,
@@ -7,9 +6,8 @@ import {
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import type { Remover } from "../../app/ports.ts";
-import { DomainError } from "../../domain/errors.ts";
 import { type Item, text } from "./attributes.ts";
-import { inBatches } from "./batches.ts";
+import { inBatches, untilDone } from "./batches.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { historyKey, reactionsKey } from "./codecs-reactions.ts";
 import { ask, startOf } from "./pages.ts";
@@ -20,10 +18,6 @@ const pageSize = 1_000;
 
 /** What BatchWriteItem takes at once. */
 const writeLimit = 25;
-
-/** How often a write sends again what the store has left undone, and how long it waits before. */
-const writeTries = 8;
-const writePauseMs = 20;
 
 /** Removes items of DynamoDB one batch after another, so that it takes little from others. */
 export function createDynamoRemover({ retrying }: Clients, tableName: TableName): Remover {
@@ -66,15 +60,10 @@ const keysOf = (TableName: string, input: Omit<QueryCommandInput, "TableName">):
 
 async function remove(client: DynamoDBClient, table: string, keys: Item[]): Promise<void> {
   for (const batch of inBatches(keys, writeLimit)) {
-    let left: WriteRequest[] = batch.map((Key) => ({ DeleteRequest: { Key } }));
-    for (let tries = 1; left.length > 0; tries++) {
-      if (tries > writeTries) {
-        throw new DomainError("STORE_UNAVAILABLE", "the store did not remove all items");
-      }
-      if (tries > 1) await sleep(writePauseMs * tries * Math.random());
-      const command = new BatchWriteItemCommand({ RequestItems: { [table]: left } });
-      const { UnprocessedItems } = await orUnavailable(client.send(command));
-      left = UnprocessedItems?.[table] ?? [];
-    }
+    const requests: WriteRequest[] = batch.map((Key) => ({ DeleteRequest: { Key } }));
+    await untilDone({ [table]: requests }, async (RequestItems) => {
+      const command = new BatchWriteItemCommand({ RequestItems });
+      return (await orUnavailable(client.send(command))).UnprocessedItems;
+    });
   }
 }

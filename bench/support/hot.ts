@@ -1,0 +1,104 @@
+import type { Benchmark, Result, Scale } from "../benchmark.ts";
+import { byTurns, load } from "./load.ts";
+import { median, round } from "./numbers.ts";
+import { startLockingProxy } from "./proxy.ts";
+import type { Channel } from "./rpc.ts";
+import { type Stack, withStack } from "./stack.ts";
+
+/** One call on one key from many callers, over a plain way of doing it. */
+export interface Hot {
+  /** The benchmarks are this, `.locked` and `.locked.queued`. */
+  readonly name: string;
+  readonly callers: number;
+  readonly rounds: number;
+  readonly target: string;
+  /** The server that does it the plain way, by its file in `bench/baselines`. */
+  readonly plain: string;
+  /** What of it is told: on the bare emulator, and with its calls in a queue. */
+  readonly bare: string;
+  readonly queue: string;
+  /** Makes what the calls need, on keys that nobody has used, and gives ours and the plain one. */
+  prepare(stack: Stack, ours: Channel): Promise<readonly [HotCall, HotCall]>;
+}
+
+type HotCall = (channel: Channel) => Promise<unknown>;
+
+/** On the bare emulator. */
+export const hotOf = (hot: Hot): Benchmark => ({
+  names: [hot.name],
+  run: (scale) =>
+    withStack({}, async (stack) => [
+      {
+        name: hot.name,
+        value: await ratio(hot, stack, scale, undefined),
+        unit: "ratio of rates",
+        target: hot.target,
+        baseline: `${hot.plain}: ${hot.bare}`,
+      },
+    ]),
+});
+
+/** The same through the proxy that locks the items of transactions. */
+export const hotLockedOf = (hot: Hot): Benchmark => {
+  const name = `${hot.name}.locked`;
+  return {
+    names: [name, `${name}.queued`],
+    run: (scale) =>
+      withStack({}, async (stack) => {
+        const proxy = await startLockingProxy(stack.dynamo.endpoint);
+        const unit = "ratio of rates";
+        const again = "tried again until it wins";
+        try {
+          return [
+            {
+              name,
+              value: await ratio(hot, stack, scale, proxy.endpoint),
+              unit,
+              target: ">= 10",
+              baseline: `${hot.plain}: ${hot.bare.replace(/, without .*/, "")}, ${again}`,
+            },
+            {
+              name: `${name}.queued`,
+              value: await ratio(hot, stack, scale, proxy.endpoint, { BENCH_QUEUE: "1" }),
+              unit,
+              target: "",
+              baseline: `${hot.plain}, ${hot.queue}`,
+            },
+          ] satisfies Result[];
+        } finally {
+          await proxy.stop();
+        }
+      }),
+  };
+};
+
+async function ratio(
+  hot: Hot,
+  stack: Stack,
+  scale: Scale,
+  dynamoEndpoint: string | undefined,
+  env: Readonly<Record<string, string>> = {},
+): Promise<number> {
+  const way = { ...(dynamoEndpoint && { dynamoEndpoint }) };
+  const ours = await stack.startServer(way);
+  const entry = `bench/baselines/${hot.plain}.ts`;
+  const plain = await stack.startServer({ ...way, entry, env });
+  const [ourCall, plainCall] = await hot.prepare(stack, ours.channel);
+  const { callers } = hot;
+  const times = { callers, warmMs: scale.pick(1_000, 500), ms: scale.pick(3_000, 1_000) };
+  const loads = (rounds: number) =>
+    byTurns(
+      rounds,
+      () => load({ ...times, call: () => ourCall(ours.channel) }),
+      () => load({ ...times, call: () => plainCall(plain.channel) }),
+    );
+  // Nobody's first seconds count: the emulator's compiler is still at work.
+  await loads(scale.pick(2, 0));
+  const { a, b } = await loads(scale.pick(hot.rounds, 1));
+  const rates = (loads: typeof a) => loads.map(({ rate }) => rate.toFixed(0)).join(" ");
+  const errors = [...a, ...b].map((one) => one.errors).join(" ");
+  scale.note(`ours ${rates(a)}/s, plain ${rates(b)}/s, errors ${errors}`);
+  await plain.stop();
+  await ours.stop();
+  return round(median(a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN))));
+}
