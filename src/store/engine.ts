@@ -248,7 +248,9 @@ export class CommitEngine implements Engine {
       if (op === "check" || !shared.has(name)) continue;
       group.base.set(name, { ref, value, version: next, at: sent });
     }
-    tell(batch);
+    // Those who wait go first: the store would stand still while so many answers are written.
+    if (group.queue.length > 0) setImmediate(tell, batch);
+    else tell(batch);
     const isAlone = !isShared(group);
     if (isAlone && sent < group.busySince + gaplessMs) return;
     // Let another have the next turn: it waits for a jitter, reads and commits, and so do others.

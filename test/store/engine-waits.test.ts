@@ -31,7 +31,7 @@ vi.mock("node:timers/promises", () => ({
 
 beforeEach(() => {
   pauses.length = 0;
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();

@@ -73,6 +73,24 @@ describe("folding", () => {
     expect(told).toEqual(["committed", "committed", "one", "two"]);
   });
 
+  test("those who wait are sent before those ahead are answered", async () => {
+    const { deps, store } = createWorld();
+    const seen: string[] = [];
+    let waiting: Promise<unknown> | undefined;
+    store.arriving = async ({ op }) => {
+      if (op !== "commit") return undefined;
+      seen.push("sent");
+      waiting ??= grant(deps, "b", 1);
+      // Use cases ask for their program before they come to the engine.
+      await sleep(5);
+      return undefined;
+    };
+    await grant(deps, "a", 1);
+    seen.push("answered");
+    await waiting;
+    expect(seen).toEqual(["sent", "sent", "answered"]);
+  });
+
   test("two refunds of one use see each other", async () => {
     const { deps, folded } = createWorld();
     await grant(deps, "g", 100);
