@@ -10,6 +10,7 @@
  * it is assumed.
  */
 import type { AttributeValue, CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
+import { itemSize } from "../src/store/dynamodb/item-size.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
 
@@ -34,33 +35,6 @@ const readFactors: Readonly<Record<Consistency, number>> = {
   strong: 1,
   transactional: 2,
 };
-
-/** The size of an item in bytes, names counted. */
-export function itemSize(item: Item): number {
-  let size = 0;
-  for (const [name, value] of Object.entries(item)) size += Buffer.byteLength(name) + sizeOf(value);
-  return size;
-}
-
-function sizeOf(value: AttributeValue): number {
-  if (value.S !== undefined) return Buffer.byteLength(value.S);
-  if (value.N !== undefined) return numberSize(value.N);
-  if (value.B !== undefined) return value.B.byteLength;
-  if (value.BOOL !== undefined || value.NULL !== undefined) return 1;
-  if (value.SS !== undefined) return total(value.SS, (one) => Buffer.byteLength(one));
-  if (value.NS !== undefined) return total(value.NS, numberSize);
-  if (value.L !== undefined) return 3 + total(value.L, (one) => 1 + sizeOf(one));
-  if (value.M !== undefined) return 3 + Object.keys(value.M).length + itemSize(value.M);
-  throw new Error(`no size is known for ${Object.keys(value)}`);
-}
-
-/** A byte for each two significant digits begun, one more, and one for a minus sign. */
-function numberSize(text: string): number {
-  const [mantissa = ""] = text.toLowerCase().split("e");
-  const digits = mantissa.replace(/[-+.]/g, "").replace(/^0+/, "");
-  const significant = digits.replace(/0+$/, "");
-  return Math.ceil(significant.length / 2) + 1 + (text.startsWith("-") ? 1 : 0);
-}
 
 /** Units for writing one item of this size outside a transaction. */
 export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1_024));

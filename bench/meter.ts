@@ -2,12 +2,12 @@
  * Meters captured requests by the capacity model. It keeps an image of the tables, because what a
  * write costs depends on what was there: every write since the tables were made has to pass by.
  */
+import { itemSize } from "../src/store/dynamodb/item-size.ts";
 import type { CapturedRequest } from "../test/support/dynamo-proxy.ts";
 import {
   type Consistency,
   type Item,
   indexWriteUnits,
-  itemSize,
   itemWriteUnits,
   readUnits,
   type TableModel,

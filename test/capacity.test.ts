@@ -6,7 +6,6 @@ import { describe, expect, test } from "vitest";
 import {
   type Item,
   indexWriteUnits,
-  itemSize,
   itemWriteUnits,
   readUnits,
   type TableModel,
@@ -14,6 +13,7 @@ import {
   writeUnits,
 } from "../bench/capacity.ts";
 import { createMeter } from "../bench/meter.ts";
+import { itemSize } from "../src/store/dynamodb/item-size.ts";
 import { tableName, tables } from "../src/store/dynamodb/tables.ts";
 import type { CapturedRequest } from "./support/dynamo-proxy.ts";
 

@@ -4,8 +4,13 @@ import { balance, grant, use, userName } from "../support/calls.ts";
 import { inParallel } from "../support/load.ts";
 import type { Metered } from "../support/metered.ts";
 import { withMeteredStack } from "../support/metered.ts";
+import { round } from "../support/numbers.ts";
 
 const calls = 20;
+
+/** On one account, from as many callers at once as `grant.hot` has. */
+const hotCalls = 640;
+const hotCallers = 64;
 
 /** Longer than what a process has committed serves the next call. */
 const coldMs = 1_500;
@@ -15,6 +20,7 @@ export const units: Benchmark = {
   names: [
     "grant.write_units",
     "grant.write_units.first",
+    "grant.write_units.hot",
     "grant.round_trips",
     "grant.round_trips.cold",
     "use.write_units",
@@ -33,6 +39,10 @@ export const units: Benchmark = {
       const first = await each((user) => grant(channel, user));
       const busyGrant = await each((user) => grant(channel, user));
       const busyUse = await each((user) => use(channel, user));
+      const oneUser = Array<string>(hotCalls).fill(userName(0));
+      const hot = await meter(() =>
+        inParallel(hotCallers, oneUser, (user) => grant(channel, user)),
+      );
       await sleep(coldMs);
       const coldGrant = await each((user) => grant(channel, user));
       await sleep(coldMs);
@@ -42,6 +52,7 @@ export const units: Benchmark = {
       return [
         count("grant.write_units", busyGrant.usage.writes, "write units", "<= 6"),
         count("grant.write_units.first", first.usage.writes, "write units", "<= 7"),
+        count("grant.write_units.hot", hot.usage.writes, "write units", "", hotCalls),
         trips("grant.round_trips", busyGrant, "<= 1"),
         trips("grant.round_trips.cold", coldGrant, "<= 2"),
         count("use.write_units", busyUse.usage.writes, "write units", "<= 6"),
@@ -55,9 +66,15 @@ export const units: Benchmark = {
 const trips = (name: string, { requests }: Metered, target: string) =>
   count(name, requests, "requests to the store", target);
 
-const count = (name: string, total: number, unit: string, target: string): Result => ({
+const count = (
+  name: string,
+  total: number,
+  unit: string,
+  target: string,
+  times = calls,
+): Result => ({
   name,
-  value: total / calls,
+  value: round(total / times),
   unit: `${unit} a call`,
   target,
   baseline: "",

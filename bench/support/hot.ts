@@ -93,7 +93,7 @@ async function ratio(
       () => load({ ...times, call: () => plainCall(plain.channel) }),
     );
   // Nobody's first seconds count: the emulator's compiler is still at work.
-  await loads(scale.pick(2, 0));
+  await loads(scale.pick(4, 0));
   const { a, b } = await loads(scale.pick(hot.rounds, 1));
   const rates = (loads: typeof a) => loads.map(({ rate }) => rate.toFixed(0)).join(" ");
   const errors = [...a, ...b].map((one) => one.errors).join(" ");

@@ -49,7 +49,7 @@ export async function listReactors(
   page: PageRequest,
 ): Promise<Page<Reaction>> {
   const found = await reader.get(targetRef(target));
-  if (!found) throw targetNotFound(target);
+  if (!found) throw targetNotFound();
   if (found.value.deleted) throw deleted(found.value);
   return reader.reactions({ target, kind }, page);
 }

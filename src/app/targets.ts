@@ -91,7 +91,7 @@ export async function setTargetMuted(
 
 /** Throws TARGET_NOT_FOUND unless the target is this owner's. */
 export async function checkOwner(deps: Deps, target: TargetName, owner: string): Promise<void> {
-  if ((await deps.owners.of(target)) !== owner) throw targetNotFound(target);
+  if ((await deps.owners.of(target)) !== owner) throw targetNotFound(" of this owner");
 }
 
 /** The target that is there. Throws TARGET_NOT_FOUND and TARGET_DELETED. */
@@ -103,12 +103,12 @@ export function standing(view: View, ref: Ref<"target">): Target {
 
 function registered(view: View, ref: Ref<"target">): Target {
   const target = view.get(ref);
-  if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
+  if (!target) throw targetNotFound();
   return target;
 }
 
-export const targetNotFound = ({ type, id }: TargetName): DomainError =>
-  new DomainError("TARGET_NOT_FOUND", `there is no ${type} ${id} of this owner`);
+export const targetNotFound = (whose = ""): DomainError =>
+  new DomainError("TARGET_NOT_FOUND", `there is no such target${whose}`);
 
 export const deleted = ({ type, id }: TargetName): DomainError =>
   new DomainError("TARGET_DELETED", `${type} ${id} was deleted`);

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { BatchWriteItemCommand, DeleteTableCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type Item, itemSize, tableModel } from "../../bench/capacity.ts";
+import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
 import { inboxOf, markNotificationRead } from "../../src/app/notifications.ts";
 import {
@@ -20,6 +20,7 @@ import { registerTarget } from "../../src/app/targets.ts";
 import { inBatches } from "../../src/store/dynamodb/batches.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs.ts";
+import { itemSize } from "../../src/store/dynamodb/item-size.ts";
 import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { type Process, startProcess } from "../store/storm.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";

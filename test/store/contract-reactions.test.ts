@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test, vi } from "vitest";
-import { itemSize } from "../../bench/capacity.ts";
 import {
   groupRef,
   historyRef,
@@ -18,6 +17,7 @@ import {
 import type { Actor, Group, ReadGroup } from "../../src/domain/notification.ts";
 import type { Reaction, Target, TargetName } from "../../src/domain/reaction.ts";
 import { toItem } from "../../src/store/dynamodb/codecs.ts";
+import { itemSize } from "../../src/store/dynamodb/item-size.ts";
 import { createTables } from "../../src/store/dynamodb/tables.ts";
 import { firstVersion } from "../../src/store/items.ts";
 import { bothStores, check, fill, pages, patience, rejection, remove, write } from "./stores.ts";

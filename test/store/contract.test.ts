@@ -1,7 +1,6 @@
 /** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { itemSize } from "../../bench/capacity.ts";
 import {
   accountRef,
   entryRef,
@@ -23,6 +22,7 @@ import { maxBalance, maxPoints } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import { shardOf, toItem } from "../../src/store/dynamodb/codecs.ts";
+import { itemSize } from "../../src/store/dynamodb/item-size.ts";
 import { bothStores, fill, pages, patience, rejection, write } from "./stores.ts";
 
 const { stores } = bothStores();
@@ -57,6 +57,13 @@ const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => 
   caller: "shop",
   expireTime: 1_793_000_000_000,
   ...more,
+});
+
+const eventKey = (number: number): EventKey => ({
+  hash: "1:x",
+  entry: entry(number),
+  balance: 10,
+  undone: 0,
 });
 
 const reservation = (
@@ -157,10 +164,12 @@ describe.each(stores)("%s: transactions", (kind, open) => {
 
   test("100 items pass, 101 do not, and no item twice", async () => {
     const { items, p, a } = setUp();
-    const entries = Array.from({ length: 101 }, (_, i) => write(entryRef(p, "a", i), entry(i)));
-    const tooMany = await rejection(items.commit(entries, randomUUID()));
+    const keys = Array.from({ length: 101 }, (_, i) =>
+      write(eventRef(p, "a", `c:e${i}`), eventKey(i)),
+    );
+    const tooMany = await rejection(items.commit(keys, randomUUID()));
     expect(tooMany).toMatchObject({ name: "ValidationException" });
-    expect(await items.commit(entries.slice(1), randomUUID())).toEqual({ kind: "committed" });
+    expect(await items.commit(keys.slice(1), randomUUID())).toEqual({ kind: "committed" });
     const twice = [write(a, account(p, "a")), write(a, account(p, "a", { last: 2 }))];
     // DynamoDB refuses this with a ValidationException; DynamoDB Local fails the second condition.
     const twiceSent = items.commit(twice, randomUUID());
@@ -200,19 +209,19 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     const odd = Array.from({ length: 125 }, (_, i) => 2 * i + 1);
     await fill(
       items,
-      odd.map((number) => write(entryRef(p, "a", number), entry(number))),
+      odd.map((number) => write(eventRef(p, "a", `c:e${number}`), eventKey(number))),
     );
     await fill(items, [write(reservationRef(p, "r"), reservation(p, "r"))]);
-    const asked = Array.from({ length: 250 }, (_, i) => entryRef(p, "a", 250 - i));
+    const asked = Array.from({ length: 250 }, (_, i) => eventRef(p, "a", `c:e${250 - i}`));
     const loaded = await items.read([...asked, reservationRef(p, "r"), reservationRef(p, "s")]);
     expect(loaded.slice(250).map(({ version }) => version)).toEqual([1, 0]);
     expect(loaded.slice(0, 250)).toEqual(
       asked.map((_, i) =>
-        i % 2 === 1 ? { value: entry(250 - i), version: 1 } : { value: undefined, version: 0 },
+        i % 2 === 1 ? { value: eventKey(250 - i), version: 1 } : { value: undefined, version: 0 },
       ),
     );
     expect(await items.read([])).toEqual([]);
-    const twice = [entryRef(p, "a", 1), entryRef(p, "a", 1)];
+    const twice = [accountRef(p, "a"), accountRef(p, "a")];
     expect(await rejection(items.read(twice))).toMatchObject({ name: "ValidationException" });
   });
 

@@ -4,7 +4,6 @@
  * its answer goes out.
  */
 
-import { itemSize } from "../../bench/capacity.ts";
 import type {
   Clock,
   Deps,
@@ -19,6 +18,7 @@ import type {
 } from "../../src/app/ports.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { toItem } from "../../src/store/dynamodb/codecs.ts";
+import { itemSize } from "../../src/store/dynamodb/item-size.ts";
 import { CommitEngine } from "../../src/store/engine.ts";
 import {
   type CommitResult,

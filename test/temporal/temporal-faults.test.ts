@@ -117,7 +117,7 @@ describe("a namespace lost whole", () => {
     const { deps, workflows, client } = stack;
     const pass = client.workflow.getHandle(fullReconcileId);
     const { runId } = await pass.describe();
-    await ensureSchedules(workflows, deps.reader);
+    await eventually(() => ensureSchedules(workflows, deps.reader));
     expect((await pass.describe()).runId).toBe(runId);
   });
 });

@@ -10,11 +10,12 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { Kind, Records, Ref } from "../../app/ports.ts";
+import type { Ref } from "../../app/ports.ts";
 import type { CommitResult, Items, Loaded, Write } from "../items.ts";
 import { inBatches, untilDone } from "./batches.ts";
 import { type Clients, isTransient, orUnavailable, throttles } from "./client.ts";
-import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
+import { codecOf, type Item, versionOf } from "./codecs.ts";
+import { byItem, itemOf, readEntry } from "./ledger.ts";
 import { readMembers } from "./members.ts";
 import type { TableName } from "./tables.ts";
 
@@ -28,15 +29,19 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
     maxBytes: () => 1024,
 
     async read(refs) {
-      if (refs.length === 1) {
-        const [ref] = refs as [Ref];
-        return [await orUnavailable(readOne(retrying, tableName, ref))];
+      const one = (ref: Ref) => orUnavailable(readOne(retrying, tableName, ref));
+      if (refs.length === 1) return [await one(refs[0] as Ref)];
+      const found = new Map<Ref, Loaded>();
+      // No key leads to an entry, so each costs a query; nobody asks for many.
+      for (const ref of refs.filter(isEntry)) found.set(ref, await one(ref));
+      for (const batch of inBatches(
+        refs.filter((ref) => !isEntry(ref)),
+        readLimit,
+      )) {
+        const loaded = await orUnavailable(readMany(retrying, tableName, batch));
+        for (const [i, ref] of batch.entries()) found.set(ref, loaded[i] as Loaded);
       }
-      const found: Loaded[] = [];
-      for (const page of inBatches(refs, readLimit)) {
-        found.push(...(await orUnavailable(readMany(retrying, tableName, page))));
-      }
-      return found;
+      return refs.map((ref) => found.get(ref) as Loaded);
     },
 
     async readFree(ref) {
@@ -55,15 +60,16 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
     members: (query) => readMembers(retrying, tableName("reactions"), query),
 
     async commit(writes, token): Promise<CommitResult> {
+      const groups = byItem(writes);
       const command = new TransactWriteItemsCommand({
         ClientRequestToken: token,
-        TransactItems: writes.map((write) => toAction(write, tableName)),
+        TransactItems: groups.map((group) => toAction(group, tableName)),
       });
       try {
         await single.send(command);
         return { kind: "committed" };
       } catch (error) {
-        return resultOf(error, writes);
+        return resultOf(error, groups);
       }
     },
   };
@@ -77,7 +83,11 @@ export function toLoaded(ref: Ref, item: Item | undefined): Loaded {
   return { value: codec.decode(whole), version: versionOf(item) };
 }
 
-function toAction({ ref, op, value, version, next }: Write, name: TableName): TransactWriteItem {
+const isEntry = ({ kind }: Ref) => kind === "entry";
+
+/** The action on the item that writes share; all but puts of entries have one of their own. */
+function toAction(group: readonly Write[], name: TableName): TransactWriteItem {
+  const { ref, op, version } = group[0] as Write;
   const { table, key } = codecOf(ref.kind);
   const condition = {
     TableName: name(table),
@@ -91,7 +101,7 @@ function toAction({ ref, op, value, version, next }: Write, name: TableName): Tr
   };
   switch (op) {
     case "put":
-      return { Put: { ...condition, Item: toItem(ref, value as Records[Kind], next) } };
+      return { Put: { ...condition, Item: itemOf(group) } };
     case "delete":
       return { Delete: { ...condition, Key: key(ref.id) } };
     case "check":
@@ -100,9 +110,9 @@ function toAction({ ref, op, value, version, next }: Write, name: TableName): Tr
 }
 
 /** The store returns a failed condition as a value and rethrows what it cannot explain. */
-function resultOf(error: unknown, writes: readonly Write[]): CommitResult {
+function resultOf(error: unknown, groups: readonly Write[][]): CommitResult {
   if (error instanceof TransactionCanceledException) {
-    return cancelled(error, error.CancellationReasons ?? [], writes);
+    return cancelled(error, error.CancellationReasons ?? [], groups);
   }
   const { name } = error as Error;
   if (throttles.has(name)) return { kind: "throttled" };
@@ -113,11 +123,11 @@ function resultOf(error: unknown, writes: readonly Write[]): CommitResult {
 function cancelled(
   error: TransactionCanceledException,
   reasons: readonly CancellationReason[],
-  writes: readonly Write[],
+  groups: readonly Write[][],
 ): CommitResult {
   const found = new Map<Ref, Loaded>();
   for (const [i, { Code, Item }] of reasons.entries()) {
-    const { ref } = writes[i] as Write;
+    const [{ ref }] = groups[i] as [Write];
     if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(ref, Item));
   }
   if (found.size > 0) return { kind: "failed", found };
@@ -131,6 +141,7 @@ function cancelled(
 
 async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): Promise<Loaded> {
   const { table, key } = codecOf(ref.kind);
+  if (isEntry(ref)) return readEntry(client, tableName(table), ref);
   const { Item } = await client.send(
     new GetItemCommand({ TableName: tableName(table), Key: key(ref.id), ConsistentRead: true }),
   );

@@ -34,7 +34,7 @@ export async function ask(
   }
 }
 
-const badCursor = () =>
+export const badCursor = () =>
   new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
     field: "page_token",
   });

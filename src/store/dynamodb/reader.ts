@@ -1,5 +1,4 @@
 import {
-  type AttributeValue,
   type DynamoDBClient,
   QueryCommand,
   type QueryCommandInput,
@@ -20,6 +19,7 @@ import { inBatches } from "./batches.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
 import { readLimit } from "./items.ts";
+import { listEntries } from "./ledger.ts";
 import { ask, pageOf, query, startOf } from "./pages.ts";
 import { reactionReads } from "./reader-reactions.ts";
 import { byStateIndex, byUserIndex, expiryIndex, type TableName } from "./tables.ts";
@@ -54,22 +54,7 @@ export function createDynamoReader(clients: Clients, items: Items, tableName: Ta
         ExpressionAttributeValues: { ":p": { S: "P" } },
       }),
 
-    entries: ({ program, user }, { from, to, newestFirst, types }, page) =>
-      query(retrying, page, codecOf("entry").decode, {
-        TableName: points,
-        ConsistentRead: true,
-        ScanIndexForward: !newestFirst,
-        KeyConditionExpression: "pk = :a AND sk BETWEEN :from AND :to",
-        ExpressionAttributeValues: {
-          ":a": { S: `A#${program}#${user}` },
-          ":from": codecOf("entry").key(`#${from}`).sk as AttributeValue,
-          ":to": codecOf("entry").key(`#${to}`).sk as AttributeValue,
-          ...Object.fromEntries(types.map((type, i) => [`:y${i}`, { S: type }])),
-        },
-        ...(types.length > 0 && {
-          FilterExpression: `y IN (${types.map((_, i) => `:y${i}`).join(", ")})`,
-        }),
-      }),
+    entries: (name, query, page) => listEntries(retrying, points, name, query, page),
 
     dueAccounts: (program, shard, month, page) =>
       query(retrying, page, accountName, {
