@@ -8,7 +8,7 @@ import { type MonthEndResult, monthEndId } from "../../src/contract.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
-import { eventually } from "./support.ts";
+import { eventually, patiently } from "./support.ts";
 
 let stack: WorkerStack;
 let runs = 0;
@@ -117,8 +117,8 @@ describe("the schedule", () => {
       const id = await newProgram(`zone-${zone.replace("/", "-")}`, zone);
       const found = await deps.reader.get(programRef(id));
       if (!found) throw new Error("no program");
-      await workflows.ensureMonthEnd(found.value);
-      await workflows.ensureMonthEnd(found.value);
+      await patiently(() => workflows.ensureMonthEnd(found.value));
+      await patiently(() => workflows.ensureMonthEnd(found.value));
       const schedule = client.schedule.getHandle(monthEndId(id));
       const { spec, policies, info } = await schedule.describe();
       expect(spec.timezone).toBe(zone);
@@ -138,7 +138,7 @@ describe("the schedule", () => {
     const id = await newProgram("triggered");
     const found = await deps.reader.get(programRef(id));
     if (!found) throw new Error("no program");
-    await workflows.ensureMonthEnd(found.value);
+    await patiently(() => workflows.ensureMonthEnd(found.value));
     const schedule = client.schedule.getHandle(monthEndId(id));
     await schedule.trigger();
     const workflowId = await eventually(async () => {

@@ -13,6 +13,7 @@ import {
   eventually,
   expectGrantedOnce,
   handleOf,
+  patiently,
   reserve,
   reserveAndStart,
   verified,
@@ -117,7 +118,7 @@ describe("a namespace lost whole", () => {
     const { deps, workflows, client } = stack;
     const pass = client.workflow.getHandle(fullReconcileId);
     const { runId } = await pass.describe();
-    await eventually(() => ensureSchedules(workflows, deps.reader));
+    await patiently(() => ensureSchedules(workflows, deps.reader));
     expect((await pass.describe()).runId).toBe(runId);
   });
 });
