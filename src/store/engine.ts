@@ -28,6 +28,9 @@ const sharedMs = 3_000;
 /** How long a key is served without a gap in which another process could be met. */
 const gaplessMs = 1_000;
 
+/** Of more waiting calls than this, some are left to the next batch. */
+const wholeQueue = 16;
+
 /** How often in a row a shared key is asked for a gap before a batch goes out without one. */
 const gapTries = 8;
 
@@ -39,6 +42,8 @@ interface Group {
   base: Base;
   /** Why the calls at the head have not been served yet. */
   failure: Reason;
+  /** How many calls the last batch served. */
+  served: number;
   /** Since when the store has owed an answer, if it does. */
   asked: number | undefined;
   /** When another process was last met on this key. */
@@ -117,6 +122,7 @@ export class CommitEngine implements Engine {
       running: false,
       base: new Map(),
       failure: "CONTENDED",
+      served: 0,
       asked: undefined,
       metAt: Number.NEGATIVE_INFINITY,
       busySince: 0,
@@ -128,6 +134,7 @@ export class CommitEngine implements Engine {
 
   async #work(group: Group): Promise<void> {
     group.running = true;
+    group.served = 0;
     group.busySince = performance.now();
     this.#idle.delete(group);
     while (group.queue.length > 0) {
@@ -172,7 +179,12 @@ export class CommitEngine implements Engine {
     }
   }
 
-  /** Takes as many as may fit into one batch, but drops those who have waited too long. */
+  /**
+   * Takes as many as may fit into one batch, but drops those who have waited too long. Who was
+   * answered comes back with the next call. If each batch took all that wait, a long one and a short
+   * one would take turns, and nothing would be under way while the long one's callers are answered
+   * and read; so both halves of a long queue, those callers counted in, are of one size.
+   */
   #admit(group: Group): Pending[] {
     const now = performance.now();
     const waiting: Pending[] = [];
@@ -180,7 +192,10 @@ export class CommitEngine implements Engine {
       if (pending.limit > now) waiting.push(pending);
       else pending.reject(tooLate(pending, group));
     }
-    const admitted = waiting.splice(0, this.#items.limits.writes);
+    const half = Math.ceil((waiting.length + group.served) / 2);
+    const isHalved = waiting.length > wholeQueue && !isShared(group);
+    const { writes } = this.#items.limits;
+    const admitted = waiting.splice(0, isHalved ? Math.min(half, writes) : writes);
     group.queue = waiting;
     for (const [name, { at }] of group.base) if (at < now - cacheMs) group.base.delete(name);
     return admitted;
@@ -188,7 +203,10 @@ export class CommitEngine implements Engine {
 
   /** Decides and commits one batch; calls that could not be served go back to the queue's head. */
   async #attempt(group: Group, calls: Pending[]): Promise<void> {
-    await this.#load(group, calls.flatMap(({ call }) => call.reads).filter(unknownTo(group.base)));
+    const reads = calls.flatMap(({ call }) => call.reads);
+    const unknown = reads.filter(unknownTo(group.base));
+    // Where others are at work, what was read a moment ago does not go with what is read now.
+    await this.#load(group, isShared(group) && unknown.length > 0 ? reads : unknown);
     const batch = await this.#decide(group, calls);
     if (!batch) {
       group.metAt = performance.now();
@@ -197,6 +215,7 @@ export class CommitEngine implements Engine {
     group.queue.unshift(...batch.left);
     const served = batch.outcomes.map(({ pending }) => pending);
     for (const pending of served) pending.tried = true;
+    group.served = served.length;
     if (batch.writes.length === 0) return tell(batch);
 
     const sent = performance.now();

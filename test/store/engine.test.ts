@@ -91,6 +91,24 @@ describe("folding", () => {
     expect(seen).toEqual(["sent", "sent", "answered"]);
   });
 
+  test("callers who come back are served by two batches of one size", async () => {
+    const { deps, store } = createWorld();
+    store.latencyMs = 2;
+    const sizes: number[] = [];
+    store.arriving = async ({ op, writes }) => {
+      if (op === "commit") sizes.push(writes.filter(({ ref }) => ref.kind === "entry").length);
+      return undefined;
+    };
+    const callers = Array.from({ length: 40 }, async (_, caller) => {
+      for (let n = 0; n < 10; n++) await grant(deps, `${caller}-${n}`, 1);
+    });
+    await Promise.all(callers);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(400);
+    const steady = sizes.slice(6, -3);
+    expect(steady.length).toBeGreaterThan(8);
+    for (const size of steady) expect(size, String(sizes)).toBeLessThanOrEqual(24);
+  });
+
   test("two refunds of one use see each other", async () => {
     const { deps, folded } = createWorld();
     await grant(deps, "g", 100);

@@ -34,10 +34,8 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
       const found = new Map<Ref, Loaded>();
       // No key leads to an entry, so each costs a query; nobody asks for many.
       for (const ref of refs.filter(isEntry)) found.set(ref, await one(ref));
-      for (const batch of inBatches(
-        refs.filter((ref) => !isEntry(ref)),
-        readLimit,
-      )) {
+      const others = refs.filter((ref) => !isEntry(ref));
+      for (const batch of inBatches(others, readLimit)) {
         const loaded = await orUnavailable(readMany(retrying, tableName, batch));
         for (const [i, ref] of batch.entries()) found.set(ref, loaded[i] as Loaded);
       }

@@ -102,8 +102,8 @@ export async function listEntries(
     TableName,
     ...between(`${program}#${user}`, first, last),
     ScanIndexForward: !newestFirst,
-    // Where the oldest come first, those before the first entry come with them.
-    Limit: size + maxShared,
+    // Where the oldest come first, items from before the first entry come with them.
+    Limit: newestFirst ? size : size + maxShared - 1,
   });
   const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(command));
   const read = Items.flatMap(entriesOf).filter(({ number }) => number >= first && number <= last);
