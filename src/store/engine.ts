@@ -28,8 +28,8 @@ const sharedMs = 3_000;
 /** How long a key is served without a gap in which another process could be met. */
 const gaplessMs = 1_000;
 
-/** Of more waiting calls than this, some are left to the next batch. */
-const wholeQueue = 16;
+/** A queue of more calls than this is shared out between two batches. */
+const longQueue = 16;
 
 /** How often in a row a shared key is asked for a gap before a batch goes out without one. */
 const gapTries = 8;
@@ -180,10 +180,10 @@ export class CommitEngine implements Engine {
   }
 
   /**
-   * Takes as many as may fit into one batch, but drops those who have waited too long. Who was
-   * answered comes back with the next call. If each batch took all that wait, a long one and a short
-   * one would take turns, and nothing would be under way while the long one's callers are answered
-   * and read; so both halves of a long queue, those callers counted in, are of one size.
+   * Takes as many as may fit into one batch, but drops those who have waited too long. Of a long
+   * queue it takes half, with those counted in who were just answered and are on their way back:
+   * otherwise all and few would take turns, and the store would stand still while all are answered
+   * (docs/decisions/0012).
    */
   #admit(group: Group): Pending[] {
     const now = performance.now();
@@ -193,7 +193,7 @@ export class CommitEngine implements Engine {
       else pending.reject(tooLate(pending, group));
     }
     const half = Math.ceil((waiting.length + group.served) / 2);
-    const isHalved = waiting.length > wholeQueue && !isShared(group);
+    const isHalved = waiting.length > longQueue && !isShared(group);
     const { writes } = this.#items.limits;
     const admitted = waiting.splice(0, isHalved ? Math.min(half, writes) : writes);
     group.queue = waiting;
