@@ -92,6 +92,3 @@ export function tableModel(input: CreateTableCommandInput): TableModel {
     })),
   };
 }
-
-export const total = <T>(values: readonly T[], of: (value: T) => number): number =>
-  values.reduce((sum, value) => sum + of(value), 0);

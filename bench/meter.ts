@@ -2,7 +2,7 @@
  * Meters captured requests by the capacity model. It keeps an image of the tables, because what a
  * write costs depends on what was there: every write since the tables were made has to pass by.
  */
-import { itemSize } from "../src/store/dynamodb/item-size.ts";
+import { itemSize, total } from "../src/store/dynamodb/item-size.ts";
 import type { CapturedRequest } from "../test/support/dynamo-proxy.ts";
 import {
   type Consistency,
@@ -11,7 +11,6 @@ import {
   itemWriteUnits,
   readUnits,
   type TableModel,
-  total,
 } from "./capacity.ts";
 
 /** Capacity units. */

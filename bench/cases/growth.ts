@@ -4,8 +4,8 @@ import { grant as decideGrant } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { balance, use } from "../support/calls.ts";
+import { compare, compareUnits } from "../support/compare.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
-import { median, round } from "../support/numbers.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type Seed, seed } from "../support/seed.ts";
 
@@ -22,8 +22,8 @@ export const growth: Benchmark = {
       await seed(stack, history(program, long, scale.pick(100_000, 1_000)));
       const { channel } = await stack.startServer();
       return [
-        ...(await compare(stack, scale, channel, "use", use)),
-        ...(await compare(stack, scale, channel, "balance", balance)),
+        ...(await grown(stack, scale, channel, "use", use)),
+        ...(await grown(stack, scale, channel, "balance", balance)),
       ];
     }),
 };
@@ -41,38 +41,36 @@ function* history(program: Program, user: string, count: number): Generator<Seed
   if (account) yield { ref: accountRef(program.id, user), value: account, version: count };
 }
 
-async function compare(
+async function grown(
   stack: MeteredStack,
   scale: Scale,
   channel: Channel,
   name: string,
   call: (channel: Channel, user: string) => Promise<void>,
 ) {
-  const times: Record<string, number[]> = { [short]: [], [long]: [] };
-  for (let n = 0; n < scale.pick(1_500, 50); n++) {
-    for (const user of n % 2 === 0 ? [short, long] : [long, short]) {
-      const sent = performance.now();
-      await call(channel, user);
-      times[user]?.push(performance.now() - sent);
-    }
-  }
-  const middle = (user: string) => median((times[user] ?? []).slice(scale.pick(500, 10)));
-  scale.note(`${name}: ${middle(short).toFixed(2)} ms short, ${middle(long).toFixed(2)} ms long`);
-  const { usage: ofShort } = await stack.meter(() => call(channel, short));
-  const { usage: ofLong } = await stack.meter(() => call(channel, long));
-  const unitsOf = (usage: typeof ofShort) => usage.reads + usage.writes;
+  const rounds = { all: scale.pick(1_500, 50), first: scale.pick(500, 10) };
+  const sides = [short, long] as const;
+  const latency = await compare(scale, name, rounds, sides, async (user) => {
+    const sent = performance.now();
+    await call(channel, user);
+    return performance.now() - sent;
+  });
+  const units = await compareUnits(sides, async (user) => {
+    const { usage } = await stack.meter(() => call(channel, user));
+    return usage.reads + usage.writes;
+  });
   const baseline = "the same account with 10 ledger entries";
   return [
     {
       name: `${name}.growth`,
-      value: round(middle(long) / middle(short)),
+      value: latency,
       unit: "ratio of median latencies",
       target: "<= 1.1",
       baseline,
     },
     {
       name: `${name}.growth.units`,
-      value: round(unitsOf(ofLong) / unitsOf(ofShort)),
+      value: units,
       unit: "ratio of capacity units",
       target: "<= 1.1",
       baseline,

@@ -3,6 +3,7 @@ import { emptyInbox } from "../../src/domain/notification.ts";
 import { defaultKind, type ReactionScene, react, type Target } from "../../src/domain/reaction.ts";
 import { firstVersion } from "../../src/store/items.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
+import { compare, compareUnits } from "../support/compare.ts";
 import {
   actorName,
   commentOf,
@@ -15,7 +16,7 @@ import {
   unlike,
 } from "../support/likes.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
-import { median, round, sum } from "../support/numbers.ts";
+import { median, sum } from "../support/numbers.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type Seed, seed } from "../support/seed.ts";
 
@@ -31,6 +32,8 @@ interface Side extends Liked {
   readonly scene: ReactionScene;
 }
 
+type Sides = readonly [few: Side, many: Side];
+
 /**
  * What a like costs on a comment that many like already, and what it costs its owner to look at
  * the notification and to mark it as read, over the same with few likers.
@@ -44,7 +47,7 @@ export const likeGrowth: Benchmark = {
       // What is timed does not pass the proxy of this process.
       const { channel } = await stack.startServer({ dynamoEndpoint: stack.dynamo.endpoint });
       const metered = await stack.startServer();
-      const sides = [short, long] as const;
+      const sides: Sides = [short, long];
       const ratios = [
         await likes(scale, channel, sides),
         await likeUnits(stack, metered.channel, sides),
@@ -104,27 +107,8 @@ function inboxOf(owner: string, { inbox, group, target }: ReactionScene): Seed[]
   ];
 }
 
-/** Times one thing on both sides by turns: the ratio of the medians behind the first rounds. */
-async function compare(
-  scale: Scale,
-  what: string,
-  rounds: { readonly all: number; readonly first: number },
-  sides: readonly Side[],
-  time: (side: Side, round: number) => Promise<number>,
-): Promise<number> {
-  const times = new Map<Side, number[]>(sides.map((side) => [side, []]));
-  for (let n = 0; n < rounds.all; n++) {
-    for (const side of n % 2 === 0 ? sides : sides.toReversed()) {
-      times.get(side)?.push(await time(side, n));
-    }
-  }
-  const [short, long] = sides.map((side) => median((times.get(side) ?? []).slice(rounds.first)));
-  scale.note(`${what}: ${short?.toFixed(2)} ms with few likers, ${long?.toFixed(2)} ms with many`);
-  return round((long ?? Number.NaN) / (short ?? Number.NaN));
-}
-
 /** Every like is taken back, so that few stay few. */
-function likes(scale: Scale, channel: Channel, sides: readonly Side[]): Promise<number> {
+function likes(scale: Scale, channel: Channel, sides: Sides): Promise<number> {
   const rounds = { all: scale.pick(1_000, 40), first: scale.pick(300, 10) };
   return compare(scale, "like", rounds, sides, async (side) => {
     const person = newPerson();
@@ -136,16 +120,13 @@ function likes(scale: Scale, channel: Channel, sides: readonly Side[]): Promise<
   });
 }
 
-async function likeUnits(stack: MeteredStack, channel: Channel, sides: readonly Side[]) {
-  const units: number[] = [];
-  for (const side of sides) {
+const likeUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
+  compareUnits(sides, async (side) => {
     // The first like shows the meter what it writes over.
     await stack.meter(() => like(channel, side));
     const { usage } = await stack.meter(() => like(channel, side));
-    units.push(usage.reads + usage.writes);
-  }
-  return round((units[1] ?? Number.NaN) / (units[0] ?? Number.NaN));
-}
+    return usage.reads + usage.writes;
+  });
 
 /**
  * Reads what is unread, marks it up to three people ago and then the rest. Nobody can do that
@@ -155,7 +136,7 @@ async function unread(
   stack: MeteredStack,
   scale: Scale,
   channel: Channel,
-  sides: readonly Side[],
+  sides: Sides,
 ): Promise<number> {
   const rounds = { all: scale.pick(300, 20), first: scale.pick(50, 5) };
   for (let n = 0; n < rounds.all; n++) {
@@ -195,16 +176,13 @@ async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
   return took;
 }
 
-async function unreadUnits(stack: MeteredStack, channel: Channel, sides: readonly Side[]) {
-  const units: number[] = [];
-  for (const side of sides) {
+const unreadUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
+  compareUnits(sides, async (side) => {
     const reader = { ...side, owner: readerOf(side, -1) };
     await seed(stack, inboxOf(reader.owner, side.scene));
     const { usage } = await stack.meter(() => readAndMark(channel, reader));
-    units.push(usage.reads + usage.writes);
-  }
-  return round((units[1] ?? Number.NaN) / (units[0] ?? Number.NaN));
-}
+    return usage.reads + usage.writes;
+  });
 
 function results(ratios: readonly [number, number, number, number]) {
   const baseline = `the same with ${few} likers`;

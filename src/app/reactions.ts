@@ -3,6 +3,7 @@ import {
   countOf,
   type ReactionScene,
   react as reactTo,
+  standing,
   type TargetName,
   unreact as withdraw,
 } from "../domain/reaction.ts";
@@ -15,7 +16,6 @@ import {
   targetRef,
   type View,
 } from "./ports.ts";
-import { standing } from "./targets.ts";
 
 /** Names one person's reaction of one kind to one target, and how long the caller waits. */
 export interface ReactionInput {
@@ -81,7 +81,7 @@ async function change(
     deadline,
     decide(view, now): ReactionResult & { inbox?: Inbox } {
       const before = {
-        target: standing(view, refs.target),
+        target: standing(view.get(refs.target)),
         inbox: view.get(refs.inbox) ?? emptyInbox,
         group: view.get(refs.group),
         row: view.get(refs.row),

@@ -1,6 +1,5 @@
-import type { Reaction, TargetName } from "../domain/reaction.ts";
+import { type Reaction, standing, type TargetName } from "../domain/reaction.ts";
 import { type Deps, type Page, type PageRequest, reactionRef, targetRef } from "./ports.ts";
-import { deleted, targetNotFound } from "./targets.ts";
 
 /** How people react to a target; no counts of one that is unknown or deleted. */
 export interface ReactionSummary {
@@ -48,9 +47,7 @@ export async function listReactors(
   kind: string,
   page: PageRequest,
 ): Promise<Page<Reaction>> {
-  const found = await reader.get(targetRef(target));
-  if (!found) throw targetNotFound();
-  if (found.value.deleted) throw deleted(found.value);
+  standing((await reader.get(targetRef(target)))?.value);
   return reader.reactions({ target, kind }, page);
 }
 

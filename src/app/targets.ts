@@ -1,6 +1,6 @@
 import { DomainError } from "../domain/errors.ts";
-import type { Target, TargetName } from "../domain/reaction.ts";
-import { type Deps, inboxRef, type Ref, targetRef, type View } from "./ports.ts";
+import { registered, standing, type Target, type TargetName } from "../domain/reaction.ts";
+import { type Deps, inboxRef, targetRef } from "./ports.ts";
 
 /** A change of one target, and how long the caller waits. */
 export interface TargetInput {
@@ -29,7 +29,7 @@ export function registerTarget(
       if (found && found.owner !== owner) {
         throw new DomainError("ID_REUSED", "this target was registered for another owner");
       }
-      if (found?.deleted) throw deleted(found);
+      if (found) standing(found);
       if (found?.title === title && found.link === link) return found;
       const fresh = { counts: {}, muted: false, deleted: false, createTime: wall };
       const target: Target = { ...fresh, type, id, owner, ...found, title, link };
@@ -53,7 +53,7 @@ export async function deleteTarget(deps: Deps, { target, deadline }: TargetInput
     absent: [],
     deadline,
     decide(view) {
-      const found = registered(view, ref);
+      const found = registered(view.get(ref));
       if (found.deleted) return found;
       const dead = { ...found, deleted: true };
       view.put(ref, dead);
@@ -80,7 +80,7 @@ export async function setTargetMuted(
     absent: [],
     deadline,
     decide(view) {
-      const found = standing(view, ref);
+      const found = standing(view.get(ref));
       if (found.muted === muted) return found;
       const changed = { ...found, muted };
       view.put(ref, changed);
@@ -91,24 +91,6 @@ export async function setTargetMuted(
 
 /** Throws TARGET_NOT_FOUND unless the target is this owner's. */
 export async function checkOwner(deps: Deps, target: TargetName, owner: string): Promise<void> {
-  if ((await deps.owners.of(target)) !== owner) throw targetNotFound(" of this owner");
+  if ((await deps.owners.of(target)) === owner) return;
+  throw new DomainError("TARGET_NOT_FOUND", "there is no such target of this owner");
 }
-
-/** The target that is there. Throws TARGET_NOT_FOUND and TARGET_DELETED. */
-export function standing(view: View, ref: Ref<"target">): Target {
-  const target = registered(view, ref);
-  if (target.deleted) throw deleted(target);
-  return target;
-}
-
-function registered(view: View, ref: Ref<"target">): Target {
-  const target = view.get(ref);
-  if (!target) throw targetNotFound();
-  return target;
-}
-
-export const targetNotFound = (whose = ""): DomainError =>
-  new DomainError("TARGET_NOT_FOUND", `there is no such target${whose}`);
-
-export const deleted = ({ type, id }: TargetName): DomainError =>
-  new DomainError("TARGET_DELETED", `${type} ${id} was deleted`);

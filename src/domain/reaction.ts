@@ -36,6 +36,19 @@ export interface Reaction {
   readonly time: Instant;
 }
 
+/** The target, tombstone or not, that has to be there. Refusal: TARGET_NOT_FOUND. */
+export function registered(target: Target | undefined): Target {
+  if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
+  return target;
+}
+
+/** The target that has to stand. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
+export function standing(target: Target | undefined): Target {
+  const found = registered(target);
+  if (!found.deleted) return found;
+  throw new DomainError("TARGET_DELETED", `${found.type} ${found.id} was deleted`);
+}
+
 export const defaultKind = "like";
 
 /** Kinds that one target holds at a time. */

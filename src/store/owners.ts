@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { type Owners, type Reader, targetRef } from "../app/ports.ts";
-import { DomainError } from "../domain/errors.ts";
+import { registered } from "../domain/reaction.ts";
 
 /** How many owners are remembered, the latest ones asked for. */
 const maxOwners = 100_000;
@@ -16,10 +16,9 @@ export function createOwners(reader: Reader): Owners {
       const ref = targetRef(target);
       const known = owners.get(ref.id);
       if (known !== undefined) return known;
-      const found = await reader.get(ref);
-      if (!found) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
-      owners.set(ref.id, found.value.owner);
-      return found.value.owner;
+      const { owner } = registered((await reader.get(ref))?.value);
+      owners.set(ref.id, owner);
+      return owner;
     },
   };
 }

@@ -16,6 +16,7 @@ import type { Group } from "../../src/domain/notification.ts";
 import type { Reaction } from "../../src/domain/reaction.ts";
 import { nameOf } from "../../src/store/items.ts";
 import { type Fault, memoryDeps, type Request } from "../support/memory-store.ts";
+import { settled } from "./settled.ts";
 import { createGate } from "./world.ts";
 
 // Time stands still unless everybody waits for it.
@@ -29,17 +30,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-/** Lets time pass until `promise` settles. */
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  let waits = true;
-  const over = promise.finally(() => {
-    waits = false;
-  });
-  over.catch(() => undefined);
-  while (waits) await vi.advanceTimersByTimeAsync(1);
-  return over;
-}
 
 const owner = "owner";
 const post = { type: "post", id: "1" };

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Fault, Request } from "../support/memory-store.ts";
+import { settled } from "./settled.ts";
 import {
   answer,
   balance,
@@ -36,17 +37,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-/** Lets time pass from timer to timer until `promise` settles. */
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  let waits = true;
-  const over = promise.finally(() => {
-    waits = false;
-  });
-  over.catch(() => undefined);
-  while (waits) await vi.advanceTimersToNextTimerAsync();
-  return over;
-}
 
 /** What a call answers, and how long it took in milliseconds. */
 async function timed(call: () => ReturnType<typeof grant>) {

@@ -1,37 +1,17 @@
 /** What is remembered of the owners of targets. */
 import { expect, test } from "vitest";
 import { targetRef } from "../../src/app/ports.ts";
-import { DomainError } from "../../src/domain/errors.ts";
 import type { Target } from "../../src/domain/reaction.ts";
 import { createOwners } from "../../src/store/owners.ts";
+import { post } from "../domain/crowd.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
+import { countingReader } from "./counting-reader.ts";
 
-const post = { type: "post", id: "1" };
-
-const target = (more: Partial<Target> = {}): Target => ({
-  ...post,
-  owner: "owner",
-  title: "",
-  link: "",
-  counts: {},
-  muted: false,
-  deleted: false,
-  createTime: 0,
-  ...more,
-});
+const target = (more: Partial<Target> = {}): Target => ({ ...post, ...more });
 
 function setUp() {
   const store = createMemoryStore();
-  const state = { reads: 0, down: false };
-  const { reader } = store;
-  const counting: typeof reader = {
-    ...reader,
-    async get(ref) {
-      state.reads += 1;
-      if (state.down) throw new DomainError("STORE_UNAVAILABLE", "down");
-      return reader.get(ref);
-    },
-  };
+  const { state, counting } = countingReader(store.reader);
   return { store, state, owners: createOwners(counting) };
 }
 

@@ -1,10 +1,10 @@
 /** How long a server decides on its copy of a program. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { programRef } from "../../src/app/ports.ts";
-import { DomainError } from "../../src/domain/errors.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { createPrograms } from "../../src/store/programs.ts";
 import { createMemoryStore } from "../support/memory-store.ts";
+import { countingReader } from "./counting-reader.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -26,16 +26,7 @@ const tick = () => new Promise((resolve) => setTimeout(resolve, 1));
 function setUp(always = false) {
   const store = createMemoryStore();
   store.force(programRef("p"), program(1));
-  const state = { reads: 0, down: false };
-  const { reader } = store;
-  const counting: typeof reader = {
-    ...reader,
-    async get(ref) {
-      state.reads += 1;
-      if (state.down) throw new DomainError("STORE_UNAVAILABLE", "down");
-      return reader.get(ref);
-    },
-  };
+  const { state, counting } = countingReader(store.reader);
   const programs = createPrograms(counting, always);
   const months = async () => (await programs.get("p")).lifetimes[0]?.months;
   return { store, state, months, programs };

@@ -32,5 +32,5 @@ function numberSize(text: string): number {
   return Math.ceil(significant.length / 2) + 1 + (text.startsWith("-") ? 1 : 0);
 }
 
-const total = <T>(all: readonly T[], of: (one: T) => number): number =>
-  all.reduce((sum, one) => sum + of(one), 0);
+export const total = <T>(values: readonly T[], of: (value: T) => number): number =>
+  values.reduce((sum, value) => sum + of(value), 0);

@@ -35,10 +35,11 @@ export function createDynamoItems({ single, retrying }: Clients, tableName: Tabl
       // No key leads to an entry, so each costs a query; nobody asks for many.
       for (const ref of refs.filter(isEntry)) found.set(ref, await one(ref));
       const others = refs.filter((ref) => !isEntry(ref));
-      for (const batch of inBatches(others, readLimit)) {
-        const loaded = await orUnavailable(readMany(retrying, tableName, batch));
-        for (const [i, ref] of batch.entries()) found.set(ref, loaded[i] as Loaded);
-      }
+      const batches = inBatches(others, readLimit).map((batch) =>
+        orUnavailable(readMany(retrying, tableName, batch)),
+      );
+      const loaded = (await Promise.all(batches)).flat();
+      for (const [i, ref] of others.entries()) found.set(ref, loaded[i] as Loaded);
       return refs.map((ref) => found.get(ref) as Loaded);
     },
 

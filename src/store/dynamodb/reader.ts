@@ -15,10 +15,8 @@ import {
 } from "../../app/ports.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import { type Items, nameOf } from "../items.ts";
-import { inBatches } from "./batches.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
-import { readLimit } from "./items.ts";
 import { listEntries } from "./ledger.ts";
 import { ask, pageOf, query, startOf } from "./pages.ts";
 import { reactionReads } from "./reader-reactions.ts";
@@ -37,12 +35,8 @@ export function createDynamoReader(clients: Clients, items: Items, tableName: Ta
 
     async many<K extends Kind>(refs: readonly Ref<K>[]) {
       const distinct = [...new Map(refs.map((ref) => [nameOf(ref), ref])).values()];
-      const loaded = await Promise.all(
-        inBatches(distinct, readLimit).map((batch) => items.read(batch)),
-      );
-      const found = new Map(
-        loaded.flat().map(({ value }, i) => [nameOf(distinct[i] as Ref), value]),
-      );
+      const loaded = await items.read(distinct);
+      const found = new Map(loaded.map(({ value }, i) => [nameOf(distinct[i] as Ref), value]));
       return refs.map((ref) => found.get(nameOf(ref)) as Records[K] | undefined);
     },
 

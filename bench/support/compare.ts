@@ -1,0 +1,31 @@
+import type { Scale } from "../benchmark.ts";
+import { median, round } from "./numbers.ts";
+
+/** Times one thing on two sides by turns: the ratio of the medians behind the first rounds. */
+export async function compare<S>(
+  scale: Scale,
+  what: string,
+  rounds: { readonly all: number; readonly first: number },
+  sides: readonly [few: S, many: S],
+  time: (side: S, round: number) => Promise<number>,
+): Promise<number> {
+  const times = new Map<S, number[]>(sides.map((side) => [side, []]));
+  for (let n = 0; n < rounds.all; n++) {
+    for (const side of n % 2 === 0 ? sides : sides.toReversed()) {
+      times.get(side)?.push(await time(side, n));
+    }
+  }
+  const middle = (side: S) => median((times.get(side) ?? []).slice(rounds.first));
+  const [few, many] = sides.map(middle) as [number, number];
+  scale.note(`${what}: ${few.toFixed(2)} ms with few, ${many.toFixed(2)} ms with many`);
+  return round(many / few);
+}
+
+/** The same for what something costs, in units. */
+export async function compareUnits<S>(
+  sides: readonly [few: S, many: S],
+  units: (side: S) => Promise<number>,
+): Promise<number> {
+  const few = await units(sides[0]);
+  return round((await units(sides[1])) / few);
+}
