@@ -26,8 +26,7 @@ export interface Composed {
 export function compose(config: Config, workflows: Workflows, log: Logger): Composed {
   const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
   const names = tableName(config.tablePrefix);
-  const items = createDynamoItems(clients, names);
-  const reader = createDynamoReader(clients, items, names);
+  const reader = createDynamoReader(clients, names);
   const clock: Clock = config.testClock
     ? createTestClock(reader)
     : createSystemClock(clients.skewMs);
@@ -35,7 +34,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
   const watches = createWatches({ reader, log, maxStreams: config.maxStreams });
   return {
     deps: {
-      engine: new CommitEngine({ items, clock }),
+      engine: new CommitEngine({ items: createDynamoItems(clients.single, names), clock }),
       reader,
       clock,
       programs: createPrograms(reader, config.testClock),

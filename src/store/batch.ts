@@ -1,107 +1,101 @@
+/** Decides the calls of one batch over one snapshot, and collects what their transaction writes. */
 import type { Call, Kind, MembersQuery, Now, Records, Ref, View } from "../app/ports.ts";
 import type { Members } from "../domain/notification.ts";
 import { firstVersion, type Items, type Loaded, nameOf, type Write } from "./items.ts";
 
-/** What is known of a record, and since when. */
-export interface Known extends Loaded {
+/** A record as it was read or committed. */
+export interface CachedRecord extends Loaded {
   readonly ref: Ref;
-  /**
-   * When it was known to be so, on the clock of `performance.now()`: the start of the read or of
-   * the transaction that showed it. Minus infinity for what is only taken to be absent.
-   */
+  /** When the read or the transaction that showed it was sent, by `performance.now()`. */
   readonly at: number;
 }
 
-/** The records that a batch starts from, by name. */
-export type Base = Map<string, Known>;
+/** The records that a batch starts from, by name. One that is missing is taken as absent. */
+export type Snapshot = Map<string, CachedRecord>;
 
-/** What was asked of the members of groups since the records were read, by the question. */
-export type Answers = Map<string, Answer>;
-
-export interface Answer {
-  readonly members: Members;
-  /** When it was there, on the clock of `performance.now()`. */
-  readonly at: number;
-}
+/** The members of groups that were read for a batch, by `queryName`. */
+export type GroupMembers = Map<string, Members>;
 
 /** A call that waits for its answer. */
 export interface Pending {
   readonly call: Call<unknown>;
-  /** When it came in and when it stops waiting, on the clock of `performance.now()`. */
+  /** When it came in and when it stops waiting, by `performance.now()`. */
   readonly start: number;
   readonly limit: number;
   /** True once it has been part of a batch. */
   tried: boolean;
+  /** What it looked at when it was last decided to write nothing. */
+  readSet: readonly Ref[];
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What one call was decided to be, to be told once the batch has committed. */
+/** What one call was decided to be. */
 export interface Outcome {
   readonly pending: Pending;
-  readonly tell: () => void;
-  /** What it looked at; true for what calls ahead have put, which the transaction proves. */
-  readonly touched: ReadonlyMap<string, boolean>;
-  /** Whether it puts anything. */
+  /** Answers the caller; not before the transaction of the batch has committed. */
+  readonly deliver: () => void;
+  /** What it looked at, but for what calls ahead have written: the transaction checks that. */
+  readonly readSet: ReadonlyMap<string, Ref>;
+  /** Whether it writes anything. */
   readonly writes: boolean;
-  /** If it does not: since when what it looked at has to be known, to prove it. */
-  readonly since: number;
 }
 
-/** Calls decided one after another over one view. */
+/** Calls decided one after another over one snapshot. */
 export interface Batch {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly Write[];
   /** Calls that did not fit any more, or have to go first in the next one. */
   readonly left: readonly Pending[];
-  /** What the first call asks; nothing can be decided before it is answered. */
-  readonly question?: MembersQuery;
+  /** What the first call needs to read; nothing can be decided before. */
+  readonly missing?: MembersQuery;
 }
 
-/** Thrown out of a decision that asks what is not known yet, and caught below. */
-class Question extends Error {
+/** Thrown out of a decision that needs one more read, and caught below. */
+class MissingRead extends Error {
   readonly query: MembersQuery;
 
   constructor(query: MembersQuery) {
-    super("a decision has to wait for an answer");
+    super("a decision needs one more read");
     this.query = query;
   }
 }
 
 /**
- * Decides `calls` one after another over `base`: each sees what the ones ahead have put. Stops in
- * front of the call that would take the transaction over the store's limits.
+ * Decides `calls` one after another: each sees what the ones ahead have written. Stops in front of
+ * the call with which the transaction, or the read that validates it, would hold too many items.
  */
 export function decide(
-  base: Base,
-  answers: Answers,
+  snapshot: Snapshot,
+  members: GroupMembers,
   calls: readonly Pending[],
   now: Now,
   items: Items,
 ): Batch {
   const writes = new Map<string, Write>();
   const outcomes: Outcome[] = [];
-  let bytes = 0;
+  const counter = items.countItems();
+  const validated = new Set<string>();
   const stopAt = (i: number) => ({
     outcomes,
     writes: [...writes.values()],
     left: calls.slice(i),
   });
   for (const [i, pending] of calls.entries()) {
-    const decided = decideOne(base, answers, writes, pending, now);
-    if (decided instanceof Question) {
-      return writes.size > 0 ? stopAt(i) : { ...stopAt(i), question: decided.query };
+    const decided = decideOne(snapshot, members, writes, pending, now);
+    if (decided instanceof MissingRead) {
+      return writes.size > 0 ? stopAt(i) : { ...stopAt(i), missing: decided.query };
     }
     const { outcome, own } = decided;
-    const added = [...own].filter(([name]) => !writes.has(name));
-    const size = added.reduce((sum, [, { ref }]) => sum + items.maxBytes(ref.kind), bytes);
-    if (writes.size + added.length > items.limits.writes || size > items.limits.bytes) {
+    let count = 0;
+    for (const [name, write] of own) if (!writes.has(name)) count = counter.add(write);
+    if (!outcome.writes) for (const name of outcome.readSet.keys()) validated.add(name);
+    if (Math.max(count, validated.size) > items.maxItems) {
       if (i > 0) return stopAt(i);
-      const tell = () => pending.reject(new Error("one call exceeds what a transaction holds"));
-      outcomes.push({ ...outcome, tell, writes: false });
-      continue;
+      const deliver = () => pending.reject(new Error("one call exceeds what a transaction holds"));
+      outcomes.push({ pending, deliver, readSet: new Map(), writes: false });
+      return stopAt(1);
     }
-    bytes = size;
     for (const [name, write] of own) writes.set(name, write);
     outcomes.push(outcome);
   }
@@ -115,118 +109,97 @@ interface Decided {
 }
 
 function decideOne(
-  base: Base,
-  answers: Answers,
+  snapshot: Snapshot,
+  members: GroupMembers,
   ahead: ReadonlyMap<string, Write>,
   pending: Pending,
   now: Now,
-): Decided | Question {
+): Decided | MissingRead {
   const own = new Map<string, Write>();
-  const touched = new Map<string, boolean>();
-  let since = pending.start;
+  const readSet = new Map<string, Ref>();
   const declared = new Set([...pending.call.reads, ...pending.call.absent].map(nameOf));
-  const known = (ref: Ref): Known => {
+  const versionOf = (name: string) => snapshot.get(name)?.version ?? 0;
+  const current = (ref: Ref): Loaded => {
     const name = nameOf(ref);
-    touched.set(name, changedAt(ahead, name) !== undefined);
-    const found = base.get(name);
-    if (found) return found;
-    const unread: Known = { ref, value: undefined, version: 0, at: Number.NEGATIVE_INFINITY };
-    base.set(name, unread);
-    return unread;
+    const changed = own.get(name) ?? changedBy(ahead, name);
+    if (changed) return { value: changed.value, version: changed.next };
+    readSet.set(name, ref);
+    return { value: snapshot.get(name)?.value, version: versionOf(name) };
   };
-  const loadedVersion = (ref: Ref): number => {
-    const { version } = known(ref);
-    return declared.has(nameOf(ref)) ? version : 0;
-  };
+  const conditionOf = (name: string) => (declared.has(name) ? versionOf(name) : 0);
   const view: View = {
-    get<K extends Kind>(ref: Ref<K>) {
-      const loaded = known(ref);
-      const name = nameOf(ref);
-      const changed = own.get(name) ?? changedAt(ahead, name);
-      return (changed ?? loaded).value as Records[K] | undefined;
-    },
-    version(ref) {
-      const { version } = known(ref);
-      const name = nameOf(ref);
-      return (own.get(name) ?? changedAt(ahead, name))?.next ?? version;
-    },
+    get: <K extends Kind>(ref: Ref<K>) => current(ref).value as Records[K] | undefined,
+    version: (ref) => current(ref).version,
     put(ref, value) {
-      const version = loadedVersion(ref);
+      const name = nameOf(ref);
+      const version = conditionOf(name);
       const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
-      own.set(nameOf(ref), { ref, op: "put", value, version, next });
+      own.set(name, { ref, op: "put", value, version, next });
     },
     delete(ref) {
-      const version = loadedVersion(ref);
-      own.set(nameOf(ref), { ref, op: "delete", value: undefined, version, next: 0 });
+      const name = nameOf(ref);
+      own.set(name, { ref, op: "delete", value: undefined, version: conditionOf(name), next: 0 });
     },
     members(query) {
-      const answer = ahead.size === 0 && answers.get(questionOf(query));
-      if (!answer) throw new Question(query);
-      since = Math.max(since, answer.at);
-      return answer.members;
+      const found = ahead.size === 0 && members.get(queryName(query));
+      if (!found) throw new MissingRead(query);
+      return found;
     },
   };
   try {
     const result = pending.call.decide(view, now);
-    const tell = () => pending.resolve(result);
-    const outcome = { pending, tell, touched, writes: own.size > 0, since };
-    if (outcome.writes) check(base, touched, own);
-    return { outcome, own };
+    const deliver = () => pending.resolve(result);
+    const writes = own.size > 0;
+    if (writes) {
+      for (const [name, ref] of readSet) {
+        if (own.has(name)) continue;
+        const version = versionOf(name);
+        own.set(name, { ref, op: "check", value: undefined, version, next: version });
+      }
+    }
+    return { outcome: { pending, deliver, readSet, writes }, own };
   } catch (error) {
-    if (error instanceof Question) return error;
-    own.clear();
-    const tell = () => pending.reject(error);
-    return { outcome: { pending, tell, touched, writes: false, since }, own };
+    if (error instanceof MissingRead) return error;
+    const deliver = () => pending.reject(error);
+    return { outcome: { pending, deliver, readSet, writes: false }, own: new Map() };
   }
 }
 
-/** What a question is remembered by. */
-export const questionOf = (query: MembersQuery): string => JSON.stringify(query);
+/** What a query is remembered by. */
+export const queryName = (query: MembersQuery): string => JSON.stringify(query);
 
-function changedAt(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
+function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
   const write = ahead.get(name);
   return write?.op === "check" ? undefined : write;
 }
 
-/** Adds a check for all that was looked at and neither the call nor one ahead writes. */
-function check(base: Base, touched: Outcome["touched"], own: Map<string, Write>): void {
-  for (const [name, isAhead] of touched) {
-    if (isAhead || own.has(name)) continue;
-    const { ref, version } = base.get(name) as Known;
-    own.set(name, { ref, op: "check", value: undefined, version, next: version });
-  }
+/** The records that one TransactGetItems has read, by name, and when it was sent. */
+export interface Validated {
+  readonly names: ReadonlySet<string>;
+  readonly at: number;
 }
 
 /**
- * What has to be read before the outcomes may be told, in the order of reading. A call that writes
- * is proven by its transaction, and so is what it saw of the calls ahead. One that writes nothing,
- * a refusal above all, is proven by one strongly consistent read made since it came in (of two, the
- * first may tell of a freeze and the second of a use after it); where one call needs that, all of
- * them share it, or two calls would go on making each other's part of it older. What a call takes
- * as absent (its own event id) is read not before the rest: otherwise the retry of a use that
- * emptied the account would hear "too little" instead of "done". What it was told of members holds
- * if the records are still the same when they are read again.
+ * Read validation: what has to be read at one moment before the outcomes may be delivered; nothing
+ * when what was read covers them. A call that writes is validated by the conditions of its
+ * transaction. One that writes nothing, a refusal above all, holds if everything that it looked at
+ * was so at one moment since it came in. Several plain reads do not show one moment: they may see a
+ * part of a transaction that is under way, so that the retry of a use would see the account after
+ * the use, but not yet the event key that tells that it is done. One record alone, as for a
+ * replayed answer, needs no more than any read of it.
  */
-export function unproven(base: Base, outcomes: readonly Outcome[]): [first: Ref[], then: Ref[]] {
-  const first = new Map<string, Ref>();
-  const then = new Map<string, Ref>();
-  let isStale = false;
-  for (const { pending, touched, writes, since } of outcomes) {
-    if (writes) continue;
-    const absent = new Set(pending.call.absent.map(nameOf));
-    const reads = [...touched].filter(([name]) => !absent.has(name));
-    const known = reads.map(([name, ahead]) => ({ ...(base.get(name) as Known), name, ahead }));
-    const start = Math.max(since, ...known.map(({ at }) => at));
-    for (const { ref, name, at, ahead } of known) {
-      if (ahead) continue;
-      first.set(name, ref);
-      isStale ||= at < start;
-    }
-    for (const [name, ahead] of touched) {
-      if (!absent.has(name) || ahead) continue;
-      const { ref, at, value } = base.get(name) as Known;
-      if (at < (value === undefined ? start : since)) then.set(name, ref);
-    }
-  }
-  return [isStale ? [...first.values()] : [], [...then.values()]];
+export function toValidate(
+  outcomes: readonly Outcome[],
+  snapshot: Snapshot,
+  { names, at }: Validated,
+): Ref[] {
+  const silent = outcomes.filter(({ writes, readSet }) => !writes && readSet.size > 0);
+  const isValid = silent.every(({ pending: { start }, readSet }) => {
+    const read = [...readSet.keys()];
+    if (read.length === 1)
+      return (snapshot.get(read[0] as string)?.at ?? Number.NEGATIVE_INFINITY) >= start;
+    return at >= start && read.every((name) => names.has(name));
+  });
+  if (isValid) return [];
+  return [...new Map(silent.flatMap(({ readSet }) => [...readSet])).values()];
 }

@@ -1,3 +1,4 @@
+/** What the commit engine asks of a store: reads, transactions and how much one of them holds. */
 import type { Kind, MembersQuery, Records, Ref } from "../app/ports.ts";
 import type { Members } from "../domain/notification.ts";
 
@@ -42,16 +43,28 @@ export type CommitResult =
   /** No answer: it may or may not be written. The same again under the same token tells. */
   | { readonly kind: "unknown" };
 
+/** Counts the items of a transaction while its writes are collected, in their order. */
+export interface ItemCounter {
+  /** Adds a write of another record. Returns how many items there are then. */
+  add(write: Write): number;
+}
+
 /** The items of the store, one transaction at a time. DynamoDB's and the in-memory one agree. */
 export interface Items {
-  /** What one transaction holds at most. */
-  readonly limits: { readonly writes: number; readonly bytes: number };
-  /** An upper bound for the size of an item of this kind, in bytes. */
-  maxBytes(kind: Kind): number;
-  /** Reads strongly consistently, in the order asked. Throws STORE_UNAVAILABLE. */
+  /** How many items one transaction reads or writes at most. All are small: bytes never count. */
+  readonly maxItems: number;
+  /** Counts as the store does, which packs records together. */
+  countItems(): ItemCounter;
+  /**
+   * Reads strongly consistently, in the order asked, each record at its own moment: a transaction
+   * under way may show in one and not yet in another. Throws STORE_UNAVAILABLE.
+   */
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
-  /** The same for one record, but nothing while a transaction that writes it is under way. */
-  readFree(ref: Ref): Promise<Loaded | undefined>;
+  /**
+   * Reads up to `maxItems` records, of which none is an entry, at one moment; nothing while a
+   * transaction that writes one of them is under way. Throws STORE_UNAVAILABLE.
+   */
+  readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
   /** Reads the members of a group strongly consistently. Throws STORE_UNAVAILABLE. */
   members(query: MembersQuery): Promise<Members>;
   /** All or nothing. A second commit of the same writes under the same token does nothing. */

@@ -25,7 +25,7 @@ function clientsOn(send: (command: unknown) => unknown): Clients {
 }
 
 const itemsOn = (send: (command: unknown) => unknown) =>
-  createDynamoItems(clientsOn(send), (table) => table);
+  createDynamoItems(clientsOn(send).single, (table) => table);
 
 const account = {
   program: "p",
@@ -115,13 +115,14 @@ describe("a store that is away", () => {
     throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
   });
   const target = { type: "post", id: "1" };
-  const items = createDynamoItems(away, (table) => table);
-  const reader = createDynamoReader(away, items, (table) => table);
+  const items = createDynamoItems(away.single, (table) => table);
+  const reader = createDynamoReader(away, (table) => table);
   const remover = createDynamoRemover(away, (table) => table);
   const page = { size: 1, cursor: undefined };
   const range = { target, kind: "like", from: 1, to: 2 };
 
   test.each<[string, () => Promise<unknown>]>([
+    ["an atomic read", () => items.readAtomically([ref])],
     ["the ends of a group", () => items.members({ ...range, counted: false })],
     ["the members of a group", () => items.members({ ...range, counted: true })],
     ["many records", () => reader.many([ref])],

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { accountRef, entryRef, eventRef } from "../../src/app/ports.ts";
 import type { EntryType, LedgerEntry } from "../../src/domain/ledger.ts";
 import { itemSize } from "../../src/store/dynamodb/item-size.ts";
-import { byItem, itemOf } from "../../src/store/dynamodb/ledger.ts";
+import { itemOf, pack } from "../../src/store/dynamodb/ledger.ts";
 import { bothStores, pages, rejection, write } from "./stores.ts";
 
 const { stores, names, client } = bothStores();
@@ -69,10 +69,10 @@ describe("entries", () => {
       write(entryRef("p", "u", 4), entry(4, ""), 1),
       write(accountRef("p", "u"), {} as never),
     ];
-    for (const other of others) expect(byItem([one, other])).toEqual([[one], [other]]);
+    for (const other of others) expect(pack([one, other])).toEqual([[one], [other]]);
     const next = write(entryRef("p", "u", 2), entry(2, ""));
-    expect(byItem([one, ...others, next])[0]).toEqual([one]);
-    expect(byItem([one, next])).toEqual([[one, next]]);
+    expect(pack([one, ...others, next])[0]).toEqual([one]);
+    expect(pack([one, next])).toEqual([[one, next]]);
   });
 
   test("of any length fill items, but never above 1 KB with company", () => {
@@ -82,7 +82,7 @@ describe("entries", () => {
         const writes = all.map((length, i) =>
           write(entryRef("p", "u", i + 1), entry(i + 1, letter.repeat(length))),
         );
-        const groups = byItem(writes);
+        const groups = pack(writes);
         expect(groups.flat()).toEqual(writes);
         for (const [i, group] of groups.entries()) {
           if (group.length > 1) expect(itemSize(itemOf(group))).toBeLessThanOrEqual(1_024);

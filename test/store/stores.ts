@@ -51,8 +51,8 @@ export function bothStores() {
   });
 
   const openDynamo = (): OpenStore => {
-    const items = createDynamoItems(clients, names);
-    const reader = createDynamoReader(clients, items, names);
+    const items = createDynamoItems(clients.single, names);
+    const reader = createDynamoReader(clients, names);
     return { items, reader, remover: createDynamoRemover(clients, names) };
   };
   const stores = [

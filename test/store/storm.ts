@@ -27,8 +27,8 @@ export interface Process {
 
 export function startProcess(endpoint: string, names: TableName): Process {
   const clients = createClients({ endpoint, region: "ap-northeast-1" });
-  const items = createDynamoItems(clients, names);
-  const reader = createDynamoReader(clients, items, names);
+  const items = createDynamoItems(clients.single, names);
+  const reader = createDynamoReader(clients, names);
   const clock = createSystemClock(clients.skewMs);
   const engine = new CommitEngine({ items, clock });
   const programs = createPrograms(reader);

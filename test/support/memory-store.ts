@@ -19,6 +19,7 @@ import type {
 import { DomainError } from "../../src/domain/errors.ts";
 import { toItem } from "../../src/store/dynamodb/codecs.ts";
 import { itemSize } from "../../src/store/dynamodb/item-size.ts";
+import { pack, startPacking } from "../../src/store/dynamodb/ledger.ts";
 import { CommitEngine } from "../../src/store/engine.ts";
 import {
   type CommitResult,
@@ -80,7 +81,9 @@ interface Stats {
   writtenItems: number;
 }
 
-const limits = { writes: 100, bytes: 4 * 2 ** 20 };
+/** What one transaction holds at most. */
+const maxItems = 100;
+const maxBytes = 4 * 2 ** 20;
 
 /** What BatchGetItem takes at once. */
 const readLimit = 100;
@@ -162,8 +165,8 @@ export function createMemoryStore(): MemoryStore {
   }
 
   const items: Items = {
-    limits,
-    maxBytes: () => 1024,
+    maxItems,
+    countItems: startPacking,
 
     async read(refs) {
       if (refs.length === 0) return [];
@@ -183,11 +186,15 @@ export function createMemoryStore(): MemoryStore {
       return { people: 0, first, latest };
     },
 
-    async readFree(ref) {
+    async readAtomically(refs) {
       stats.reads += 1;
-      stats.readItems += 1;
-      const request: Request = { op: "read", refs: [ref], writes: [], token: "" };
-      const look = (): Loaded | undefined => load(ref);
+      stats.readItems += refs.length;
+      checkDistinct(refs);
+      if (refs.length < 1 || refs.length > maxItems || refs.some(({ kind }) => kind === "entry")) {
+        throw invalid("TransactGetItems takes 1 to 100 keys");
+      }
+      const request: Request = { op: "read", refs, writes: [], token: "" };
+      const look = (): readonly Loaded[] | undefined => refs.map(load);
       return answered(request, look, (fault) => (fault === "conflict" ? undefined : unavailable()));
     },
 
@@ -244,15 +251,14 @@ function checkDistinct(refs: readonly Ref[]): void {
 /** What DynamoDB validates before it looks at anything. */
 function checkWrites(writes: readonly Write[], token: string): void {
   if (token.length < 1 || token.length > 36) throw invalid("a token has 1 to 36 characters");
-  if (writes.length < 1 || writes.length > limits.writes) {
-    throw invalid(`${writes.length} items in one transaction`);
-  }
+  const items = pack(writes).length;
+  if (items < 1 || items > maxItems) throw invalid(`${items} items in one transaction`);
   checkDistinct(writes.map(({ ref }) => ref));
   let bytes = 0;
   for (const { ref, op, value, next } of writes) {
     if (op === "put") bytes += itemSize(toItem(ref, value as Records[Kind], next));
   }
-  if (bytes > limits.bytes) throw invalid(`${bytes} bytes in one transaction`);
+  if (bytes > maxBytes) throw invalid(`${bytes} bytes in one transaction`);
 }
 
 /** A clock that stands until it is set. */

@@ -139,6 +139,9 @@ export async function orUnavailable<T>(read: Promise<T>): Promise<T> {
     return await read;
   } catch (error) {
     if (!isTransient(error)) throw error;
-    throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
+    throw unavailable();
   }
 }
+
+export const unavailable = (): DomainError =>
+  new DomainError("STORE_UNAVAILABLE", "the store gave no answer");

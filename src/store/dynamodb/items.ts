@@ -1,7 +1,6 @@
 import {
   type AttributeValue,
   BatchGetItemCommand,
-  type CancellationReason,
   type DynamoDBClient,
   GetItemCommand,
   type KeysAndAttributes,
@@ -13,62 +12,70 @@ import {
 import type { Ref } from "../../app/ports.ts";
 import type { CommitResult, Items, Loaded, Write } from "../items.ts";
 import { inBatches, untilDone } from "./batches.ts";
-import { type Clients, isTransient, orUnavailable, throttles } from "./client.ts";
+import { isTransient, orUnavailable, throttles, unavailable } from "./client.ts";
 import { codecOf, type Item, versionOf } from "./codecs.ts";
-import { byItem, itemOf, readEntry } from "./ledger.ts";
+import { itemOf, pack, readEntry, startPacking } from "./ledger.ts";
 import { readMembers } from "./members.ts";
 import type { TableName } from "./tables.ts";
 
 /** What BatchGetItem takes at once. */
 export const readLimit = 100;
 
-/** The store's items in DynamoDB. */
-export function createDynamoItems({ single, retrying }: Clients, tableName: TableName): Items {
+/** What TransactWriteItems and TransactGetItems take at once. */
+const maxItems = 100;
+
+/** The store's items in DynamoDB, by a client that retries or by one that sends once. */
+export function createDynamoItems(client: DynamoDBClient, tableName: TableName): Items {
   return {
-    limits: { writes: 100, bytes: 4 * 2 ** 20 },
-    maxBytes: () => 1024,
+    maxItems,
+    countItems: startPacking,
 
     async read(refs) {
-      const one = (ref: Ref) => orUnavailable(readOne(retrying, tableName, ref));
+      const one = (ref: Ref) => orUnavailable(readOne(client, tableName, ref));
       if (refs.length === 1) return [await one(refs[0] as Ref)];
       const found = new Map<Ref, Loaded>();
       // No key leads to an entry, so each costs a query; nobody asks for many.
       for (const ref of refs.filter(isEntry)) found.set(ref, await one(ref));
       const others = refs.filter((ref) => !isEntry(ref));
       const batches = inBatches(others, readLimit).map((batch) =>
-        orUnavailable(readMany(retrying, tableName, batch)),
+        orUnavailable(readMany(client, tableName, batch)),
       );
       const loaded = (await Promise.all(batches)).flat();
       for (const [i, ref] of others.entries()) found.set(ref, loaded[i] as Loaded);
       return refs.map((ref) => found.get(ref) as Loaded);
     },
 
-    async readFree(ref) {
-      const { table, key } = codecOf(ref.kind);
-      const Get = { TableName: tableName(table), Key: key(ref.id) };
-      const command = new TransactGetItemsCommand({ TransactItems: [{ Get }] });
+    async readAtomically(refs) {
+      const TransactItems = refs.map((ref) => {
+        if (isEntry(ref)) throw new Error("no key leads to an entry");
+        const { table, key } = codecOf(ref.kind);
+        return { Get: { TableName: tableName(table), Key: key(ref.id) } };
+      });
+      const command = new TransactGetItemsCommand({ TransactItems });
       try {
-        const { Responses } = await orUnavailable(retrying.send(command));
-        return toLoaded(ref, Responses?.[0]?.Item);
+        const { Responses = [] } = await orUnavailable(client.send(command));
+        return refs.map((ref, i) => toLoaded(ref, Responses[i]?.Item));
       } catch (error) {
-        if (error instanceof TransactionCanceledException) return undefined;
+        const why = reasonsOf(error);
+        if (why.has("TransactionConflict")) return undefined;
+        if (isThrottled(why)) throw unavailable();
         throw error;
       }
     },
 
-    members: (query) => readMembers(retrying, tableName("reactions"), query),
+    members: (query) => readMembers(client, tableName("reactions"), query),
 
     async commit(writes, token): Promise<CommitResult> {
-      const groups = byItem(writes);
+      const packed = pack(writes);
       const command = new TransactWriteItemsCommand({
         ClientRequestToken: token,
-        TransactItems: groups.map((group) => toAction(group, tableName)),
+        TransactItems: packed.map((item) => toAction(item, tableName)),
       });
       try {
-        await single.send(command);
+        await client.send(command);
         return { kind: "committed" };
       } catch (error) {
-        return resultOf(error, groups);
+        return resultOf(error, packed);
       }
     },
   };
@@ -84,9 +91,9 @@ export function toLoaded(ref: Ref, item: Item | undefined): Loaded {
 
 const isEntry = ({ kind }: Ref) => kind === "entry";
 
-/** The action on the item that writes share; all but puts of entries have one of their own. */
-function toAction(group: readonly Write[], name: TableName): TransactWriteItem {
-  const { ref, op, version } = group[0] as Write;
+/** The action on the item that writes are packed into. */
+function toAction(packed: readonly Write[], name: TableName): TransactWriteItem {
+  const { ref, op, version } = packed[0] as Write;
   const { table, key } = codecOf(ref.kind);
   const condition = {
     TableName: name(table),
@@ -100,7 +107,7 @@ function toAction(group: readonly Write[], name: TableName): TransactWriteItem {
   };
   switch (op) {
     case "put":
-      return { Put: { ...condition, Item: itemOf(group) } };
+      return { Put: { ...condition, Item: itemOf(packed) } };
     case "delete":
       return { Delete: { ...condition, Key: key(ref.id) } };
     case "check":
@@ -109,10 +116,8 @@ function toAction(group: readonly Write[], name: TableName): TransactWriteItem {
 }
 
 /** The store returns a failed condition as a value and rethrows what it cannot explain. */
-function resultOf(error: unknown, groups: readonly Write[][]): CommitResult {
-  if (error instanceof TransactionCanceledException) {
-    return cancelled(error, error.CancellationReasons ?? [], groups);
-  }
+function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
+  if (error instanceof TransactionCanceledException) return cancelled(error, packed);
   const { name } = error as Error;
   if (throttles.has(name)) return { kind: "throttled" };
   if (name === "TransactionInProgressException" || isTransient(error)) return { kind: "unknown" };
@@ -121,22 +126,28 @@ function resultOf(error: unknown, groups: readonly Write[][]): CommitResult {
 
 function cancelled(
   error: TransactionCanceledException,
-  reasons: readonly CancellationReason[],
-  groups: readonly Write[][],
+  packed: readonly (readonly Write[])[],
 ): CommitResult {
   const found = new Map<Ref, Loaded>();
-  for (const [i, { Code, Item }] of reasons.entries()) {
-    const [{ ref }] = groups[i] as [Write];
+  for (const [i, { Code, Item }] of (error.CancellationReasons ?? []).entries()) {
+    const [{ ref }] = packed[i] as [Write];
     if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(ref, Item));
   }
   if (found.size > 0) return { kind: "failed", found };
-  const codes = new Set(reasons.map(({ Code }) => Code));
-  if (codes.has("TransactionConflict")) return { kind: "conflict" };
-  if (codes.has("ThrottlingError") || codes.has("ProvisionedThroughputExceeded")) {
-    return { kind: "throttled" };
-  }
+  const why = reasonsOf(error);
+  if (why.has("TransactionConflict")) return { kind: "conflict" };
+  if (isThrottled(why)) return { kind: "throttled" };
   throw error;
 }
+
+/** Why a transaction was cancelled, item by item; nothing for any other error. */
+function reasonsOf(error: unknown): ReadonlySet<string | undefined> {
+  if (!(error instanceof TransactionCanceledException)) return new Set();
+  return new Set(error.CancellationReasons?.map(({ Code }) => Code));
+}
+
+const isThrottled = (reasons: ReadonlySet<string | undefined>): boolean =>
+  reasons.has("ThrottlingError") || reasons.has("ProvisionedThroughputExceeded");
 
 async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): Promise<Loaded> {
   const { table, key } = codecOf(ref.kind);

@@ -15,7 +15,7 @@ import type {
   Ref,
 } from "../../app/ports.ts";
 import type { LedgerEntry } from "../../domain/ledger.ts";
-import type { Loaded, Write } from "../items.ts";
+import type { ItemCounter, Loaded, Write } from "../items.ts";
 import { orUnavailable } from "./client.ts";
 import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
 import { itemSize, valueSize } from "./item-size.ts";
@@ -25,46 +25,58 @@ import { badCursor } from "./pages.ts";
 const maxBytes = 1_024;
 
 /** How many entries share an item at most, so that one is found wherever its item begins. */
-const maxShared = 16;
+const maxPacked = 16;
 
 /** What an empty list takes, its name counted. */
 const listBytes = 4;
 
 const codec = codecOf("entry");
 
-/** The writes of a transaction, those together that share an item. */
-export function byItem(writes: readonly Write[]): Write[][] {
-  const groups: Write[][] = [];
-  let open: { group: Write[]; bytes: number; next: string } | undefined;
-  for (const write of writes) {
+/** The writes of a transaction by the items they go into. */
+export interface Packing extends ItemCounter {
+  readonly items: readonly (readonly Write[])[];
+}
+
+/**
+ * Packs writes as they come: a new entry that follows the one before it goes into the same item
+ * while that stays small; everything else has an item of its own.
+ */
+export function startPacking(): Packing {
+  const items: Write[][] = [];
+  let open: { item: Write[]; bytes: number; next: string } | undefined;
+  function add(write: Write): number {
     const { ref, op, version } = write;
-    if (ref.kind !== "entry" || op !== "put" || version !== 0) {
-      groups.push([write]);
-      continue;
-    }
+    if (ref.kind !== "entry" || op !== "put" || version !== 0) return items.push([write]);
     const next = ref.id.replace(/\d+$/, (number) => String(Number(number) + 1));
-    const bytes = 1 + valueSize(taken(write));
-    const isNext = open?.next === ref.id && open.group.length < maxShared;
+    const bytes = 1 + valueSize(packed(write));
+    const isNext = open?.next === ref.id && open.item.length < maxPacked;
     if (open && isNext && open.bytes + bytes <= maxBytes) {
-      open.group.push(write);
+      open.item.push(write);
       open.bytes += bytes;
       open.next = next;
-    } else {
-      open = { group: [write], bytes: itemSize(itemOf([write])) + listBytes, next };
-      groups.push(open.group);
+      return items.length;
     }
+    open = { item: [write], bytes: itemSize(itemOf([write])) + listBytes, next };
+    return items.push(open.item);
   }
-  return groups;
+  return { items, add };
+}
+
+/** The writes of a whole transaction by the items they go into. */
+export function pack(writes: readonly Write[]): Packing["items"] {
+  const packing = startPacking();
+  for (const write of writes) packing.add(write);
+  return packing.items;
 }
 
 /** The item that is put for writes that share it. */
 export function itemOf([first, ...others]: readonly Write[]): Item {
   const { ref, value, next } = first as Write;
   const item = toItem(ref, value as Records[Kind], next);
-  return others.length > 0 ? { ...item, l: { L: others.map(taken) } } : item;
+  return others.length > 0 ? { ...item, l: { L: others.map(packed) } } : item;
 }
 
-const taken = ({ ref, value }: Write): AttributeValue => ({
+const packed = ({ ref, value }: Write): AttributeValue => ({
   M: codec.encode(value as LedgerEntry, ref.id),
 });
 
@@ -103,7 +115,7 @@ export async function listEntries(
     ...between(`${program}#${user}`, first, last),
     ScanIndexForward: !newestFirst,
     // Where the oldest come first, items from before the first entry come with them.
-    Limit: newestFirst ? size : size + maxShared - 1,
+    Limit: newestFirst ? size : size + maxPacked - 1,
   });
   const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(command));
   const read = Items.flatMap(entriesOf).filter(({ number }) => number >= first && number <= last);
@@ -130,7 +142,7 @@ const between = (account: string, first: number, last: number) => ({
   KeyConditionExpression: "pk = :a AND sk BETWEEN :first AND :last",
   ExpressionAttributeValues: {
     ":a": codec.key(`${account}#0`).pk as AttributeValue,
-    ":first": codec.key(`#${Math.max(first - maxShared + 1, 0)}`).sk as AttributeValue,
+    ":first": codec.key(`#${Math.max(first - maxPacked + 1, 0)}`).sk as AttributeValue,
     ":last": codec.key(`#${last}`).sk as AttributeValue,
   },
 });

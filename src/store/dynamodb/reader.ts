@@ -14,17 +14,19 @@ import {
   type Window,
 } from "../../app/ports.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import { type Items, nameOf } from "../items.ts";
+import { nameOf } from "../items.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
+import { createDynamoItems } from "./items.ts";
 import { listEntries } from "./ledger.ts";
 import { ask, pageOf, query, startOf } from "./pages.ts";
 import { reactionReads } from "./reader-reactions.ts";
 import { byStateIndex, byUserIndex, expiryIndex, type TableName } from "./tables.ts";
 
 /** Reads of DynamoDB outside the engine. Cursors are the last key of a page, as JSON. */
-export function createDynamoReader(clients: Clients, items: Items, tableName: TableName): Reader {
+export function createDynamoReader(clients: Clients, tableName: TableName): Reader {
   const { retrying } = clients;
+  const items = createDynamoItems(retrying, tableName);
   const points = tableName("points");
   return {
     async get(ref) {
