@@ -14,8 +14,10 @@ import { likeCosts } from "./cases/like-units.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
+import { useRefused } from "./cases/use-refused.ts";
 import { watchDelay, watchUnits } from "./cases/watch.ts";
 import { workerMemory } from "./cases/worker-memory.ts";
 
@@ -27,6 +29,8 @@ export const benchmarks: readonly Benchmark[] = [
   grantConflicts,
   units,
   useProcesses,
+  useRefused,
+  throttle,
   growth,
   reservationLateness,
   reservationBurst,

@@ -1,5 +1,13 @@
 import { grant, userName } from "../support/calls.ts";
-import { callers, conflictsOf, counts, type Run, times } from "../support/conflicts.ts";
+import {
+  callers,
+  conflictsOf,
+  counts,
+  type Run,
+  rates,
+  times,
+  waits,
+} from "../support/conflicts.ts";
 import { load } from "../support/load.ts";
 import { median, percentile, round, sum } from "../support/numbers.ts";
 import type { ServerProcess } from "../support/stack.ts";
@@ -35,7 +43,9 @@ export const grantConflicts = conflictsOf<GrantRun>({
     );
     return { rate, longestMs, smallestShare, errors };
   },
-  more: {
+  results: {
+    ...rates,
+    ...waits,
     smallest_share(runs) {
       const of = (processes: number) => runs.filter((one) => one.processes === processes);
       const shares = counts.map((count) => median(of(count).map((one) => one.smallestShare)));

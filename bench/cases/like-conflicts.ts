@@ -1,4 +1,4 @@
-import { callers, conflictsOf, times } from "../support/conflicts.ts";
+import { callers, conflictsOf, rates, times, waits } from "../support/conflicts.ts";
 import {
   commentOf,
   type Liked,
@@ -18,6 +18,7 @@ const hot = commentOf(1);
 export const likeConflicts = conflictsOf({
   name: "like.conflicts",
   prepare: (stack) => register(stack, hot),
+  results: { ...rates, ...waits },
   async run(scale, servers) {
     const processes = servers.length;
     const channelOf = (n: number) => (servers[n % processes] as ServerProcess).channel;

@@ -22,8 +22,8 @@ export interface Conflicts<R extends Run> {
   readonly name: string;
   readonly prepare?: (stack: Stack) => Promise<unknown>;
   readonly run: (scale: Scale, servers: readonly ServerProcess[]) => Promise<Omit<R, "processes">>;
-  /** What else its runs show, by the end of the name. */
-  readonly more?: Readonly<Record<string, (runs: readonly R[]) => Omit<Result, "name">>>;
+  /** What its runs show, by the end of the name. */
+  readonly results: Readonly<Record<string, (runs: readonly R[]) => Omit<Result, "name">>>;
 }
 
 /** How long calls of the benchmark are counted. */
@@ -34,8 +34,7 @@ export const times = (scale: Scale) => ({
 
 /** Through the proxy that locks the items of transactions. */
 export function conflictsOf<R extends Run>(conflicts: Conflicts<R>): Benchmark {
-  const { name, prepare, run, more = {} } = conflicts;
-  const results = { ...shared, ...more };
+  const { name, prepare, run, results } = conflicts;
   return {
     names: Object.keys(results).map((end) => `${name}.${end}`),
     run: (scale) =>
@@ -75,10 +74,15 @@ const over = (processes: number, target: string) => (runs: readonly Run[]) => ({
   baseline: "the same on one process",
 });
 
-const shared = {
+/** How the rates on several processes compare with that on one. */
+export const rates = {
   rate_4_over_1: over(4, ">= 0.3"),
   rate_2_over_1: over(2, ""),
   rate_8_over_1: over(8, ""),
+};
+
+/** How long calls wait, and how many are given up. */
+export const waits = {
   longest_wait: (runs: readonly Run[]) => ({
     value: round(Math.max(...runs.map((one) => one.longestMs)) / 1_000),
     unit: "s, of any call on 1 to 8 processes",

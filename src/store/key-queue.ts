@@ -25,17 +25,16 @@ const cacheMs = 1_000;
 /** How long a key counts as contended after a conflict with another process. */
 export const contendedMs = 3_000;
 
-/** How long an uncontended key is served without a pause in which others can read its record. */
-const gaplessMs = 1_000;
-
 /** A queue of more calls than this is shared out between two batches. */
 const longQueue = 16;
 
 /** How often in a row the records of a contended key are read before a batch goes out anyway. */
-const maxUncontendedReads = 8;
+const maxUncontendedReads = 4;
 
-const tune = JSON.parse(process.env.MEGURI_TUNE ?? "{}");
-const on = (name: string) => tune[name] !== 0;
+const tuned = (name: string, value = 1): number =>
+  // biome-ignore lint: experiment
+  ((globalThis as any).tune ??= JSON.parse(process.env.MEGURI_TUNE ?? "{}"))[name] ?? value;
+const on = (name: string) => tuned(name) !== 0;
 
 const nothingValidated: Validated = { names: new Set(), at: Number.NEGATIVE_INFINITY };
 
@@ -68,8 +67,6 @@ export class KeyQueue {
   /** Since when the store has owed an answer, if it does. */
   #requestedAt: number | undefined;
   #contendedAt = Number.NEGATIVE_INFINITY;
-  /** Since when it has been served without a pause. */
-  #busySince = 0;
 
   constructor(key: string, context: QueueContext) {
     this.key = key;
@@ -92,7 +89,6 @@ export class KeyQueue {
   async serve(): Promise<void> {
     this.#isServing = true;
     this.#served = 0;
-    this.#busySince = performance.now();
     while (this.#calls.length > 0) {
       if (this.#isContended) await this.#awaitUncontended();
       const calls = this.#admit();
@@ -131,7 +127,6 @@ export class KeyQueue {
    * this one.
    */
   async #awaitUncontended(): Promise<void> {
-    if (!on("gap")) return;
     for (let tries = 0; tries < maxUncontendedReads; tries++) {
       const [first] = this.#calls;
       if (!first || this.#snapshot.has(this.key)) return;
@@ -183,12 +178,11 @@ export class KeyQueue {
     }
     const sent = performance.now();
     const result = await this.#awaiting(this.#commit(batch.writes, served));
+    if (result.kind !== "throttled" && result.kind !== "unknown") this.#recovered();
     switch (result.kind) {
       case "committed":
-        this.#recovered();
         return this.#committed(batch, sent);
       case "failed":
-        this.#recovered();
         return this.#failed(served, result.found, sent);
       case "conflict":
         this.#contendedAt = sent;
@@ -244,16 +238,11 @@ export class KeyQueue {
     // The next batch goes first: the store would stand still while so many answers are written.
     if (on("immediate") && this.#calls.length > 0) setImmediate(deliver, batch);
     else deliver(batch);
-    const isAlone = !this.#isContended;
-    if (isAlone && (!on("gapless") || sent < this.#busySince + gaplessMs)) return;
-    if (!isAlone && !on("turn")) {
-      this.#snapshot.clear();
-      return;
-    }
-    // Leaves the next turn to another process, which waits for a jitter, reads and commits.
+    if (!this.#isContended) return;
+    // Leaves the next turns to other processes, each of which reads and commits: without this pause
+    // a call takes more than half as many write units again.
     this.#snapshot.clear();
-    await sleep(context.commitMs * (isAlone ? 1 : 3 + 4 * context.random()));
-    this.#busySince = performance.now();
+    await sleep(context.commitMs * (3 + 4 * context.random()));
   }
 
   /**

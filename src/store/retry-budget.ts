@@ -6,7 +6,7 @@ const capMs = 1_000;
 
 /** Retries that a process may send at once, and how soon another one is free. */
 const capacity = 100;
-const refillMs = 100;
+const refillMs = 50;
 
 /** How many waiting retries a retry that succeeded releases: so their number doubles each time. */
 const releasedBySuccess = 2;

@@ -13,6 +13,7 @@ import {
   differences,
   done,
   grant,
+  kinds,
   refund,
   replayed,
   textOf,
@@ -101,7 +102,7 @@ describe("lost races", () => {
     expect(ops).toEqual(["read", "commit", "commit"]);
   });
 
-  test("a shared key is asked for a gap, and calls fold meanwhile", async () => {
+  test("the records of a contended key are read first, and calls coalesce meanwhile", async () => {
     const { deps, store } = createWorld(12, () => 0.5);
     await settled(grant(deps, "warm", 1));
     const sent: Request[] = [];
@@ -118,30 +119,17 @@ describe("lost races", () => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("who finds no gap goes without one after eight times", async () => {
+  test("after four rejected reads a batch goes out without one", async () => {
     const { deps, store } = createWorld();
     await settled(grant(deps, "warm", 1));
     const ops: string[] = [];
-    const faults: (Fault | undefined)[] = Array(9).fill("conflict");
+    const faults: (Fault | undefined)[] = Array(5).fill("conflict");
     store.arriving = ({ op }) => {
       ops.push(op);
       return faults.shift();
     };
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
-    expect(ops).toEqual(["commit", ...Array(8).fill("read"), "read", "commit"]);
-  });
-
-  test("a key that is busy all the time leaves a gap every second", async () => {
-    const { deps, store } = createWorld(12, () => 0.5);
-    store.latencyMs = 20;
-    const until = performance.now() + 5_500;
-    const caller = async (who: number) => {
-      for (let i = 0; performance.now() < until; i++) await grant(deps, `${who}-${i}`, 1);
-    };
-    await settled(Promise.all([0, 1, 2].map(caller)));
-    expect(pauses).toHaveLength(5);
-    for (const pause of pauses) expect(pause).toBeGreaterThanOrEqual(15);
-    expect(await differences(deps)).toEqual([]);
+    expect(ops).toEqual(["commit", ...Array(4).fill("read"), "read", "commit"]);
   });
 
   test("CONTENDED after five seconds", async () => {
@@ -245,6 +233,63 @@ describe("a store that is not there", () => {
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(replayed(1, 2));
     expect(await settled(answer(grant(deps, "c", 1)))).toEqual(done(1, 3));
     expect(await differences(deps)).toEqual([]);
+  });
+});
+
+describe("throttling", () => {
+  const users = Array.from({ length: 50 }, (_, i) => `u${i}`);
+
+  /** A grant on each of 50 accounts that this process has in its cache, and what it took. */
+  async function grantAll(throttledMs: number) {
+    const { deps, store } = createWorld(12, Math.random);
+    store.latencyMs = 5;
+    await settled(Promise.all(users.map((user) => grant(deps, "warm", 1, { user }))));
+    store.resetStats();
+    const start = performance.now();
+    const times: number[] = [];
+    store.arriving = (request) => {
+      if (kinds(request) === "program") return undefined;
+      times.push(performance.now() - start);
+      return performance.now() < start + throttledMs ? "throttled" : undefined;
+    };
+    const calls = users.map((user) => timed(() => grant(deps, "a", 1, { user })));
+    const answers = await settled(Promise.all(calls));
+    return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
+  }
+
+  test("a store that throttles everything is asked a few times a call, less and less often", async () => {
+    const { answers, times } = await grantAll(5_000);
+    for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
+    expect(times.length).toBeLessThanOrEqual(10 * users.length);
+    const within = (from: number, to: number) =>
+      times.filter((time) => time >= from && time < to).length;
+    expect(within(0, 100)).toBeGreaterThan(users.length);
+    // The budget of the process is spent: twenty retries a second are left.
+    expect(within(4_000, 5_000)).toBeLessThanOrEqual(21);
+  });
+
+  test("when it ends, the first that succeed release the others", async () => {
+    const { ms: without } = await grantAll(0);
+    const { answers, ms } = await grantAll(3_000);
+    for (const { answered } of answers) expect(answered).toEqual(done(1, 2));
+    expect(without).toBe(5);
+    // Up to 50 ms until a retry is free, then twice as many each time.
+    expect(ms - 3_000).toBeLessThan(150);
+  });
+
+  test("an account alone that is throttled holds up no other", async () => {
+    const { deps, store } = createWorld();
+    store.latencyMs = 5;
+    const [hot, cold] = ["hot", "cold"];
+    store.arriving = ({ op, refs }) =>
+      op === "commit" && refs[0]?.id.endsWith(hot) ? "throttled" : undefined;
+    const throttled = timed(() => grant(deps, "a", 1, { user: hot, ...within(2_000) }));
+    for (let i = 0; i < 20; i++) {
+      const { answered, ms } = await timed(() => grant(deps, `${i}`, 1, { user: cold }));
+      expect(answered).toEqual(done(1, i + 1));
+      expect(ms).toBeLessThanOrEqual(20);
+    }
+    expect((await throttled).answered).toBe("STORE_UNAVAILABLE");
   });
 });
 

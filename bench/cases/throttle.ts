@@ -1,0 +1,82 @@
+/** What a process sends while the store throttles everything, and how soon it is back at its rate. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Benchmark } from "../benchmark.ts";
+import { grant, userName } from "../support/calls.ts";
+import { inParallel } from "../support/load.ts";
+import { withMeteredStack } from "../support/metered.ts";
+import { median, round, sum } from "../support/numbers.ts";
+
+const callers = 50;
+
+/** How long everything is throttled, and how many grants are timed behind it. */
+const throttledMs = 5_000;
+const timedGrants = 1_000;
+
+/** One caller for each account; each calls again as soon as it is answered or refused. */
+export const throttle: Benchmark = {
+  names: ["throttle.attempts", "throttle.recovery"],
+  run: (scale) =>
+    withMeteredStack(async ({ startServer, proxy }) => {
+      const { channel } = await startServer();
+      const users = Array.from({ length: callers }, (_, i) => userName(i));
+      await inParallel(8, users, (user) => grant(channel, user));
+
+      /** Throttles for `ms`, and times the grants from its end on. */
+      async function outage(ms: number) {
+        let calls = 0;
+        let done = 0;
+        const over = Promise.withResolvers<number>();
+        proxy.resetStats();
+        proxy.faults(ms > 0 ? { throttle: 1 } : {});
+        let isOver = false;
+        const running = users.map(async (user) => {
+          while (!isOver) {
+            calls += 1;
+            await grant(channel, user).catch(() => undefined);
+            done += 1;
+            if (done === target) over.resolve(performance.now());
+          }
+        });
+        let target = Number.POSITIVE_INFINITY;
+        await sleep(ms);
+        const attempts = sum(Object.values(proxy.stats().requests));
+        const callsThen = calls;
+        proxy.faults({});
+        target = done + scale.pick(timedGrants, 100);
+        const start = performance.now();
+        const took = (await over.promise) - start;
+        isOver = true;
+        await Promise.all(running);
+        return { attempts, calls: callsThen, took };
+      }
+
+      const ratios: number[] = [];
+      const attempts: number[] = [];
+      for (let turn = 0; turn < scale.pick(3, 1); turn++) {
+        const without = await outage(0);
+        const behind = await outage(throttledMs);
+        scale.note(
+          `${behind.attempts} requests of ${behind.calls} calls in ${throttledMs} ms; ` +
+            `${timedGrants} grants took ${behind.took.toFixed(0)} ms, ${without.took.toFixed(0)} without`,
+        );
+        attempts.push(behind.attempts / behind.calls);
+        ratios.push(behind.took / without.took);
+      }
+      return [
+        {
+          name: "throttle.attempts",
+          value: round(Math.max(...attempts)),
+          unit: `requests a call, ${callers} callers on as many accounts, all throttled for 5 s`,
+          target: "<= 10",
+          baseline: "",
+        },
+        {
+          name: "throttle.recovery",
+          value: round(median(ratios)),
+          unit: `ratio of times for ${timedGrants} grants`,
+          target: "<= 1.5",
+          baseline: "the same callers without throttling",
+        },
+      ];
+    }),
+};
