@@ -148,3 +148,13 @@ test.each(lists)("%s: no forged token is taken", async (_, ask) => {
     ]);
   }
 });
+
+test("nor are such cursors by the scans of accounts, which workflows go on with", async () => {
+  const { reader } = server.deps;
+  for (const cursor of ["null", "[]", '{"pk":5}', '{"pk":{"B":"xx"}}', '{"pk":{"S":"P"}}']) {
+    const page = { size: 10, cursor };
+    const refused = { reason: "INVALID_REQUEST", metadata: { field: "page_token" } };
+    await expect(reader.accounts("default", 0, 1, page)).rejects.toMatchObject(refused);
+    await expect(reader.dueAccounts("default", 0, 0, page)).rejects.toMatchObject(refused);
+  }
+});
