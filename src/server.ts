@@ -72,4 +72,5 @@ async function main(): Promise<void> {
     process.once(signal, () => void stop(signal));
   }
   log.info(await server.listen(), "ready");
+  process.send?.("ready");
 }

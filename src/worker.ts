@@ -77,6 +77,7 @@ async function main(): Promise<void> {
     const { deps, close } = compose(config, workflows, log);
     const worker = await createWorker({ connection, config, bundle, deps, metrics, log });
     log.info({ taskQueue: config.taskQueue, metricsPort: server.port }, "ready");
+    process.send?.("ready");
     await runUntil(worker, stopping.signal, log);
     await close();
     await workflows.close();

@@ -1,11 +1,11 @@
 import { DomainError } from "../domain/errors.ts";
-import { isTimeZone } from "../domain/month.ts";
 import { lengthen, type Program } from "../domain/program.ts";
+import { timeZoneOf } from "../domain/time-zone.ts";
 import { type Deps, type Page, type PageRequest, programRef } from "./ports.ts";
 
 /**
- * Creates a program; the same again returns it. Refusals: INVALID_REQUEST for an unknown zone,
- * ID_REUSED when it exists with another zone or first lifetime.
+ * Creates a program; the same again returns it, in whatever case the zone is written. Refusals:
+ * INVALID_REQUEST for an unknown zone, ID_REUSED when it exists with another zone or lifetime.
  */
 export async function createProgram(
   deps: Deps,
@@ -16,9 +16,10 @@ export async function createProgram(
     readonly deadline?: number | undefined;
   },
 ): Promise<{ program: Program; replayed: boolean }> {
-  const { id, zone, lifetime, deadline } = input;
-  if (!isTimeZone(zone)) {
-    throw new DomainError("INVALID_REQUEST", `time_zone ${zone} is not in the IANA database`, {
+  const { id, lifetime, deadline } = input;
+  const zone = timeZoneOf(input.zone);
+  if (zone === undefined) {
+    throw new DomainError("INVALID_REQUEST", `${input.zone} is not in the IANA database`, {
       field: "time_zone",
     });
   }

@@ -43,6 +43,7 @@ export async function listNotificationActors(
   page: PageRequest,
 ): Promise<Page<Reaction>> {
   await checkOwner(deps, target, owner);
-  if (notified.to < notified.from) return { items: [] };
+  // With a cursor the reader answers: it refuses one that no list gave.
+  if (notified.to < notified.from && page.cursor === undefined) return { items: [] };
   return deps.reader.reactions({ target, kind, notified }, page);
 }

@@ -68,7 +68,8 @@ export async function listLedgerEntries(
   const last = account?.value.last ?? 0;
   const from = await firstSince(deps, name, window.start, last, 1);
   const to = (await firstSince(deps, name, window.end, last, last + 1)) - 1;
-  if (from > to) return { items: [] };
+  // With a cursor the reader answers: it refuses one that no list gave.
+  if (from > to && page.cursor === undefined) return { items: [] };
   return deps.reader.entries(name, { from, to, newestFirst, types }, page);
 }
 

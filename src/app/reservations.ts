@@ -135,9 +135,9 @@ export async function listReservations(
   await deps.programs.get(program);
   const { wall } = await deps.clock.now();
   const asked = "state" in of ? narrowed(of.state, window, wall) : window;
-  if (asked.start !== undefined && asked.end !== undefined && asked.start >= asked.end) {
-    return { items: [] };
-  }
+  const isEmpty = asked.start !== undefined && asked.end !== undefined && asked.start >= asked.end;
+  // With a cursor the reader answers: it refuses one that no list gave.
+  if (isEmpty && page.cursor === undefined) return { items: [] };
   const rows =
     "user" in of
       ? await deps.reader.reservationsOfUser({ program, user: of.user }, asked, page)

@@ -1,9 +1,12 @@
 /**
  * `npm run dev`: DynamoDB Local, Temporal with its Web UI, the server and a worker in one terminal.
- * Data stays under `.data/`. Ctrl-C stops all of it, last started first.
+ * Data stays under `.data/`, which one stack opens at a time. Ctrl-C stops all of it, last started
+ * first.
  */
+import { mkdir } from "node:fs/promises";
 import { startDynamoDbLocal } from "./stack/dynamodb-local.ts";
 import { findPorts } from "./stack/free-port.ts";
+import { lock } from "./stack/lock.ts";
 import { runToEnd, startService } from "./stack/service.ts";
 import { startTemporal } from "./stack/temporal-dev-server.ts";
 
@@ -16,7 +19,8 @@ const PORTS = {
   http1: 8081,
   metrics: 8082,
 };
-const DATA_DIR = `${import.meta.dirname}/../../.data`;
+/** Relative, because the path of a Unix socket is short; npm runs scripts in the project's root. */
+const DATA_DIR = ".data";
 const NAME_WIDTH = 9;
 
 type Part = {
@@ -26,6 +30,7 @@ type Part = {
 };
 
 const parts: Part[] = [];
+let unlock: (() => void) | undefined;
 let ending = false;
 
 process.on("SIGINT", () => void end("stopping", 0));
@@ -47,6 +52,10 @@ async function start(): Promise<void> {
       Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
       Number(process.env.MEGURI_METRICS_PORT || PORTS.metrics),
     );
+  const address = `http://127.0.0.1:${grpcPort}`;
+  await mkdir(DATA_DIR, { recursive: true });
+  unlock = await lock(`${DATA_DIR}/dev.sock`, address);
+
   const dynamodb = await startDynamoDbLocal({
     port: dynamodbPort,
     dataDir: `${DATA_DIR}/dynamodb`,
@@ -75,7 +84,7 @@ async function start(): Promise<void> {
   await runToEnd(service("setup", "src/cli/setup.ts", env));
   watch(await startService(service("server", "src/server.ts", env)));
   watch(await startService(service("worker", "src/worker.ts", env)));
-  say("meguri", `gRPC and Connect at http://127.0.0.1:${grpcPort}, HTTP/1.1 on ${http1Port}`);
+  say("meguri", `gRPC and Connect at ${address}, HTTP/1.1 on ${http1Port}`);
   if (temporal.uiUrl !== undefined) say("meguri", `watch the workflows at ${temporal.uiUrl}`);
   say("meguri", "all of it runs; Ctrl-C stops it");
 }
@@ -99,6 +108,7 @@ async function end(why: string, exitCode: number): Promise<void> {
     await part.stop();
     say(part.name, "stopped");
   }
+  unlock?.();
   process.exit(exitCode);
 }
 

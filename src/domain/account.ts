@@ -12,7 +12,7 @@ import { expireTime, lifetimeAt } from "./program.ts";
 export interface Account {
   readonly program: string;
   readonly user: string;
-  /** The current month, whose bucket takes grants. */
+  /** The current month, whose bucket takes grants; it never goes back. */
   readonly month: Month;
   /** Points per slot; its length is the lifetime. */
   readonly slots: readonly number[];
@@ -86,11 +86,12 @@ export interface Settled {
 /**
  * Turns the ring to `now`, any number of months at once: one EXPIRED entry for each month whose
  * points have expired, oldest first, and the ring laid out anew when the lifetime has grown.
- * A clock that has run back turns nothing back. Returns the same account when nothing changes.
+ * Neither a clock that has run back nor a server with other zone data, for which the month has not
+ * begun yet, turns anything back. Returns the same account when nothing changes.
  */
 export function settle(account: Account, program: Program, now: Instant): Settled {
   const time = Math.max(now, account.time);
-  const month = monthAt(program.zone, time);
+  const month = Math.max(monthAt(program.zone, time), account.month);
   const lifetime = lifetimeAt(program, time);
   if (month === account.month && lifetime === account.slots.length) {
     return { account, entries: [] };

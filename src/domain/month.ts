@@ -23,10 +23,10 @@ export function formatInstant(instant: Instant, zone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone).toString();
 }
 
-/** True for the name of a time zone in the IANA database; an offset such as `+09:00` is none. */
-export function isTimeZone(name: string): boolean {
+/** True when ICU knows the zone, so that its months can be computed here. */
+export function isComputable(zone: string): boolean {
   try {
-    return /^[A-Za-z]/.test(name) && Number.isFinite(startOf(epoch, name));
+    return Number.isFinite(startOf(epoch, zone));
   } catch {
     return false;
   }

@@ -208,8 +208,13 @@ function expireAtOnce(scene: Scene, change: Change, gone: readonly MonthChange[]
   return { ...change, account, entries };
 }
 
+/**
+ * True while the points of a month have not expired. A month that the ring no longer holds has
+ * expired, whatever the zone data of this server say: its slot belongs to another month by now.
+ */
 function isAlive(program: Program, month: Month, account: Account): boolean {
-  return month <= account.month && expireTime(program, month) > account.time;
+  const inRing = month <= account.month && month > account.month - account.slots.length;
+  return inRing && expireTime(program, month) > account.time;
 }
 
 /** Takes `points` from the front of `from`. */

@@ -50,10 +50,13 @@ export const toAccount = (request: {
   readonly userId: string;
 }): AccountName => ({ program: toProgram(request.programId), user: request.userId });
 
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
+
 function toKey(key: GetLedgerEntryRequest["key"]) {
   switch (key.case) {
     case "number":
-      return toSafeInteger(key.value, "number");
+      // No ledger is that long: whatever is above names no entry, as a number behind the last does.
+      return toSafeInteger(key.value > maxSafe ? maxSafe : key.value, "number");
     case "event":
       return toEventRef(key.value);
     case undefined:

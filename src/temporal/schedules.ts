@@ -26,17 +26,30 @@ const setupMs = 40_000;
  * Makes the search attributes and every schedule that is missing. A missing reconciler means that
  * this namespace has never been used or was lost, so one full pass over everything that waits is
  * started first: a crash in between then starts it again, where the other order would forget it.
+ *
+ * A program whose schedule cannot be made (a Temporal with older zone data does not know its zone)
+ * is logged and does not keep the others from theirs. Throws after the last program if any failed.
  */
 export async function ensureSchedules(workflows: TemporalWorkflows, reader: Reader): Promise<void> {
   const { link } = workflows;
   await link.ask(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
   await ensureReconciler(link);
+  const failed: string[] = [];
   let cursor: string | undefined;
   do {
     const page = await reader.programs({ size: 100, cursor });
-    for (const program of page.items) await workflows.ensureMonthEnd(program);
+    for (const program of page.items) {
+      try {
+        await workflows.ensureMonthEnd(program);
+      } catch (error) {
+        const { id, zone } = program;
+        link.log.warn({ err: error, program: id, zone }, "no month-end schedule for this program");
+        failed.push(id);
+      }
+    }
     cursor = page.cursor;
   } while (cursor !== undefined);
+  if (failed.length > 0) throw new Error(`no month-end schedule for ${failed.join(", ")}`);
 }
 
 /** How soon after a failure, and how long after a success, the schedules are looked at again. */
@@ -70,14 +83,16 @@ export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Read
 }
 
 /**
- * The monthly schedule of a program, in its zone: just after the month has begun, late enough that
- * every clock agrees, and an hour later for what the index did not show yet. (Where a clock change
- * skips midnight, the second one does the work.) One run waits while another is at work, because
- * the later one sees more; a year of missed ones is caught up, and one run settles all months.
+ * The monthly schedule of a program, in its zone: at 00:00:10, when the month has begun by every
+ * clock, and at 01:00:10 for what the index did not show yet. Where a clock change skips the hour
+ * after midnight, Temporal leaves out the first run, and the second comes 10 s after the month's
+ * start; where that hour comes twice, the first run does, too. One run waits while another is at
+ * work, because the later one sees more; a year of missed ones is caught up, and one run settles
+ * all months.
  */
 export async function ensureMonthEnd(link: Link, { id, zone }: Program): Promise<void> {
   const first = { dayOfMonth: 1, hour: 0, minute: 0, second: 10 };
-  const second = { dayOfMonth: 1, hour: 1, minute: 0, second: 0 };
+  const second = { dayOfMonth: 1, hour: 1, minute: 0, second: 10 };
   await createSchedule(link, {
     scheduleId: monthEndId(id),
     spec: { calendars: [first, second], timezone: zone },

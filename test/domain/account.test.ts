@@ -1,3 +1,5 @@
+/** The ring of an account: settling, lengthening, sweeping, and servers whose zone data differ. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   balanceOf,
@@ -7,6 +9,8 @@ import {
   settle,
   slotOf,
 } from "../../src/domain/account.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { sweep } from "../../src/domain/points.ts";
 import { lengthen } from "../../src/domain/program.ts";
@@ -258,6 +262,84 @@ describe("sweeping", () => {
     expect(formatMonth(story.account.oldest as number)).toBe("2026-01");
   });
 });
+
+/** One place whose offset changed with a release of the zone data: two zones stand for the two. */
+describe("servers with different zone data", () => {
+  const ahead = program(3, { zone: "Asia/Dhaka" });
+  const behind = program(3, { zone: "Asia/Tashkent" });
+  /** December has begun with the data of `ahead`, not with those of `behind`. */
+  const between = Date.parse("2026-11-30T18:10:00Z");
+
+  test("the month does not go back, and points granted in it live as long as it does", () => {
+    const story = createStory(ahead);
+    story.grant(between, "g1", 100);
+    story.change(behind);
+    const granted = story.grant(between + 60_000, "g2", 50);
+    expect(changes(granted)).toEqual([["2026-12", 50]]);
+    expect(granted.expireTime).toBe(monthStart(behind.zone, parseMonth("2027-03")));
+    expect(months(story.account)).toEqual({ "2026-12": 150 });
+    const later = settle(story.account, behind, between + 3_600_000);
+    expect(later.entries).toEqual([]);
+    expect(months(later.account)).toEqual({ "2026-12": 150 });
+  });
+
+  test("a refund does not restore points to a month that has left the ring", () => {
+    const story = createStory(ahead);
+    story.grant(day("2026-09-10"), "sep", 10);
+    story.use(day("2026-09-11"), "use", 10);
+    story.grant(between, "dec", 5);
+    story.change(behind);
+    story.refund(between + 60_000, "refund", "use");
+    expect(story.entries.at(-1)).toMatchObject({ type: "EXPIRED", points: 10, balance: 5 });
+    expect(months(story.account)).toEqual({ "2026-12": 5 });
+  });
+
+  test("whichever decides: no month goes back, and the buckets are what the ledger says", () => {
+    const step = fc.record({
+      ms: fc.constantFrom(0, 60_000, 3_600_000, 20 * 86_400_000, 45 * 86_400_000),
+      toMonthEnd: fc.boolean(),
+      isBehind: fc.boolean(),
+      op: fc.constantFrom("grant" as const, "use" as const, "refund" as const),
+      points: fc.integer({ min: 1, max: 50 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 5, maxLength: 30 }), (steps) => {
+        const story = createStory(ahead);
+        story.grant(between, "first", 10);
+        let now = between;
+        let use: string | undefined;
+        for (const [i, { ms, toMonthEnd, isBehind, op, points }] of steps.entries()) {
+          const { month } = story.account;
+          const monthEnd = monthStart(ahead.zone, month + 1) + 600_000;
+          now = toMonthEnd ? Math.max(now, monthEnd) : now + ms;
+          story.change(isBehind ? behind : ahead);
+          try {
+            if (op === "grant") story.grant(now, `e${i}`, points);
+            if (op === "refund" && use) story.refund(now, `e${i}`, use);
+            if (op === "use") {
+              story.use(now, `e${i}`, points, true);
+              use = `e${i}`;
+            }
+          } catch (error) {
+            if (!(error instanceof DomainError)) throw error;
+          }
+          expect(story.account.month).toBeGreaterThanOrEqual(month);
+          expect(months(story.account)).toEqual(sumOf(story.entries));
+        }
+      }),
+    );
+  });
+});
+
+/** What the changes of a ledger add up to, for each month with points. */
+function sumOf(entries: readonly LedgerEntry[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [month, points] of entries.flatMap(changes)) {
+    sums[month] = (sums[month] ?? 0) + points;
+    if (sums[month] === 0) delete sums[month];
+  }
+  return sums;
+}
 
 test("an account that is not there yet holds nothing", () => {
   const account = emptyAccount(program(12), "u", day("2026-01-10"));

@@ -245,6 +245,19 @@ describe("CreateProgram", () => {
     }
   });
 
+  test("another spelling of the same zone is the same request", async () => {
+    const one = { programId: "spelt", timeZone: "asia/KOLKATA", lifetimeMonths: 6 };
+    const first = await server.programs.createProgram(one);
+    expect(first.program?.timeZone).toBe("Asia/Kolkata");
+    for (const timeZone of ["Asia/Kolkata", "asia/kolkata", one.timeZone]) {
+      const again = await server.programs.createProgram({ ...one, timeZone });
+      expect(again).toMatchObject({ replayed: true, program: { timeZone: "Asia/Kolkata" } });
+    }
+    // A link that joins the same place today is another zone: links change with the database.
+    const link = server.programs.createProgram({ ...one, timeZone: "Asia/Calcutta" });
+    expect(await reasonOf(link)).toBe("ID_REUSED");
+  });
+
   test("the same again works after a lengthening", async () => {
     const one = { ...asked, programId: "lengthened" };
     await server.programs.createProgram(one);

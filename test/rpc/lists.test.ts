@@ -189,6 +189,38 @@ describe("GetLedgerEntry", () => {
     }
   });
 
+  test.each([
+    10n ** 11n,
+    10n ** 12n - 1n,
+    10n ** 12n,
+    10n ** 12n + 15n,
+    2n ** 53n - 1n,
+    2n ** 63n - 1n,
+  ])("number %i, longer than any ledger, is not found", async (value) => {
+    await server.points.grantPoints({ userId: "one", eventId: "long", points: 1n });
+    const key = { case: "number", value } as const;
+    expect(await refusalOf(server.points.getLedgerEntry({ userId: "one", key }))).toMatchObject({
+      code: "NotFound",
+      reason: "LEDGER_ENTRY_NOT_FOUND",
+    });
+  });
+
+  test("the expiry behind a refund whose id is as long as can be", async () => {
+    const account = { programId: "long", userId: "one" };
+    await server.programs.createProgram({ programId: "long", lifetimeMonths: 1 });
+    await server.clock.setTime({ time: at("2026-06-10T00:00:00Z") });
+    await server.points.grantPoints({ ...account, eventId: "g", points: 5n });
+    await server.points.usePoints({ ...account, eventId: "u", points: 5n });
+    await server.clock.setTime({ time: at("2026-07-10T00:00:00Z") });
+    const eventId = "r".repeat(128);
+    const expiredPoints = ExpiredPointsPolicy.ORIGINAL_EXPIRY;
+    await server.points.refundPoints({ ...account, eventId, useEventId: "u", expiredPoints });
+    const value = { origin: EventOrigin.EXPIRY, eventId: `2026-06/c:${eventId}` };
+    const key = { case: "event", value } as const;
+    const { entry } = await server.points.getLedgerEntry({ ...account, key });
+    expect(entry).toMatchObject({ ...value, points: 5n, number: 4n });
+  });
+
   test("an expiry by its event, at a month's end and behind a refund", async () => {
     const account = { programId: "short", userId: "one" };
     await server.programs.createProgram({ programId: "short", lifetimeMonths: 1 });
@@ -226,7 +258,7 @@ describe("ListPrograms", () => {
       server.programs.listPrograms({ pageSize: 2, pageToken }),
     );
     const seen = found.map(({ programs }) => programs.map(({ programId }) => programId));
-    expect(seen.flat()).toEqual([...ids, "default", "short"]);
+    expect(seen.flat()).toEqual([...ids, "default", "long", "short"]);
     expect(seen[0]).toHaveLength(2);
   });
 });

@@ -7,7 +7,7 @@ import { createMemoryStore } from "../support/memory-store.ts";
 import { countingReader } from "./counting-reader.ts";
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
 });
 
 afterEach(() => {
@@ -59,6 +59,31 @@ test("nothing is decided on a copy older than 60 s", async () => {
   state.down = false;
   store.force(programRef("p"), program(2));
   expect(await months()).toBe(2);
+});
+
+test("a copy from before the machine was suspended is old", async () => {
+  const { store, months } = setUp();
+  await months();
+  store.force(programRef("p"), program(2));
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(await months()).toBe(2);
+});
+
+test("a wall clock that was set back does not make a copy young", async () => {
+  const { store, state, months } = setUp();
+  await months();
+  store.force(programRef("p"), program(2));
+  // By a little, as time servers do: the copy still ages by the monotonic clock.
+  vi.setSystemTime(Date.now() - 1_000);
+  vi.advanceTimersByTime(29_999);
+  expect(await months()).toBe(1);
+  expect(state.reads).toBe(1);
+  vi.advanceTimersByTime(30_001);
+  expect(await months()).toBe(2);
+  // By much: the time before cannot be told any more.
+  store.force(programRef("p"), program(3));
+  vi.setSystemTime(Date.now() - 3_600_000);
+  expect(await months()).toBe(3);
 });
 
 test("an unknown program, and a store that is away from the start", async () => {

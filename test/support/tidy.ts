@@ -25,7 +25,7 @@ type Rule = {
 };
 
 const ANYTHING = /^/;
-const PURE_PACKAGES = /^temporal-polyfill$/;
+const PURE_PACKAGES = /^(temporal-polyfill|tzdata)$/;
 const WORKFLOW_PACKAGES = /^@temporalio\/(workflow|common)$/;
 
 /** The first rule whose key is the file, or a folder that it is in, holds. */

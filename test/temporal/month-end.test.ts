@@ -1,4 +1,5 @@
 /** The monthly sweep: what it expires, in which months, and when its schedule runs it. */
+import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points.ts";
 import { type Deps, programRef } from "../../src/app/ports.ts";
@@ -7,6 +8,8 @@ import { setTime } from "../../src/app/test-clock.ts";
 import { type MonthEndResult, monthEndId } from "../../src/contract.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { createMemoryStore } from "../support/memory-store.ts";
 import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
 import { eventually, patiently } from "./support.ts";
 
@@ -129,9 +132,54 @@ describe("the schedule", () => {
       const now = Date.now();
       const [first, second] = info.nextActionTimes.map((time) => time.getTime());
       const begin = monthStart(zone, monthAt(zone, now) + 1);
-      expect([first, second]).toEqual([begin + 10_000, begin + 3_600_000]);
+      expect([first, second]).toEqual([begin + 10_000, begin + 3_610_000]);
     },
   );
+
+  test.each([
+    // Clocks went from 0:00 to 1:00.
+    ["America/Asuncion", "2023-10-01", ["04:00:10"]],
+    // Clocks went from 1:00 back to 0:00.
+    ["America/Havana", "2026-11-01", ["04:00:10", "05:00:10", "06:00:10"]],
+  ])("in %s on %s", async (zone, date, expected) => {
+    const { workflows } = stack;
+    const id = await newProgram(`on-${date}`, zone);
+    const program = { id, zone, lifetimes: [{ months: 3, from: 0 }], createTime: 0 };
+    await patiently(() => workflows.ensureMonthEnd(program));
+    const { connection, namespace } = workflows.link;
+    const seconds = (time: string) => (Date.parse(`${date}T${time}Z`) / 1_000) as unknown as null;
+    const { startTime } = await connection.workflowService.listScheduleMatchingTimes({
+      namespace,
+      scheduleId: monthEndId(id),
+      startTime: { seconds: seconds("00:00:00") },
+      endTime: { seconds: seconds("23:59:59") },
+    });
+    const times = startTime.map((time) => new Date(Number(time.seconds) * 1_000).toISOString());
+    expect(times).toEqual(expected.map((time) => `${date}T${time}.000Z`));
+  });
+
+  test("that cannot be made keeps no other program from its own", async () => {
+    const { client, workflows } = stack;
+    const { reader, force } = createMemoryStore();
+    const of = (id: string, zone: string) => {
+      const lifetimes = [{ months: 3, from: 0 }];
+      force(programRef(id), { id, zone, lifetimes, createTime: 0 });
+    };
+    of("a-bad", "Asia/Edo");
+    of("b-good", "Asia/Tokyo");
+    of("c-bad", "asia/tokyo");
+    of("d-good", "Europe/Berlin");
+    const lines: { level: number; program?: string }[] = [];
+    const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+    const logging = { ...workflows, link: { ...workflows.link, log } };
+    await expect(ensureSchedules(logging, reader)).rejects.toThrow("a-bad, c-bad");
+    const warned = lines.filter(({ level, program }) => level === 40 && program !== undefined);
+    expect(warned.map(({ program }) => program)).toEqual(["a-bad", "c-bad"]);
+    for (const id of ["b-good", "d-good"]) {
+      const { spec } = await client.schedule.getHandle(monthEndId(id)).describe();
+      expect(spec.timezone).toBe(id === "b-good" ? "Asia/Tokyo" : "Europe/Berlin");
+    }
+  });
 
   test("runs the sweep, findable by its program", async () => {
     const { client, deps, workflows } = stack;

@@ -1,5 +1,5 @@
 /** Meguri's own processes (`src/server.ts`, `src/worker.ts`), started as production starts them. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Child } from "./child.ts";
 import { adopt, waitUntilReady } from "./child.ts";
@@ -17,16 +17,18 @@ export type ServiceOptions = {
 };
 
 /**
- * Starts the process and waits for its log line with `"msg":"ready"`.
+ * Starts the process and waits for its message `ready` on the IPC channel, which it sends whatever
+ * its log level is.
  *
  * @throws Error when it ends or a minute passes before that, with the end of its output.
  */
 export async function startService(options: ServiceOptions): Promise<Child> {
   let ready = false;
-  const child = await start(options, (line) => {
-    ready ||= isReadyLine(line);
-    options.onLine?.(line);
+  const process_ = spawnEntry(options);
+  process_.on("message", (message) => {
+    ready ||= message === "ready";
   });
+  const child = await adopt(process_, options);
   await waitUntilReady(child, async () => ready, READY_TIMEOUT_MS);
   return child;
 }
@@ -37,19 +39,18 @@ export async function startService(options: ServiceOptions): Promise<Child> {
  * @throws Error when it ends with anything but exit code 0.
  */
 export async function runToEnd(options: ServiceOptions): Promise<void> {
-  const child = await start(options, (line) => options.onLine?.(line));
+  const child = await adopt(spawnEntry(options), options);
   const end = await child.exited;
   if (end !== "exit code 0") throw new Error(`${options.name}: ${end}\n${child.lastOutput()}`);
 }
 
-function start(options: ServiceOptions, onLine: (line: string) => void): Promise<Child> {
-  const process_ = spawn(process.execPath, [...nodeFlags(options.entry), options.entry], {
+function spawnEntry({ entry, env }: ServiceOptions): ChildProcess {
+  return spawn(process.execPath, [...nodeFlags(entry), entry], {
     cwd: ROOT,
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, ...env },
     detached: true,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  return adopt(process_, { name: options.name, onLine });
 }
 
 /** Node's flags for an entry, as the npm script that runs it has them: `exec node FLAG… ENTRY`. */
@@ -60,12 +61,4 @@ export function nodeFlags(entry: string): string[] {
     if (exec === "exec" && node === "node" && rest.pop() === entry) return rest;
   }
   return [];
-}
-
-function isReadyLine(line: string): boolean {
-  try {
-    return JSON.parse(line).msg === "ready";
-  } catch {
-    return false;
-  }
 }

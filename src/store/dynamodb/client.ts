@@ -1,5 +1,6 @@
 import { Agent } from "node:http";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
+import { isServerError, isThrottlingError, isTransientError } from "@smithy/core/retry";
 import { DomainError } from "../../domain/errors.ts";
 
 /** Where DynamoDB is. No endpoint means AWS itself, with the SDK's own configuration. */
@@ -29,6 +30,8 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
       connectionTimeout: 1_000,
       requestTimeout: 3_000,
       throwOnRequestTimeout: true,
+      // The request timeout ends with the headers; this one also covers a body that stops coming.
+      socketTimeout: 3_000,
       ...(endpoint?.startsWith("http:") && {
         httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
       }),
@@ -112,18 +115,28 @@ export function skewOf(date: number, sent: number, received: number): number {
   return 0;
 }
 
-/** True when the request failed on its way or on the server's side, so that it may be repeated. */
+/** An error with what the SDK adds when a request was sent. */
+type RequestError = Parameters<typeof isTransientError>[0] & { readonly code?: string };
+
+/**
+ * Codes of broken connections that the SDK does not count as transient: of the socket, of TLS, and
+ * of an answer that is not HTTP (`HPE_INVALID_CONSTANT`).
+ */
+const connectionCodes = /^(ECONN|EADDRNOTAVAIL$|ENETDOWN$|EHOSTDOWN$|EPROTO$|ERR_SSL_|HPE_)/;
+
+/**
+ * True when the request failed on its way or on the server's side, so that it may be repeated: by
+ * the SDK's own classification, for a broken connection, and for an answer that is not JSON, which
+ * some proxy gave. Everything else is an error of ours, such as a request that cannot be
+ * serialised.
+ */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { $metadata, $fault, code, name } = error as Error & {
-    $metadata?: { httpStatusCode?: number };
-    $fault?: string;
-    code?: string;
-  };
-  const status = $metadata?.httpStatusCode;
-  if (status !== undefined) return throttles.has(name) || $fault === "server" || status >= 500;
-  // No answer. What has neither metadata nor a code did not come from a request at all.
-  return $metadata !== undefined || code !== undefined || throttles.has(name);
+  const failed = error as RequestError;
+  if (isTransientError(failed) || isThrottlingError(failed) || isServerError(failed)) return true;
+  const { $metadata, code, name } = failed;
+  const isForeignAnswer = name === "SyntaxError" && $metadata?.httpStatusCode !== undefined;
+  return isForeignAnswer || connectionCodes.test(code ?? "");
 }
 
 /** Names under which DynamoDB says "not now": the request had no effect. */

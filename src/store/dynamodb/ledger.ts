@@ -30,6 +30,9 @@ const maxPacked = 16;
 /** What an empty list takes, its name counted. */
 const listBytes = 4;
 
+/** The highest number that the 12 digits of an entry's key hold. */
+const maxNumber = 10 ** 12 - 1;
+
 const codec = codecOf("entry");
 
 /** The writes of a transaction by the items they go into. */
@@ -88,6 +91,7 @@ export async function readEntry(
 ): Promise<Loaded> {
   const at = id.lastIndexOf("#");
   const [account, number] = [id.slice(0, at), Number(id.slice(at + 1))];
+  if (number > maxNumber) return { value: undefined, version: 0 };
   const command = new QueryCommand({
     TableName,
     ...between(account, number, number),

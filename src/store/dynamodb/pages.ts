@@ -1,3 +1,4 @@
+/** Pages of queries and scans; a cursor is the last key of the page before, as JSON. */
 import {
   type DynamoDBClient,
   QueryCommand,
@@ -16,18 +17,17 @@ export async function query<T>(
   input: QueryCommandInput,
 ): Promise<Page<T>> {
   const command = new QueryCommand({ ...input, Limit: size, ...startOf(cursor) });
-  const { Items: items = [], LastEvaluatedKey } = await ask(client, command, cursor);
+  const { Items: items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
   return pageOf(items.map(decode), LastEvaluatedKey);
 }
 
-/** A cursor comes from outside: one that does not fit the query is the caller's mistake. */
-export async function ask(
-  client: DynamoDBClient,
-  command: QueryCommand,
-  cursor: string | undefined,
-) {
+/**
+ * Waits for a page. A cursor comes from outside: one that DynamoDB does not accept for this query
+ * is the caller's mistake.
+ */
+export async function pageAnswer<T>(answer: Promise<T>, cursor: string | undefined): Promise<T> {
   try {
-    return await orUnavailable(client.send(command));
+    return await orUnavailable(answer);
   } catch (error) {
     const { name } = error as Error;
     throw cursor !== undefined && name === "ValidationException" ? badCursor() : error;
@@ -39,13 +39,31 @@ export const badCursor = () =>
     field: "page_token",
   });
 
+/** Where a query or scan goes on; refuses a cursor that is not the key of an item. */
 export function startOf(cursor: string | undefined): { ExclusiveStartKey?: Item } {
   if (cursor === undefined) return {};
+  const key = parsed(cursor);
+  if (!isObject(key) || !Object.values(key).every(isKeyValue)) throw badCursor();
+  return { ExclusiveStartKey: key as Item };
+}
+
+function parsed(cursor: string): unknown {
   try {
-    return { ExclusiveStartKey: JSON.parse(cursor) as Item };
+    return JSON.parse(cursor);
   } catch {
     throw badCursor();
   }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Attributes of our keys are strings and numbers, and never empty. */
+function isKeyValue(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const [[type, text] = [], ...others] = Object.entries(value);
+  const isText = typeof text === "string" && text !== "";
+  return isText && (type === "S" || type === "N") && others.length === 0;
 }
 
 export const pageOf = <T>(items: T[], last: Item | undefined): Page<T> =>

@@ -15,11 +15,11 @@ import {
 } from "../../app/ports.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import { nameOf } from "../items.ts";
-import { type Clients, orUnavailable } from "./client.ts";
+import type { Clients } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
 import { createDynamoItems } from "./items.ts";
 import { listEntries } from "./ledger.ts";
-import { ask, pageOf, query, startOf } from "./pages.ts";
+import { badCursor, pageAnswer, pageOf, query, startOf } from "./pages.ts";
 import { reactionReads } from "./reader-reactions.ts";
 import { byStateIndex, byUserIndex, expiryIndex, type TableName } from "./tables.ts";
 
@@ -64,28 +64,35 @@ export function createDynamoReader(clients: Clients, tableName: TableName): Read
       }),
 
     async accounts(program, segment, segments, page) {
-      const answer = await orUnavailable(
-        retrying.send(
-          new ScanCommand({
-            TableName: points,
-            ConsistentRead: true,
-            Segment: segment,
-            TotalSegments: segments,
-            Limit: page.size,
-            FilterExpression: "sk = :k AND begins_with(pk, :p)",
-            ProjectionExpression: "pk",
-            ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${program}#` } },
-            ...startOf(page.cursor),
-          }),
-        ),
+      const command = new ScanCommand({
+        TableName: points,
+        ConsistentRead: true,
+        Segment: segment,
+        TotalSegments: segments,
+        Limit: page.size,
+        FilterExpression: "sk = :k AND begins_with(pk, :p)",
+        ProjectionExpression: "pk",
+        ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${program}#` } },
+        ...startOf(page.cursor),
+      });
+      const { Items = [], LastEvaluatedKey } = await pageAnswer(
+        retrying.send(command),
+        page.cursor,
       );
-      return pageOf((answer.Items ?? []).map(accountName), answer.LastEvaluatedKey);
+      return pageOf(Items.map(accountName), LastEvaluatedKey);
     },
 
     ...reservationReads(retrying, tableName("reservations")),
     ...reactionReads(clients, tableName),
   };
 }
+
+/** True for a range key of the index by state (execute time, id) ahead of the window's end. */
+const isPlaceIn = ({ end }: Window, cursor: string): boolean =>
+  /^\d{15}#[^#]+$/.test(cursor) && (end === undefined || cursor < executeKey(end));
+
+const isEmpty = ({ start, end }: Window): boolean =>
+  start !== undefined && end !== undefined && start >= end;
 
 type ReservationReads = Pick<Reader, "reservationsOfUser" | "reservationsInState">;
 
@@ -99,6 +106,9 @@ function reservationReads(client: DynamoDBClient, TableName: string): Reservatio
       }),
 
     async reservationsInState(program, state, window, { size, cursor }) {
+      if (cursor !== undefined && !isPlaceIn(window, cursor)) throw badCursor();
+      // The start of what is pending moves on with the time, and may have passed the end.
+      if (isEmpty(window)) return { items: [] };
       const shards = await Promise.all(
         Array.from({ length: shardCount }, (_, shard) =>
           firstOf(client, size, cursor, {
@@ -147,7 +157,7 @@ async function firstOf(
   input: QueryCommandInput,
 ): Promise<{ sort: string; row: Reservation }[]> {
   const command = new QueryCommand({ ...input, Limit: size + 1 });
-  const { Items: items = [] } = await ask(client, command, cursor);
+  const { Items: items = [] } = await pageAnswer(client.send(command), cursor);
   return items.map((item) => ({
     sort: item.ix?.S ?? "",
     row: codecOf("reservation").decode(item),

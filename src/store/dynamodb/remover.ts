@@ -10,7 +10,7 @@ import { type Item, text } from "./attributes.ts";
 import { inBatches, untilDone } from "./batches.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { historyKey, reactionsKey } from "./codecs-reactions.ts";
-import { ask, startOf } from "./pages.ts";
+import { pageAnswer, startOf } from "./pages.ts";
 import type { TableName } from "./tables.ts";
 
 /** How many keys are looked at for one page. */
@@ -29,7 +29,7 @@ export function createDynamoRemover({ retrying }: Clients, tableName: TableName)
         KeyConditionExpression: "pk = :p",
         ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
       });
-      const { Items = [], LastEvaluatedKey } = await ask(retrying, query, undefined);
+      const { Items = [], LastEvaluatedKey } = await orUnavailable(retrying.send(query));
       await remove(retrying, reactions, Items);
       return LastEvaluatedKey !== undefined;
     },
@@ -40,7 +40,7 @@ export function createDynamoRemover({ retrying }: Clients, tableName: TableName)
         ExpressionAttributeValues: { ":o": historyKey(owner) },
         ...startOf(cursor),
       });
-      const { Items = [], LastEvaluatedKey } = await ask(retrying, query, cursor);
+      const { Items = [], LastEvaluatedKey } = await pageAnswer(retrying.send(query), cursor);
       // DynamoDB filters by no part of a key.
       const found = Items.filter((item) => text(item, "sk").endsWith(`#${type}#${id}`));
       await remove(retrying, notifications, found);

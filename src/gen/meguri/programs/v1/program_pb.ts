@@ -28,8 +28,8 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   programId: string;
 
   /**
-   * The IANA name of the time zone in which months begin and end, such as "Asia/Tokyo". Never
-   * changes.
+   * The time zone in which months begin and end, in the spelling of the IANA time zone database, such
+   * as "Asia/Tokyo". Never changes.
    *
    * @generated from field: string time_zone = 2;
    */

@@ -30,7 +30,8 @@ export type CreateProgramRequest = Message<"meguri.programs.v1.CreateProgramRequ
   programId: string;
 
   /**
-   * The IANA name of the time zone of the program, at most 64 characters. Empty means "Asia/Tokyo".
+   * The time zone of the program: a name of the IANA time zone database, in any case, at most 64
+   * characters. Links such as "US/Pacific" are names of their own. Empty means "Asia/Tokyo".
    *
    * @generated from field: string time_zone = 2;
    */
@@ -239,7 +240,8 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
 export const ProgramService: GenService<{
   /**
    * CreateProgram creates a program. Idempotent by program_id: with the parameters of the first
-   * call it answers the program as it is now, marked replayed.
+   * call it answers the program as it is now, marked replayed. The same time zone in another case is
+   * the same parameter.
    *
    * Refusals: ID_REUSED (the program exists with another time zone or another first lifetime),
    * INVALID_REQUEST (unknown time zone). Retryable: CONTENDED.

@@ -1,0 +1,45 @@
+/** Which time zones a program may have, and how their names are stored. */
+import tzdata from "tzdata" with { type: "json" };
+import { expect, test } from "vitest";
+import { timeZoneOf } from "../../src/domain/time-zone.ts";
+
+test("every name of the tz database, links among them, keeps its spelling", () => {
+  const refused = Object.keys(tzdata.zones).filter((name) => timeZoneOf(name) !== name);
+  // The zone of a machine that has not been set up; ICU does not know it.
+  expect(refused).toEqual(["Factory"]);
+});
+
+test.each([
+  ["asia/tokyo", "Asia/Tokyo"],
+  ["AMERICA/HAVANA", "America/Havana"],
+  ["america/port-au-prince", "America/Port-au-Prince"],
+  ["utc", "UTC"],
+  ["etc/gmt+9", "Etc/GMT+9"],
+  ["gb-eire", "GB-Eire"],
+])("%s is spelt %s", (name, spelt) => {
+  expect(timeZoneOf(name)).toBe(spelt);
+});
+
+test("links are not followed", () => {
+  for (const name of ["Asia/Calcutta", "Africa/Accra", "US/Pacific", "Japan", "EST"]) {
+    expect(timeZoneOf(name)).toBe(name);
+  }
+});
+
+test.each([
+  "US/Pacific-New",
+  "SystemV/PST8",
+  "JST",
+  "PST",
+  "ACT",
+  "Etc/Unknown",
+  "+09:00",
+  "UTC+9",
+  "Asia/Edo",
+  "",
+  " UTC",
+  "constructor",
+  "A".repeat(1_000),
+])("%s is not in the tz database", (name) => {
+  expect(timeZoneOf(name)).toBeUndefined();
+});
