@@ -17,7 +17,7 @@ import type { Reservation } from "../../domain/reservation.ts";
 import { type Items, nameOf } from "../items.ts";
 import { type Clients, orUnavailable } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
-import { listEntries } from "./ledger.ts";
+import { listEntries, listStoredEntries } from "./ledger.ts";
 import { ask, pageOf, query, startOf } from "./pages.ts";
 import { reactionReads } from "./reader-reactions.ts";
 import { byStateIndex, byUserIndex, expiryIndex, type TableName } from "./tables.ts";
@@ -49,6 +49,31 @@ export function createDynamoReader(clients: Clients, items: Items, tableName: Ta
       }),
 
     entries: (name, query, page) => listEntries(retrying, points, name, query, page),
+
+    storedEntries: (name, page) => listStoredEntries(retrying, points, name, page),
+
+    async entryCopies({ program, user }, { from, to }, segment, segments, page) {
+      const answer = await orUnavailable(
+        retrying.send(
+          new ScanCommand({
+            TableName: points,
+            Segment: segment,
+            TotalSegments: segments,
+            Limit: page.size,
+            FilterExpression: "sk = :k AND begins_with(pk, :p) AND n BETWEEN :from AND :to",
+            ExpressionAttributeValues: {
+              ":k": { S: "K" },
+              ":p": { S: `K#${program}#${user}#` },
+              ":from": { N: String(from) },
+              ":to": { N: String(to) },
+            },
+            ...startOf(page.cursor),
+          }),
+        ),
+      );
+      const copies = (answer.Items ?? []).map((item) => codecOf("event").decode(item).entry);
+      return pageOf(copies, answer.LastEvaluatedKey);
+    },
 
     dueAccounts: (program, shard, month, page) =>
       query(retrying, page, accountName, {

@@ -1,0 +1,163 @@
+/** Compares one account with its ledger, page by page, and confirms what it finds. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "../domain/account.ts";
+import { DomainError } from "../domain/errors.ts";
+import type { Program } from "../domain/program.ts";
+import { addEntry, type Comparison, compare, type LedgerSum, startSum } from "../domain/rebuild.ts";
+import { requireTime } from "./deadlines.ts";
+import { type AccountName, accountRef, type Deps } from "./ports.ts";
+
+/** How many items of a ledger one read brings. */
+const pageSize = 500;
+
+/** How long a transaction under way may take to show in plain reads, in ms. */
+const pauseMs = 200;
+
+/** How often a ledger is compared with an account that is written all the time. */
+const maxLooks = 20;
+
+/** How far a ledger was added up, and where its next page starts. */
+interface Place {
+  readonly sum: LedgerSum;
+  readonly cursor?: string;
+}
+
+/** How far the verification of an account has come. Plain JSON of bounded size. */
+export interface AccountProgress {
+  /** The version of the account that this look compares with the ledger; 0: not there. */
+  readonly version: number;
+  /** Counts from 1. */
+  readonly look: number;
+  /** True when the look before this one found differences under the same version. */
+  readonly isRepeated: boolean;
+  readonly place: Place;
+  /** The last place up to which the ledger has no fault: the next look starts there. */
+  readonly sound: Place;
+}
+
+/** What a verification found. */
+export interface VerifiedAccount extends Comparison {
+  /** The account that the ledger was compared with, and its version. */
+  readonly account: Account | undefined;
+  readonly version: number;
+  readonly sum: LedgerSum;
+}
+
+/**
+ * Verifies an account within the caller's deadline. Throws PROGRAM_NOT_FOUND, DEADLINE, and
+ * CONTENDED when the account is written all the time and seems to differ.
+ */
+export async function verifyOneAccount(
+  deps: Deps,
+  { program: programId, user: userId }: AccountName,
+  deadline: number | undefined,
+): Promise<VerifiedAccount> {
+  const program = await deps.programs.get(programId);
+  const steps = verificationSteps(deps, program, userId, { deadline });
+  for (;;) {
+    const { done, value } = await steps.next();
+    if (done) return value;
+    requireTime(deadline);
+  }
+}
+
+/**
+ * Verifies an account one page at a time; the progress that each step yields is where another call
+ * can go on.
+ *
+ * Plain reads may see one part of a transaction and not yet the other (docs/decisions/0010), so one
+ * look at an account and its ledger proves nothing. A difference is reported only if two looks, a
+ * pause apart, found one under the same version of the account, and the account still has that
+ * version after the second one. Entries never change, so a ledger without faults is not read again
+ * when the account moves on: the sum grows with it.
+ */
+export async function* verificationSteps(
+  deps: Deps,
+  program: Program,
+  userId: string,
+  { from, deadline }: { readonly from?: AccountProgress; readonly deadline?: number | undefined },
+): AsyncGenerator<AccountProgress, VerifiedAccount> {
+  const name = { program: program.id, user: userId };
+  let progress = from;
+  for (;;) {
+    const { value: account, version } = await readAccount(deps, name, progress, deadline);
+    const { place, sound, ...look } = yield* addLedger(deps, name, account, {
+      ...startLook(progress, version),
+    });
+    const { sum } = place;
+    const { calendar } = await deps.clock.now();
+    const found = compare(account, sum, program, userId, calendar);
+    const verified = { ...found, account, version, sum };
+    if (found.differenceCount === 0) return verified;
+    progress = { ...look, place, sound };
+    if (look.isRepeated) {
+      const after = await readAccount(deps, name, progress, deadline);
+      if (after.version === version) return verified;
+    }
+    if (look.look === maxLooks) {
+      throw new DomainError("CONTENDED", "the account is written all the time; try again");
+    }
+    await sleep(pauseMs);
+    progress = { version, look: look.look + 1, isRepeated: true, place: sound, sound };
+    yield progress;
+  }
+}
+
+/** The state that a look starts from, or goes on from when it was interrupted. */
+function startLook(progress: AccountProgress | undefined, version: number): AccountProgress {
+  const start = { sum: startSum() };
+  if (!progress) return { version, look: 1, isRepeated: false, place: start, sound: start };
+  if (progress.version === version) return progress;
+  return { ...progress, version, isRepeated: false, place: progress.sound };
+}
+
+/**
+ * The account as it is stored. The first look is a plain read; those that confirm a difference go
+ * through the engine, which validates what it has read (docs/decisions/0010).
+ */
+async function readAccount(
+  deps: Deps,
+  { program, user }: AccountName,
+  progress: AccountProgress | undefined,
+  deadline: number | undefined,
+): Promise<{ readonly value: Account | undefined; readonly version: number }> {
+  const ref = accountRef(program, user);
+  if (!progress) return (await deps.reader.get(ref)) ?? { value: undefined, version: 0 };
+  return deps.engine.run({
+    key: ref,
+    reads: [ref],
+    absent: [],
+    deadline,
+    decide: (view) => ({ value: view.get(ref), version: view.version(ref) }),
+  });
+}
+
+/**
+ * Adds up the ledger as far as the account has come: what is written meanwhile does not count.
+ * Entries behind an account that has not moved are its own, and are added, too.
+ */
+async function* addLedger(
+  deps: Deps,
+  name: AccountName,
+  account: Account | undefined,
+  start: AccountProgress,
+): AsyncGenerator<AccountProgress, AccountProgress> {
+  let progress = start;
+  let last = account?.last ?? 0;
+  for (;;) {
+    const { cursor } = progress.place;
+    const page = await deps.reader.storedEntries(name, { size: pageSize, cursor });
+    if (page.items.some(({ number }) => number > last)) {
+      const stored = await deps.reader.get(accountRef(name.program, name.user));
+      if ((stored?.version ?? 0) === progress.version) last = Number.POSITIVE_INFINITY;
+    }
+    const entries = page.items.filter(({ number }) => !(number > last));
+    const sum = structuredClone(progress.place.sum);
+    for (const entry of entries) addEntry(sum, entry);
+    const isLast = page.cursor === undefined || entries.length < page.items.length;
+    if (isLast) return { ...progress, place: { sum } };
+    const place = { sum, ...(page.cursor !== undefined && { cursor: page.cursor }) };
+    progress = { ...progress, place, ...(sum.faultCount === 0 && { sound: place }) };
+    yield progress;
+  }
+}
