@@ -122,7 +122,9 @@ async function readAccount(
   deadline: number | undefined,
 ): Promise<{ readonly value: Account | undefined; readonly version: number }> {
   const ref = accountRef(program, user);
-  if (!progress) return (await deps.reader.get(ref)) ?? { value: undefined, version: 0 };
+  if ((progress?.look ?? 1) === 1) {
+    return (await deps.reader.get(ref)) ?? { value: undefined, version: 0 };
+  }
   return deps.engine.run({
     key: ref,
     reads: [ref],

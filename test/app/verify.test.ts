@@ -168,6 +168,28 @@ describe("a long ledger", () => {
   });
 });
 
+test("the scan for a missing entry goes on no longer than its caller waits", async () => {
+  const { deps, store } = createWorld();
+  for (const id of ["e1", "e2", "e3"]) await grant(deps, id, 10);
+  store.force(entryRef(program, user, 2), undefined);
+  const before = store.dump();
+  let pages = 0;
+  const entryCopies: Reader["entryCopies"] = async () => {
+    pages += 1;
+    await sleep(10);
+    return { items: [], cursor: "more" };
+  };
+  const endless = { ...deps, reader: { ...deps.reader, entryCopies } };
+  const deadline = performance.now() + 500;
+  const asked = verifyAccount(endless, name, true, deadline);
+  await expect(asked).rejects.toMatchObject({ reason: "DEADLINE" });
+  expect(pages).toBeGreaterThan(4);
+  const atEnd = pages;
+  await sleep(50);
+  expect(pages).toBeLessThanOrEqual(atEnd + 4);
+  expect(store.dump()).toEqual(before);
+});
+
 /** Runs a segment in as many steps as it asks whether to go on. */
 async function inSteps(deps: Deps) {
   const steps: VerifySegmentResult[] = [];

@@ -331,6 +331,78 @@ test("a renumbered entry leaves a hole and is told", async () => {
   expect(await dump()).toEqual(damaged);
 });
 
+describe("of packed entries", () => {
+  /** An account whose entries share items, because many calls wait for it at once. */
+  async function newPackedAccount() {
+    const account = await newAccount([1]);
+    const { userId, dump } = account;
+    const calls = Array.from({ length: 40 }, (_, i) =>
+      server.points.grantPoints({ userId, eventId: `p${i}`, points: 10n, reason: "packed" }),
+    );
+    await Promise.all(calls);
+    const items = (await dump()).filter(({ l }) => (l?.L?.length ?? 0) >= 3);
+    expect(items.length).toBeGreaterThan(0);
+    const packed = items[0] as Item;
+    const first = Number(packed.sk?.S?.slice(2));
+    const last = first + (packed.l?.L?.length ?? 0);
+    const sk = packed.sk?.S as string;
+    const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    return { ...account, sk, packed, numbers };
+  }
+
+  /** Reads each entry by its number, and all in pages of a few, either way round. */
+  async function expectWhole(userId: string): Promise<void> {
+    const { points } = server;
+    const all = Array.from({ length: 41 }, (_, i) => BigInt(i + 1));
+    for (const value of all) {
+      const { entry } = await points.getLedgerEntry({ userId, key: { case: "number", value } });
+      expect(entry?.number).toBe(value);
+    }
+    for (const order of [Order.OLDEST_FIRST, Order.NEWEST_FIRST]) {
+      const found: bigint[] = [];
+      let pageToken = "";
+      do {
+        const page = await points.listLedgerEntries({ userId, order, pageSize: 3, pageToken });
+        found.push(...page.entries.map(({ number }) => number));
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      expect(found).toEqual(order === Order.OLDEST_FIRST ? all : all.toReversed());
+    }
+  }
+
+  test("a lost item is restored whole", async () => {
+    const { remove, verify, available, userId, sk, numbers } = await newPackedAccount();
+    await remove(sk);
+    expect(await verify(true)).toMatchObject({ repaired: false, restored: numbers });
+    expect((await verify()).lines).toEqual([]);
+    expect(await available()).toBe(401);
+    await expectWhole(userId);
+  });
+
+  test("the lost end of an item's list gets an item of its own", async () => {
+    const { tamper, verify, available, dump, userId, sk, packed, numbers } =
+      await newPackedAccount();
+    const list = packed.l?.L as AttributeValue[];
+    await tamper(sk, "l", { L: list.slice(0, -2) });
+    const before = (await dump()).find((item) => item.sk?.S === sk);
+    expect(await verify(true)).toMatchObject({ repaired: false, restored: numbers.slice(-2) });
+    expect((await dump()).find((item) => item.sk?.S === sk)).toEqual(before);
+    expect((await verify()).lines).toEqual([]);
+    expect(await available()).toBe(401);
+    await expectWhole(userId);
+  });
+
+  test("an entry lost from the midst of a list moves the others: nothing is restored", async () => {
+    const { tamper, verify, available, dump, sk, packed } = await newPackedAccount();
+    const list = packed.l?.L as AttributeValue[];
+    await tamper(sk, "l", { L: list.slice(1) });
+    const damaged = await dump();
+    expect(await refusalOf(verify(true))).toMatchObject({ reason: "LEDGER_DAMAGED" });
+    expect(await dump()).toEqual(damaged);
+    expect(await available()).toBe(401);
+  });
+});
+
 test("the verification of a program starts, and can be read", async () => {
   const { points, workflows } = server;
   const none = points.getProgramVerification({});
