@@ -81,9 +81,12 @@ export async function* verificationSteps(
   let progress = from;
   for (;;) {
     const { value: account, version } = await readAccount(deps, name, progress, deadline);
-    const { place, sound, ...look } = yield* addLedger(deps, name, account, {
-      ...startLook(progress, version),
-    });
+    const { place, sound, ...look } = yield* addLedger(
+      deps,
+      name,
+      account,
+      startLook(progress, version),
+    );
     const { sum } = place;
     const { calendar } = await deps.clock.now();
     const found = compare(account, sum, program, userId, calendar);

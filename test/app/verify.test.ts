@@ -1,4 +1,4 @@
-/** Verification on a store in memory: what it may report, how long it may take, where it goes on. */
+/** Verification on a store in memory: what it reports, how long it takes, where it goes on. */
 import { describe, expect, test } from "vitest";
 import { type Deps, entryRef, type Reader } from "../../src/app/ports.ts";
 import { verifyAccount } from "../../src/app/verify-points.ts";
@@ -76,7 +76,7 @@ describe("a healthy account is not reported", () => {
   });
 });
 
-test("an account that is wrong and written all the time is not reported, but contended", async () => {
+test("an account that is wrong and written all the time is contended, not reported", async () => {
   const { deps, store, stored } = createWorld();
   await grant(deps, "g", 10);
   const wrong = { ...((await stored()) as Account), frozen: true };

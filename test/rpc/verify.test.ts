@@ -7,13 +7,15 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ListLedgerEntriesRequest_Order as Order } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
+import * as messages from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import {
   type ProgramVerification,
   ProgramVerification_State as State,
 } from "../../src/gen/meguri/points/v1/program_verification_pb.ts";
 import { at, refusalOf } from "../support/refusal.ts";
 import { startServer, type TestServer } from "../support/server.ts";
+
+const { ListLedgerEntriesRequest_Order: Order } = messages;
 
 type Item = Record<string, AttributeValue>;
 
