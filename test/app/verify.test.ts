@@ -22,20 +22,27 @@ async function twins() {
   return {
     deps: behind.deps,
     store: behind.store,
+    next,
     /** Applies the next grant to the second store one item after the other. */
     async applySlowly(first: "account" | "entry", lagMs: number): Promise<void> {
-      last += 1;
-      await grant(ahead.deps, `g${last}`, 10);
-      const ref = entryRef(program, user, last);
-      const items = {
-        account: async () => behind.store.force(account, await ahead.stored()),
-        entry: async () => behind.store.force(ref, (await ahead.deps.reader.get(ref))?.value),
-      };
-      await items[first]();
+      const items = await next();
+      items[first]();
       await sleep(lagMs);
-      await items[first === "account" ? "entry" : "account"]();
+      items[first === "account" ? "entry" : "account"]();
     },
   };
+
+  /** The items of the next grant, each to be applied to the second store. */
+  async function next() {
+    last += 1;
+    const ref = entryRef(program, user, last);
+    await grant(ahead.deps, `g${last}`, 10);
+    const [after, entry] = [await ahead.stored(), (await ahead.deps.reader.get(ref))?.value];
+    return {
+      account: () => behind.store.force(account, after),
+      entry: () => behind.store.force(ref, entry),
+    };
+  }
 }
 
 describe("a healthy account is not reported", () => {
@@ -63,6 +70,34 @@ describe("a healthy account is not reported", () => {
     }
     isWriting = false;
     await writer;
+  });
+
+  test("when the next transaction begins within the second look", async () => {
+    const { deps, next } = await twins();
+    const [first, second] = [await next(), await next()];
+    let looks = 0;
+    let onGet = () => {};
+    const reader: Reader = {
+      ...deps.reader,
+      async get(ref) {
+        const found = await deps.reader.get(ref);
+        onGet();
+        return found;
+      },
+      async storedEntries(...args) {
+        looks += 1;
+        if (looks === 2) {
+          first.entry();
+          second.entry();
+          // The account is still the old one when the entry behind it is found.
+          onGet = second.account;
+        }
+        return deps.reader.storedEntries(...args);
+      },
+    };
+    first.account();
+    expect(await differences({ ...deps, reader })).toEqual([]);
+    expect(looks).toBe(3);
   });
 
   test("and is not repaired", async () => {
