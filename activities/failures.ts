@@ -17,6 +17,7 @@ const outcomes: Readonly<Record<Reason, "refused" | "retried">> = {
   TARGET_NOT_FOUND: "refused",
   TARGET_DELETED: "refused",
   UNAUTHENTICATED: "refused",
+  LEDGER_DAMAGED: "refused",
   TOO_MANY_STREAMS: "retried",
   CONTENDED: "retried",
   DEADLINE: "retried",

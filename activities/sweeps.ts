@@ -1,8 +1,9 @@
-import { activityInfo, Context } from "@temporalio/activity";
+/** The activities that walk through many records and tell how far they are. */
+import { activityInfo, Context, log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports.ts";
 import { reconcileReservations } from "../src/app/reconcile-reservations.ts";
 import { settleShard } from "../src/app/settle-accounts.ts";
-import { verifySegment } from "../src/app/verify-points.ts";
+import { verifySegment } from "../src/app/verify-segment.ts";
 import {
   maxReports,
   type ReconcileInput,
@@ -20,16 +21,17 @@ const stepMs = 20_000;
 /** Well within every heartbeat timeout. */
 const beatMs = 5_000;
 
-/** The activities that walk through many records and tell how far they are. */
 export function sweepActivities(deps: Deps) {
   return {
     /** Settles a shard from its cursor on, for a while; a retry goes on where it was. */
     async settleShard(input: SettleShardInput): Promise<SettleShardResult> {
       const fields = { program: "string", shard: "number", cursor: "string?" };
       const { program, shard } = check(input, fields);
-      const start = { settled: 0, vain: 0, failed: 0, ...cursorOf(input) };
+      const start = { settled: 0, vain: 0, failed: 0, failures: [], ...cursorOf(input) };
       return step<SettleShardResult>(start, addSettled, (cursor, more) =>
-        settleShard(deps, { program, shard, ...cursor }, more),
+        settleShard(deps, { program, shard, ...cursor }, more, (userId, error) =>
+          log.warn("an account could not be settled", { program, userId, err: error }),
+        ),
       );
     },
 
@@ -38,9 +40,12 @@ export function sweepActivities(deps: Deps) {
       const numbers = { segment: "number", segments: "number" };
       const fields = { program: "string", ...numbers, cursor: "string?" };
       const { program, segment, segments } = check(input, fields);
-      const start = { accounts: 0, entries: 0, wrong: 0, reports: [], ...cursorOf(input) };
+      const nothing = { accounts: 0, entries: 0, wrong: 0, reports: [], failed: 0, failures: [] };
+      const start = { ...nothing, ...cursorOf(input) };
       return step<VerifySegmentResult>(start, addVerified, (cursor, more) =>
-        verifySegment(deps, { program, segment, segments, ...cursor }, more),
+        verifySegment(deps, { program, segment, segments, ...cursor }, more, (userId, error) =>
+          log.warn("an account could not be verified", { program, userId, err: error }),
+        ),
       );
     },
 
@@ -91,6 +96,7 @@ const addSettled = (a: SettleShardResult, b: SettleShardResult): SettleShardResu
   settled: a.settled + b.settled,
   vain: a.vain + b.vain,
   failed: a.failed + b.failed,
+  failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
   ...cursorOf(b),
 });
 
@@ -99,5 +105,7 @@ const addVerified = (a: VerifySegmentResult, b: VerifySegmentResult): VerifySegm
   entries: a.entries + b.entries,
   wrong: a.wrong + b.wrong,
   reports: [...a.reports, ...b.reports].slice(0, maxReports),
+  failed: (a.failed ?? 0) + (b.failed ?? 0),
+  failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
   ...cursorOf(b),
 });

@@ -1,4 +1,4 @@
-import type { Difference } from "./domain/replay.ts";
+import type { Difference } from "./domain/rebuild.ts";
 
 /**
  * What crosses Temporal: workflow ids, and plain-JSON inputs and results of workflows and
@@ -41,6 +41,13 @@ export interface ReservationView {
   readonly execute_time: string;
 }
 
+/** An account that could not be worked on; the next run tries it again. */
+export interface FailedAccount {
+  readonly userId: string;
+  /** A reason of `src/domain/errors.ts`, or INTERNAL when the worker's log has the error. */
+  readonly reason: string;
+}
+
 /** Settles the accounts of one shard of a program's expiry index. */
 export interface SettleShardInput {
   readonly program: string;
@@ -54,8 +61,10 @@ export interface SettleShardResult {
   readonly settled: number;
   /** Accounts that had nothing to expire. */
   readonly vain: number;
-  /** Accounts that could not be settled, as one that is behind its ledger; the next sweep tries. */
+  /** Accounts that could not be settled, such as one behind its ledger; the next run tries. */
   readonly failed: number;
+  /** The first 100 of them. Absent when recorded by older workers. */
+  readonly failures?: readonly FailedAccount[];
   readonly cursor?: string;
 }
 
@@ -66,12 +75,19 @@ export interface MonthEndInput {
   readonly settled?: number;
   readonly vain?: number;
   readonly failed?: number;
+  readonly failures?: readonly FailedAccount[];
 }
 
 export interface MonthEndResult {
   readonly settled: number;
   readonly vain: number;
   readonly failed: number;
+}
+
+/** How a month end fails that has left accounts to the next run: the details of the failure. */
+export interface MonthEndFailure extends MonthEndResult {
+  /** The first 100 accounts. */
+  readonly failures: readonly FailedAccount[];
 }
 
 /** Verifies the accounts of one segment of the table. */
@@ -90,11 +106,18 @@ export interface VerificationReport {
   readonly wrong: number;
   /** The first 100 of them. */
   readonly reports: readonly AccountReport[];
+  /** Accounts that could not be verified. Absent when recorded by older workers. */
+  readonly failed?: number;
+  /** The first 100 of them. */
+  readonly failures?: readonly FailedAccount[];
 }
 
 export interface AccountReport {
   readonly user: string;
+  /** The first 20. */
   readonly differences: readonly Difference[];
+  /** How many more there are. Absent when recorded by older workers. */
+  readonly unreported?: number;
 }
 
 export interface VerifySegmentResult extends VerificationReport {
@@ -177,8 +200,11 @@ export const shardCount = 16;
 /** How many disjoint parts a verification scans side by side. */
 export const verifySegments = 4;
 
-/** How many wrong accounts a report names. */
+/** How many wrong accounts a report names, and how many that failed. */
 export const maxReports = 100;
+
+/** The failure of a month end that has left accounts to the next run. */
+export const monthEndIncomplete = "MONTH_END_INCOMPLETE";
 
 export const reservationWorkflowId = (program: string, reservation: string): string =>
   `reservation/${program}/${reservation}`;

@@ -1,3 +1,4 @@
+/** The workflow that verifies every account of a program against its ledger. */
 import {
   continueAsNew,
   defineQuery,
@@ -29,7 +30,7 @@ type Segments = NonNullable<VerifyProgramInput["segments"]>;
 
 const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
 
-/** Replays every ledger of a program and reports the accounts that differ from theirs. */
+/** Compares every account of a program with its ledger and reports the ones that differ. */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
   const { program } = input;
   let found = input.report ?? nothing;
@@ -39,7 +40,10 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
   const left = await workOn(segments, verifySegments, async (part) => {
     const step = await orRefusal(verifySegment({ program, segments: verifySegments, ...part }));
     found = add(found, step);
-    setCurrentDetails(`Verified ${found.accounts} accounts; ${found.wrong} differ.`);
+    const { accounts, wrong, failed = 0 } = found;
+    setCurrentDetails(
+      `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified.`,
+    );
     return step.cursor;
   });
   if (left.length > 0) {
@@ -54,5 +58,7 @@ function add(a: VerificationReport, b: VerificationReport): VerificationReport {
     entries: a.entries + b.entries,
     wrong: a.wrong + b.wrong,
     reports: [...a.reports, ...b.reports].slice(0, maxReports),
+    failed: (a.failed ?? 0) + (b.failed ?? 0),
+    failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
   };
 }

@@ -86,6 +86,6 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
 }
 
 await serve((router) => {
-  const service = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps) };
+  const service = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps, log) };
   router.service(PointsService, { ...service, grantPoints }, { interceptors: interceptors(log) });
 });

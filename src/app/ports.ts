@@ -5,6 +5,7 @@ import type { Instant, Month } from "../domain/month.ts";
 import type { Group, Inbox, MemberRange, Members, ReadGroup } from "../domain/notification.ts";
 import type { Program } from "../domain/program.ts";
 import type { Reaction, Target, TargetName } from "../domain/reaction.ts";
+import type { NumberRange } from "../domain/rebuild.ts";
 import type { Reservation } from "../domain/reservation.ts";
 
 /** The records of the store, by kind. A kind is one sort of item with one sort of key. */
@@ -164,6 +165,22 @@ export interface Reader {
   get<K extends Kind>(ref: Ref<K>): Promise<{ value: Records[K]; version: number } | undefined>;
   programs(page: PageRequest): Promise<Page<Program>>;
   entries(name: AccountName, query: LedgerQuery, page: PageRequest): Promise<Page<LedgerEntry>>;
+  /**
+   * Every entry of a ledger in the order in which it is stored, a second one of a number included.
+   * `size` counts items: each is read once, with all entries that are packed into it.
+   */
+  storedEntries(name: AccountName, page: PageRequest): Promise<Page<LedgerEntry>>;
+  /**
+   * The copies that event keys keep of an account's entries with these numbers, `segment` of
+   * `segments` disjoint parts. Reads the whole table. Pages may be empty. Lags behind by moments.
+   */
+  entryCopies(
+    name: AccountName,
+    numbers: NumberRange,
+    segment: number,
+    segments: number,
+    page: PageRequest,
+  ): Promise<Page<LedgerEntry>>;
   /** Accounts whose oldest month may be `month` or before. Lags behind by moments. */
   dueAccounts(
     program: string,

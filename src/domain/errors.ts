@@ -14,6 +14,7 @@ export const reasons = [
   "TARGET_NOT_FOUND",
   "TARGET_DELETED",
   "UNAUTHENTICATED",
+  "LEDGER_DAMAGED",
   "TOO_MANY_STREAMS",
   "CONTENDED",
   "DEADLINE",

@@ -34,6 +34,7 @@ export const toldAs: Readonly<Record<Reason, Told>> = {
   TARGET_NOT_FOUND: { code: Code.NotFound },
   TARGET_DELETED: { code: Code.NotFound },
   UNAUTHENTICATED: { code: Code.Unauthenticated },
+  LEDGER_DAMAGED: { code: Code.DataLoss },
   TOO_MANY_STREAMS: { code: Code.ResourceExhausted, retryMs: 5_000 },
   CONTENDED: { code: Code.Aborted, retryMs: 100 },
   DEADLINE: { code: Code.DeadlineExceeded },

@@ -34,7 +34,7 @@ export function routes({ deps, log, testClock, isServing }: RouteDeps) {
   return (router: ConnectRouter): void => {
     const options = { interceptors: interceptors(log) };
     router.service(ProgramService, programService(deps), options);
-    const points = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps) };
+    const points = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps, log) };
     router.service(PointsService, points, options);
     router.service(ReservationService, reservationService(deps), options);
     router.service(ReactionService, reactionService(deps), options);

@@ -1,5 +1,7 @@
+/** The calls that compare accounts with their ledgers. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import type { Deps, Verification } from "../app/ports.ts";
 import { getProgramVerification, verifyAccount, verifyProgram } from "../app/verify-points.ts";
 import type { PointsService } from "../gen/meguri/points/v1/points_service_pb.ts";
@@ -13,16 +15,25 @@ import { fromInstant, toProgram } from "./scalars.ts";
 
 type Verifications = "verifyAccount" | "verifyProgram" | "getProgramVerification";
 
-/** The calls that compare accounts with their ledgers. */
-export function verifications(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Verifications> {
+export function verifications(
+  deps: Deps,
+  log: Logger,
+): Pick<ServiceImpl<typeof PointsService>, Verifications> {
   return {
     async verifyAccount(request, context) {
       const deadline = deadlineOf(context);
-      const found = await verifyAccount(deps, toAccount(request), request.repair, deadline);
+      const account = toAccount(request);
+      const found = await verifyAccount(deps, account, request.repair, deadline);
+      const { differences, unreported, entries, repaired, restored } = found;
+      if (repaired || restored.length > 0) {
+        log.warn({ ...account, repaired, restored, differences }, "an account was repaired");
+      }
       return {
-        differences: found.differences.map((difference) => ({ ...difference })),
-        entryCount: BigInt(found.entries),
-        repaired: found.repaired,
+        differences: differences.map((difference) => ({ ...difference })),
+        entryCount: BigInt(entries),
+        repaired,
+        unreportedDifferenceCount: BigInt(unreported),
+        restoredEntryNumbers: restored.map(BigInt),
       };
     },
 
@@ -55,10 +66,13 @@ function fromVerification(
     accountCount: BigInt(verification.accounts),
     entryCount: BigInt(verification.entries),
     wrongAccountCount: BigInt(verification.wrong),
-    reports: verification.reports.map(({ user, differences }) => ({
+    reports: verification.reports.map(({ user, differences, unreported = 0 }) => ({
       userId: user,
       differences: differences.map((difference) => ({ ...difference })),
+      unreportedDifferenceCount: BigInt(unreported),
     })),
+    failedAccountCount: BigInt(verification.failed ?? 0),
+    failures: (verification.failures ?? []).map((failure) => ({ ...failure })),
     workflowId: verification.workflowId,
     startTime: fromInstant(verification.startTime),
   };

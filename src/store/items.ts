@@ -61,8 +61,8 @@ export interface Items {
    */
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
   /**
-   * Reads up to `maxItems` records, of which none is an entry, at one moment; nothing while a
-   * transaction that writes one of them is under way. Throws STORE_UNAVAILABLE.
+   * Reads up to `maxItems` records at one moment; nothing while a transaction that writes one of
+   * them is under way. Of entries, only those with which an item begins. Throws STORE_UNAVAILABLE.
    */
   readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
   /** Reads the members of a group strongly consistently. Throws STORE_UNAVAILABLE. */

@@ -40,6 +40,7 @@ const codes: Record<Reason, keyof typeof Code> = {
   TARGET_NOT_FOUND: "NotFound",
   TARGET_DELETED: "NotFound",
   UNAUTHENTICATED: "Unauthenticated",
+  LEDGER_DAMAGED: "DataLoss",
   TOO_MANY_STREAMS: "ResourceExhausted",
   CONTENDED: "Aborted",
   DEADLINE: "DeadlineExceeded",

@@ -1,11 +1,13 @@
 /** Ledger entries that share items: found, listed and sized like those that do not. */
 import { randomUUID } from "node:crypto";
-import { QueryCommand } from "@aws-sdk/client-dynamodb";
+import { PutItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { accountRef, entryRef, eventRef } from "../../src/app/ports.ts";
+import { describe, expect, test, vi } from "vitest";
+import { readUnits } from "../../bench/capacity.ts";
+import { accountRef, entryRef, eventRef, type PageRequest } from "../../src/app/ports.ts";
 import type { EntryType, LedgerEntry } from "../../src/domain/ledger.ts";
-import { itemSize } from "../../src/store/dynamodb/item-size.ts";
+import { type Item, toItem } from "../../src/store/dynamodb/codecs.ts";
+import { itemSize, total } from "../../src/store/dynamodb/item-size.ts";
 import { itemOf, pack } from "../../src/store/dynamodb/ledger.ts";
 import { bothStores, pages, rejection, write } from "./stores.ts";
 
@@ -37,6 +39,12 @@ const grants = (p: string, from: number, to: number, reason = "") =>
     const key = { hash: "1:x", entry: each, balance: number, undone: 0 };
     return [write(entryRef(p, "u", number), each), write(eventRef(p, "u", `c:e${number}`), key)];
   });
+
+/** What queries cost that read these items, in read units. */
+const unitsOf = (requests: readonly (readonly Item[])[]): number =>
+  requests
+    .map((read) => readUnits(total(read, itemSize), "strong"))
+    .reduce((sum, units) => sum + units, 0);
 
 /** The items of a ledger, by the number of their first entry. */
 async function itemsOf(p: string) {
@@ -135,12 +143,93 @@ describe("entries", () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
+  test("cost a list no more reads than their items take, packed or not", async () => {
+    const { items, reader } = openDynamo();
+    const [packed, single] = [randomUUID().slice(0, 8), randomUUID().slice(0, 8)];
+    for (let from = 1; from <= 490; from += 49) {
+      await items.commit(grants(packed, from, from + 48, "a reason"), randomUUID());
+      // Entries whose numbers are apart are not packed.
+      const writes = grants(single, from, from + 48, "a reason").map((each, i) => ({ each, i }));
+      const entries = writes.filter(({ i }) => i % 2 === 0).map(({ each }) => each);
+      const apart = entries.filter((_, i) => i % 2 === 0);
+      await items.commit([...apart, ...entries.filter((_, i) => i % 2 === 1)], randomUUID());
+    }
+    const stored = { packed: await itemsOf(packed), single: await itemsOf(single) };
+    expect(stored.single).toHaveLength(490);
+    expect(stored.packed.length).toBeLessThan(490 / 6);
+    const size = 50;
+    for (const newestFirst of [true, false]) {
+      const query = { from: 1, to: 490, newestFirst, types: [] };
+      const list = async (p: string) => {
+        const spy = vi.spyOn(client(), "send");
+        const ask = (page: PageRequest) => reader.entries({ program: p, user: "u" }, query, page);
+        expect((await pages(ask, size)).flat()).toHaveLength(490);
+        const answers = (await Promise.all(spy.mock.results.map(({ value }) => value))) as {
+          Items?: Item[];
+        }[];
+        spy.mockRestore();
+        const read = answers.map(({ Items = [] }) => Items);
+        return { requests: read.length, items: read.flat().length, units: unitsOf(read) };
+      };
+      const ofPacked = await list(packed);
+      expect(ofPacked.items).toBeLessThan(1.6 * stored.packed.length);
+      expect(ofPacked.requests).toBeLessThanOrEqual(490 / size + 3);
+
+      const ofSingle = await list(single);
+      // One request a page; one more for the first page, which has to find out.
+      expect(ofSingle.requests).toBeLessThanOrEqual(Math.ceil(490 / size) + 1);
+      expect(ofSingle.items).toBe(490);
+      const inOrder = newestFirst ? stored.single.toReversed() : stored.single;
+      const cut = range(0, 9).map((page) => inOrder.slice(page * size, (page + 1) * size));
+      expect(ofSingle.units).toBeLessThanOrEqual(unitsOf(cut) + 1);
+    }
+    // In the midst of a ledger, the first request may bring nothing but items from before.
+    const spy = vi.spyOn(client(), "send");
+    const query = { from: 200, to: 490, newestFirst: false, types: [] };
+    const page = { size: 37, cursor: undefined };
+    const found = await reader.entries({ program: single, user: "u" }, query, page);
+    expect(found.items.map(({ number }) => number)).toEqual(range(200, 236));
+    expect(spy.mock.calls.length).toBeLessThanOrEqual(2);
+    spy.mockRestore();
+  });
+
+  test("are all read once where they are stored, a second one of a number included", async () => {
+    const p = randomUUID().slice(0, 8);
+    const { items, reader } = openDynamo();
+    await items.commit(grants(p, 1, 40), randomUUID());
+    const [{ ref }] = grants(p, 3, 3) as [ReturnType<typeof write>];
+    const second = toItem(ref, entry(3, "again"), 1);
+    await client().send(new PutItemCommand({ TableName: names("points"), Item: second }));
+    for (const size of [1, 2, 100]) {
+      const ask = (page: PageRequest) => reader.storedEntries({ program: p, user: "u" }, page);
+      const found: number[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await ask({ size, cursor });
+        found.push(...page.items.map(({ number }) => number));
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      expect(found.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 3, ...range(4, 40)]);
+    }
+  });
+
   test("are not listed from a place that no page has told", async () => {
     const p = randomUUID().slice(0, 8);
     const { items, reader } = openDynamo();
     await items.commit(grants(p, 1, 5), randomUUID());
     const query = { from: 2, to: 5, newestFirst: false, types: [] };
-    for (const cursor of ["", "x", "-1", "1.5", "9", "1234567890123", "{}"]) {
+    for (const cursor of [
+      "",
+      "x",
+      "-1",
+      "1.5",
+      "9",
+      "1234567890123",
+      "{}",
+      "3~16~1",
+      "3~0~0",
+      "3~1",
+    ]) {
       const asked = reader.entries({ program: p, user: "u" }, query, { size: 2, cursor });
       expect(await rejection(asked), cursor).toMatchObject({
         reason: "INVALID_REQUEST",

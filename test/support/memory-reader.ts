@@ -42,6 +42,28 @@ export function createReader(
       return { ...found, items: wanted };
     },
 
+    async storedEntries({ program, user }, page) {
+      const mine = [...records.values()]
+        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${program}#${user}#`))
+        .map(({ ref, value }) => ({
+          sort: pad(Number(ref.id.split("#").at(-1))),
+          row: structuredClone(value) as LedgerEntry,
+        }));
+      return pageOf(`stored ${program}#${user}`, mine, page);
+    },
+
+    async entryCopies({ program, user }, { from, to }, segment, segments, page) {
+      const scanned = [...records.values()]
+        .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
+        .filter(({ sort }) => shardOf(sort) % segments === segment);
+      const found = pageOf("entry copies", scanned, page);
+      const copies = found.items
+        .filter(({ ref }) => ref.kind === "event" && ref.id.startsWith(`${program}#${user}#`))
+        .map(({ value }) => structuredClone((value as Records["event"]).entry))
+        .filter(({ number }) => number >= from && number <= to);
+      return { ...found, items: copies };
+    },
+
     async dueAccounts(program, shard, month, page) {
       const due = all("account").filter(
         (account) =>

@@ -190,9 +190,8 @@ export function createMemoryStore(): MemoryStore {
       stats.reads += 1;
       stats.readItems += refs.length;
       checkDistinct(refs);
-      if (refs.length < 1 || refs.length > maxItems || refs.some(({ kind }) => kind === "entry")) {
-        throw invalid("TransactGetItems takes 1 to 100 keys");
-      }
+      if (refs.length < 1 || refs.length > maxItems)
+        throw invalid("1 to 100 keys are read at once");
       const request: Request = { op: "read", refs, writes: [], token: "" };
       const look = (): readonly Loaded[] | undefined => refs.map(load);
       return answered(request, look, (fault) => (fault === "conflict" ? undefined : unavailable()));

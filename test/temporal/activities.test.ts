@@ -4,8 +4,8 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
 import { describe, expect, test } from "vitest";
 import { type Activities, createActivities } from "../../activities/index.ts";
-import type { Deps } from "../../src/app/ports.ts";
-import type { ReservationInput } from "../../src/contract.ts";
+import type { Deps, PageRequest } from "../../src/app/ports.ts";
+import type { ReservationInput, VerifySegmentResult } from "../../src/contract.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
 
 const quiet = () => {};
@@ -76,4 +76,55 @@ describe("a failed activity", () => {
       rescheduleReservation({ program: "p", reservation: "r" }, { execute_time: "soon" });
     expect(await failureOf(undefined, timeless)).toMatchObject(refused);
   });
+});
+
+test("a verification goes on where the last heartbeat was, inside a ledger", async () => {
+  const count = 20_000;
+  const reads: number[] = [];
+  const entryAt = (number: number) => ({
+    ...{ number, type: "ISSUED", event: { origin: "c", id: `e${number}` }, points: 1 },
+    ...{ createTime: 0, effectiveTime: 0, changes: [{ month: 23_640, points: 1 }] },
+    ...{ total: "issued", frozen: false, balance: number, reason: "", caller: "test" },
+  });
+  const account = {
+    ...{ program: "p", user: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },
+    ...{ totals: { issued: count, used: 0, expired: 0, refunded: 0, revoked: 0 } },
+    ...{ frozen: false, last: count, time: 0 },
+  };
+  const reader = {
+    get: async () => ({ value: account, version: count }),
+    accounts: async () => ({ items: [{ program: "p", user: "u" }] }),
+    async storedEntries(_: unknown, { size, cursor }: PageRequest) {
+      const from = Number(cursor ?? 0) + 1;
+      reads.push(from);
+      const items = Array.from({ length: size }, (_, i) => entryAt(from + i));
+      const last = from + size - 1;
+      return { items, ...(last < count && { cursor: String(last) }) };
+    },
+  };
+  const deps = {
+    programs: { get: async () => program },
+    clock: { now: async () => ({ calendar: 0, wall: 0 }) },
+    reader,
+  } as unknown as Deps;
+  const { verifySegment } = createActivities({ deps, onDone: () => {} });
+  const input = { program: "p", segment: 0, segments: 1 };
+
+  const killed = new MockActivityEnvironment();
+  const beats: unknown[] = [];
+  killed.on("heartbeat", (details) => {
+    beats.push(JSON.parse(JSON.stringify(details)));
+    if (beats.length === 10) killed.cancel("WORKER_SHUTDOWN");
+  });
+  const step = (await killed.run(verifySegment, input)) as VerifySegmentResult;
+  expect(step).toMatchObject({ accounts: 0, entries: 0 });
+  expect(step.cursor).toBeDefined();
+  expect(beats).toHaveLength(10);
+
+  // The result of the killed worker is lost; its last heartbeat is all that the next one has.
+  const next = new MockActivityEnvironment({ heartbeatDetails: beats.at(-1) });
+  const found = (await next.run(verifySegment, input)) as VerifySegmentResult;
+  expect(found).toMatchObject({ accounts: 1, entries: count, wrong: 0 });
+  expect(found.cursor).toBeUndefined();
+  expect(reads).toEqual(Array.from({ length: count / 500 }, (_, i) => 500 * i + 1));
 });

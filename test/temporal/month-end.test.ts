@@ -1,11 +1,15 @@
 /** The monthly sweep: what it expires, in which months, and when its schedule runs it. */
+import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import type { WorkflowFailedError } from "@temporalio/client";
+import type { ApplicationFailure } from "@temporalio/common";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points.ts";
 import { type Deps, programRef } from "../../src/app/ports.ts";
 import { createProgram } from "../../src/app/programs.ts";
 import { setTime } from "../../src/app/test-clock.ts";
-import { type MonthEndResult, monthEndId } from "../../src/contract.ts";
+import { verifyAccount } from "../../src/app/verify-points.ts";
+import { type MonthEndFailure, type MonthEndResult, monthEndId } from "../../src/contract.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
@@ -54,6 +58,17 @@ async function ledgerOf(program: string, user: string) {
     entry.type === "EXPIRED" ? entry : { ...entry, effectiveTime: 0 },
   );
 }
+
+/** Changes the record of an account behind the back of every server. */
+const tamper = (program: string, user: string, expression: string, value: AttributeValue) =>
+  stack.clients.retrying.send(
+    new UpdateItemCommand({
+      TableName: `${stack.config.tablePrefix}points`,
+      Key: { pk: { S: `A#${program}#${user}` }, sk: { S: "A" } },
+      UpdateExpression: expression,
+      ExpressionAttributeValues: { ":v": value },
+    }),
+  );
 
 describe("a month's end", () => {
   test("expires what is due, and only that", async () => {
@@ -104,6 +119,58 @@ describe("a month's end", () => {
       expect(await ledgerOf(programs[1], user)).toEqual(ledger);
     }
   });
+
+  test("fails when it has settled all but the damaged accounts, and names them", async () => {
+    const { deps, client, workflows } = stack;
+    const program = await newProgram("damaged");
+    await setTime(deps, at(1, 10));
+    for (const user of ["a", "b", "c", "d"]) await grantTo(deps, program, user, "jan", 10);
+    await tamper(program, "b", "SET n = :v", { N: "0" });
+    await tamper(program, "c", "SET s = list_append(s, :v)", { L: [{ N: "0" }] });
+    await setTime(deps, at(4));
+    const found = await deps.reader.get(programRef(program));
+    if (!found) throw new Error("no program");
+    await patiently(() => workflows.ensureMonthEnd(found.value));
+    const schedule = client.schedule.getHandle(monthEndId(program));
+    const runOf = async (past: readonly string[]) => {
+      await schedule.trigger();
+      return eventually(async () => {
+        const { info } = await schedule.describe();
+        const actions = info.recentActions.map(({ action }) => action.workflow);
+        const run = actions.find(({ firstExecutionRunId: id }) => !past.includes(id));
+        if (!run) throw new Error("not started yet");
+        return run;
+      });
+    };
+    const first = await runOf([]);
+    const ended = client.workflow.getHandle(first.workflowId, first.firstExecutionRunId);
+    const cause = await ended.result().then(
+      () => expect.unreachable("it should fail"),
+      (error: WorkflowFailedError) => error.cause as ApplicationFailure,
+    );
+    expect(cause).toMatchObject({ type: "MONTH_END_INCOMPLETE", nonRetryable: true });
+    expect(cause.message).toMatch(
+      /^2 accounts could not be settled and are left to the next run: /,
+    );
+    for (const name of ["b (CONTENDED)", "c (PROGRAM_STALE)"])
+      expect(cause.message).toContain(name);
+    const [details] = cause.details as [MonthEndFailure];
+    expect(details).toMatchObject({ settled: 2, vain: 0, failed: 2 });
+    expect(details.failures.toSorted((x, y) => x.userId.localeCompare(y.userId))).toEqual([
+      { userId: "b", reason: "CONTENDED" },
+      { userId: "c", reason: "PROGRAM_STALE" },
+    ]);
+    expect((await ledgerOf(program, "d")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
+
+    // The schedule goes on, and its next run settles what was mended.
+    expect((await schedule.describe()).state.paused).toBe(false);
+    await verifyAccount(deps, { program, user: "b" }, true);
+    await verifyAccount(deps, { program, user: "c" }, true);
+    const second = await runOf([first.firstExecutionRunId]);
+    const again = client.workflow.getHandle(second.workflowId, second.firstExecutionRunId);
+    expect(await again.result()).toMatchObject({ failed: 0 });
+    expect((await ledgerOf(program, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
+  }, 60_000);
 
   test("that does not know its program fails with the reason", async () => {
     await expect(monthEnd("nowhere")).rejects.toMatchObject({

@@ -2,7 +2,9 @@
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import type { WorkflowHandle } from "@temporalio/client";
+import { grantPoints } from "../../src/app/points.ts";
 import { react } from "../../src/app/reactions.ts";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations.ts";
 import { deleteTarget, registerTarget } from "../../src/app/targets.ts";
@@ -25,6 +27,7 @@ export async function recordHistories(): Promise<void> {
     await reservations(stack, recorder(stack));
     await sweeps(stack, recorder(stack), "");
     await removal(stack, recorder(stack), "");
+    await incompleteMonthEnd(stack, recorder(stack));
   } finally {
     await stack.stop();
   }
@@ -109,6 +112,27 @@ async function sweeps(stack: WorkerStack, record: Record, suffix: string): Promi
     args: [{ everything: true }],
   });
   await record(`reconcile${suffix}`, reconcile);
+}
+
+/** An account whose ring is longer than its program's lifetime cannot be settled. */
+async function incompleteMonthEnd(stack: WorkerStack, record: Record): Promise<void> {
+  const { deps, program, client, clients, config } = stack;
+  const change = { program, user: "damaged", eventId: "e", reason: "", caller: "tests" };
+  await grantPoints(deps, { ...change, points: 10, deadline: undefined });
+  await clients.retrying.send(
+    new UpdateItemCommand({
+      TableName: `${config.tablePrefix}points`,
+      Key: { pk: { S: `A#${program}#damaged` }, sk: { S: "A" } },
+      UpdateExpression: "SET s = list_append(s, :zero), xm = :old",
+      ExpressionAttributeValues: { ":zero": { L: [{ N: "0" }] }, ":old": { N: "1" } },
+    }),
+  );
+  const monthEnd = await client.workflow.start("monthEnd", {
+    workflowId: "month-end-incomplete",
+    taskQueue: config.taskQueue,
+    args: [{ program }],
+  });
+  await record("month-end-incomplete", monthEnd);
 }
 
 async function removal(stack: WorkerStack, record: Record, suffix: string): Promise<void> {

@@ -47,7 +47,6 @@ export function createDynamoItems(client: DynamoDBClient, tableName: TableName):
 
     async readAtomically(refs) {
       const TransactItems = refs.map((ref) => {
-        if (isEntry(ref)) throw new Error("no key leads to an entry");
         const { table, key } = codecOf(ref.kind);
         return { Get: { TableName: tableName(table), Key: key(ref.id) } };
       });

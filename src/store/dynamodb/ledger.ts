@@ -1,8 +1,7 @@
 /**
- * How the ledger lies in its items. An entry stands in an item of its own; but of entries that one
- * transaction writes one behind the other, the first takes the others along, in the list `l`, as
- * far as its item stays under 1 KB. So a hot account pays for a few items, not for one a grant
- * (docs/decisions/0011).
+ * How ledger entries are stored and read. Consecutive entries of one transaction are packed into
+ * one item (up to 1 KB, up to 16): the first stands in the item's own attributes, the others in the
+ * list `l`. So a hot account pays for a few items, not for one a grant (docs/decisions/0011).
  */
 import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type {
@@ -19,12 +18,12 @@ import type { ItemCounter, Loaded, Write } from "../items.ts";
 import { orUnavailable } from "./client.ts";
 import { codecOf, type Item, toItem, versionOf } from "./codecs.ts";
 import { itemSize, valueSize } from "./item-size.ts";
-import { badCursor } from "./pages.ts";
+import { badCursor, pageAnswer, pageOf, startOf } from "./pages.ts";
 
 /** What an item may grow to. */
 const maxBytes = 1_024;
 
-/** How many entries share an item at most, so that one is found wherever its item begins. */
+/** How many entries are packed into an item at most, so that one is found wherever it begins. */
 const maxPacked = 16;
 
 /** What an empty list takes, its name counted. */
@@ -103,7 +102,11 @@ export async function readEntry(
   return value ? { value, version: versionOf(item) } : { value: undefined, version: 0 };
 }
 
-/** One page of a ledger. Its cursor is the number of the entry that comes next. */
+/**
+ * One page of a ledger. Packed items hold up to 16 entries, so the first request of a list asks for
+ * as many items as a fully packed page takes; further ones ask for what is still missing at the
+ * density that the request before has met. The next page starts with that density.
+ */
 export async function listEntries(
   client: DynamoDBClient,
   TableName: string,
@@ -111,24 +114,59 @@ export async function listEntries(
   { from, to, newestFirst, types }: LedgerQuery,
   { size, cursor }: PageRequest,
 ): Promise<Page<LedgerEntry>> {
-  const start = cursor === undefined ? undefined : placeOf(cursor, from, to);
-  const first = newestFirst ? from : (start ?? from);
-  const last = newestFirst ? (start ?? to) : to;
-  const command = new QueryCommand({
-    TableName,
-    ...between(`${program}#${user}`, first, last),
-    ScanIndexForward: !newestFirst,
-    // Where the oldest come first, items from before the first entry come with them.
-    Limit: newestFirst ? size : size + maxPacked - 1,
-  });
-  const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(command));
-  const read = Items.flatMap(entriesOf).filter(({ number }) => number >= first && number <= last);
-  const found = read.sort((a, b) => (newestFirst ? b.number - a.number : a.number - b.number));
-  const looked = found.slice(0, size);
+  const place = cursor === undefined ? undefined : placeOf(cursor, from, to);
+  const first = newestFirst ? from : (place?.next ?? from);
+  const last = newestFirst ? (place?.next ?? to) : to;
+  const offset = newestFirst ? maxPacked - 1 : (place?.offset ?? maxPacked - 1);
+  const range = between(`${program}#${user}`, first, last, offset);
+  const found: PackedEntry[] = [];
+  let density = place?.density ?? maxPacked;
+  // The first item may hold only few entries of the page.
+  let limit = Math.ceil(size / density) + (density > 1 ? 1 : 0);
+  let key: Item | undefined;
+  do {
+    const input = { TableName, ...range, ScanIndexForward: !newestFirst, Limit: limit };
+    const command = new QueryCommand({ ...input, ...(key && { ExclusiveStartKey: key }) });
+    const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(command));
+    const read = Items.flatMap(packedEntries);
+    found.push(...read.filter(({ entry: { number } }) => number >= first && number <= last));
+    if (Items.length > 0) density = read.length / Items.length;
+    // Where the oldest come first, items from before the first entry may still come.
+    const before = newestFirst ? 0 : first - 1 - (read.at(-1)?.entry.number ?? first);
+    limit = Math.max(Math.ceil((size - found.length + Math.max(before, 0)) / density), 1);
+    key = LastEvaluatedKey;
+  } while (found.length < size && key);
+  found.sort(({ entry: a }, { entry: b }) =>
+    newestFirst ? b.number - a.number : a.number - b.number,
+  );
+  const looked = found.slice(0, size).map(({ entry }) => entry);
   const items = looked.filter(({ type }) => types.length === 0 || types.includes(type));
   const next = (looked.at(-1)?.number ?? Number.NaN) + (newestFirst ? -1 : 1);
-  const isMore = found.length > size || LastEvaluatedKey !== undefined;
-  return isMore && next >= first && next <= last ? { items, cursor: String(next) } : { items };
+  const isMore = found.length > size || key !== undefined;
+  if (!isMore || !(next >= first && next <= last)) return { items };
+  return { items, cursor: cursorOf(next, found[size]?.offset ?? 0, density) };
+}
+
+/** An entry and how many entries stand before it in its item. */
+interface PackedEntry {
+  readonly entry: LedgerEntry;
+  readonly offset: number;
+}
+
+const packedEntries = (item: Item): PackedEntry[] =>
+  entriesOf(item).map((entry, offset) => ({ entry, offset }));
+
+/** One page of whole items, with every entry that is in them. */
+export async function listStoredEntries(
+  client: DynamoDBClient,
+  TableName: string,
+  { program, user }: AccountName,
+  { size, cursor }: PageRequest,
+): Promise<Page<LedgerEntry>> {
+  const range = between(`${program}#${user}`, 0, maxNumber, 0);
+  const command = new QueryCommand({ TableName, ...range, Limit: size, ...startOf(cursor) });
+  const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
+  return pageOf(Items.flatMap(entriesOf), LastEvaluatedKey);
 }
 
 function entriesOf(item: Item): LedgerEntry[] {
@@ -140,20 +178,41 @@ function entriesOf(item: Item): LedgerEntry[] {
   return [first, ...others];
 }
 
-/** Finds all items that may hold entries of these numbers. */
-const between = (account: string, first: number, last: number) => ({
+/**
+ * Finds all items that may hold entries of these numbers: the first entry stands at most `offset`
+ * entries behind the beginning of its item.
+ */
+const between = (account: string, first: number, last: number, offset = maxPacked - 1) => ({
   ConsistentRead: true,
   KeyConditionExpression: "pk = :a AND sk BETWEEN :first AND :last",
   ExpressionAttributeValues: {
     ":a": codec.key(`${account}#0`).pk as AttributeValue,
-    ":first": codec.key(`#${Math.max(first - maxPacked + 1, 0)}`).sk as AttributeValue,
+    ":first": codec.key(`#${Math.max(first - offset, 0)}`).sk as AttributeValue,
     ":last": codec.key(`#${last}`).sk as AttributeValue,
   },
 });
 
-/** A cursor comes from outside: one that is no number of the list is the caller's mistake. */
-function placeOf(cursor: string, from: number, to: number): number {
-  const number = /^\d+$/.test(cursor) ? Number(cursor) : Number.NaN;
-  if (number >= from && number <= to) return number;
-  throw badCursor();
+/** Where a page starts. */
+interface Place {
+  /** The number of its first entry. */
+  readonly next: number;
+  /** How many entries stand before it in its item. */
+  readonly offset: number | undefined;
+  /** Entries in an item, as the page before has met them. */
+  readonly density: number | undefined;
+}
+
+const cursorOf = (next: number, offset: number, density: number): string =>
+  `${next}~${offset}~${Math.round(density)}`;
+
+/**
+ * A cursor comes from outside: one that is no number of the list is the caller's mistake. Cursors
+ * of older versions are a number alone.
+ */
+function placeOf(cursor: string, from: number, to: number): Place {
+  const [, next, offset, density] = /^(\d+)(?:~(\d|1[0-5])~([1-9]|1[0-6]))?$/.exec(cursor) ?? [];
+  const number = Number(next);
+  if (!(number >= from && number <= to)) throw badCursor();
+  const optional = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  return { next: number, offset: optional(offset), density: optional(density) };
 }

@@ -18,7 +18,7 @@ import { nameOf } from "../items.ts";
 import type { Clients } from "./client.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "./codecs.ts";
 import { createDynamoItems } from "./items.ts";
-import { listEntries } from "./ledger.ts";
+import { listEntries, listStoredEntries } from "./ledger.ts";
 import { badCursor, pageAnswer, pageOf, query, startOf } from "./pages.ts";
 import { reactionReads } from "./reader-reactions.ts";
 import { byStateIndex, byUserIndex, expiryIndex, type TableName } from "./tables.ts";
@@ -51,6 +51,32 @@ export function createDynamoReader(clients: Clients, tableName: TableName): Read
       }),
 
     entries: (name, query, page) => listEntries(retrying, points, name, query, page),
+
+    storedEntries: (name, page) => listStoredEntries(retrying, points, name, page),
+
+    async entryCopies({ program, user }, { from, to }, segment, segments, page) {
+      const answer = await pageAnswer(
+        retrying.send(
+          new ScanCommand({
+            TableName: points,
+            Segment: segment,
+            TotalSegments: segments,
+            Limit: page.size,
+            FilterExpression: "sk = :k AND begins_with(pk, :p) AND n BETWEEN :from AND :to",
+            ExpressionAttributeValues: {
+              ":k": { S: "K" },
+              ":p": { S: `K#${program}#${user}#` },
+              ":from": { N: String(from) },
+              ":to": { N: String(to) },
+            },
+            ...startOf(page.cursor),
+          }),
+        ),
+        page.cursor,
+      );
+      const copies = (answer.Items ?? []).map((item) => codecOf("event").decode(item).entry);
+      return pageOf(copies, answer.LastEvaluatedKey);
+    },
 
     dueAccounts: (program, shard, month, page) =>
       query(retrying, page, accountName, {

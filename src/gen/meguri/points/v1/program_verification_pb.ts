@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/program_verification.proto.
  */
 export const file_meguri_points_v1_program_verification: GenFile = /*@__PURE__*/
-  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIuMDChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSFQoNYWNjb3VudF9jb3VudBgDIAEoAxITCgtlbnRyeV9jb3VudBgEIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAUgASgDEkQKB3JlcG9ydHMYBiADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBITCgt3b3JrZmxvd19pZBgHIAEoCRIuCgpzdGFydF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBpTCg1BY2NvdW50UmVwb3J0Eg8KB3VzZXJfaWQYASABKAkSMQoLZGlmZmVyZW5jZXMYAiADKAsyHC5tZWd1cmkucG9pbnRzLnYxLkRpZmZlcmVuY2UiUwoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9SVU5OSU5HEAESDgoKU1RBVEVfRE9ORRACEhAKDFNUQVRFX0ZBSUxFRBADYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
+  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIp8FChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSFQoNYWNjb3VudF9jb3VudBgDIAEoAxITCgtlbnRyeV9jb3VudBgEIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAUgASgDEkQKB3JlcG9ydHMYBiADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBITCgt3b3JrZmxvd19pZBgHIAEoCRIuCgpzdGFydF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxJFCghmYWlsdXJlcxgKIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5GYWlsZWRBY2NvdW50GngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKAMaMAoNRmFpbGVkQWNjb3VudBIPCgd1c2VyX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1JVTk5JTkcQARIOCgpTVEFURV9ET05FEAISEAoMU1RBVEVfRkFJTEVEEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
 
 /**
  * ProgramVerification is a run that compares every account of a program with its ledger. It repairs
@@ -78,6 +78,20 @@ export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"
    * @generated from field: google.protobuf.Timestamp start_time = 8;
    */
   startTime?: Timestamp | undefined;
+
+  /**
+   * The accounts found so far that could not be compared, those beyond failures included.
+   *
+   * @generated from field: int64 failed_account_count = 9;
+   */
+  failedAccountCount: bigint;
+
+  /**
+   * The first 100 accounts found that could not be compared.
+   *
+   * @generated from field: repeated meguri.points.v1.ProgramVerification.FailedAccount failures = 10;
+   */
+  failures: ProgramVerification_FailedAccount[];
 };
 
 /**
@@ -101,11 +115,18 @@ export type ProgramVerification_AccountReport = Message<"meguri.points.v1.Progra
   userId: string;
 
   /**
-   * The fields that do not agree with the ledger, at least one.
+   * The fields that do not agree with the ledger, at least one: the first 20.
    *
    * @generated from field: repeated meguri.points.v1.Difference differences = 2;
    */
   differences: Difference[];
+
+  /**
+   * How many differences there are besides those in differences, 0 or more.
+   *
+   * @generated from field: int64 unreported_difference_count = 3;
+   */
+  unreportedDifferenceCount: bigint;
 };
 
 /**
@@ -114,6 +135,35 @@ export type ProgramVerification_AccountReport = Message<"meguri.points.v1.Progra
  */
 export const ProgramVerification_AccountReportSchema: GenMessage<ProgramVerification_AccountReport> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_program_verification, 0, 0);
+
+/**
+ * FailedAccount names an account that could not be compared.
+ *
+ * @generated from message meguri.points.v1.ProgramVerification.FailedAccount
+ */
+export type ProgramVerification_FailedAccount = Message<"meguri.points.v1.ProgramVerification.FailedAccount"> & {
+  /**
+   * The user whose account it is.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * Why, as in google.rpc.ErrorInfo, such as CONTENDED; INTERNAL when the worker's log has the
+   * error.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.points.v1.ProgramVerification.FailedAccount.
+ * Use `create(ProgramVerification_FailedAccountSchema)` to create a new message.
+ */
+export const ProgramVerification_FailedAccountSchema: GenMessage<ProgramVerification_FailedAccount> = /*@__PURE__*/
+  messageDesc(file_meguri_points_v1_program_verification, 0, 1);
 
 /**
  * State tells how far a run has come.

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/domain/account.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import type { Program } from "../../src/domain/program.ts";
-import { compare, rebuild, replayEntry, startReplay } from "../../src/domain/replay.ts";
+import { addEntry, compare, rebuildFromLedger, startSum } from "../../src/domain/rebuild.ts";
 import { createStory, day, program } from "./build.ts";
 
 const three = program(3);
@@ -20,10 +20,10 @@ function story() {
   return told;
 }
 
-function replayOf(entries: readonly LedgerEntry[]) {
-  const replay = startReplay();
-  for (const entry of entries) replayEntry(replay, entry);
-  return replay;
+function sumOf(entries: readonly LedgerEntry[]) {
+  const sum = startSum();
+  for (const entry of entries) addEntry(sum, entry);
+  return sum;
 }
 
 const differences = (
@@ -31,13 +31,13 @@ const differences = (
   entries: readonly LedgerEntry[],
   now = day("2026-04-20"),
   of: Program = three,
-) => compare(account, replayOf(entries), of, "u", now);
+) => compare(account, sumOf(entries), of, "u", now).differences;
 
-describe("replay", () => {
+describe("a ledger added up", () => {
   test("gives the account, field for field", () => {
     const { account, entries } = story();
     expect(new Set(entries.map(({ type }) => type)).size).toBe(6);
-    const { oldest: _, ...rest } = rebuild(replayOf(entries), three, "u") as Account;
+    const { oldest: _, ...rest } = rebuildFromLedger(sumOf(entries), three, "u") as Account;
     const { oldest: _o, ...wanted } = account;
     expect(rest).toEqual(wanted);
   });
@@ -49,7 +49,7 @@ describe("replay", () => {
   });
 
   test("of nothing is nothing", () => {
-    expect(rebuild(startReplay(), three, "u")).toBeUndefined();
+    expect(rebuildFromLedger(startSum(), three, "u")).toBeUndefined();
     expect(differences(undefined, [])).toEqual([]);
   });
 });
