@@ -17,6 +17,7 @@ import { createOwners } from "../../src/store/owners.ts";
 import { createPrograms } from "../../src/store/programs.ts";
 import { noWatches } from "../support/memory-store.ts";
 import { noWorkflows } from "../support/no-workflows.ts";
+import { randomFrom } from "../support/random.ts";
 
 /** What one process of the service stands on. */
 export interface Process {
@@ -64,17 +65,6 @@ export interface Outcome {
   readonly answers: readonly ChangeResult[];
   /** The refusal that it got last, if any. */
   readonly refused?: string;
-}
-
-/** A small generator of numbers in [0, 1) (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Operations on some accounts; undoings name operations that came not long before. */
