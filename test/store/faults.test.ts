@@ -149,18 +149,19 @@ describe.each(modes)("$mode", ({ isolation }) => {
   }, 180_000);
 
   test("answers so often lost that callers give up: each is there once or not at all", async () => {
-    const some = processes(2);
-    const operations = plan(seed + 1, 60, 3).map((each) => ({
+    const [one] = processes(1) as [Process];
+    await grant(one.deps, "lost-warm", "warm", 1);
+    const operations = plan(seed + 1, 60, 6).map((each) => ({
       ...each,
       id: `lost-${each.id}`,
       user: `lost-${each.user}`,
       undoes: `lost-${each.undoes}`,
     }));
-    proxy.faults({ lostAnswer: 0.8, operations: "writes" });
+    proxy.faults({ lostAnswer: 0.97, operations: "writes" });
     const outcomes = await Promise.all(
       operations.map(async (operation) => ({
         operation,
-        attempts: [await attempt(some[0]?.deps as Deps, operation, 150)],
+        attempts: [await attempt(one.deps, operation, 300)],
       })),
     );
     proxy.faults({});
