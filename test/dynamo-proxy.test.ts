@@ -578,7 +578,7 @@ describe("isolation", () => {
     everyItemAfter(4_000);
     const before = await all();
     expect(before[1]).toEqual([10, 20, 40, 50].map((n) => ({ n: { N: String(n) } })));
-    // Out of the range, into it, to another place in it, deleted, new, and in and out of the filter.
+    // Out of the range, into it, to another place in it, in and out of the filter, new, deleted.
     const moved = [row(1, 70), row(6, 15), row(4, 60), row(3, 30), row(5, 50, true), row(8, 25)];
     const sent = await applying(p, ...moved, remove(p, "2"), update(p, "7"));
     expect(await all()).toEqual(before);
@@ -616,7 +616,7 @@ describe("isolation", () => {
     expect(await isStored(p)).toBe(false);
   });
 
-  test("TransactGetItems is refused if a transaction has come while it was on its way", async () => {
+  test("TransactGetItems is refused if a transaction starts while it is on its way", async () => {
     const p = randomUUID();
     await direct.send(write(put(p)));
     // The proxy under test sends its requests to another, which delays this one.

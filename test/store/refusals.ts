@@ -18,8 +18,8 @@ export function checkRefusals(outcomes: readonly Outcome[], ledger: readonly Led
       const states = Array.from({ length: last - first + 1 }, (_, i) => ledger.slice(0, first + i));
       const isRight = states.some((entries) => explains(error, operation, entries));
       const balances = states.map((entries) => entries.at(-1)?.balance ?? 0);
-      const told = `${operation.id} was refused: ${error.message}; balances then: ${balances}`;
-      expect(isRight, told).toBe(true);
+      const told = `${operation.id} was refused: ${error.reason}, ${error.message}`;
+      expect(isRight, `${told}; balances from its start to its end: ${balances}`).toBe(true);
     }
   }
 }

@@ -76,13 +76,12 @@ export async function hideItems(
   type Found = { readonly Responses: readonly { readonly Item?: AttributeMap }[] };
   const { Responses } = parse<Found>(answer.body);
   for (const [i, key] of keys.entries()) {
-    const [table, isDeleted] = [actions[i]?.TableName ?? "", isDelete(transaction, i)];
-    if (key !== undefined) lease.hide(key, { table, item: Responses[i]?.Item, isDeleted });
+    if (key === undefined) continue;
+    const table = actions[i]?.TableName ?? "";
+    const isDeleted = transaction.TransactItems?.[i]?.Delete !== undefined;
+    lease.hide(key, { table, item: Responses[i]?.Item, isDeleted });
   }
 }
-
-const isDelete = ({ TransactItems }: TransactionRequest, i: number): boolean =>
-  TransactItems?.[i]?.Delete !== undefined;
 
 /** Makes the items visible and frees them, each after its own delay; ends with the last one. */
 export async function applyItems(

@@ -103,11 +103,12 @@ export type DynamoProxy = {
    */
   lock(ms: number): void;
   /**
-   * AWS's isolation, undefined switches it off: a transaction that the store has accepted is applied
-   * item by item; until then the item is locked, and GetItem, BatchGetItem, Query and Scan show it
-   * as it was before. The writer is answered when all items are applied. Comes on top of `lock`.
-   * Knows only of writes that pass this proxy. Reads with expressions other than this project's are
-   * answered 500 UnsupportedByProxy.
+   * AWS's isolation; undefined switches it off. A transaction that the store has accepted is
+   * applied item by item: until then an item is locked, and GetItem, BatchGetItem, Query and Scan
+   * show it as it was before. The writer is answered when all items are applied. Comes on top of
+   * `lock`. Knows only of writes that pass this proxy. Reads with expressions other than this
+   * project's are answered 500 UnsupportedByProxy. The n-th transaction always draws the same
+   * delays.
    */
   isolation(isolation: Isolation | undefined): void;
   /** While down every connection is destroyed; what is on its way to the store arrives there. */
