@@ -1,8 +1,14 @@
-/** The proxy's faults and locks, as the SDK client of the application sees them. */
+/** The proxy's faults, locks and isolation, as the SDK client of the application sees them. */
 import { randomUUID } from "node:crypto";
-import type { DynamoDBClientConfig, TransactWriteItem } from "@aws-sdk/client-dynamodb";
+import type {
+  AttributeValue,
+  DynamoDBClientConfig,
+  QueryCommandInput,
+  TransactWriteItem,
+} from "@aws-sdk/client-dynamodb";
 import {
   BatchGetItemCommand,
+  BatchWriteItemCommand,
   CreateTableCommand,
   DynamoDBClient,
   GetItemCommand,
@@ -10,6 +16,8 @@ import {
   ListTablesCommand,
   ProvisionedThroughputExceededException,
   PutItemCommand,
+  QueryCommand,
+  ScanCommand,
   ThrottlingException,
   TransactGetItemsCommand,
   TransactionCanceledException,
@@ -19,6 +27,7 @@ import {
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { createDelays } from "./support/dynamo-isolation.ts";
 import type { DynamoProxy, FaultPlan } from "./support/dynamo-proxy.ts";
 import { FAULT_KINDS, startDynamoProxy } from "./support/dynamo-proxy.ts";
 
@@ -51,6 +60,17 @@ beforeAll(async () => {
       AttributeDefinitions: [
         { AttributeName: "p", AttributeType: "S" },
         { AttributeName: "s", AttributeType: "N" },
+        { AttributeName: "n", AttributeType: "N" },
+      ],
+      LocalSecondaryIndexes: [
+        {
+          IndexName: "by-n",
+          KeySchema: [
+            { AttributeName: "p", KeyType: "HASH" },
+            { AttributeName: "n", KeyType: "RANGE" },
+          ],
+          Projection: { ProjectionType: "ALL" },
+        },
       ],
     }),
   );
@@ -406,6 +426,319 @@ describe("locks", () => {
     const { Item } = await direct.send(get(p));
     expect(Item?.c).toEqual({ N: String(won) });
     expect(won + proxy.stats().lockConflicts).toBe(20);
+  });
+});
+
+describe("isolation", () => {
+  const table = { TableName: TABLE, ConsistentRead: true };
+  const everyItemAfter = (ms: number) =>
+    proxy.isolation({ applyMs: [0, 0], slowShare: 1, slowMs: ms });
+
+  const remove = (p: string, s: string): TransactWriteItem => ({
+    Delete: { TableName: TABLE, Key: key(p, s) },
+  });
+
+  /** Sends a transaction and waits until the store, but not yet its writer, knows it. */
+  async function applying(p: string, ...items: TransactWriteItem[]) {
+    const transaction = { answered: false, over: Promise.resolve<unknown>(undefined) };
+    const marked = [...items, put(p, "99")];
+    transaction.over = client.send(write(...marked)).then(() => {
+      transaction.answered = true;
+    });
+    const stored = () => direct.send(new GetItemCommand({ ...table, Key: key(p, "99") }));
+    const options = { interval: 20, timeout: 30_000 };
+    await expect.poll(async () => (await stored()).Item, options).toBeDefined();
+    return transaction;
+  }
+
+  /** All pages of a query. */
+  async function pages(input: Partial<QueryCommandInput>): Promise<Record<string, unknown>[]> {
+    const found: Record<string, unknown>[] = [];
+    let ExclusiveStartKey: Record<string, AttributeValue> | undefined;
+    do {
+      const query = new QueryCommand({ ...table, ...input, ExclusiveStartKey });
+      const page = await client.send(query);
+      expect(page.Items?.length).toBe(page.Count);
+      expect(page.ScannedCount).toBeLessThanOrEqual(input.Limit ?? 100);
+      found.push(...(page.Items ?? []));
+      ExclusiveStartKey = page.LastEvaluatedKey;
+    } while (ExclusiveStartKey);
+    return found;
+  }
+
+  const partition = (p: string) => ({
+    KeyConditionExpression: "p = :p AND s BETWEEN :from AND :to",
+    ExpressionAttributeValues: { ":p": { S: p }, ":from": { N: "0" }, ":to": { N: "50" } },
+  });
+
+  const seen = (items: readonly (Record<string, AttributeValue> | undefined)[] = []) =>
+    items
+      .toSorted((a, b) => Number(a?.s?.N) - Number(b?.s?.N))
+      .map((item) => (item?.c ? "after" : "before"))
+      .join(" ");
+
+  test("plain reads see one item after and another before, in both orders", async () => {
+    const all = Array.from({ length: 12 }, () => randomUUID());
+    await Promise.all(all.map((p) => direct.send(write(put(p), put(p, "1")))));
+    proxy.isolation({ applyMs: [0, 5], slowShare: 0.5, slowMs: 4_000 });
+    const sent = await Promise.all(all.map((p) => applying(p, update(p), update(p, "1"))));
+    const reads = await Promise.all(
+      all.map(async (p) => {
+        const Keys = [key(p), key(p, "1")];
+        const items = Keys.map((Key) => client.send(new GetItemCommand({ ...table, Key })));
+        const RequestItems = { [TABLE]: { Keys, ConsistentRead: true } };
+        const batch = await client.send(new BatchGetItemCommand({ RequestItems }));
+        const query = await client.send(new QueryCommand({ ...table, ...partition(p) }));
+        return {
+          gets: seen((await Promise.all(items)).map(({ Item }) => Item)),
+          batch: seen(batch.Responses?.[TABLE]),
+          query: seen(query.Items),
+        };
+      }),
+    );
+    const orders = ["after after", "after before", "before after", "before before"];
+    for (const read of ["gets", "batch", "query"] as const) {
+      expect([...new Set(reads.map((each) => each[read]))].toSorted()).toEqual(orders);
+    }
+    // The writer is answered last.
+    for (const [i, { query }] of reads.entries()) {
+      if (query !== "after after") expect(sent[i]?.answered).toBe(false);
+    }
+    await Promise.all(sent.map(({ over }) => over));
+    for (const p of all) {
+      const query = await client.send(new QueryCommand({ ...table, ...partition(p) }));
+      expect(seen(query.Items)).toBe("after after");
+    }
+  });
+
+  test("until it is applied, an item is shown as it was: changed, new or deleted", async () => {
+    const p = randomUUID();
+    await direct.send(write(put(p), put(p, "1")));
+    everyItemAfter(1_500);
+    const { over } = await applying(p, update(p), remove(p, "1"), put(p, "2"));
+    const before = [key(p), key(p, "1")].map((each) => ({ ...each, v: { S: "put" } }));
+    const Keys = ["0", "1", "2"].map((s) => key(p, s));
+    const show = async () => {
+      const items = await Promise.all(
+        Keys.map(async (Key) => (await client.send(new GetItemCommand({ ...table, Key }))).Item),
+      );
+      const RequestItems = { [TABLE]: { Keys, ConsistentRead: true } };
+      const { Responses } = await client.send(new BatchGetItemCommand({ RequestItems }));
+      const scan = new ScanCommand({
+        ...table,
+        FilterExpression: "p = :p AND s < :s",
+        ExpressionAttributeValues: { ":p": { S: p }, ":s": { N: "50" } },
+      });
+      return [
+        items.filter((item) => item !== undefined),
+        Responses?.[TABLE]?.toSorted((a, b) => Number(a.s?.N) - Number(b.s?.N)),
+        await pages(partition(p)),
+        (await client.send(scan)).Items?.toSorted((a, b) => Number(a.s?.N) - Number(b.s?.N)),
+      ];
+    };
+    expect(await show()).toEqual([before, before, before, before]);
+    await over;
+    const after = [
+      { ...key(p), v: { S: "put" }, c: { N: "1" } },
+      { ...key(p, "2"), v: { S: "put" } },
+    ];
+    expect(await show()).toEqual([after, after, after, after]);
+  });
+
+  test("queries of a local index keep their order, pages and filters", async () => {
+    const p = randomUUID();
+    const row = (s: number, n: number, q?: boolean): TransactWriteItem => ({
+      Put: {
+        TableName: TABLE,
+        Item: { ...key(p, String(s)), n: { N: String(n) }, ...(q && { q: { BOOL: true } }) },
+      },
+    });
+    const rows = [row(1, 10), row(2, 20), row(3, 30, true), row(4, 40), row(5, 50), row(6, 99)];
+    await direct.send(write(...rows, put(p, "7")));
+    const queries = [1, 2, 3, 100].flatMap((Limit) =>
+      [true, false].flatMap((ScanIndexForward) => [
+        { ...partition(p), Limit, ScanIndexForward },
+        {
+          IndexName: "by-n",
+          Limit,
+          ScanIndexForward,
+          KeyConditionExpression: "p = :p AND n BETWEEN :from AND :to",
+          FilterExpression: "attribute_not_exists(q)",
+          ProjectionExpression: "#n",
+          ExpressionAttributeNames: { "#n": "n" },
+          ExpressionAttributeValues: {
+            ":p": { S: p },
+            ":from": { N: "10" },
+            ":to": { N: "60" },
+          },
+        },
+      ]),
+    );
+    const all = () => Promise.all(queries.map(pages));
+    everyItemAfter(4_000);
+    const before = await all();
+    expect(before[1]).toEqual([10, 20, 40, 50].map((n) => ({ n: { N: String(n) } })));
+    // Out of the range, into it, to another place in it, in and out of the filter, new, deleted.
+    const moved = [row(1, 70), row(6, 15), row(4, 60), row(3, 30), row(5, 50, true), row(8, 25)];
+    const sent = await applying(p, ...moved, remove(p, "2"), update(p, "7"));
+    expect(await all()).toEqual(before);
+    expect(sent.answered).toBe(false);
+    await sent.over;
+    const after = await all();
+    expect(after[1]).toEqual([15, 25, 30, 60].map((n) => ({ n: { N: String(n) } })));
+  });
+
+  test("transactions and writes that meet an item under way are refused", async () => {
+    const p = randomUUID();
+    await direct.send(write(put(p), put(p, "1")));
+    everyItemAfter(2_000);
+    const { over } = await applying(p, update(p), remove(p, "1"));
+    const Keys = [key(p, "9"), key(p), key(p, "1")];
+    const reads = Keys.map((Key) => ({ Get: { TableName: TABLE, Key } }));
+    const together = () => client.send(new TransactGetItemsCommand({ TransactItems: reads }));
+    const conflicts = ["None", "TransactionConflict", "TransactionConflict"];
+    expect(codes(await caught(together()))).toEqual(conflicts);
+    const second = write(put(p, "9"), update(p), put(p, "1"));
+    expect(codes(await caught(client.send(second)))).toEqual(conflicts);
+    const single = new PutItemCommand({ TableName: TABLE, Item: key(p) });
+    expect(await caught(client.send(single))).toBeInstanceOf(TransactionConflictException);
+    const RequestItems = { [TABLE]: [{ DeleteRequest: { Key: key(p) } }] };
+    const batch = await client.send(new BatchWriteItemCommand({ RequestItems }));
+    expect(batch.UnprocessedItems).toEqual(RequestItems);
+    await over;
+    const { Responses } = await together();
+    expect(Responses?.map(({ Item }) => Item?.c)).toEqual([undefined, { N: "1" }, undefined]);
+    expect(proxy.stats().lockConflicts).toBe(4);
+    proxy.isolation({ applyMs: [0, 0] });
+    await client.send(second);
+    await client.send(single);
+    await client.send(new BatchWriteItemCommand({ RequestItems }));
+    expect(await isStored(p)).toBe(false);
+  });
+
+  test("TransactGetItems is refused if a transaction starts while it is on its way", async () => {
+    const p = randomUUID();
+    await direct.send(write(put(p)));
+    // The proxy under test sends its requests to another, which delays this one.
+    const outer = await startDynamoProxy({ upstream: proxy.endpoint });
+    const user = connect(outer.endpoint);
+    outer.isolation({ applyMs: [3_000, 3_000] });
+    proxy.faults({ delay: 1, delayMs: [1_500, 1_500] });
+    const Get = { TableName: TABLE, Key: key(p) };
+    const snapshot = () => user.send(new TransactGetItemsCommand({ TransactItems: [{ Get }] }));
+    const early = caught(snapshot());
+    const arrived = () => proxy.stats().requests.TransactGetItems;
+    await expect.poll(arrived, { timeout: 30_000 }).toBe(1);
+    proxy.faults({});
+    const writing = user.send(write(update(p)));
+    expect(codes(await early)).toEqual(["TransactionConflict"]);
+    expect((await user.send(get(p))).Item?.c).toBeUndefined();
+    await writing;
+    expect((await snapshot()).Responses?.[0]?.Item?.c).toEqual({ N: "1" });
+    expect(outer.stats()).toMatchObject({ lockConflicts: 1, forwarded: { TransactGetItems: 2 } });
+    await outer.stop();
+  });
+
+  test("a failed condition is the store's own answer, at once, and hides nothing", async () => {
+    const p = randomUUID();
+    await direct.send(write(put(p)));
+    everyItemAfter(10_000);
+    const onlyNew = {
+      Put: {
+        TableName: TABLE,
+        Item: key(p),
+        ConditionExpression: "attribute_not_exists(p)",
+        ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const,
+      },
+    };
+    const error = await caught(client.send(write(put(p, "1"), onlyNew)));
+    expect(codes(error)).toEqual(["None", "ConditionalCheckFailed"]);
+    const reasons = (error as TransactionCanceledException).CancellationReasons ?? [];
+    expect(reasons[1]?.Item).toEqual({ ...key(p), v: { S: "put" } });
+    const reads = [key(p), key(p, "1")].map((Key) => ({ Get: { TableName: TABLE, Key } }));
+    await client.send(new TransactGetItemsCommand({ TransactItems: reads }));
+    const nowhere = { Put: { TableName: `${TABLE}-not`, Item: key(p) } };
+    expect(await outcome(client.send(write(nowhere)))).toBe("ResourceNotFoundException");
+  });
+
+  test("goes together with locks, tokens and lost answers", async () => {
+    const p = randomUUID();
+    const Key = { TableName: TABLE, Key: key(p) };
+    proxy.lock(500);
+    everyItemAfter(1_500);
+    const impatient = connect(proxy.endpoint);
+    const again = () =>
+      impatient.send(
+        new TransactWriteItemsCommand({ TransactItems: [update(p)], ClientRequestToken: p }),
+      );
+    proxy.faults({ lostAnswer: 1 });
+    const from = performance.now();
+    const first = outcome(again());
+    await underway();
+    proxy.faults({});
+    const snapshot = new TransactGetItemsCommand({ TransactItems: [{ Get: Key }] });
+    expect(codes(await caught(client.send(snapshot)))).toEqual(["TransactionConflict"]);
+    expect(await isStored(p)).toBe(false);
+    await expect.poll(() => isStored(p)).toBe(true);
+    expect(performance.now() - from).toBeGreaterThan(490);
+    expect((await client.send(get(p))).Item).toBeUndefined();
+    expect(await caught(again())).toBeInstanceOf(TransactionInProgressException);
+    expect(await first).toBe("TimeoutError");
+    expect(performance.now() - from).toBeGreaterThan(1_990);
+    await again();
+    expect((await client.send(get(p))).Item?.c).toEqual({ N: "1" });
+  });
+
+  test("the delays follow from the seed", () => {
+    const isolation = { applyMs: [2, 10], slowShare: 0.2, slowMs: 80 } as const;
+    const draw = (seed: number, first = 5) => {
+      const delays = createDelays(seed);
+      delays.set(isolation);
+      return [delays.next(first), delays.next(300)].map((each) => each ?? []);
+    };
+    const [, drawn] = draw(1);
+    expect(draw(1)).toEqual(draw(1));
+    // Each transaction has a sequence of its own, however many items the ones before it have.
+    expect(draw(1, 50)[1]).toEqual(drawn);
+    expect(draw(2)[1]).not.toEqual(drawn);
+    const slow = drawn?.filter((ms) => ms === 80) ?? [];
+    expect(slow.length).toBeGreaterThan(30);
+    expect(slow.length).toBeLessThan(90);
+    for (const ms of drawn ?? []) expect(ms === 80 || (ms >= 2 && ms < 10)).toBe(true);
+    expect(createDelays(1).next(5)).toBeUndefined();
+  });
+
+  test("switched off, transactions are whole again, and those under way are applied", async () => {
+    const p = randomUUID();
+    await direct.send(write(put(p)));
+    everyItemAfter(1_000);
+    const { over } = await applying(p, update(p));
+    proxy.isolation(undefined);
+    expect((await client.send(get(p))).Item?.c).toBeUndefined();
+    expect(await outcome(client.send(write(update(p))))).toContain("TransactionConflict");
+    await over;
+    await Promise.all([client.send(write(update(p))), client.send(write(update(p)))]);
+    expect((await client.send(get(p))).Item?.c).toEqual({ N: "3" });
+  });
+
+  test("what it cannot show rightly is refused", async () => {
+    proxy.isolation({ applyMs: [0, 0] });
+    const Key = key("x");
+    const odd = [
+      new GetItemCommand({ ...table, Key, ProjectionExpression: "v" }),
+      new QueryCommand({ ...table, ...partition("x"), FilterExpression: "contains(v, :p)" }),
+      new QueryCommand({ ...table, ...partition("x"), Select: "COUNT" }),
+      new ScanCommand({ ...table, IndexName: "by-n" }),
+    ];
+    for (const command of odd) {
+      const error = await caught(client.send(command as GetItemCommand));
+      expect(error).toMatchObject({
+        name: "UnsupportedByProxy",
+        $metadata: { httpStatusCode: 500 },
+      });
+    }
+    proxy.isolation(undefined);
+    for (const command of odd.slice(0, 3)) await client.send(command as GetItemCommand);
   });
 });
 

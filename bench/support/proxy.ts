@@ -1,3 +1,5 @@
+/** The locking proxy in front of a benchmark's store. */
+import type { Isolation } from "../../test/support/dynamo-isolation.ts";
 import { type Process, startProcess } from "./stack.ts";
 
 /** How long a transaction holds its items on AWS, as far as it can be told from outside. */
@@ -7,9 +9,19 @@ export interface LockingProxy extends Process {
   readonly endpoint: string;
 }
 
-/** A proxy in a process of its own that locks the items of transactions as AWS does. */
-export async function startLockingProxy(upstream: string, ms = lockMs): Promise<LockingProxy> {
-  const env = { BENCH_UPSTREAM: upstream, BENCH_LOCK_MS: String(ms) };
+/**
+ * Starts a proxy in a process of its own that locks the items of transactions as AWS does, and with
+ * `isolation` also applies them item by item.
+ */
+export async function startLockingProxy(
+  upstream: string,
+  isolation?: Isolation,
+): Promise<LockingProxy> {
+  const env = {
+    BENCH_UPSTREAM: upstream,
+    BENCH_LOCK_MS: String(lockMs),
+    ...(isolation && { BENCH_ISOLATION: JSON.stringify(isolation) }),
+  };
   const { pid, stop, ready } = await startProcess("bench/support/proxy-process.ts", env);
   return { pid, stop, endpoint: String(ready.endpoint) };
 }

@@ -12,16 +12,9 @@ import { createProgram } from "../../src/app/programs.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
 import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { history, openMemory, play } from "../model/points-model.ts";
-import {
-  type Process,
-  plan,
-  program,
-  randomFrom,
-  reckon,
-  startProcess,
-  storm,
-} from "../store/storm.ts";
+import { type Process, plan, program, reckon, startProcess, storm } from "../store/storm.ts";
 import { startDynamoProxy } from "../support/dynamo-proxy.ts";
+import { randomFrom } from "../support/random.ts";
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
 

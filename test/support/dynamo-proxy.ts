@@ -1,42 +1,42 @@
 /**
  * Stands between an SDK client and DynamoDB Local and behaves like the store on a bad day: answers
- * that get lost, conflicts, throttling, errors, delays, and the item locks of transactions, which
- * DynamoDB Local does not have. With everything off it forwards the bytes as they are and counts.
+ * that get lost, conflicts, throttling, errors, delays, and the item locks and the isolation of
+ * transactions, which DynamoDB Local does not have. With everything off it forwards the bytes as
+ * they are and counts.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import type {
-  Answer,
-  ItemRequest,
-  TransactionRequest,
-  Upstream,
-  WireRequest,
-} from "./dynamo-wire.ts";
+import type { Isolation } from "./dynamo-isolation.ts";
+import { createTransactions, type Transactions } from "./dynamo-transactions.ts";
 import {
+  type Answer,
   actionsOf,
   conflictAnswer,
   createUpstream,
   inProgressAnswer,
-  itemConflictAnswer,
-  itemKey,
+  made,
+  type Outcome,
   operationOf,
   parse,
   readAll,
   send,
   serverErrorAnswer,
+  type TransactionRequest,
   throttleAnswer,
   throttledTransactionAnswer,
+  UnsupportedRequest,
+  type Upstream,
+  unsupportedAnswer,
+  type WireRequest,
 } from "./dynamo-wire.ts";
+import { randomFrom } from "./random.ts";
 
 const READS = ["GetItem", "BatchGetItem", "Query", "Scan", "TransactGetItems"];
 const ITEM_WRITES = ["PutItem", "UpdateItem", "DeleteItem"];
 const WRITES = ["TransactWriteItems", "BatchWriteItem", ...ITEM_WRITES];
-
-/** Tokens of committed transactions that are remembered; far more than ten minutes of tests. */
-const TOKENS_KEPT = 100_000;
 
 /** Faults of which a request has at most one, in the order in which they are drawn. */
 export const FAULT_KINDS = ["lostAnswer", "conflict", "throttle", "serverError"] as const;
@@ -102,6 +102,15 @@ export type DynamoProxy = {
    * table name, so one account and region per proxy.
    */
   lock(ms: number): void;
+  /**
+   * AWS's isolation; undefined switches it off. A transaction that the store has accepted is
+   * applied item by item: until then an item is locked, and GetItem, BatchGetItem, Query and Scan
+   * show it as it was before. The writer is answered when all items are applied. Comes on top of
+   * `lock`. Knows only of writes that pass this proxy. Reads with expressions other than this
+   * project's are answered 500 UnsupportedByProxy. The n-th transaction always draws the same
+   * delays.
+   */
+  isolation(isolation: Isolation | undefined): void;
   /** While down every connection is destroyed; what is on its way to the store arrives there. */
   down(isDown: boolean): void;
   /** Shifts the Date header of every answer to now + ms; undefined leaves the store's alone. */
@@ -129,10 +138,17 @@ export async function startDynamoProxy(options: {
   const upstream = createUpstream(options.upstream);
   const counters = createCounters();
   const faults = createFaults(options.seed ?? 1);
-  const locks = createLocks(upstream.keyNames);
   const recorder = createRecorder();
   const stopping = new AbortController();
-  const context = { upstream, counters, faults, locks, stopping: stopping.signal };
+  const forward = (req: WireRequest) => forwardTo(upstream, counters, req);
+  const transactions = createTransactions({
+    upstream,
+    forward,
+    onConflict: () => counters.bump("lockConflicts"),
+    seed: options.seed ?? 1,
+    stopping: stopping.signal,
+  });
+  const context = { counters, faults, transactions, forward, stopping: stopping.signal };
   let isDown = false;
   let skewMs: number | undefined;
   let hook: ((operation: string, body: Buffer) => void) | undefined;
@@ -142,7 +158,10 @@ export async function startDynamoProxy(options: {
     const operation = operationOf(req);
     counters.add("requests", operation);
     hook?.(operation, body);
-    const outcome = await answerRequest({ operation, rawHeaders: req.rawHeaders, body }, context);
+    const outcome = await answerRequest(
+      { operation, rawHeaders: req.rawHeaders, body },
+      context,
+    ).catch(refuseUnsupported);
     recorder.keep(operation, body, outcome);
     if (outcome.lost === "silence") return;
     if (outcome.lost === "destroy") res.destroy();
@@ -167,7 +186,8 @@ export async function startDynamoProxy(options: {
     stats: counters.snapshot,
     resetStats: counters.reset,
     faults: faults.set,
-    lock: locks.set,
+    lock: transactions.lock,
+    isolation: transactions.isolation,
     down(value) {
       isDown = value;
       if (value) server.closeAllConnections();
@@ -191,25 +211,18 @@ export async function startDynamoProxy(options: {
   };
 }
 
-type Outcome = {
-  readonly answer: Answer;
-  readonly forwarded: boolean;
-  /** Set when the client must not see the answer. */
-  readonly lost?: "destroy" | "silence";
-};
-
 type Context = {
-  readonly upstream: Upstream;
   readonly counters: Counters;
   readonly faults: Faults;
-  readonly locks: Locks;
+  readonly transactions: Transactions;
+  readonly forward: (req: WireRequest) => Promise<Outcome>;
   readonly stopping: AbortSignal;
 };
 
 /** What becomes of one request: its fault first, then the locks, then the store. */
 async function answerRequest(req: WireRequest, context: Context): Promise<Outcome> {
-  const { counters, faults, locks, stopping } = context;
-  if (!faults.active && !locks.active) return forward(req, context);
+  const { counters, faults, transactions, forward, stopping } = context;
+  if (!faults.active && !transactions.active) return forward(req);
   const fault = faults.next(req.operation);
   if (fault.delayMs > 0) {
     counters.fault("delay");
@@ -218,7 +231,7 @@ async function answerRequest(req: WireRequest, context: Context): Promise<Outcom
   const transaction =
     req.operation === "TransactWriteItems" ? parse<TransactionRequest>(req.body) : undefined;
   const token = transaction?.ClientRequestToken;
-  const sent = locks.tokenState(token);
+  const sent = transactions.tokenState(token);
   if (sent === "pending") {
     counters.bump("inProgress");
     return made(inProgressAnswer());
@@ -228,12 +241,11 @@ async function answerRequest(req: WireRequest, context: Context): Promise<Outcom
     counters.fault(fault.kind);
     return made(madeUp);
   }
-  const write = () => forward(req, context);
   // The store answers a transaction that it has committed from its token, whoever holds the items.
   const outcome =
     transaction === undefined || sent === "committed"
-      ? await unlessLocked(req, context, write)
-      : await locks.hold(transaction, req, context, write);
+      ? await transactions.serve(req)
+      : await transactions.transact(transaction, req);
   if (!outcome.forwarded || fault.kind === undefined) return outcome;
   if (fault.kind === "serverError") {
     counters.fault("serverError");
@@ -244,11 +256,12 @@ async function answerRequest(req: WireRequest, context: Context): Promise<Outcom
   return { ...outcome, lost: faults.lostBy };
 }
 
-function made(answer: Answer): Outcome {
-  return { answer, forwarded: false };
+function refuseUnsupported(error: unknown): Outcome {
+  if (error instanceof UnsupportedRequest) return made(unsupportedAnswer(error));
+  throw error;
 }
 
-async function forward(req: WireRequest, { upstream, counters }: Context): Promise<Outcome> {
+async function forwardTo(upstream: Upstream, counters: Counters, req: WireRequest) {
   counters.add("forwarded", req.operation);
   try {
     return { answer: await upstream.send(req), forwarded: true };
@@ -281,107 +294,6 @@ function someOf(length: number, random: () => number): boolean[] {
   return Array.from({ length }, (_, i) => i === always || random() < 0.25);
 }
 
-/** Single-item writes and TransactGetItems lose against a transaction that holds their items. */
-async function unlessLocked(
-  req: WireRequest,
-  { locks, counters }: Context,
-  write: () => Promise<Outcome>,
-): Promise<Outcome> {
-  if (!locks.active) return write();
-  let refusal: Answer | undefined;
-  if (ITEM_WRITES.includes(req.operation)) {
-    const [hit] = await locks.conflicts([parse<ItemRequest>(req.body)], req);
-    if (hit) refusal = itemConflictAnswer();
-  } else if (req.operation === "TransactGetItems") {
-    const hits = await locks.conflicts(actionsOf(parse<TransactionRequest>(req.body)), req);
-    if (hits.includes(true)) refusal = conflictAnswer(hits);
-  }
-  if (refusal === undefined) return write();
-  counters.bump("lockConflicts");
-  return made(refusal);
-}
-
-type Locks = ReturnType<typeof createLocks>;
-
-/** Which items and which request tokens are in use by transactions under way. */
-function createLocks(keyNames: Upstream["keyNames"]) {
-  let lockMs = 0;
-  const held = new Set<string>();
-  const tokens = new Map<string, "pending" | "committed">();
-
-  async function keysOf(requests: readonly ItemRequest[], req: WireRequest) {
-    const tables = new Set(requests.map((item) => item.TableName));
-    const names = new Map<string, readonly string[]>();
-    for (const table of tables) names.set(table, await keyNames(table, req.rawHeaders));
-    return requests.map((item) => itemKey(item, names.get(item.TableName) ?? []));
-  }
-
-  function settle(token: string | undefined, outcome: Outcome | undefined): void {
-    if (token === undefined) return;
-    tokens.delete(token);
-    if (outcome?.forwarded !== true || outcome.answer.status !== 200) return;
-    tokens.set(token, "committed");
-    const oldest = tokens.keys().next().value;
-    if (tokens.size > TOKENS_KEPT && oldest !== undefined) tokens.delete(oldest);
-  }
-
-  async function holdItems(
-    transaction: TransactionRequest,
-    req: WireRequest,
-    { counters, stopping }: Context,
-    write: () => Promise<Outcome>,
-  ): Promise<Outcome> {
-    if (lockMs === 0) return write();
-    const keys = await keysOf(actionsOf(transaction), req);
-    const hits = keys.map((key) => key !== undefined && held.has(key));
-    if (hits.includes(true)) {
-      counters.bump("lockConflicts");
-      return made(conflictAnswer(hits));
-    }
-    const mine = keys.filter((key) => key !== undefined);
-    for (const key of mine) held.add(key);
-    try {
-      await sleep(lockMs, undefined, { signal: stopping });
-      return await write();
-    } finally {
-      for (const key of mine) held.delete(key);
-    }
-  }
-
-  return {
-    get active() {
-      return lockMs > 0;
-    },
-    set(ms: number): void {
-      lockMs = ms;
-    },
-    tokenState: (token: string | undefined) =>
-      token === undefined ? undefined : tokens.get(token),
-    /** For each request, whether a transaction holds its item. */
-    async conflicts(requests: readonly ItemRequest[], req: WireRequest): Promise<boolean[]> {
-      const keys = await keysOf(requests, req);
-      return keys.map((key) => key !== undefined && held.has(key));
-    },
-    /** Runs `write` with the transaction's items locked, or answers which of them are taken. */
-    async hold(
-      transaction: TransactionRequest,
-      req: WireRequest,
-      context: Context,
-      write: () => Promise<Outcome>,
-    ): Promise<Outcome> {
-      const token = transaction.ClientRequestToken;
-      if (token !== undefined) tokens.set(token, "pending");
-      let outcome: Outcome | undefined;
-      try {
-        outcome = await holdItems(transaction, req, context, write);
-        return outcome;
-      } finally {
-        settle(token, outcome);
-      }
-    },
-  };
-}
-
 type Fault = {
   readonly kind: FaultKind | undefined;
   readonly delayMs: number;
@@ -393,7 +305,7 @@ type Faults = ReturnType<typeof createFaults>;
 
 /** Draws faults. Each request takes one number, the seed of its own sequence. */
 function createFaults(seed: number) {
-  const seeds = mulberry32(seed);
+  const seeds = randomFrom(seed);
   let plan: FaultPlan = {};
   let operations = new Set<string>();
   let active = false;
@@ -416,7 +328,7 @@ function createFaults(seed: number) {
       if (!active || !operations.has(operation)) {
         return { kind: undefined, delayMs: 0, random: () => 0 };
       }
-      const random = mulberry32(seeds() * 2 ** 32);
+      const random = randomFrom(seeds() * 2 ** 32);
       const kind = pick(random(), plan);
       const isDelayed = random() < (plan.delay ?? 0);
       const [shortest, longest] = plan.delayMs ?? [5, 50];
@@ -439,17 +351,6 @@ function pick(drawn: number, plan: FaultPlan): FaultKind | undefined {
     upTo += plan[kind] ?? 0;
     return drawn < upTo;
   });
-}
-
-/** Tommy Ettinger's mulberry32: a small generator of numbers in [0, 1), enough for tests. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 type Counters = ReturnType<typeof createCounters>;

@@ -26,7 +26,24 @@ export type CancellationReason = {
   readonly Message?: string;
 };
 
-type AttributeMap = Readonly<Record<string, unknown>>;
+/** What became of a request. */
+export type Outcome = {
+  readonly answer: Answer;
+  /** False when the proxy made the answer up. */
+  readonly forwarded: boolean;
+  /** Set when the client must not see the answer. */
+  readonly lost?: "destroy" | "silence";
+};
+
+/** An answer that the proxy made up. */
+export function made(answer: Answer): Outcome {
+  return { answer, forwarded: false };
+}
+
+/** A request that the proxy cannot serve as AWS would: a wrong answer would be worse than none. */
+export class UnsupportedRequest extends Error {}
+
+export type AttributeMap = Readonly<Record<string, unknown>>;
 
 /** What the requests of interest have in common: a `Key`, or an `Item` that contains it. */
 export type ItemRequest = {
@@ -39,6 +56,13 @@ export type ItemRequest = {
 export type TransactionRequest = {
   readonly TransactItems?: readonly Readonly<Record<string, ItemRequest>>[];
   readonly ClientRequestToken?: string;
+};
+
+/** The body of BatchWriteItem. */
+export type BatchWriteRequest = {
+  readonly RequestItems: Readonly<
+    Record<string, readonly Readonly<Record<string, Omit<ItemRequest, "TableName">>>[]>
+  >;
 };
 
 const TYPE_PREFIX = "com.amazonaws.dynamodb.v20120810#";
@@ -129,9 +153,32 @@ export function serverErrorAnswer(): Answer {
   return errorAnswer(500, "InternalServerError", "The request processing has failed");
 }
 
+/** A BatchWriteItem of which nothing has been written yet. */
+export function unprocessedAnswer({ RequestItems }: BatchWriteRequest): Answer {
+  return answer(200, { UnprocessedItems: RequestItems });
+}
+
+/** A request that only works with the proxy's isolation switched off. */
+export function unsupportedAnswer({ message }: UnsupportedRequest): Answer {
+  return errorAnswer(500, "UnsupportedByProxy", `the proxy does not support ${message}`);
+}
+
+/** An answer with other content; a checksum of the old one does not go along. */
+export function withContent({ status, headers }: Answer, content: object): Answer {
+  const others = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== "x-amz-crc32");
+  return { status, headers: others, body: Buffer.from(JSON.stringify(content)) };
+}
+
 /** The one action (Put, Update, Delete, ConditionCheck or Get) of each item of a transaction. */
 export function actionsOf(request: TransactionRequest): ItemRequest[] {
   return (request.TransactItems ?? []).flatMap((item) => Object.values(item));
+}
+
+/** The items that a BatchWriteItem puts or deletes. */
+export function writesOf({ RequestItems }: BatchWriteRequest): ItemRequest[] {
+  return Object.entries(RequestItems).flatMap(([TableName, writes]) =>
+    writes.flatMap((write) => Object.values(write).map((item) => ({ ...item, TableName }))),
+  );
 }
 
 /**
@@ -157,6 +204,20 @@ const UPSTREAM_IDLE_MS = 20_000;
 
 const TABLE_CHANGES = ["CreateTable", "UpdateTable", "DeleteTable"];
 
+/** The key attributes of a table and of its indexes, partition key first. */
+export type TableSchema = {
+  readonly keys: readonly string[];
+  readonly indexes: ReadonlyMap<string, IndexSchema>;
+};
+
+export type IndexSchema = {
+  readonly keys: readonly string[];
+  /** ALL, KEYS_ONLY or INCLUDE. */
+  readonly projection: string;
+};
+
+const NO_TABLE: TableSchema = { keys: [], indexes: new Map() };
+
 export type Upstream = ReturnType<typeof createUpstream>;
 
 /** Connections to the store, kept alive; and what it says of its tables' keys. */
@@ -170,7 +231,7 @@ export function createUpstream(url: string) {
     timeout: UPSTREAM_IDLE_MS,
   });
   const target: RequestOptions = { hostname, port, method: "POST", path: "/", agent };
-  const tables = new Map<string, readonly string[]>();
+  const tables = new Map<string, TableSchema>();
 
   function post(headers: readonly string[], body: Buffer): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -185,27 +246,67 @@ export function createUpstream(url: string) {
     });
   }
 
+  /** Sends a request of the proxy's own, with the headers of a client's request. */
+  async function ask(operation: string, content: object, rawHeaders: readonly string[]) {
+    const body = Buffer.from(JSON.stringify(content));
+    const headers = withTarget(endToEnd(rawHeaders), `DynamoDB_20120810.${operation}`);
+    return post(withLength(headers, body), body);
+  }
+
+  /** Without keys when the store knows no such table. */
+  async function schemaOf(table: string, rawHeaders: readonly string[]): Promise<TableSchema> {
+    const known = tables.get(table);
+    if (known !== undefined) return known;
+    const { status, body } = await ask("DescribeTable", { TableName: table }, rawHeaders);
+    if (status !== 200) return NO_TABLE;
+    const schema = toSchema(parse(body));
+    tables.set(table, schema);
+    return schema;
+  }
+
   return {
     async send({ operation, rawHeaders, body }: WireRequest): Promise<Answer> {
       if (TABLE_CHANGES.includes(operation)) tables.clear();
       return post(withLength(endToEnd(rawHeaders), body), body);
     },
-    /** A table's key attributes, partition key first; empty when the store knows no such table. */
-    async keyNames(table: string, rawHeaders: readonly string[]): Promise<readonly string[]> {
-      const known = tables.get(table);
-      if (known !== undefined) return known;
-      const body = Buffer.from(JSON.stringify({ TableName: table }));
-      const headers = withTarget(endToEnd(rawHeaders), "DynamoDB_20120810.DescribeTable");
-      const answer = await post(withLength(headers, body), body);
-      if (answer.status !== 200) return [];
-      type Description = { Table: { KeySchema: { AttributeName: string }[] } };
-      const { Table } = parse<Description>(answer.body);
-      const names = Table.KeySchema.map((key) => key.AttributeName);
-      tables.set(table, names);
-      return names;
+    ask,
+    schemaOf,
+    /** The `itemKey` of each request. */
+    async itemKeys(requests: readonly ItemRequest[], rawHeaders: readonly string[]) {
+      const names = new Map<string, readonly string[]>();
+      for (const table of new Set(requests.map(({ TableName }) => TableName))) {
+        names.set(table, (await schemaOf(table, rawHeaders)).keys);
+      }
+      return requests.map((request) => itemKey(request, names.get(request.TableName) ?? []));
     },
     close: () => agent.destroy(),
   };
+}
+
+type KeySchema = readonly { readonly AttributeName: string }[];
+
+type IndexDescription = {
+  readonly IndexName: string;
+  readonly KeySchema: KeySchema;
+  readonly Projection: { readonly ProjectionType: string };
+};
+
+type TableDescription = {
+  readonly Table: {
+    readonly KeySchema: KeySchema;
+    readonly LocalSecondaryIndexes?: readonly IndexDescription[];
+    readonly GlobalSecondaryIndexes?: readonly IndexDescription[];
+  };
+};
+
+function toSchema({ Table }: TableDescription): TableSchema {
+  const { LocalSecondaryIndexes = [], GlobalSecondaryIndexes = [] } = Table;
+  const namesOf = (schema: KeySchema) => schema.map(({ AttributeName }) => AttributeName);
+  const indexes = [...LocalSecondaryIndexes, ...GlobalSecondaryIndexes].map(
+    ({ IndexName, KeySchema, Projection }) =>
+      [IndexName, { keys: namesOf(KeySchema), projection: Projection.ProjectionType }] as const,
+  );
+  return { keys: namesOf(Table.KeySchema), indexes: new Map(indexes) };
 }
 
 const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "content-length", "expect"];
