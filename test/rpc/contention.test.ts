@@ -1,5 +1,7 @@
 /** 64 callers on one account, over two servers: nothing is lost, nothing is spent twice. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Isolation } from "../support/dynamo-isolation.ts";
+import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { reasonOf } from "../support/refusal.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 
@@ -7,16 +9,11 @@ const callers = 64;
 const rounds = 6;
 const userId = "busy";
 
-let one: TestServer;
-let two: TestServer;
-beforeAll(async () => {
-  one = await startServer({ testClock: false });
-  two = await startServer({ testClock: false, tablePrefix: one.config.tablePrefix });
-});
-afterAll(async () => {
-  await two.stop();
-  await one.stop();
-});
+/** Transactions as DynamoDB Local shows them, and as AWS documents them. */
+const stores: readonly [string, Isolation | undefined][] = [
+  ["transactions shown whole", undefined],
+  ["transactions applied item by item", { applyMs: [0, 8], slowShare: 0.15, slowMs: 50 }],
+];
 
 /** What a caller was told: points that came or went; 0 for a refusal. */
 async function settle(call: () => Promise<{ entry?: { points: bigint } | undefined }>) {
@@ -32,54 +29,72 @@ async function settle(call: () => Promise<{ entry?: { points: bigint } | undefin
   }
 }
 
-test("64 callers with grants and uses", async () => {
-  let granted = 0;
-  let used = 0;
-  let refused = 0;
-  await Promise.all(
-    Array.from({ length: callers }, async (_, caller) => {
-      const { points } = caller % 2 ? one : two;
-      for (let round = 0; round < rounds; round++) {
-        const event = { userId, eventId: `${caller}-${round}` };
-        const amount = BigInt(1 + ((caller * 7 + round * 13) % 20));
-        if ((caller + round) % 3 === 0) {
-          const given = await settle(() => points.grantPoints({ ...event, points: amount }));
-          granted += given;
-        } else {
-          const allowPartial = round % 2 === 0;
-          const taken = await settle(() =>
-            points.usePoints({ ...event, points: amount, allowPartial }),
-          );
-          used += taken;
-          if (taken === 0) refused += 1;
-        }
-      }
-    }),
-  );
-  const { balance } = await one.points.getBalance({ userId });
-  expect(balance?.totals).toMatchObject({ issued: BigInt(granted), used: BigInt(used) });
-  expect(balance?.available).toBe(BigInt(granted - used));
-  const verified = await two.points.verifyAccount({ userId });
-  expect(verified.differences).toEqual([]);
-  expect(Number(verified.entryCount)).toBe(callers * rounds - refused);
-  // The callers did meet the bottom, so refusals were part of the game.
-  expect(refused).toBeGreaterThan(0);
-});
+describe.each(stores)("%s", (_, isolation) => {
+  let proxy: DynamoProxy;
+  let one: TestServer;
+  let two: TestServer;
+  beforeAll(async () => {
+    proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
+    proxy.isolation(isolation);
+    const options = { testClock: false, dynamoEndpoint: proxy.endpoint };
+    one = await startServer(options);
+    two = await startServer({ ...options, tablePrefix: one.config.tablePrefix });
+  });
+  afterAll(async () => {
+    await two.stop();
+    await one.stop();
+    await proxy.stop();
+  });
 
-test("64 callers for 100 points: exactly ten of them get 10", async () => {
-  await one.points.grantPoints({ userId: "prize", eventId: "g", points: 100n });
-  const taken = await Promise.all(
-    Array.from({ length: callers }, (_, caller) =>
-      settle(() =>
-        (caller % 2 ? one : two).points.usePoints({
-          userId: "prize",
-          eventId: `u${caller}`,
-          points: 10n,
-        }),
+  test("64 callers with grants and uses", async () => {
+    let granted = 0;
+    let used = 0;
+    let refused = 0;
+    await Promise.all(
+      Array.from({ length: callers }, async (_, caller) => {
+        const { points } = caller % 2 ? one : two;
+        for (let round = 0; round < rounds; round++) {
+          const event = { userId, eventId: `${caller}-${round}` };
+          const amount = BigInt(1 + ((caller * 7 + round * 13) % 20));
+          if ((caller + round) % 3 === 0) {
+            const given = await settle(() => points.grantPoints({ ...event, points: amount }));
+            granted += given;
+          } else {
+            const allowPartial = round % 2 === 0;
+            const taken = await settle(() =>
+              points.usePoints({ ...event, points: amount, allowPartial }),
+            );
+            used += taken;
+            if (taken === 0) refused += 1;
+          }
+        }
+      }),
+    );
+    const { balance } = await one.points.getBalance({ userId });
+    expect(balance?.totals).toMatchObject({ issued: BigInt(granted), used: BigInt(used) });
+    expect(balance?.available).toBe(BigInt(granted - used));
+    const verified = await two.points.verifyAccount({ userId });
+    expect(verified.differences).toEqual([]);
+    expect(Number(verified.entryCount)).toBe(callers * rounds - refused);
+    // The callers did meet the bottom, so refusals were part of the game.
+    expect(refused).toBeGreaterThan(0);
+  });
+
+  test("64 callers for 100 points: exactly ten of them get 10", async () => {
+    await one.points.grantPoints({ userId: "prize", eventId: "g", points: 100n });
+    const taken = await Promise.all(
+      Array.from({ length: callers }, (_, caller) =>
+        settle(() =>
+          (caller % 2 ? one : two).points.usePoints({
+            userId: "prize",
+            eventId: `u${caller}`,
+            points: 10n,
+          }),
+        ),
       ),
-    ),
-  );
-  expect(taken.filter((points) => points === 10)).toHaveLength(10);
-  const { balance } = await two.points.getBalance({ userId: "prize" });
-  expect(balance?.available).toBe(0n);
+    );
+    expect(taken.filter((points) => points === 10)).toHaveLength(10);
+    const { balance } = await two.points.getBalance({ userId: "prize" });
+    expect(balance?.available).toBe(0n);
+  });
 });
