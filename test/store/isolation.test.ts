@@ -2,14 +2,13 @@
  * Calls that are sent again while the transaction of the first is applied item by item: the second
  * one, on another process, must not be answered from a part of that transaction.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../src/app/notifications.ts";
 import { type Deps, eventRef, inboxRef, type Ref, targetRef } from "../../src/app/ports.ts";
 import { react, unreact } from "../../src/app/reactions.ts";
 import { registerTarget } from "../../src/app/targets.ts";
 import { nameOf } from "../../src/store/items.ts";
-import { turns } from "../support/item-by-item.ts";
+import { pause } from "../support/item-by-item.ts";
 import type { MemoryStore } from "../support/memory-store.ts";
 import {
   answer,
@@ -43,9 +42,9 @@ async function twice<T>(
   const [one, other] = processes;
   const first = call(one);
   await gate.reached;
-  await turns(1);
+  await pause(5);
   const second = call(other);
-  await sleep(100);
+  await pause(100);
   store.beforeItem = undefined;
   gate.open();
   return Promise.all([first, second]);
