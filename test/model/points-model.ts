@@ -19,7 +19,7 @@ import { verifyAccount } from "../../src/app/verify-points.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth } from "../../src/domain/month.ts";
-import { delayedBy, turns } from "../support/item-by-item.ts";
+import { delayedBy, pause } from "../support/item-by-item.ts";
 import { type Fault, memoryDeps } from "../support/memory-store.ts";
 import { inVirtualTime } from "../support/virtual-time.ts";
 import {
@@ -74,8 +74,8 @@ export interface History {
   readonly start: number;
   readonly steps: readonly Step[];
   /**
-   * How long the items of a transaction wait, in turns of the event loop, before each is applied:
-   * one delay after another, and then from the first again. Empty: it is applied as a whole.
+   * How many ms the items of a transaction wait before each is applied: one delay after another,
+   * and then from the first again. Empty: it is applied as a whole.
    */
   readonly delays: readonly number[];
 }
@@ -125,7 +125,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
 
 const process = fc.nat(1);
 
-/** Turns of the event loop: mostly about as many as a call takes. */
+/** In ms: mostly less than a call takes. */
 const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(40) });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -464,7 +464,7 @@ export async function openMemory(
   return {
     visible: (told) => told,
     ask: (request, which) => answerOf(send(processes[which] as Deps, request)),
-    pause: turns,
+    pause,
     async show() {
       const { account, available, buckets } = await getBalance(deps, name);
       return {
