@@ -1,5 +1,5 @@
 /** Random histories of an account, played against the use cases and the oracle side by side. */
-import { deepStrictEqual } from "node:assert";
+import { deepStrictEqual, ok } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import type { ChangeResult } from "../../src/app/change-account.ts";
@@ -19,7 +19,9 @@ import { verifyAccount } from "../../src/app/verify-points.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth } from "../../src/domain/month.ts";
+import { delayedBy, pause } from "../support/item-by-item.ts";
 import { type Fault, memoryDeps } from "../support/memory-store.ts";
+import { inVirtualTime } from "../support/virtual-time.ts";
 import {
   type Answer,
   type Line,
@@ -49,6 +51,14 @@ type Ask =
 export type Step =
   | { readonly step: "one"; readonly ask: Ask; readonly process: number }
   | { readonly step: "together"; readonly asks: readonly { ask: Ask; process: number }[] }
+  /** One request, and the same on the other process `after` ms, while others are asked, too. */
+  | {
+      readonly step: "repeated";
+      readonly ask: Ask;
+      readonly process: number;
+      readonly after: number;
+      readonly others: readonly { ask: Ask; process: number }[];
+    }
   | { readonly step: "wait"; readonly ms: number }
   /** To a month's end, `ms` beside it. */
   | { readonly step: "month"; readonly months: number; readonly ms: number }
@@ -63,6 +73,11 @@ export interface History {
   readonly lifetime: number;
   readonly start: number;
   readonly steps: readonly Step[];
+  /**
+   * How many ms the items of a transaction wait before each is applied: one delay after another,
+   * and then from the first again. Empty: it is applied as a whole.
+   */
+  readonly delays: readonly number[];
 }
 
 const points = fc.oneof(
@@ -110,6 +125,9 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
 
 const process = fc.nat(1);
 
+/** In ms: mostly less than a call takes. */
+const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(40) });
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
@@ -120,6 +138,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       step: fc.constant("together" as const),
       asks: fc.array(fc.record({ ask, process }), { minLength: 2, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: fc.constant("repeated" as const),
+      ask,
+      process,
+      after: delay,
+      others: fc.array(fc.record({ ask, process }), { maxLength: 2 }),
     }),
   },
   {
@@ -184,11 +212,17 @@ export const history = (maxSteps: number): fc.Arbitrary<History> =>
     start: fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2027, 11, 31) }),
     // As many as asked for, not fewer: long histories find more than short ones.
     steps: fc.array(step, { minLength: Math.floor(maxSteps / 2), maxLength: maxSteps }),
+    delays: fc.oneof(fc.constant([]), fc.array(delay, { minLength: 1, maxLength: 9 })),
   });
 
 const program = "p";
 const user = "u";
 const caller = "model";
+
+/** Histories on the store in memory, whose every step takes as long as it takes in virtual time. */
+export const histories = fc.asyncProperty(history(40), (each) =>
+  inVirtualTime(() => play(each, openMemory)),
+);
 
 /** Where the requests of a history go. */
 export interface Target {
@@ -196,6 +230,8 @@ export interface Target {
   visible<T extends object>(told: T): T;
   /** One answer or refusal for each request. */
   ask(request: Request, process: number): Promise<Answer>;
+  /** Lets about so many milliseconds pass. */
+  pause(ms: number): Promise<void>;
   /** Everything that a reader sees, to be compared with the oracle's. */
   show(): Promise<unknown>;
   /** The lines of the ledger after `from`. */
@@ -211,11 +247,11 @@ export interface Target {
 
 /** Plays a history and throws at the first thing that differs from the oracle. */
 export async function play(
-  { zone, lifetime, start, steps }: History,
-  open: (rules: Rules, start: number) => Promise<Target>,
+  { zone, lifetime, start, steps, delays }: History,
+  open: (rules: Rules, start: number, delays: readonly number[]) => Promise<Target>,
 ): Promise<void> {
   const rules: Rules = { zone, lifetimes: [{ months: lifetime, from: 0 }] };
-  const target = await open(rules, start);
+  const target = await open(rules, start, delays);
   const oracle = new Oracle(rules);
   const run: Run = { target, oracle, rules, now: start, asked: [], compared: 0 };
   for (const each of steps) {
@@ -244,7 +280,12 @@ async function playStep(run: Run, step: Step): Promise<void> {
       return;
     }
     case "together":
-      return playTogether(run, step.asks);
+      return playTogether(run, callsOf(run, step.asks));
+    case "repeated": {
+      const [first, ...others] = callsOf(run, [step, ...step.others]) as [Call, ...Call[]];
+      const second = { ...first, process: 1 - first.process, after: step.after };
+      return playTogether(run, [first, second, ...others]);
+    }
     case "wait":
       return setTime(run, run.now + step.ms);
     case "month": {
@@ -285,34 +326,66 @@ async function lengthen(run: Run, by: number): Promise<void> {
   lifetimes.push({ months, from: Math.max(run.now + 120_000, latest.from) });
 }
 
+/** A request, where it goes, and how many milliseconds after the others. */
+interface Call {
+  readonly request: Request;
+  readonly process: number;
+  readonly after: number;
+}
+
+const callsOf = (run: Run, asks: readonly { ask: Ask; process: number }[]): Call[] =>
+  asks.map(({ ask: each, process: where }) => ({
+    request: requestOf(run, each),
+    process: where,
+    after: 0,
+  }));
+
+/** A call and what it was answered; when it started and ended, as places in one order. */
+interface Answered {
+  readonly request: Request;
+  readonly answer: Answer;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
- * Asks several at once. Those that wrote are put into the order of their ledger numbers; the others
- * must have been answered as they would have been at one place or another in that order.
+ * Sends calls that are under way at the same time. Those that wrote are put into the order of their
+ * ledger numbers; every other one must have been answered as in one of the states that the account
+ * had between its start and its end. So no retry of a call that wrote is ever refused.
  */
-async function playTogether(
-  run: Run,
-  asks: readonly { ask: Ask; process: number }[],
-): Promise<void> {
-  const requests = asks.map((each) => requestOf(run, each.ask));
-  const answers = await Promise.all(
-    requests.map((request, i) => run.target.ask(request, asks[i]?.process ?? 0)),
+async function playTogether(run: Run, calls: readonly Call[]): Promise<void> {
+  let place = 0;
+  const all = await Promise.all(
+    calls.map(async ({ request, process: where, after }): Promise<Answered> => {
+      if (after > 0) await run.target.pause(after);
+      const start = place++;
+      const answer = await run.target.ask(request, where);
+      return { request, answer, start, end: place++ };
+    }),
   );
-  const all = requests.map((request, i) => ({ request, answer: answers[i] as Answer }));
   const wrote = all
     .filter(({ answer }) => "line" in answer && !answer.replayed)
     .sort((a, b) => numberOf(a.answer) - numberOf(b.answer));
   const others = new Map(
     all.filter((each) => !wrote.includes(each)).map((each) => [each, [] as Answer[]]),
   );
-  const lookAround = () => {
-    for (const [{ request }, possible] of others) {
+  // The state behind `done` writes lasts until the next one has ended at the latest.
+  const lookAround = (done: number) => {
+    const since = Math.max(-1, ...wrote.slice(0, done).map(({ start }) => start));
+    const until = Math.min(...wrote.slice(done).map(({ end }) => end));
+    for (const [{ request, start, end }, possible] of others) {
+      if (since > end || until < start) continue;
       possible.push(run.target.visible(run.oracle.peek(request, run.now)));
     }
   };
-  lookAround();
-  for (const { request, answer } of wrote) {
+  lookAround(0);
+  for (const [i, { request, answer, start }] of wrote.entries()) {
     deepStrictEqual(answer, run.target.visible(run.oracle.apply(request, run.now)));
-    lookAround();
+    ok(
+      wrote.slice(i + 1).every((later) => later.end > start),
+      "written before its start",
+    );
+    lookAround(i + 1);
   }
   for (const [{ request, answer }, possible] of others) {
     if (possible.some((each) => isDeepStrictEqual(each, answer))) continue;
@@ -370,7 +443,11 @@ function latest(asked: readonly Request[], op: Request["op"], back: number): str
 }
 
 /** The use cases on the store in memory, as two processes. */
-export async function openMemory(rules: Rules, start: number): Promise<Target> {
+export async function openMemory(
+  rules: Rules,
+  start: number,
+  delays: readonly number[],
+): Promise<Target> {
   const { deps, store, clock, process: another } = memoryDeps({ time: start, random: () => 0 });
   const processes = [deps, another()];
   store.force(programRef(program), {
@@ -382,9 +459,12 @@ export async function openMemory(rules: Rules, start: number): Promise<Target> {
   const name = { program, user };
   let plan: Fault[] = [];
   store.arriving = ({ op }) => (op === "commit" ? plan.shift() : undefined);
+  store.latencyMs = 1;
+  if (delays.length > 0) store.beforeItem = delayedBy(delays);
   return {
     visible: (told) => told,
     ask: (request, which) => answerOf(send(processes[which] as Deps, request)),
+    pause,
     async show() {
       const { account, available, buckets } = await getBalance(deps, name);
       return {

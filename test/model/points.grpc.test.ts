@@ -1,5 +1,6 @@
 /** Random histories through gRPC on DynamoDB, by two servers, equal to the oracle. */
 import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, test } from "vitest";
@@ -59,6 +60,7 @@ async function open(rules: Rules, start: number): Promise<Target> {
   return {
     visible: withoutHidden,
     ask: (request, which) => ask(which === 0 ? one : two, programId, request),
+    pause: (ms) => sleep(ms),
     show: () => show(programId),
     async lines(from) {
       const order = ListLedgerEntriesRequest_Order.OLDEST_FIRST;

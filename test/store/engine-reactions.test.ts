@@ -17,7 +17,7 @@ import type { Reaction } from "../../src/domain/reaction.ts";
 import { nameOf } from "../../src/store/items.ts";
 import { type Fault, memoryDeps, type Request } from "../support/memory-store.ts";
 import { settled } from "./settled.ts";
-import { createGate } from "./world.ts";
+import { createGate, holdOf, type Isolation, isolations } from "./world.ts";
 
 // Time stands still unless everybody waits for it.
 vi.mock("node:timers/promises", () => ({
@@ -56,9 +56,15 @@ const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
 const done = (count: number): ReactionResult => ({ changed: true, count });
 const same = (count: number): ReactionResult => ({ changed: false, count });
 
-async function createWorld(...likers: string[]) {
+const worldsOf =
+  (isolation: Isolation) =>
+  (...likers: string[]) =>
+    createReactions(isolation, likers);
+
+async function createReactions(isolation: Isolation, likers: readonly string[]) {
   const { deps, store, process } = memoryDeps({ random: () => 0.5 });
   store.latencyMs = 1;
+  store.beforeItem = holdOf(isolation);
   const others = { title: "", link: "" };
   await settled(registerTarget(deps, { target: post, owner, ...others }));
   for (const user of likers) await settled(like(deps, user));
@@ -133,7 +139,9 @@ async function createWorld(...likers: string[]) {
   return { deps, store, process, folded, once, commits, check };
 }
 
-describe("deleting", () => {
+describe.each(isolations)("deleting, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("put then delete, delete then put, and twins, in one batch", async () => {
     const { deps, folded, commits, check } = await createWorld("old");
     const answers = await folded(deps, () => [
@@ -238,7 +246,9 @@ describe("deleting", () => {
   });
 });
 
-describe("what is only looked at", () => {
+describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   const looking = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
     deps.engine.run({
       key: refs.inbox,
@@ -282,7 +292,9 @@ describe("what is only looked at", () => {
   });
 });
 
-describe("asking for members", () => {
+describe.each(isolations)("asking for members, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("goes first in a batch, and calls behind fold onto it", async () => {
     const { deps, store, folded, commits, check } = await createWorld("a", "b");
     const answers = await folded<unknown>(deps, () => [
@@ -374,7 +386,9 @@ describe("asking for members", () => {
   });
 });
 
-describe("costs", () => {
+describe.each(isolations)("costs, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("a like is one read and one write, on a busy target one write", async () => {
     const { deps, process, store } = await createWorld("a");
     const fresh = process();

@@ -13,11 +13,13 @@ import {
   differences,
   done,
   grant,
+  isolations,
   kinds,
   refund,
   replayed,
   textOf,
   use,
+  worldsOf,
 } from "./world.ts";
 
 /** The pauses that the engine asked for, in milliseconds; emptied before each test. */
@@ -293,7 +295,10 @@ describe("throttling", () => {
   });
 });
 
-describe("lost answers", () => {
+// All else here is about times and numbers of requests, and transactions are applied whole.
+describe.each(isolations)("lost answers, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test.each<[string, Fault[]]>([
     ["after the commit", ["lost after", "lost before", "lost after"]],
     ["before the commit", ["lost before", "lost before"]],
@@ -302,7 +307,7 @@ describe("lost answers", () => {
     ["before the commit, then in conflict", ["lost before", "conflict"]],
   ])("%s: the identical transaction under the same token", async (_, faults) => {
     const { deps, store } = createWorld();
-    await grant(deps, "warm", 1);
+    await settled(grant(deps, "warm", 1));
     const sent: Request[] = [];
     store.arriving = faultsOnCommit(faults, sent);
     expect(await settled(answer(use(deps, "a", 1)))).toEqual(done(1, 0));
@@ -325,7 +330,7 @@ describe("lost answers", () => {
   test("another process may go on meanwhile", async () => {
     const { deps, process, store } = createWorld();
     const other = process();
-    await grant(deps, "g", 10);
+    await settled(grant(deps, "g", 10));
     store.arriving = faultsOnCommit(["lost after"]);
     // It is committed, the answer is lost, and then others use the account.
     store.answering = async () => {
@@ -339,7 +344,7 @@ describe("lost answers", () => {
 
   test("one that stays lost is STORE_UNAVAILABLE, and its retry a replay", async () => {
     const { deps, store } = createWorld();
-    await grant(deps, "g", 10);
+    await settled(grant(deps, "g", 10));
     const sent: Request[] = [];
     store.arriving = (request) => {
       if (request.op === "read") return undefined;
@@ -362,7 +367,7 @@ describe("lost answers", () => {
   test("a lost answer and a failed condition", async () => {
     const { deps, process, store } = createWorld();
     const other = process();
-    await grant(deps, "g", 10);
+    await settled(grant(deps, "g", 10));
     let isFirst = true;
     store.arriving = async ({ op }) => {
       if (op !== "commit" || !isFirst) return undefined;

@@ -17,6 +17,7 @@ import {
   differences,
   done,
   grant,
+  isolations,
   kinds,
   program,
   refund,
@@ -24,6 +25,7 @@ import {
   revoke,
   use,
   user,
+  worldsOf,
 } from "./world.ts";
 
 afterEach(() => {
@@ -33,7 +35,9 @@ afterEach(() => {
 /** Time stands from here on until it is advanced. Pauses of the test itself stay real. */
 const holdTime = () => vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
 
-describe("folding", () => {
+describe.each(isolations)("folding, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("calls that wait for one account share a transaction", async () => {
     const { deps, store, folded } = createWorld();
     const answers = await folded(deps, () => [
@@ -293,7 +297,9 @@ describe("folding", () => {
   });
 });
 
-describe("refusals", () => {
+describe.each(isolations)("refusals, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("the retry of the use that emptied the account hears that it is done", async () => {
     const { deps, process } = createWorld();
     await grant(deps, "g", 50);
@@ -415,7 +421,9 @@ describe("refusals", () => {
   });
 });
 
-describe("costs and cache", () => {
+describe.each(isolations)("costs and cache, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("cold: one read and one write; busy: one write", async () => {
     const { deps, store } = createWorld();
     await grant(deps, "a", 10);
@@ -434,7 +442,8 @@ describe("costs and cache", () => {
     expect(store.stats).toMatchObject({ reads: 0, commits: 1 });
   });
 
-  test("the cache serves for a second, and no longer", async () => {
+  // Time stands in it, and so would the items.
+  test.runIf(isolation === "whole")("the cache serves for a second, and no longer", async () => {
     const { deps, store } = createWorld();
     holdTime();
     await grant(deps, "a", 10);
@@ -465,7 +474,8 @@ describe("costs and cache", () => {
     expect(store.stats).toMatchObject({ reads: 0, commits: 2 });
   });
 
-  test("keys at rest are forgotten", async () => {
+  // Time stands in it, and so would the items.
+  test.runIf(isolation === "whole")("keys at rest are forgotten", async () => {
     const { deps, store } = createWorld();
     holdTime();
     // A key comes to rest just after its last call has been answered.
@@ -497,7 +507,9 @@ describe("costs and cache", () => {
   });
 });
 
-describe("two processes", () => {
+describe.each(isolations)("two processes, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("racing for one account lose and double nothing", async () => {
     const { deps, process, store } = createWorld();
     store.latencyMs = 1;
@@ -533,7 +545,9 @@ describe("two processes", () => {
   });
 });
 
-describe("what must never be overwritten", () => {
+describe.each(isolations)("what must never be overwritten, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
   test("ledger entries, though the account has forgotten them", async () => {
     const { deps, process, store, stored } = createWorld();
     await grant(deps, "a", 10);

@@ -6,6 +6,7 @@ import { getBalance } from "../../src/app/read-points.ts";
 import { verifyAccount } from "../../src/app/verify-points.ts";
 import type { Account } from "../../src/domain/account.ts";
 import { nameOf, type Write } from "../../src/store/items.ts";
+import { delayedBy } from "../support/item-by-item.ts";
 import { memoryDeps, type Request } from "../support/memory-store.ts";
 
 export const program = "p";
@@ -81,6 +82,26 @@ export const replayed = (points: number, left: number) => ({
   balance: left,
   replayed: true,
 });
+
+/** How transactions of the store in memory show to plain reads: see `delayedBy`. */
+export const isolations = ["whole", "item by item"] as const;
+export type Isolation = (typeof isolations)[number];
+
+/** Of an order without a pattern, most of them shorter than a call. */
+const delays = [0, 3, 1, 7, 2, 0, 12, 1, 5];
+
+/** What holds the items of transactions in this isolation. */
+export const holdOf = (isolation: Isolation) =>
+  isolation === "whole" ? undefined : delayedBy(delays);
+
+/** Makes worlds of one isolation. */
+export const worldsOf =
+  (isolation: Isolation): typeof createWorld =>
+  (...options) => {
+    const world = createWorld(...options);
+    world.store.beforeItem = holdOf(isolation);
+    return world;
+  };
 
 export function createWorld(lifetime = 12, random?: () => number) {
   const world = memoryDeps(random ? { random } : {});

@@ -1,7 +1,7 @@
 /**
  * The store in memory, behind the same ports as DynamoDB's and held to the same contract tests.
- * What a test wants to go wrong it says in two hooks: one before a request takes effect, one before
- * its answer goes out.
+ * What a test wants to go wrong it says in hooks: one before a request takes effect, one before its
+ * answer goes out, and one before each item of a transaction is applied.
  */
 
 import type {
@@ -21,19 +21,12 @@ import { toItem } from "../../src/store/dynamodb/codecs.ts";
 import { itemSize } from "../../src/store/dynamodb/item-size.ts";
 import { pack, startPacking } from "../../src/store/dynamodb/ledger.ts";
 import { CommitEngine } from "../../src/store/engine.ts";
-import {
-  type CommitResult,
-  firstVersion,
-  type Items,
-  type Loaded,
-  nameOf,
-  type Write,
-} from "../../src/store/items.ts";
+import { type Items, type Loaded, nameOf, type Write } from "../../src/store/items.ts";
 import { createOwners } from "../../src/store/owners.ts";
 import { createPrograms } from "../../src/store/programs.ts";
-import type { Stored } from "./memory-pages.ts";
 import { createRemover, membersOf } from "./memory-reactions.ts";
 import { createReader } from "./memory-reader.ts";
+import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
 import { noWorkflows } from "./no-workflows.ts";
 
 /** One request of the commit engine, as the hooks see it. */
@@ -59,8 +52,13 @@ export interface MemoryStore {
   readonly remover: Remover;
   /** Called before a request takes effect. May wait, change the store or name a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
-  /** Called when a request has taken effect, before its answer goes out. */
+  /**
+   * Called when a request has taken effect, before its answer goes out. A commit whose answer is
+   * lost may still be being applied then.
+   */
   answering: ((request: Request) => void | Promise<void>) | undefined;
+  /** Makes transactions be applied, and several records be read, item by item. */
+  beforeItem: BeforeItem | undefined;
   /** How long each request of the engine takes. */
   latencyMs: number;
   /** Requests of the engine since the last `resetStats`, and how many items they named. */
@@ -81,6 +79,8 @@ interface Stats {
   writtenItems: number;
 }
 
+const noStats: Stats = { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 };
+
 /** What one transaction holds at most. */
 const maxItems = 100;
 const maxBytes = 4 * 2 ** 20;
@@ -88,81 +88,38 @@ const maxBytes = 4 * 2 ** 20;
 /** What BatchGetItem takes at once. */
 const readLimit = 100;
 
-/** All records, and the transactions on them. */
-function createTable() {
-  const records = new Map<string, Stored>();
-  /** What was committed under each token. */
-  const tokens = new Map<string, string>();
-
-  const load = (ref: Ref): Loaded => {
-    const found = records.get(nameOf(ref));
-    if (!found) return { value: undefined, version: 0 };
-    return { value: structuredClone(found.value), version: found.version };
-  };
-
-  function commit(writes: readonly Write[], token: string): CommitResult {
-    const text = JSON.stringify(writes);
-    const done = tokens.get(token);
-    if (done === text) return { kind: "committed" };
-    if (done !== undefined) throw invalid("IdempotentParameterMismatchException");
-    const failed = writes.filter(({ ref, version }) => load(ref).version !== version);
-    if (failed.length > 0) {
-      return { kind: "failed", found: new Map(failed.map(({ ref }) => [ref, load(ref)])) };
-    }
-    for (const { ref, op, value, next } of writes) {
-      if (op === "delete") records.delete(nameOf(ref));
-      if (op !== "put") continue;
-      const kept = structuredClone(value as Records[Kind]);
-      records.set(nameOf(ref), { ref, value: kept, version: next });
-    }
-    tokens.set(token, text);
-    return { kind: "committed" };
-  }
-
-  function force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void {
-    const { version } = load(ref);
-    if (value === undefined) records.delete(nameOf(ref));
-    else {
-      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
-      records.set(nameOf(ref), { ref, value: structuredClone(value), version: next });
-    }
-  }
-
-  function dump(): Record<string, Loaded> {
-    const names = [...records.keys()].sort();
-    return Object.fromEntries(names.map((name) => [name, load((records.get(name) as Stored).ref)]));
-  }
-
-  return { records, load, commit, force, dump };
-}
-
 export function createMemoryStore(): MemoryStore {
-  const { records, load, commit, force, dump } = createTable();
-  const stats: Stats = { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 };
+  const table = createTable(() => store.beforeItem);
+  const stats: Stats = { ...noStats };
 
   const pause = () =>
     store.latencyMs > 0
       ? new Promise((resolve) => setTimeout(resolve, store.latencyMs))
       : Promise.resolve();
 
-  /** A read of the engine, seen by the hooks. */
+  /** A read of the engine, as the hooks see it. */
   async function answered<T>(
     request: Request,
-    look: () => T,
+    look: () => T | Promise<T>,
     refused: (fault: Fault) => T = unavailable,
   ): Promise<T> {
     await pause();
     const fault = await store.arriving?.(request);
     if (fault !== undefined) return refused(fault);
-    const seen = look();
+    const seen = await look();
     await store.answering?.(request);
     return seen;
   }
 
-  function asked<T>(look: () => T): Promise<T> {
+  function countRead(refs: readonly Ref[]): void {
+    stats.reads += 1;
+    stats.readItems += refs.length;
+  }
+
+  const asked = <T>(look: () => T): Promise<T> => {
     stats.queries += 1;
     return answered({ op: "members", refs: [], writes: [], token: "" }, look);
-  }
+  };
 
   const items: Items = {
     maxItems,
@@ -170,16 +127,13 @@ export function createMemoryStore(): MemoryStore {
 
     async read(refs) {
       if (refs.length === 0) return [];
-      stats.reads += 1;
-      stats.readItems += refs.length;
-      for (let i = 0; i < refs.length; i += readLimit) {
-        checkDistinct(refs.slice(i, i + readLimit));
-      }
-      return answered({ op: "read", refs, writes: [], token: "" }, () => refs.map(load));
+      countRead(refs);
+      checkRead(refs);
+      return answered({ op: "read", refs, writes: [], token: "" }, () => table.loadEach(refs));
     },
 
     async members(query: MembersQuery) {
-      const look = () => membersOf(records, query);
+      const look = () => membersOf(table.records, query);
       if (query.counted) return asked(look);
       // Each end is seen at its own moment.
       const [{ first }, { latest }] = await Promise.all([asked(look), asked(look)]);
@@ -187,14 +141,11 @@ export function createMemoryStore(): MemoryStore {
     },
 
     async readAtomically(refs) {
-      stats.reads += 1;
-      stats.readItems += refs.length;
-      checkDistinct(refs);
-      if (refs.length < 1 || refs.length > maxItems)
-        throw invalid("1 to 100 keys are read at once");
+      countRead(refs);
+      checkAtomicRead(refs);
       const request: Request = { op: "read", refs, writes: [], token: "" };
-      const look = (): readonly Loaded[] | undefined => refs.map(load);
-      return answered(request, look, (fault) => (fault === "conflict" ? undefined : unavailable()));
+      const rejected = (fault: Fault) => (fault === "conflict" ? undefined : unavailable());
+      return answered(request, () => table.loadAtomically(refs), rejected);
     },
 
     async commit(writes, token) {
@@ -208,7 +159,8 @@ export function createMemoryStore(): MemoryStore {
       const fault = await store.arriving?.(request);
       if (fault === "conflict" || fault === "throttled") return { kind: fault };
       if (fault === "lost before" || fault === "unavailable") return { kind: "unknown" };
-      const result = commit(sent, token);
+      const { result, applied } = table.commit(sent, token);
+      if (fault !== "lost after") await applied;
       await store.answering?.(request);
       if (fault === "lost after") return { kind: "unknown" };
       return result;
@@ -217,17 +169,16 @@ export function createMemoryStore(): MemoryStore {
 
   const store: MemoryStore = {
     items,
-    reader: createReader(records, load),
-    remover: createRemover(records),
+    reader: createReader(table.records, table.load),
+    remover: createRemover(table.records),
     arriving: undefined,
     answering: undefined,
+    beforeItem: undefined,
     latencyMs: 0,
     stats,
-    resetStats() {
-      Object.assign(stats, { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 });
-    },
-    force,
-    dump,
+    resetStats: () => Object.assign(stats, noStats),
+    force: table.force,
+    dump: table.dump,
   };
   return store;
 }
@@ -236,15 +187,17 @@ function unavailable(): never {
   throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
 }
 
-/** An error of the kind that means a mistake in the program, not an answer of the store. */
-function invalid(message: string): Error {
-  const error = new Error(message);
-  error.name = "ValidationException";
-  return error;
-}
-
 function checkDistinct(refs: readonly Ref[]): void {
   if (new Set(refs.map(nameOf)).size < refs.length) throw invalid("an item is named twice");
+}
+
+function checkRead(refs: readonly Ref[]): void {
+  for (let i = 0; i < refs.length; i += readLimit) checkDistinct(refs.slice(i, i + readLimit));
+}
+
+function checkAtomicRead(refs: readonly Ref[]): void {
+  checkDistinct(refs);
+  if (refs.length < 1 || refs.length > maxItems) throw invalid("1 to 100 keys are read at once");
 }
 
 /** What DynamoDB validates before it looks at anything. */

@@ -1,0 +1,25 @@
+/** Plays a model from a seed that is printed, so that a failure can be seen again. */
+import { randomInt } from "node:crypto";
+import fc from "fast-check";
+
+const { MEGURI_MODEL_SEED, MEGURI_MODEL_PATH } = process.env;
+
+/**
+ * Checks a property on random values. MEGURI_MODEL_SEED and MEGURI_MODEL_PATH, as a failure prints
+ * them, play the same values again. When `ms` are over, it fails with what it has found so far.
+ */
+export async function assertSeeded<T>(
+  property: fc.IAsyncProperty<T>,
+  numRuns: number,
+  ms: number,
+): Promise<void> {
+  const seed = Number(MEGURI_MODEL_SEED ?? randomInt(2 ** 31));
+  console.info(`MEGURI_MODEL_SEED=${seed}`);
+  await fc.assert(property, {
+    numRuns,
+    seed,
+    ...(MEGURI_MODEL_PATH && { path: MEGURI_MODEL_PATH }),
+    interruptAfterTimeLimit: ms,
+    markInterruptAsFailure: true,
+  });
+}

@@ -1,0 +1,13 @@
+/** All random lives on the store in memory; `npm test` plays a tenth of them. */
+import { test, vi } from "vitest";
+import { lives } from "../model/reactions-memory.ts";
+import { assertSeeded } from "../model/seeded.ts";
+
+// The engine's pauses pass at once: what comes first is up to the scheduler alone.
+vi.mock("node:timers/promises", () => ({
+  setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
+}));
+
+test("2,000 lives are as the oracle says, after every step", async () => {
+  await assertSeeded(lives, 2_000, 30 * 60_000);
+});

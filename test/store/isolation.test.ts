@@ -1,0 +1,119 @@
+/**
+ * Calls that are sent again while the transaction of the first is applied item by item: the second
+ * one, on another process, must not be answered from a part of that transaction.
+ */
+import { expect, test } from "vitest";
+import { markNotificationRead } from "../../src/app/notifications.ts";
+import { type Deps, eventRef, inboxRef, type Ref, targetRef } from "../../src/app/ports.ts";
+import { react, unreact } from "../../src/app/reactions.ts";
+import { registerTarget } from "../../src/app/targets.ts";
+import { nameOf } from "../../src/store/items.ts";
+import { pause } from "../support/item-by-item.ts";
+import type { MemoryStore } from "../support/memory-store.ts";
+import {
+  answer,
+  createGate,
+  createWorld,
+  done,
+  grant,
+  program,
+  refund,
+  replayed,
+  use,
+  user,
+} from "./world.ts";
+
+/**
+ * Sends a call twice, the second time to another process, when all of the first call's transaction
+ * is applied but one item. This follows after a while. Returns both answers.
+ */
+async function twice<T>(
+  store: MemoryStore,
+  last: Ref,
+  processes: readonly [Deps, Deps],
+  call: (deps: Deps) => Promise<T>,
+): Promise<[T, T]> {
+  const gate = createGate();
+  store.beforeItem = async (op, ref) => {
+    if (op !== "apply" || nameOf(ref) !== nameOf(last)) return;
+    gate.reach();
+    await gate.passed;
+  };
+  const [one, other] = processes;
+  const first = call(one);
+  await gate.reached;
+  await pause(5);
+  const second = call(other);
+  await pause(100);
+  store.beforeItem = undefined;
+  gate.open();
+  return Promise.all([first, second]);
+}
+
+const keyOf = (id: string) => eventRef(program, user, `c:${id}`);
+
+test("the retry of the use that emptied the account is no refusal", async () => {
+  const { deps, process, store } = createWorld();
+  await grant(deps, "g", 10);
+  const answers = await twice(store, keyOf("u"), [deps, process()], (each) =>
+    answer(use(each, "u", 10)),
+  );
+  expect(answers).toEqual([done(10, 0), replayed(10, 0)]);
+});
+
+test("nor is the retry of a refund of all that was left, or of a part", async () => {
+  const { deps, process, store } = createWorld();
+  await grant(deps, "g", 10);
+  await use(deps, "u", 10);
+  const processes = [deps, process()] as const;
+  const part = await twice(store, keyOf("r"), processes, (each) =>
+    answer(refund(each, "r", "u", 6)),
+  );
+  expect(part).toEqual([done(6, 6), replayed(6, 6)]);
+  const rest = await twice(store, keyOf("s"), processes, (each) => answer(refund(each, "s", "u")));
+  expect(rest).toEqual([done(4, 10), replayed(4, 10)]);
+});
+
+const owner = "owner";
+const like = { target: { type: "post", id: "1" }, kind: "like", user: "a", name: "A" };
+
+async function createPost(...likers: string[]) {
+  const { deps, process, store } = createWorld();
+  await registerTarget(deps, { target: like.target, owner, title: "", link: "" });
+  for (const user of likers) await react(deps, { ...like, user });
+  return { store, processes: [deps, process()] as const };
+}
+
+test("a like that exists is counted", async () => {
+  const { store, processes } = await createPost("b");
+  const answers = await twice(store, targetRef(like.target), processes, (deps) =>
+    react(deps, like),
+  );
+  expect(answers).toEqual([
+    { changed: true, count: 2 },
+    { changed: false, count: 2 },
+  ]);
+});
+
+test("an unlike of nothing leaves nothing counted", async () => {
+  const { store, processes } = await createPost("a", "b");
+  const answers = await twice(store, targetRef(like.target), processes, (deps) =>
+    unreact(deps, like),
+  );
+  expect(answers).toEqual([
+    { changed: true, count: 1 },
+    { changed: false, count: 1 },
+  ]);
+});
+
+test("a mark-read that changes nothing shows what is unread", async () => {
+  const { store, processes } = await createPost("a", "b");
+  const answers = await twice(store, inboxRef(owner), processes, (deps) =>
+    markNotificationRead(deps, { owner, target: like.target, kind: "like", version: 2 }),
+  );
+  const inbox = { n: 3, groups: 0, people: 0 };
+  expect(answers).toEqual([
+    { changed: true, inbox },
+    { changed: false, inbox },
+  ]);
+});
