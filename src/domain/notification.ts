@@ -55,7 +55,12 @@ export interface MemberRange {
   readonly to: number;
   /** Whether all of them are to be counted, which costs as much as they are many. */
   readonly counted: boolean;
+  /** How many there are, when it is a whole group of up to `maxWhole`: all of them are returned. */
+  readonly whole?: number;
 }
+
+/** A group of up to this many members is read whole: as many rows are read at one moment. */
+export const maxWhole = 100;
 
 /** What the reactions themselves tell of a range: one member more than is shown at each end. */
 export interface Members {
@@ -73,6 +78,18 @@ export const shownLatest = 3;
 
 /** Beyond every number of an inbox. */
 const end = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The members of a group in a range. A query is no snapshot, but a whole group is known to be read
+ * right, since the number of its members is known (docs/decisions/0014). A larger group may be read
+ * while a row of the latest transactions is not applied yet.
+ */
+function membersIn(group: Group, membersOf: MembersOf, range: MemberRange): Members {
+  if (group.people > maxWhole) return membersOf(range);
+  const { first } = membersOf({ from: group.from, to: end, counted: true, whole: group.people });
+  const rows = first.filter(({ n }) => n >= range.from && n <= range.to);
+  return { people: rows.length, first: rows, latest: rows.toReversed() };
+}
 
 /** The group with one member more, who comes after all others. */
 export function join(group: Group | undefined, { target, kind, ...row }: Reaction): Group {
@@ -108,7 +125,7 @@ export function leave(group: Group, user: string, membersOf: MembersOf): Group |
     const others = all.filter(isOther);
     return { ...group, people, ...shown(others, others.toReversed()) };
   }
-  const members = membersOf({ from: group.from, to: end, counted: false });
+  const members = membersIn(group, membersOf, { from: group.from, to: end, counted: false });
   const others = { first: members.first.filter(isOther), latest: members.latest.filter(isOther) };
   return { ...group, people, ...shown(others.first, others.latest) };
 }
@@ -139,7 +156,7 @@ export function markRead(
   const times = { readTime: now, expireTime: now + keptMs };
   const after =
     version < group.last
-      ? membersOf({ from: version + 1, to: end, counted: true })
+      ? membersIn(group, membersOf, { from: version + 1, to: end, counted: true })
       : { people: 0, first: [], latest: [] };
   const people = group.people - after.people;
   if (people === 0) return unchanged;
@@ -148,8 +165,10 @@ export function markRead(
     const left = { n, groups, people: inbox.people - people };
     return { inbox: left, group: undefined, read: { ...group, ...times } };
   }
-  const before = membersOf({ from: group.from, to: version, counted: false });
-  const { n: last, time: updateTime } = before.latest[0] as Reaction;
+  const before = membersIn(group, membersOf, { from: group.from, to: version, counted: false });
+  const [latest] = before.latest;
+  if (!latest) throw new DomainError("CONTENDED", "reactions of the group are being written");
+  const { n: last, time: updateTime } = latest;
   const seen = { ...group, last, people, ...shown(before.first, before.latest), updateTime };
   const unread: Group = {
     ...group,

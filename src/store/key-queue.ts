@@ -1,8 +1,9 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock, Ref } from "../app/ports.ts";
+import { type Clock, type MembersQuery, type Ref, reactionRef } from "../app/ports.ts";
 import { DomainError, type Reason } from "../domain/errors.ts";
+import type { Members } from "../domain/notification.ts";
 import {
   type Batch,
   decide,
@@ -167,7 +168,11 @@ export class KeyQueue {
     const reads = calls.flatMap(({ call }) => call.reads);
     await this.#read(distinct(reads).filter((ref) => !this.#snapshot.has(nameOf(ref))));
     const batch = await this.#decide(calls);
-    if (!batch) return this.#retry(calls);
+    if (!batch) {
+      this.#contendedAt = performance.now();
+      this.#snapshot.clear();
+      return this.#retry(calls);
+    }
     this.#calls.unshift(...batch.left);
     const served = batch.outcomes.map(({ pending }) => pending);
     for (const pending of served) pending.tried = true;
@@ -206,7 +211,8 @@ export class KeyQueue {
     for (;;) {
       const batch = decide(this.#snapshot, members, calls, await clock.now(), items);
       if (batch.missing) {
-        const found = await this.#awaiting(items.members(batch.missing));
+        const found = await this.#readMembers(batch.missing);
+        if (!found) return undefined;
         members.set(queryName(batch.missing), found);
         this.#validated = nothingValidated;
         continue;
@@ -218,6 +224,24 @@ export class KeyQueue {
       if (!(await this.#readAtomically(refs))) return undefined;
       if (members.size > 0 && versions !== this.#versionsOf(refs)) return undefined;
     }
+  }
+
+  /**
+   * Reads the members of a group. The query may miss a row that a transaction has still to apply, or
+   * show one that it has still to delete, although the inbox shows the transaction already. The rows
+   * of a whole group are validated: when there are as many as the group has members, and a read at
+   * one moment finds each as it was, they are its members. Nothing when they are not.
+   */
+  async #readMembers(query: MembersQuery): Promise<Members | undefined> {
+    const { items } = this.#context;
+    const found = await this.#awaiting(items.members(query));
+    if (query.whole === undefined) return found;
+    if (found.people !== query.whole) { console.log("MISMATCH", JSON.stringify(query), found.people, JSON.stringify(found.first.map((r) => [r.user, r.n]))); return undefined; }
+    const refs = found.first.map(({ target, kind, user }) => reactionRef(target, kind, user));
+    const rows = await this.#awaiting(items.readAtomically(refs));
+    const isSame = ({ version }: Loaded, i: number) => version === found.first[i]?.n;
+    if (!rows?.every(isSame)) console.log("ROWS", rows?.length, JSON.stringify(rows?.map((r) => r.version)), JSON.stringify(found.first.map((r) => [r.user, r.n])));
+    return rows?.every(isSame) ? found : undefined;
   }
 
   #versionsOf(refs: readonly Ref[]): string {
@@ -332,7 +356,6 @@ export class KeyQueue {
     const loaded = await this.#awaiting(this.#context.items.readAtomically(refs));
     if (!loaded) {
       this.#contendedAt = at;
-      this.#snapshot.clear();
       return false;
     }
     for (const [i, ref] of refs.entries()) {

@@ -33,12 +33,15 @@ export function createCrowd() {
   const history: ReadGroup[] = [];
   let asked = 0;
 
-  /** What a query would tell: one more than is shown at each end. */
-  const membersOf: MembersOf = ({ from, to, counted }): Members => {
+  /** What a query would tell: one more than is shown at each end, or a whole group. */
+  const membersOf: MembersOf = ({ from, to, counted, whole }): Members => {
     asked += 1;
     const found = [...rows.values()]
       .filter(({ n, notified }) => notified && n >= from && n <= to)
       .sort((a, b) => a.n - b.n);
+    if (whole !== undefined) {
+      return { people: found.length, first: found, latest: found.toReversed() };
+    }
     return {
       people: counted ? found.length : 0,
       first: found.slice(0, 3),

@@ -58,23 +58,16 @@ export function openMemory(
     reader: inTurns(each.reader, turn),
   }));
   let plan: Fault[] = [];
-  /** Reactions that transactions have still to apply. */
-  let pending = 0;
   store.arriving = async ({ op }) => {
     await turn();
-    // @TODO A query of members has no snapshot: until the engine sees to that, it waits here.
-    while (op === "members" && pending > 0) await pause(1);
     return op === "commit" ? plan.shift() : undefined;
   };
   store.answering = turn;
   store.latencyMs = 1;
   if (delays) {
-    store.beforeItem = async (op, { kind }) => {
-      const isReaction = op === "apply" && kind === "reaction";
-      if (isReaction) pending += 1;
+    store.beforeItem = async (_, { kind }) => {
       await pause(delays[kind] ?? 0);
       await turn();
-      if (isReaction) pending -= 1;
     };
   }
   return {

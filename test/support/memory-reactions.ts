@@ -16,11 +16,14 @@ type Stock = ReadonlyMap<string, Stored>;
 /** The notified reactions in a range, and those at its ends, earliest and latest first. */
 export function membersOf(
   records: Stock,
-  { target, kind, from, to }: Omit<MembersQuery, "counted">,
+  { target, kind, from, to, whole }: Omit<MembersQuery, "counted">,
 ): Members {
   const found = reactionsTo(records, target, kind)
     .filter(({ n, notified }) => notified && n >= from && n <= to)
     .sort((a, b) => a.n - b.n);
+  if (whole !== undefined) {
+    return { people: found.length, first: found, latest: found.toReversed() };
+  }
   return {
     people: found.length,
     first: found.slice(0, shownFirst + 1),

@@ -30,9 +30,13 @@ type Query = ReturnType<typeof notifiedIn> & { readonly TableName: string };
 export async function readMembers(
   client: DynamoDBClient,
   TableName: string,
-  { target, kind, from, to, counted }: MembersQuery,
+  { target, kind, from, to, counted, whole }: MembersQuery,
 ): Promise<Members> {
   const query = { TableName, ...notifiedIn(target, kind, from, to) };
+  if (whole !== undefined) {
+    const all = await some(client, query, true, whole + 1);
+    return { people: all.length, first: all, latest: all.toReversed() };
+  }
   if (counted) return count(client, query);
   const [first, latest] = await Promise.all([
     some(client, query, true, firstWanted),
