@@ -173,9 +173,9 @@ function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | und
   return write?.op === "check" ? undefined : write;
 }
 
-/** The records that one TransactGetItems has read, by name, and when it was sent. */
+/** The records that one TransactGetItems has read, and when it was sent. */
 export interface Validated {
-  readonly names: ReadonlySet<string>;
+  readonly records: ReadonlySet<CachedRecord>;
   readonly at: number;
 }
 
@@ -191,14 +191,15 @@ export interface Validated {
 export function toValidate(
   outcomes: readonly Outcome[],
   snapshot: Snapshot,
-  { names, at }: Validated,
+  { records, at }: Validated,
 ): Ref[] {
   const silent = outcomes.filter(({ writes, readSet }) => !writes && readSet.size > 0);
   const isValid = silent.every(({ pending: { start }, readSet }) => {
     const read = [...readSet.keys()];
     if (read.length === 1)
       return (snapshot.get(read[0] as string)?.at ?? Number.NEGATIVE_INFINITY) >= start;
-    return at >= start && read.every((name) => names.has(name));
+    // A record that a failed condition has put in its place since is of another moment.
+    return at >= start && read.every((name) => records.has(snapshot.get(name) as CachedRecord));
   });
   if (isValid) return [];
   return [...new Map(silent.flatMap(({ readSet }) => [...readSet])).values()];

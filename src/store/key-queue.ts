@@ -37,7 +37,7 @@ const tuned = (name: string, value = 1): number =>
   ((globalThis as any).tune ??= JSON.parse(process.env.MEGURI_TUNE ?? "{}"))[name] ?? value;
 const on = (name: string) => tuned(name) !== 0;
 
-const nothingValidated: Validated = { names: new Set(), at: Number.NEGATIVE_INFINITY };
+const nothingValidated: Validated = { records: new Set(), at: Number.NEGATIVE_INFINITY };
 
 /** What the queues of one engine share. */
 export interface QueueContext {
@@ -358,10 +358,9 @@ export class KeyQueue {
       this.#contendedAt = at;
       return false;
     }
-    for (const [i, ref] of refs.entries()) {
-      this.#snapshot.set(nameOf(ref), { ...(loaded[i] as Loaded), ref, at });
-    }
-    this.#validated = { names: new Set(refs.map(nameOf)), at };
+    const records = refs.map((ref, i) => ({ ...(loaded[i] as Loaded), ref, at }));
+    for (const record of records) this.#snapshot.set(nameOf(record.ref), record);
+    this.#validated = { records: new Set(records), at };
     return true;
   }
 

@@ -43,7 +43,7 @@ import {
 } from "./reactions-oracle.ts";
 
 /**
- * The use cases on the store in memory, as two processes. With `delays` its transactions are applied
+ * The use cases on the store in memory, as two processes. With `delays` transactions are applied
  * item by item, each kind of record after so many ms; without, as a whole.
  */
 export function openMemory(

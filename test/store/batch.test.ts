@@ -7,12 +7,16 @@ import { nameOf } from "../../src/store/items.ts";
 const name = { type: "post", id: "p" };
 const [shared, one, other] = [inboxRef("owner"), targetRef(name), groupRef("owner", name, "like")];
 
-const read = (at: number, ...refs: readonly Ref[]) => ({ names: new Set(refs.map(nameOf)), at });
-const nothing = read(Number.NEGATIVE_INFINITY);
-
 const snapshot = (at: number, ...refs: readonly Ref[]): Snapshot =>
   new Map(refs.map((ref) => [nameOf(ref), { ref, value: undefined, version: 0, at }]));
 const late = snapshot(10, shared, one, other);
+
+/** One read of these records, which are in the late snapshot since. */
+const read = (at: number, ...refs: readonly Ref[]) => ({
+  records: new Set(refs.flatMap((ref) => late.get(nameOf(ref)) ?? [])),
+  at,
+});
+const nothing = read(Number.NEGATIVE_INFINITY);
 
 /** A call that came in at `start` and looked at `refs`. */
 const outcome = (writes: boolean, start: number, ...refs: readonly Ref[]): Outcome => ({
@@ -33,6 +37,12 @@ test("a read that lacks a record, or was sent before a call came in, validates n
   for (const before of [read(9, shared, one), read(4, shared, one, other)]) {
     expect(toValidate(refusals, late, before)).toEqual([shared, one, other]);
   }
+});
+
+test("a record that was loaded again since is not of the moment of the read", () => {
+  const refusals = [outcome(false, 0, shared, one)];
+  const later = new Map([...late, ...snapshot(11, shared)]);
+  expect(toValidate(refusals, later, read(9, shared, one))).toEqual([shared, one]);
 });
 
 test("one record alone needs any read since the call came in", () => {

@@ -61,6 +61,29 @@ test("the retry of the use that emptied the account is no refusal", async () => 
   expect(answers).toEqual([done(10, 0), replayed(10, 0)]);
 });
 
+test("nor is it when the account alone has changed since both were read together", async () => {
+  const { deps, process, store } = createWorld();
+  const other = process();
+  await grant(deps, "g", 5);
+  await grant(other, "h", 5);
+  // In the cache there are 5, so that 10 are refused; read validation finds 10, and no event key.
+  const gate = createGate();
+  let first: ReturnType<typeof answer> | undefined;
+  store.arriving = async ({ op }) => {
+    if (op !== "commit") return undefined;
+    store.arriving = undefined;
+    store.beforeItem = (_, { kind }) => (kind === "event" ? gate.passed : undefined);
+    first = answer(use(other, "u", 10));
+    await pause(5);
+    store.beforeItem = undefined;
+    return undefined;
+  };
+  const second = answer(use(deps, "u", 10));
+  await pause(100);
+  gate.open();
+  expect(await Promise.all([first, second])).toEqual([done(10, 0), replayed(10, 0)]);
+});
+
 test("nor is the retry of a refund of all that was left, or of a part", async () => {
   const { deps, process, store } = createWorld();
   await grant(deps, "g", 10);
