@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, type MembersQuery, type Ref, reactionRef } from "../app/ports.ts";
 import { DomainError, type Reason } from "../domain/errors.ts";
 import type { Members } from "../domain/notification.ts";
+import type { Reaction } from "../domain/reaction.ts";
 import {
   type Batch,
   decide,
@@ -236,11 +237,10 @@ export class KeyQueue {
     const { items } = this.#context;
     const found = await this.#awaiting(items.members(query));
     if (query.whole === undefined) return found;
-    if (found.people !== query.whole) { console.log("MISMATCH", JSON.stringify(query), found.people, JSON.stringify(found.first.map((r) => [r.user, r.n]))); return undefined; }
+    if (found.people !== query.whole) return undefined;
     const refs = found.first.map(({ target, kind, user }) => reactionRef(target, kind, user));
     const rows = await this.#awaiting(items.readAtomically(refs));
-    const isSame = ({ version }: Loaded, i: number) => version === found.first[i]?.n;
-    if (!rows?.every(isSame)) console.log("ROWS", rows?.length, JSON.stringify(rows?.map((r) => r.version)), JSON.stringify(found.first.map((r) => [r.user, r.n])));
+    const isSame = ({ value }: Loaded, i: number) => (value as Reaction)?.n === found.first[i]?.n;
     return rows?.every(isSame) ? found : undefined;
   }
 

@@ -26,7 +26,8 @@ import { type Process, startProcess } from "../store/storm.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 
 const kind = "like";
-const few = 10;
+/** More than are read whole. */
+const few = 200;
 const many = 100_000;
 /** Ids, names, title and link as long as they can be. */
 const long = (text: string, length: number) => text.padEnd(length, "-");

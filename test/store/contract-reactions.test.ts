@@ -250,7 +250,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
   const end = Number.MAX_SAFE_INTEGER;
   const ask = async (
     items: ReturnType<typeof open>["items"],
-    query: Pick<MembersQuery, "target" | "from" | "to" | "counted"> & { kind?: string },
+    query: Omit<MembersQuery, "kind"> & { kind?: string },
   ) => {
     const { people, first, latest } = await items.members({ kind: "like", ...query });
     return [people, ns(first), ns(latest)];
@@ -294,6 +294,22 @@ describe.each(stores)("%s: members of a group", (_, open) => {
     ];
     expect(await ask(items, { ...some, counted: false })).toEqual([0, ...ends]);
     expect(await ask(items, { ...some, counted: true })).toEqual([20, ...ends]);
+  });
+
+  test("a whole group: all of its rows, and more than expected when there are more", async () => {
+    const { items } = open();
+    const name = newTarget();
+    const numbers = Array.from({ length: 40 }, (_, i) => i + 1);
+    await fill(
+      items,
+      numbers.map((n) => put(reaction(name, n))),
+    );
+    const all = { target: name, from: 1, to: end, counted: true };
+    const rows = [numbers, numbers.toReversed()];
+    expect(await ask(items, { ...all, whole: 40 })).toEqual([40, ...rows]);
+    expect(await ask(items, { ...all, whole: 50 })).toEqual([40, ...rows]);
+    const [people] = await ask(items, { ...all, whole: 39 });
+    expect(people).toBe(40);
   });
 
   test("behind and between many of whom nobody was told", async () => {

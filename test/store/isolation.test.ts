@@ -4,7 +4,15 @@
  */
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../src/app/notifications.ts";
-import { type Deps, eventRef, inboxRef, type Ref, targetRef } from "../../src/app/ports.ts";
+import {
+  type Deps,
+  eventRef,
+  groupRef,
+  inboxRef,
+  type Ref,
+  reactionRef,
+  targetRef,
+} from "../../src/app/ports.ts";
 import { react, unreact } from "../../src/app/reactions.ts";
 import { registerTarget } from "../../src/app/targets.ts";
 import { nameOf } from "../../src/store/items.ts";
@@ -23,16 +31,25 @@ import {
   user,
 } from "./world.ts";
 
-/**
- * Sends a call twice, the second time to another process, when all of the first call's transaction
- * is applied but one item. This follows after a while. Returns both answers.
- */
-async function twice<T>(
+/** Sends a call twice, the second time as `whileLate` does. */
+const twice = <T>(
   store: MemoryStore,
   last: Ref,
   processes: readonly [Deps, Deps],
   call: (deps: Deps) => Promise<T>,
-): Promise<[T, T]> {
+): Promise<[T, T]> => whileLate(store, last, processes, call, call);
+
+/**
+ * Sends a call to one process, and another one to the other process when all of the first call's
+ * transaction is applied but one item. This follows after a while. Returns both answers.
+ */
+async function whileLate<A, B>(
+  store: MemoryStore,
+  last: Ref,
+  processes: readonly [Deps, Deps],
+  call: (deps: Deps) => Promise<A>,
+  then: (deps: Deps) => Promise<B>,
+): Promise<[A, B]> {
   const gate = createGate();
   store.beforeItem = async (op, ref) => {
     if (op !== "apply" || nameOf(ref) !== nameOf(last)) return;
@@ -43,7 +60,7 @@ async function twice<T>(
   const first = call(one);
   await gate.reached;
   await pause(5);
-  const second = call(other);
+  const second = then(other);
   await pause(100);
   store.beforeItem = undefined;
   gate.open();
@@ -139,4 +156,49 @@ test("a mark-read that changes nothing shows what is unread", async () => {
     { changed: true, inbox },
     { changed: false, inbox },
   ]);
+});
+
+const rowOf = (user: string) => reactionRef(like.target, "like", user);
+const readAt = (version: number) => (deps: Deps) =>
+  markNotificationRead(deps, { owner, target: like.target, kind: "like", version });
+
+/** The unread group: how many there are, the first and the latest names; and the badge's people. */
+async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
+  const group = (await reader.get(groupRef(owner, like.target, "like")))?.value;
+  const people = (await reader.get(inboxRef(owner)))?.value.people;
+  const names = (actors: readonly { user: string }[] = []) =>
+    actors.map(({ user }) => user).join("");
+  return [group?.people, names(group?.first), names(group?.latest), people];
+}
+
+test("a mark-read counts the newcomer whose row is applied last", async () => {
+  const { store, processes } = await createPost("a", "b");
+  const newcomer = (deps: Deps) => react(deps, { ...like, user: "c" });
+  await whileLate(store, rowOf("c"), processes, newcomer, readAt(1));
+  expect(await unreadOf(processes)).toEqual([2, "bc", "cb", 2]);
+});
+
+test("a mark-read does not count a newcomer whose row is deleted last", async () => {
+  const { store, processes } = await createPost("a", "b", "c", "d");
+  const leaving = (deps: Deps) => unreact(deps, { ...like, user: "c" });
+  await whileLate(store, rowOf("c"), processes, leaving, readAt(2));
+  expect(await unreadOf(processes)).toEqual([1, "d", "d", 1]);
+});
+
+test("a mark-read of a group of which no row shows yet waits for them", async () => {
+  const { store, processes } = await createPost();
+  const first = (deps: Deps) => react(deps, { ...like, user: "a" });
+  await whileLate(store, rowOf("a"), processes, first, async (deps) => {
+    await react(deps, { ...like, user: "b" });
+    return readAt(1)(deps);
+  });
+  expect(await unreadOf(processes)).toEqual([1, "b", "b", 1]);
+});
+
+test("a name that leaves is replaced by the one whose row is applied last", async () => {
+  const { store, processes } = await createPost("a", "b", "c", "d", "e", "f");
+  const newcomer = (deps: Deps) => react(deps, { ...like, user: "g" });
+  const leaving = (deps: Deps) => unreact(deps, { ...like, user: "f" });
+  await whileLate(store, rowOf("g"), processes, newcomer, leaving);
+  expect(await unreadOf(processes)).toEqual([6, "ab", "ged", 6]);
 });
