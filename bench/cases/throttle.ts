@@ -1,4 +1,4 @@
-/** What a process sends while the store throttles everything, and how soon it is back at its rate. */
+/** What a process sends while the store throttles everything, and how soon it recovers. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
@@ -57,7 +57,8 @@ export const throttle: Benchmark = {
         const behind = await outage(throttledMs);
         scale.note(
           `${behind.attempts} requests of ${behind.calls} calls in ${throttledMs} ms; ` +
-            `${timedGrants} grants took ${behind.took.toFixed(0)} ms, ${without.took.toFixed(0)} without`,
+            `${timedGrants} grants took ${behind.took.toFixed(0)} ms behind it, ` +
+            `${without.took.toFixed(0)} ms without`,
         );
         attempts.push(behind.attempts / behind.calls);
         ratios.push(behind.took / without.took);

@@ -103,8 +103,8 @@ const nothing = { value: undefined, version: 0 };
 
 /**
  * The second look: whether the account still has the version that was compared, and nothing has
- * appeared that was missing. The engine reads all of it at one moment, while no transaction is under
- * way on it. The first entry of a transaction begins an item, so whatever a transaction has not yet
+ * appeared that was missing. The engine reads all of it at one moment at which no transaction holds
+ * it. The first entry of a transaction begins an item, so whatever a transaction has not yet
  * applied to the ledger begins with a number that is read here.
  */
 function isConfirmed(

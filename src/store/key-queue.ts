@@ -33,11 +33,6 @@ const longQueue = 16;
 /** How often in a row the records of a contended key are read before a batch goes out anyway. */
 const maxUncontendedReads = 4;
 
-const tuned = (name: string, value = 1): number =>
-  // biome-ignore lint: experiment
-  ((globalThis as any).tune ??= JSON.parse(process.env.MEGURI_TUNE ?? "{}"))[name] ?? value;
-const on = (name: string) => tuned(name) !== 0;
-
 const nothingValidated: Validated = { records: new Set(), at: Number.NEGATIVE_INFINITY };
 
 /** What the queues of one engine share. */
@@ -154,7 +149,7 @@ export class KeyQueue {
       else pending.reject(this.tooLate(pending));
     }
     const half = Math.ceil((waiting.length + this.#served) / 2);
-    const isHalved = on("half") && waiting.length > longQueue && !this.#isContended;
+    const isHalved = waiting.length > longQueue && !this.#isContended;
     const { maxItems } = this.#context.items;
     const admitted = waiting.splice(0, isHalved ? Math.min(half, maxItems) : maxItems);
     this.#calls = waiting;
@@ -228,10 +223,10 @@ export class KeyQueue {
   }
 
   /**
-   * Reads the members of a group. The query may miss a row that a transaction has still to apply, or
-   * show one that it has still to delete, although the inbox shows the transaction already. The rows
-   * of a whole group are validated: when there are as many as the group has members, and a read at
-   * one moment finds each as it was, they are its members. Nothing when they are not.
+   * Reads the members of a group. A query may miss a row that a transaction has still to apply, or
+   * show one that it has still to delete, although the inbox shows the transaction already. So the
+   * rows of a whole group are validated: when there are as many as the group has members, and a
+   * read at one moment finds each as it was, they are its members. Nothing when they are not.
    */
   async #readMembers(query: MembersQuery): Promise<Members | undefined> {
     const { items } = this.#context;
@@ -260,7 +255,7 @@ export class KeyQueue {
       this.#snapshot.set(name, { ref, value, version: next, at: sent });
     }
     // The next batch goes first: the store would stand still while so many answers are written.
-    if (on("immediate") && this.#calls.length > 0) setImmediate(deliver, batch);
+    if (this.#calls.length > 0) setImmediate(deliver, batch);
     else deliver(batch);
     if (!this.#isContended) return;
     // Leaves the next turns to other processes, each of which reads and commits: without this pause
@@ -324,7 +319,7 @@ export class KeyQueue {
     await this.#pause();
   }
 
-  /** After a request that was throttled or not answered: calls go back and wait longer each time. */
+  /** After a request that was throttled or not answered: calls go back and wait ever longer. */
   async #backOff(calls: readonly Pending[]): Promise<void> {
     this.#failure = "STORE_UNAVAILABLE";
     this.#calls.unshift(...calls);

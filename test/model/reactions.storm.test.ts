@@ -178,6 +178,7 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
   proxy.capture(true);
   const faults = { lostAnswer: 0.05, conflict: 0.05, throttle: 0.05, serverError: 0.05 };
   proxy.faults({ ...faults, delay: 0.2, delayMs: [1, 20] });
+  proxy.isolation({ applyMs: [0, 8], slowShare: 0.15, slowMs: 50 });
   const standing = new Map<string, boolean>();
   const over = new AbortController();
   const readers = lines.map((line) => reads(line, over.signal));
@@ -187,6 +188,7 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
   proxy.capture(false);
   const counted = proxy.stats().faults;
   proxy.faults({});
+  proxy.isolation(undefined);
   // What was given up may still be on its way.
   await sleep(500);
   for (const fault of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {

@@ -62,6 +62,7 @@ async function stormOnce(mine: number, round: number) {
     lostBy: round % 5 === 4 ? "silence" : "destroy",
   });
   proxy.lock(Math.floor(4 * random()));
+  if (round % 2 === 1) proxy.isolation({ applyMs: [0, 8], slowShare: 0.15, slowMs: 50 });
   const operations = plan(mine, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
     ...each,
     user: `${round}-${each.user}`,
@@ -86,6 +87,7 @@ async function stormOnce(mine: number, round: number) {
   await trouble;
   proxy.faults({});
   proxy.lock(0);
+  proxy.isolation(undefined);
   await sleep(1_000);
   for (const each of processes) each.close();
   await proxy.stop();

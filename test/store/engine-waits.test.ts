@@ -259,7 +259,7 @@ describe("throttling", () => {
     return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
   }
 
-  test("a store that throttles everything is asked a few times a call, less and less often", async () => {
+  test("a store that throttles everything is asked a few times a call, ever less", async () => {
     const { answers, times } = await grantAll(5_000);
     for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
     expect(times.length).toBeLessThanOrEqual(10 * users.length);
