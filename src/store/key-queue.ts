@@ -215,7 +215,9 @@ export class KeyQueue {
       }
       const refs = toValidate(batch.outcomes, this.#snapshot, this.#validated);
       if (refs.length === 0) return batch;
-      for (const { pending, readSet } of batch.outcomes) pending.readSet = [...readSet.values()];
+      for (const { pending, readSet, writes } of batch.outcomes) {
+        pending.readSet = writes ? [] : [...readSet.values()];
+      }
       const versions = this.#versionsOf(refs);
       if (!(await this.#readAtomically(refs))) return undefined;
       if (members.size > 0 && versions !== this.#versionsOf(refs)) return undefined;
