@@ -6,6 +6,8 @@ export default defineConfig({
     root: `${import.meta.dirname}/..`,
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
+    // Of the models' runs through gRPC; test/soak has all of them.
+    provide: { grpcRuns: 20 },
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 60_000,

@@ -1,9 +1,8 @@
 /** Random histories through gRPC on DynamoDB, by two servers, equal to the oracle. */
-import { randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, inject, test } from "vitest";
 import { settleShard } from "../../src/app/settle-accounts.ts";
 import {
   EventOrigin,
@@ -19,6 +18,7 @@ import { toRefusal } from "../support/refusal.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import type { Answer, Line, Request, Rules } from "./oracle.ts";
 import { history, play, type Target } from "./points-model.ts";
+import { assertSeeded } from "./seeded.ts";
 
 let one: TestServer;
 let two: TestServer;
@@ -33,15 +33,16 @@ afterAll(async () => {
   await one.stop();
 });
 
-// A failure prints seed and path; put them here to see it again.
-const replay: { seed: number; path?: string } = { seed: randomInt(2 ** 31) };
+const runs = inject("grpcRuns");
 
-test("100 histories are as the oracle says, after every step", async () => {
-  console.info(`seed of the histories: ${replay.seed}`);
-  const property = fc.asyncProperty(history(16), (each) => play(each, open));
-  const time = { interruptAfterTimeLimit: 280_000, markInterruptAsFailure: true };
-  await fc.assert(property, { numRuns: 100, ...time, ...replay });
-}, 300_000);
+test(
+  `${runs} histories are as the oracle says, after every step`,
+  async () => {
+    const property = fc.asyncProperty(history(16), (each) => play(each, open));
+    await assertSeeded(property, runs, 10_000 * runs);
+  },
+  11_000 * runs,
+);
 
 const userId = "u";
 let programs = 0;

@@ -1,7 +1,6 @@
 /** Random lives through gRPC on DynamoDB, by two servers, equal to the oracle. */
-import { randomInt } from "node:crypto";
 import fc from "fast-check";
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, inject, test } from "vitest";
 import type {
   Notification,
   UnreadCount,
@@ -26,6 +25,7 @@ import type {
   ShownTarget,
   Sight,
 } from "./reactions-oracle.ts";
+import { assertSeeded } from "./seeded.ts";
 
 const State = rpc.ListNotificationsRequest_State;
 
@@ -42,19 +42,20 @@ afterAll(async () => {
   await one.stop();
 });
 
-// A failure prints seed and path; put them here to see it again.
-const replay: { seed: number; path?: string } = { seed: randomInt(2 ** 31) };
+const runs = inject("grpcRuns");
 
-test("100 lives are as the oracle says, after every step", async () => {
-  console.info(`seed of the lives: ${replay.seed}`);
-  let lives = 0;
-  const property = fc.asyncProperty(life(12), (steps) => {
-    lives += 1;
-    return play(steps, { service, now: Date.now(), prefix: `life-${lives}-` });
-  });
-  const time = { interruptAfterTimeLimit: 280_000, markInterruptAsFailure: true };
-  await fc.assert(property, { numRuns: 100, ...time, ...replay });
-}, 300_000);
+test(
+  `${runs} lives are as the oracle says, after every step`,
+  async () => {
+    let lives = 0;
+    const property = fc.asyncProperty(life(12), (steps) => {
+      lives += 1;
+      return play(steps, { service, now: Date.now(), prefix: `life-${lives}-` });
+    });
+    await assertSeeded(property, runs, 10_000 * runs);
+  },
+  11_000 * runs,
+);
 
 const service: Service = {
   visible: ({ badge, unread, read, targets }) => ({

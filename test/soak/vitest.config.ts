@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
-    include: ["test/soak/**/*.soak.ts"],
+    include: ["test/soak/**/*.soak.ts", "test/model/*.grpc.test.ts"],
+    provide: { grpcRuns: 100 },
     globalSetup: "test/support/global-setup.ts",
     pool: "forks",
     maxWorkers: 1,

@@ -8,6 +8,8 @@ import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
+    /** How many histories and lives of the models are played through gRPC. */
+    grpcRuns: number;
     /** `http://127.0.0.1:<port>` */
     dynamodbEndpoint: string;
     /** `host:port` */
