@@ -59,8 +59,8 @@ export interface MemberRange {
   readonly whole?: number;
 }
 
-/** A group of up to this many members is read whole: as many rows are read at one moment. */
-export const maxWhole = 100;
+/** A group of up to this many members is read whole: their rows fit into one atomic read. */
+export const maxWhole = 90;
 
 /** What the reactions themselves tell of a range: one member more than is shown at each end. */
 export interface Members {

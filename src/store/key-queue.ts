@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Clock, type MembersQuery, type Ref, reactionRef } from "../app/ports.ts";
 import { DomainError, type Reason } from "../domain/errors.ts";
-import type { Members } from "../domain/notification.ts";
+import { maxWhole } from "../domain/notification.ts";
 import type { Reaction } from "../domain/reaction.ts";
 import {
   type Batch,
@@ -32,6 +32,9 @@ const longQueue = 16;
 
 /** How often in a row the records of a contended key are read before a batch goes out anyway. */
 const maxUncontendedReads = 4;
+
+/** How often a batch reads the members of groups that others keep changing. */
+const maxQueries = 4;
 
 const nothingValidated: Validated = { records: new Set(), at: Number.NEGATIVE_INFINITY };
 
@@ -204,13 +207,13 @@ export class KeyQueue {
   async #decide(calls: readonly Pending[]): Promise<Batch | undefined> {
     const { items, clock } = this.#context;
     const members: GroupMembers = new Map();
+    let queries = 0;
     for (;;) {
       const batch = decide(this.#snapshot, members, calls, await clock.now(), items);
       if (batch.missing) {
-        const found = await this.#readMembers(batch.missing);
-        if (!found) return undefined;
-        members.set(queryName(batch.missing), found);
-        this.#validated = nothingValidated;
+        queries += 1;
+        const isRead = await this.#readMembers(batch.missing, batch.left[0] as Pending, members);
+        if (!isRead || queries > maxQueries) return undefined;
         continue;
       }
       const refs = toValidate(batch.outcomes, this.#snapshot, this.#validated);
@@ -227,18 +230,29 @@ export class KeyQueue {
   /**
    * Reads the members of a group. A query may miss a row that a transaction has still to apply, or
    * show one that it has still to delete, although the inbox shows the transaction already. So the
-   * rows of a whole group are validated: when there are as many as the group has members, and a
-   * read at one moment finds each as it was, they are its members. Nothing when they are not.
+   * rows of a whole group are read once more, at one moment with what the call looks at: each as it
+   * was, and as many as the group has by then, they are its members. That also leaves only the
+   * commit for others to come in between. False when a row has changed or is in a transaction.
    */
-  async #readMembers(query: MembersQuery): Promise<Members | undefined> {
-    const { items } = this.#context;
-    const found = await this.#awaiting(items.members(query));
-    if (query.whole === undefined) return found;
-    if (found.people !== query.whole) return undefined;
-    const refs = found.first.map(({ target, kind, user }) => reactionRef(target, kind, user));
-    const rows = await this.#awaiting(items.readAtomically(refs));
-    const isSame = ({ value }: Loaded, i: number) => (value as Reaction)?.n === found.first[i]?.n;
-    return rows?.every(isSame) ? found : undefined;
+  async #readMembers(
+    query: MembersQuery,
+    { call }: Pending,
+    members: GroupMembers,
+  ): Promise<boolean> {
+    const found = await this.#awaiting(this.#context.items.members(query));
+    if (query.whole === undefined) {
+      members.set(queryName(query), found);
+      this.#validated = nothingValidated;
+      return true;
+    }
+    const rows = found.first.map(({ target, kind, user }) => reactionRef(target, kind, user));
+    if (rows.length > maxWhole) return false;
+    if (!(await this.#readAtomically(distinct([...call.reads, ...rows])))) return false;
+    members.set(queryName({ ...query, whole: found.people }), found);
+    return found.first.every(({ n }, i) => {
+      const row = this.#snapshot.get(nameOf(rows[i] as Ref))?.value as Reaction | undefined;
+      return row?.n === n;
+    });
   }
 
   #versionsOf(refs: readonly Ref[]): string {
