@@ -31,7 +31,7 @@ export const contendedMs = 3_000;
 const longQueue = 16;
 
 /** How often in a row the records of a contended key are read before a batch goes out anyway. */
-const maxUncontendedReads = 4;
+const maxUncontendedReads = 8;
 
 /** How often a batch reads the members of groups that others keep changing. */
 const maxQueries = 4;
@@ -247,7 +247,11 @@ export class KeyQueue {
     }
     const rows = found.first.map(({ target, kind, user }) => reactionRef(target, kind, user));
     if (rows.length > maxWhole) return false;
-    if (!(await this.#readAtomically(distinct([...call.reads, ...rows])))) return false;
+    const refs = distinct([...call.reads, ...rows]);
+    for (let tries = 1; !(await this.#readAtomically(refs)); tries++) {
+      if (tries === maxUncontendedReads) return false;
+      await this.#pause();
+    }
     members.set(queryName({ ...query, whole: found.people }), found);
     return found.first.every(({ n }, i) => {
       const row = this.#snapshot.get(nameOf(rows[i] as Ref))?.value as Reaction | undefined;

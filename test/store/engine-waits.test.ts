@@ -121,17 +121,17 @@ describe("lost races", () => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("after four rejected reads a batch goes out without one", async () => {
+  test("after eight rejected reads a batch goes out without one", async () => {
     const { deps, store } = createWorld();
     await settled(grant(deps, "warm", 1));
     const ops: string[] = [];
-    const faults: (Fault | undefined)[] = Array(5).fill("conflict");
+    const faults: (Fault | undefined)[] = Array(9).fill("conflict");
     store.arriving = ({ op }) => {
       ops.push(op);
       return faults.shift();
     };
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
-    expect(ops).toEqual(["commit", ...Array(4).fill("read"), "read", "commit"]);
+    expect(ops).toEqual(["commit", ...Array(8).fill("read"), "read", "commit"]);
   });
 
   test("CONTENDED after five seconds", async () => {
