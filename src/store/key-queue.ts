@@ -7,6 +7,7 @@ import { maxWhole } from "../domain/notification.ts";
 import type { Reaction } from "../domain/reaction.ts";
 import {
   type Batch,
+  type CachedRecord,
   decide,
   type GroupMembers,
   type Pending,
@@ -359,10 +360,7 @@ export class KeyQueue {
   async #read(refs: readonly Ref[]): Promise<void> {
     if (refs.length === 0) return;
     const at = performance.now();
-    const loaded = await this.#awaiting(this.#context.items.read(refs));
-    for (const [i, ref] of refs.entries()) {
-      this.#snapshot.set(nameOf(ref), { ...(loaded[i] as Loaded), ref, at });
-    }
+    this.#remember(refs, await this.#awaiting(this.#context.items.read(refs)), at);
   }
 
   /** Reads records at one moment; false when one of them is in a transaction. */
@@ -373,10 +371,15 @@ export class KeyQueue {
       this.#contendedAt = at;
       return false;
     }
+    this.#validated = { records: new Set(this.#remember(refs, loaded, at)), at };
+    return true;
+  }
+
+  /** Puts what was read into the snapshot. */
+  #remember(refs: readonly Ref[], loaded: readonly Loaded[], at: number): CachedRecord[] {
     const records = refs.map((ref, i) => ({ ...(loaded[i] as Loaded), ref, at }));
     for (const record of records) this.#snapshot.set(nameOf(record.ref), record);
-    this.#validated = { records: new Set(records), at };
-    return true;
+    return records;
   }
 
   /** Notes for how long the store owes an answer. */

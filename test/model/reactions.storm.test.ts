@@ -16,6 +16,7 @@ import { type Clients, createClients } from "../../src/store/dynamodb/client.ts"
 import { itemSize } from "../../src/store/dynamodb/item-size.ts";
 import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { type Process, startProcess } from "../store/storm.ts";
+import { itemByItem } from "../support/dynamo-isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { randomFrom } from "../support/random.ts";
 import { ask, show } from "./reactions-memory.ts";
@@ -178,7 +179,7 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
   proxy.capture(true);
   const faults = { lostAnswer: 0.05, conflict: 0.05, throttle: 0.05, serverError: 0.05 };
   proxy.faults({ ...faults, delay: 0.2, delayMs: [1, 20] });
-  proxy.isolation({ applyMs: [0, 8], slowShare: 0.15, slowMs: 50 });
+  proxy.isolation(itemByItem);
   const standing = new Map<string, boolean>();
   const over = new AbortController();
   const readers = lines.map((line) => reads(line, over.signal));

@@ -1,6 +1,6 @@
 /** 64 callers on one account, over two servers: nothing is lost, nothing is spent twice. */
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { Isolation } from "../support/dynamo-isolation.ts";
+import { type Isolation, itemByItem } from "../support/dynamo-isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { reasonOf } from "../support/refusal.ts";
 import { startServer, type TestServer } from "../support/server.ts";
@@ -12,7 +12,7 @@ const userId = "busy";
 /** Transactions as DynamoDB Local shows them, and as AWS documents them. */
 const stores: readonly [string, Isolation | undefined][] = [
   ["transactions shown whole", undefined],
-  ["transactions applied item by item", { applyMs: [0, 8], slowShare: 0.15, slowMs: 50 }],
+  ["transactions applied item by item", itemByItem],
 ];
 
 /** What a caller was told: points that came or went; 0 for a refusal. */

@@ -10,6 +10,7 @@ import { createProgram } from "../../src/app/programs.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
 import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { type Process, plan, program, reckon, startProcess, storm } from "../store/storm.ts";
+import { itemByItem } from "../support/dynamo-isolation.ts";
 import { startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { randomFrom } from "../support/random.ts";
 
@@ -62,7 +63,7 @@ async function stormOnce(mine: number, round: number) {
     lostBy: round % 5 === 4 ? "silence" : "destroy",
   });
   proxy.lock(Math.floor(4 * random()));
-  if (round % 2 === 1) proxy.isolation({ applyMs: [0, 8], slowShare: 0.15, slowMs: 50 });
+  if (round % 2 === 1) proxy.isolation(itemByItem);
   const operations = plan(mine, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
     ...each,
     user: `${round}-${each.user}`,

@@ -18,6 +18,7 @@ import {
   tableName,
   tables,
 } from "../../src/store/dynamodb/tables.ts";
+import { itemByItem } from "../support/dynamo-isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { randomFrom } from "../support/random.ts";
 import {
@@ -91,7 +92,7 @@ const modes = [
   { mode: "transactions seen whole", isolation: undefined },
   {
     mode: "transactions applied item by item",
-    isolation: { applyMs: [0, 8], slowShare: 0.15, slowMs: 50 },
+    isolation: itemByItem,
   },
 ] as const;
 

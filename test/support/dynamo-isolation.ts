@@ -23,6 +23,9 @@ export type Isolation = {
   readonly slowMs?: number;
 };
 
+/** What most tests run in: a few ms from item to item, and some that take much longer. */
+export const itemByItem: Isolation = { applyMs: [0, 8], slowShare: 0.15, slowMs: 50 };
+
 /** Draws the delays. Each transaction takes one number, the seed of its own sequence. */
 export function createDelays(seed: number) {
   const seeds = randomFrom(seed);
