@@ -1,8 +1,8 @@
 import { log } from "@temporalio/activity";
-import type { Deps } from "../src/app/ports.ts";
+import type { Deps } from "../src/app/ports/deps.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
 import { toFailure, unexpected } from "./failures.ts";
-import { removalActivities } from "./removals.ts";
+import { removalActivities } from "./purges.ts";
 import { reservationActivities } from "./reservations.ts";
 import { sweepActivities } from "./sweeps.ts";
 

@@ -1,11 +1,11 @@
 import { activityInfo } from "@temporalio/activity";
-import { executeReservation } from "../src/app/execute-reservation.ts";
-import type { Deps } from "../src/app/ports.ts";
+import type { Deps } from "../src/app/ports/deps.ts";
 import {
   cancelReservation,
   rescheduleReservation,
   type SeenReservation,
-} from "../src/app/reservations.ts";
+} from "../src/app/reservations/commands.ts";
+import { executeReservation } from "../src/app/reservations/execute.ts";
 import type {
   RescheduleInput,
   ReservationInput,

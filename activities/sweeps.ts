@@ -1,9 +1,9 @@
 /** The activities that walk through many records and tell how far they are. */
 import { activityInfo, Context, log } from "@temporalio/activity";
-import type { Deps } from "../src/app/ports.ts";
-import { reconcileReservations } from "../src/app/reconcile-reservations.ts";
-import { settleShard } from "../src/app/settle-accounts.ts";
-import { verifySegment } from "../src/app/verify-segment.ts";
+import { settleShard } from "../src/app/points/expire-due.ts";
+import { verifySegment } from "../src/app/points/verify-segment.ts";
+import type { Deps } from "../src/app/ports/deps.ts";
+import { reconcileReservations } from "../src/app/reservations/reconcile.ts";
 import {
   maxReports,
   type ReconcileInput,

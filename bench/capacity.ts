@@ -10,7 +10,7 @@
  * it is assumed.
  */
 import type { AttributeValue, CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
-import { itemSize } from "../src/store/dynamodb/item-size.ts";
+import { itemSize } from "../src/store/dynamodb/sdk/item-size.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
 

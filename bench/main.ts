@@ -34,7 +34,7 @@ const scale: Scale = {
   note: (line) => console.error(`  ${line}`),
 };
 
-// What was started ends with this process (see src/cli/stack/child.ts); files go at its exit.
+// What was started ends with this process (see src/dev/stack/child.ts); files go at its exit.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
 let results = values.only ? await before() : [];

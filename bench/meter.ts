@@ -2,8 +2,8 @@
  * Meters captured requests by the capacity model. It keeps an image of the tables, because what a
  * write costs depends on what was there: every write since the tables were made has to pass by.
  */
-import { itemSize, total } from "../src/store/dynamodb/item-size.ts";
-import type { CapturedRequest } from "../test/support/dynamo-proxy.ts";
+import { itemSize, total } from "../src/store/dynamodb/sdk/item-size.ts";
+import type { CapturedRequest } from "../test/support/stores/dynamo-proxy.ts";
 import {
   type Consistency,
   type Item,

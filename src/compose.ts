@@ -1,17 +1,17 @@
-import type { Clock, Deps, Workflows } from "./app/ports.ts";
-import { createBackground } from "./background.ts";
+import type { Clock, Deps, Workflows } from "./app/ports/deps.ts";
 import type { Config } from "./config.ts";
 import type { Logger } from "./log.ts";
-import { createSystemClock, createTestClock } from "./store/clocks.ts";
-import { createClients } from "./store/dynamodb/client.ts";
-import { createDynamoItems } from "./store/dynamodb/items.ts";
-import { createDynamoReader } from "./store/dynamodb/reader.ts";
-import { createDynamoRemover } from "./store/dynamodb/remover.ts";
+import { createBackground } from "./runtime/background-tasks.ts";
+import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
+import { createPrograms } from "./runtime/program-cache.ts";
+import { createOwners } from "./runtime/target-owner-cache.ts";
+import { createWatches } from "./runtime/unread-count-streams.ts";
+import { createDynamoItems } from "./store/dynamodb/item-store.ts";
+import { createDynamoRemover } from "./store/dynamodb/purger.ts";
+import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
+import { createClients } from "./store/dynamodb/sdk/client.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
-import { CommitEngine } from "./store/engine.ts";
-import { createOwners } from "./store/owners.ts";
-import { createPrograms } from "./store/programs.ts";
-import { createWatches } from "./watches.ts";
+import { CommitEngine } from "./store/engine/engine.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Deps } from "./app/ports.ts";
+import type { Deps } from "./app/ports/deps.ts";
 import { compose } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
-import { createListeners, type Ports } from "./rpc/listeners.ts";
 import { routes } from "./rpc/routes.ts";
+import { createListeners, type Ports } from "./rpc/server/listeners.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
 import { createWorkflows } from "./temporal/workflows.ts";
 

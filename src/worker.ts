@@ -1,6 +1,6 @@
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
-import type { Deps } from "./app/ports.ts";
+import type { Deps } from "./app/ports/deps.ts";
 import { compose } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";

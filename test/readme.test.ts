@@ -4,7 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readConfig } from "../src/config.ts";
-import { startServer, type TestServer } from "./support/server.ts";
+import { startServer, type TestServer } from "./support/servers/server.ts";
 
 const run = promisify(execFile);
 const root = new URL("..", import.meta.url).pathname;
@@ -25,7 +25,7 @@ afterAll(() => server.stop());
 
 test("the README's first calls work, one after the other", async () => {
   // What the README says of buf: the imported protos are fetched once.
-  await run("node", ["src/cli/generate.ts", "--fetch"], { cwd: root });
+  await run("node", ["src/dev/generate.ts", "--fetch"], { cwd: root });
   const granted = JSON.parse((await run("sh", ["-c", code("curl")], { cwd: root })).stdout);
   expect(granted).toMatchObject({ entry: { number: "1", points: "120" }, balance: "120" });
 

@@ -69,7 +69,7 @@ describe("right arrows", () => {
     ["src/domain/account.ts", "export const from = 1;\nexport function importer() {}"],
     ["src/contract.ts", 'import type { Points } from "./domain/points.ts";'],
     ["src/app/grant.ts", 'import { grant } from "../domain/account.ts";'],
-    ["src/store/accounts.ts", 'import type { Accounts } from "../app/ports.ts";'],
+    ["src/store/accounts.ts", 'import type { Accounts } from "../app/ports/records.ts";'],
     ["src/temporal/start.ts", 'import { Client } from "@temporalio/client";'],
     ["src/rpc/grant.ts", 'import { Refusal } from "../domain/errors.ts";'],
     ["src/rpc/grant.ts", 'import type { Account } from "../domain/account.ts";'],

@@ -1,6 +1,6 @@
 /** The entry of the bundle: an exported name is a workflow type. */
 export { monthEnd } from "./month-end.ts";
+export { removeTarget } from "./purge-target.ts";
 export { reconcile } from "./reconcile.ts";
-export { removeTarget } from "./remove-target.ts";
 export { reservation } from "./reservation.ts";
 export { verifyProgram } from "./verify-program.ts";

@@ -24,11 +24,11 @@ import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createLogger } from "../../src/log.ts";
-import { callerKey, defaultTimeoutMs } from "../../src/rpc/context.ts";
-import { InvalidRequest, toConnectError } from "../../src/rpc/errors.ts";
-import { pointsChanges } from "../../src/rpc/points-changes.ts";
-import { pointsReads } from "../../src/rpc/points-reads.ts";
-import { noWorkflows } from "../../test/support/no-workflows.ts";
+import { pointsChanges } from "../../src/rpc/points/commands.ts";
+import { pointsReads } from "../../src/rpc/points/queries.ts";
+import { callerKey, defaultTimeoutMs } from "../../src/rpc/server/context.ts";
+import { InvalidRequest, toConnectError } from "../../src/rpc/server/errors.ts";
+import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;
 

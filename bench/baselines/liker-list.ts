@@ -3,9 +3,9 @@
  * items as ours, the index with the keys of the notification alone, and marking as read without a
  * transaction, so that nothing is held against the list but its size.
  */
-import { groupRef } from "../../src/app/ports.ts";
+import { groupRef } from "../../src/app/ports/deps.ts";
 import { defaultKind } from "../../src/domain/reaction.ts";
-import { toItem } from "../../src/store/dynamodb/codecs.ts";
+import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Item, itemWriteUnits } from "../capacity.ts";
 import { commentOf } from "../support/likes.ts";
 

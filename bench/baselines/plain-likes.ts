@@ -5,12 +5,12 @@
  */
 import type { TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { groupRef, inboxRef, type Ref, reactionRef, targetRef } from "../../src/app/ports.ts";
+import { groupRef, inboxRef, type Ref, reactionRef, targetRef } from "../../src/app/ports/deps.ts";
 import { defaultKind, type TargetName } from "../../src/domain/reaction.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
-import { interceptors } from "../../src/rpc/interceptors.ts";
-import { reactionService } from "../../src/rpc/reactions.ts";
-import { codecOf } from "../../src/store/dynamodb/codecs.ts";
+import { reactionService } from "../../src/rpc/reactions/service.ts";
+import { interceptors } from "../../src/rpc/server/interceptors.ts";
+import { codecOf } from "../../src/store/dynamodb/codecs/index.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 

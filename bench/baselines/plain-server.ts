@@ -5,17 +5,17 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { requestHash } from "../../src/app/request-hash.ts";
+import { requestHash } from "../../src/app/idempotency.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt } from "../../src/domain/month.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { callerOf } from "../../src/rpc/context.ts";
-import { interceptors } from "../../src/rpc/interceptors.ts";
-import { fromEntry } from "../../src/rpc/ledger-entries.ts";
-import { pointsChanges } from "../../src/rpc/points-changes.ts";
-import { pointsReads } from "../../src/rpc/points-reads.ts";
-import { toProgram } from "../../src/rpc/scalars.ts";
-import { verifications } from "../../src/rpc/verifications.ts";
+import { pointsChanges } from "../../src/rpc/points/commands.ts";
+import { fromEntry } from "../../src/rpc/points/ledger-entries.ts";
+import { pointsReads } from "../../src/rpc/points/queries.ts";
+import { verifications } from "../../src/rpc/points/verifications.ts";
+import { callerOf } from "../../src/rpc/server/context.ts";
+import { interceptors } from "../../src/rpc/server/interceptors.ts";
+import { toProgram } from "../../src/rpc/server/scalars.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;

@@ -4,11 +4,11 @@
  * pages of the index are asked for while the last one's rows are being granted.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { executeReservation } from "../../src/app/execute-reservation.ts";
+import { executeReservation } from "../../src/app/reservations/execute.ts";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
-import { noWorkflows } from "../../test/support/no-workflows.ts";
+import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { inParallel } from "../support/load.ts";
 
 const tickMs = 10_000;

@@ -1,12 +1,12 @@
 import { ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
-import { accountRef, type Deps, entryRef, eventRef, shardCount } from "../../src/app/ports.ts";
-import { settleShard } from "../../src/app/settle-accounts.ts";
+import { settleShard } from "../../src/app/points/expire-due.ts";
+import { accountRef, type Deps, entryRef, eventRef, shardCount } from "../../src/app/ports/deps.ts";
 import { compose } from "../../src/compose.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { grant } from "../../src/domain/points.ts";
 import { lifetimeAt, type Program } from "../../src/domain/program.ts";
 import { createLogger } from "../../src/log.ts";
-import { createClients } from "../../src/store/dynamodb/client.ts";
+import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { userName } from "../support/calls.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";

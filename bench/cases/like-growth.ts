@@ -1,7 +1,7 @@
-import { groupRef, inboxRef, reactionRef, targetRef } from "../../src/app/ports.ts";
+import { groupRef, inboxRef, reactionRef, targetRef } from "../../src/app/ports/deps.ts";
 import { emptyInbox } from "../../src/domain/notification.ts";
 import { defaultKind, type ReactionScene, react, type Target } from "../../src/domain/reaction.ts";
-import { firstVersion } from "../../src/store/items.ts";
+import { firstVersion } from "../../src/store/engine/item-store.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { compare, compareUnits } from "../support/compare.ts";
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createReservation } from "../../src/app/reservations.ts";
+import { createReservation } from "../../src/app/reservations/commands.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { type Reserved, reserve, userName } from "../support/calls.ts";
 import { byTurns, inParallel } from "../support/load.ts";

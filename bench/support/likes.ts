@@ -1,6 +1,6 @@
 /** The calls that the benchmarks of reactions and notifications make. */
 
-import { registerTarget } from "../../src/app/targets.ts";
+import { registerTarget } from "../../src/app/reactions/targets.ts";
 import type { Target } from "../../src/domain/reaction.ts";
 import {
   ListNotificationsRequest_State,

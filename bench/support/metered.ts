@@ -1,5 +1,5 @@
 import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../test/support/dynamo-proxy.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
 import { tableModel } from "../capacity.ts";
 import { createMeter, type Usage } from "../meter.ts";
 import { sum } from "./numbers.ts";

@@ -14,9 +14,9 @@ import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLogger } from "../../src/log.ts";
-import { createListeners } from "../../src/rpc/listeners.ts";
-import { createClients } from "../../src/store/dynamodb/client.ts";
-import { noWorkflows } from "../../test/support/no-workflows.ts";
+import { createListeners } from "../../src/rpc/server/listeners.ts";
+import { createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 const patienceMs = 5_000;
 const pauseMs = Number(process.env.BENCH_PAUSE_MS ?? 20);

@@ -2,7 +2,7 @@
  * The locking proxy as a process of its own: the load generator has enough to do, and what the
  * proxy parses must not delay it. Started by proxy.ts; says where it listens in a `ready` line.
  */
-import { startDynamoProxy } from "../../test/support/dynamo-proxy.ts";
+import { startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
 
 const {
   BENCH_UPSTREAM: upstream = "",

@@ -1,5 +1,5 @@
 /** The locking proxy in front of a benchmark's store. */
-import type { Isolation } from "../../test/support/dynamo-isolation.ts";
+import type { Isolation } from "../../test/support/stores/dynamo-isolation.ts";
 import { type Process, startProcess } from "./stack.ts";
 
 /** How long a transaction holds its items on AWS, as far as it can be told from outside. */

@@ -1,7 +1,7 @@
 /** Fills the tables past the service, with records that are what the service would have written. */
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
-import type { Kind, Records, Ref } from "../../src/app/ports.ts";
-import { codecOf, toItem } from "../../src/store/dynamodb/codecs.ts";
+import type { Kind, Records, Ref } from "../../src/app/ports/deps.ts";
+import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { inParallel } from "./load.ts";
 import type { Stack } from "./stack.ts";

@@ -7,18 +7,18 @@ import { rmSync } from "node:fs";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Deps } from "../../src/app/ports.ts";
-import { setup, setupProgram, setupTables } from "../../src/cli/setup.ts";
-import { adopt, type Child, waitUntilReady } from "../../src/cli/stack/child.ts";
-import { startDynamoDbLocal } from "../../src/cli/stack/dynamodb-local.ts";
-import { nodeFlags } from "../../src/cli/stack/service.ts";
-import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
 import { compose } from "../../src/compose.ts";
 import { type Config, readConfig } from "../../src/config.ts";
+import { adopt, type Child, waitUntilReady } from "../../src/dev/stack/child.ts";
+import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
+import { nodeFlags } from "../../src/dev/stack/service.ts";
+import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { createLogger } from "../../src/log.ts";
-import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
+import { setup, setupProgram, setupTables } from "../../src/ops/setup.ts";
+import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
-import { noWorkflows } from "../../test/support/no-workflows.ts";
+import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { type Channel, openChannel } from "./rpc.ts";
 
 /** A process of ours, ready. */

@@ -1,6 +1,6 @@
 import { DomainError } from "../domain/errors.ts";
 import type { Instant } from "../domain/month.ts";
-import { type Deps, testClockRef } from "./ports.ts";
+import { type Deps, testClockRef } from "./ports/deps.ts";
 
 /** Points granted here still expire within the years that a timestamp can tell. */
 const latest: Instant = Date.UTC(9990, 0);

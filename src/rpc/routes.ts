@@ -1,6 +1,6 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Logger } from "pino";
-import type { Deps } from "../app/ports.ts";
+import type { Deps } from "../app/ports/deps.ts";
 import { Health } from "../gen/grpc/health/v1/health_pb.ts";
 import { NotificationService } from "../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../gen/meguri/points/v1/points_service_pb.ts";
@@ -8,16 +8,16 @@ import { ProgramService } from "../gen/meguri/programs/v1/program_service_pb.ts"
 import { ReactionService } from "../gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
-import { clockService } from "./clock.ts";
-import { healthService } from "./health.ts";
-import { interceptors } from "./interceptors.ts";
-import { notificationService } from "./notifications.ts";
-import { pointsChanges } from "./points-changes.ts";
-import { pointsReads } from "./points-reads.ts";
-import { programService } from "./programs.ts";
-import { reactionService } from "./reactions.ts";
-import { reservationService } from "./reservations.ts";
-import { verifications } from "./verifications.ts";
+import { notificationService } from "./notifications/service.ts";
+import { pointsChanges } from "./points/commands.ts";
+import { pointsReads } from "./points/queries.ts";
+import { verifications } from "./points/verifications.ts";
+import { programService } from "./programs/service.ts";
+import { reactionService } from "./reactions/service.ts";
+import { reservationService } from "./reservations/service.ts";
+import { healthService } from "./server/health.ts";
+import { interceptors } from "./server/interceptors.ts";
+import { clockService } from "./testing/clock.ts";
 
 /** What the services stand on. */
 export interface RouteDeps {

@@ -3,7 +3,7 @@ import {
   ScheduleNotFoundError,
   type ScheduleOptions,
 } from "@temporalio/client";
-import type { Reader } from "../app/ports.ts";
+import type { Reader } from "../app/ports/deps.ts";
 import {
   fullReconcileId,
   type MonthEndInput,

@@ -1,5 +1,5 @@
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
-import { createRemovals } from "./removals.ts";
+import { createRemovals } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
 import { createVerifications } from "./verifications.ts";

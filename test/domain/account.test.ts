@@ -14,7 +14,7 @@ import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { sweep } from "../../src/domain/points.ts";
 import { lengthen } from "../../src/domain/program.ts";
-import { changes, createStory, day, months, program } from "./build.ts";
+import { changes, createStory, day, months, program } from "../support/fixtures/accounts.ts";
 
 describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
   const three = program(3);

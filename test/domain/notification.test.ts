@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkVersion, removed, textOf } from "../../src/domain/notification.ts";
-import { createCrowd, keptMs, named, people } from "./crowd.ts";
+import { createCrowd, keptMs, named, people } from "../support/fixtures/crowd.ts";
 
 describe("an unread group", () => {
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { balanceOf, emptyAccount } from "../../src/domain/account.ts";
 import { grant, maxBalance, maxPoints, refund, setFrozen } from "../../src/domain/points.ts";
-import { changes, createStory, day, event, months, program } from "./build.ts";
+import { changes, createStory, day, event, months, program } from "../support/fixtures/accounts.ts";
 
 const refused = (reason: string, metadata?: object) =>
   expect.objectContaining({ reason, ...(metadata && { metadata }) });

@@ -7,7 +7,7 @@ import {
   lengtheningDelayMs,
   lifetimeAt,
 } from "../../src/domain/program.ts";
-import { day, program } from "./build.ts";
+import { day, program } from "../support/fixtures/accounts.ts";
 
 const startOf = (month: string) => monthStart("Asia/Tokyo", parseMonth(month));
 

@@ -3,7 +3,7 @@ import type { Account } from "../../src/domain/account.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { addEntry, compare, rebuildFromLedger, startSum } from "../../src/domain/rebuild.ts";
-import { createStory, day, program } from "./build.ts";
+import { createStory, day, program } from "../support/fixtures/accounts.ts";
 
 const three = program(3);
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, inject, test } from "vitest";
-import { settleShard } from "../../src/app/settle-accounts.ts";
+import { settleShard } from "../../src/app/points/expire-due.ts";
 import {
   EventOrigin,
   type LedgerEntry,
@@ -13,12 +13,12 @@ import {
   ExpiredPointsPolicy,
   ListLedgerEntriesRequest_Order,
 } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs.ts";
-import { toRefusal } from "../support/refusal.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import type { Answer, Line, Request, Rules } from "./oracle.ts";
-import { history, play, type Target } from "./points-model.ts";
-import { assertSeeded } from "./seeded.ts";
+import { shardOf } from "../../src/store/dynamodb/codecs/index.ts";
+import { history, play, type Target } from "../support/models/points-model.ts";
+import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";
+import { assertSeeded } from "../support/models/seeded.ts";
+import { toRefusal } from "../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
 
 let one: TestServer;
 let two: TestServer;

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { formatMonth, monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
-import { lotAt, name, startOfMonth } from "./oracle.ts";
-import { histories } from "./points-model.ts";
-import { assertSeeded } from "./seeded.ts";
+import { histories } from "../support/models/points-model.ts";
+import { lotAt, name, startOfMonth } from "../support/models/points-oracle.ts";
+import { assertSeeded } from "../support/models/seeded.ts";
 
 // The engine's pauses pass in virtual time.
 vi.mock("node:timers/promises", () => ({

@@ -4,7 +4,8 @@ import { BatchWriteItemCommand, DeleteTableCommand, ScanCommand } from "@aws-sdk
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
-import { inboxOf, markNotificationRead } from "../../src/app/notifications.ts";
+import { inboxOf, markNotificationRead } from "../../src/app/notifications/commands.ts";
+import { listNotifications } from "../../src/app/notifications/queries.ts";
 import {
   groupRef,
   inboxRef,
@@ -13,17 +14,16 @@ import {
   type Ref,
   reactionRef,
   targetRef,
-} from "../../src/app/ports.ts";
-import { react, unreact } from "../../src/app/reactions.ts";
-import { listNotifications } from "../../src/app/read-notifications.ts";
-import { registerTarget } from "../../src/app/targets.ts";
-import { inBatches } from "../../src/store/dynamodb/batches.ts";
-import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
-import { codecOf, toItem } from "../../src/store/dynamodb/codecs.ts";
-import { itemSize } from "../../src/store/dynamodb/item-size.ts";
+} from "../../src/app/ports/deps.ts";
+import { react, unreact } from "../../src/app/reactions/commands.ts";
+import { registerTarget } from "../../src/app/reactions/targets.ts";
+import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { inBatches } from "../../src/store/dynamodb/sdk/batch-requests.ts";
+import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
+import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
-import { type Process, startProcess } from "../store/storm.ts";
-import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
+import { type Process, startProcess } from "../support/models/fault-workload.ts";
+import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const kind = "like";
 /** More than are read whole. */

@@ -11,10 +11,8 @@ import {
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
 import type { Target } from "../../src/gen/meguri/reactions/v1/target_pb.ts";
-import { toRefusal } from "../support/refusal.ts";
-import { startServer, type TestServer } from "../support/server.ts";
-import { ask as askUseCases, knownOf, remove } from "./reactions-memory.ts";
-import { life, play, type Service } from "./reactions-model.ts";
+import { ask as askUseCases, knownOf, remove } from "../support/models/reactions-memory.ts";
+import { life, play, type Service } from "../support/models/reactions-model.ts";
 import type {
   Answer,
   Badge,
@@ -24,8 +22,10 @@ import type {
   ShownGroup,
   ShownTarget,
   Sight,
-} from "./reactions-oracle.ts";
-import { assertSeeded } from "./seeded.ts";
+} from "../support/models/reactions-oracle.ts";
+import { assertSeeded } from "../support/models/seeded.ts";
+import { toRefusal } from "../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
 
 const State = rpc.ListNotificationsRequest_State;
 

@@ -1,7 +1,7 @@
 /** Random lives on the store in memory: equal to the oracle after every step. */
 import { test, vi } from "vitest";
-import { lives } from "./reactions-memory.ts";
-import { assertSeeded } from "./seeded.ts";
+import { lives } from "../support/models/reactions-memory.ts";
+import { assertSeeded } from "../support/models/seeded.ts";
 
 // The engine's pauses pass at once: what comes first is up to the scheduler alone.
 vi.mock("node:timers/promises", () => ({

@@ -1,7 +1,7 @@
 /** All random histories on the store in memory; `npm test` plays a tenth of them. */
 import { test, vi } from "vitest";
-import { histories } from "../model/points-model.ts";
-import { assertSeeded } from "../model/seeded.ts";
+import { histories } from "../support/models/points-model.ts";
+import { assertSeeded } from "../support/models/seeded.ts";
 
 // The engine's pauses pass in virtual time.
 vi.mock("node:timers/promises", () => ({

@@ -6,13 +6,20 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { createProgram } from "../../src/app/programs.ts";
-import { type Clients, createClients } from "../../src/store/dynamodb/client.ts";
+import { createProgram } from "../../src/app/programs/commands.ts";
+import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
-import { type Process, plan, program, reckon, startProcess, storm } from "../store/storm.ts";
-import { itemByItem } from "../support/dynamo-isolation.ts";
-import { startDynamoProxy } from "../support/dynamo-proxy.ts";
-import { randomFrom } from "../support/random.ts";
+import {
+  type Process,
+  plan,
+  program,
+  reckon,
+  startProcess,
+  storm,
+} from "../support/models/fault-workload.ts";
+import { randomFrom } from "../support/models/random.ts";
+import { itemByItem } from "../support/stores/dynamo-isolation.ts";
+import { startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
 

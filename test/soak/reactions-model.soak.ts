@@ -1,7 +1,7 @@
 /** All random lives on the store in memory; `npm test` plays a tenth of them. */
 import { test, vi } from "vitest";
-import { lives } from "../model/reactions-memory.ts";
-import { assertSeeded } from "../model/seeded.ts";
+import { lives } from "../support/models/reactions-memory.ts";
+import { assertSeeded } from "../support/models/seeded.ts";
 
 // The engine's pauses pass at once: what comes first is up to the scheduler alone.
 vi.mock("node:timers/promises", () => ({

@@ -3,8 +3,8 @@
  * file keeps to a table prefix and a task queue of its own.
  */
 import type { TestProject } from "vitest/node";
-import { startDynamoDbLocal } from "../../src/cli/stack/dynamodb-local.ts";
-import { startTemporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
+import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

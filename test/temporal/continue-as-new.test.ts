@@ -1,13 +1,17 @@
 /** Long lives in short histories: a Temporal that asks to continue as new after a few events. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { grantPoints } from "../../src/app/points.ts";
-import { rescheduleReservation } from "../../src/app/reservations.ts";
+import { grantPoints } from "../../src/app/points/commands.ts";
+import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
+import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
-import { getProgramVerification, verifyProgram } from "../../src/app/verify-points.ts";
-import { startTemporal, type Temporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { programKey } from "../../src/temporal/search-attributes.ts";
-import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
-import { eventually, expectGrantedOnce, reserveAndStart } from "./support.ts";
+import {
+  eventually,
+  expectGrantedOnce,
+  reserveAndStart,
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let temporal: Temporal;
 let stack: WorkerStack;

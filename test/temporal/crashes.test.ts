@@ -6,12 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { grantPoints } from "../../src/app/points.ts";
+import { grantPoints } from "../../src/app/points/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
-import type { Child } from "../../src/cli/stack/child.ts";
 import type { MonthEndResult } from "../../src/contract.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs.ts";
-import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
+import type { Child } from "../../src/dev/stack/child.ts";
+import { shardOf } from "../../src/store/dynamodb/codecs/index.ts";
 import {
   eventually,
   expectGrantedOnce,
@@ -19,7 +18,8 @@ import {
   reserveAndStart,
   stateOf,
   verified,
-} from "./support.ts";
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
 let worker: Child | undefined;
@@ -110,7 +110,7 @@ function grantTo(user: string) {
 test("a process with a prebuilt bundle tells its lateness and stops when asked", async () => {
   const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
   const file = join(folder, "workflows.js");
-  await promisify(execFile)(process.execPath, ["src/cli/build-workflows.ts", file]);
+  await promisify(execFile)(process.execPath, ["src/ops/build-workflows.ts", file]);
   worker = await stack.startWorkerProcess({ MEGURI_WORKFLOW_BUNDLE: file });
   await reserveAndStart(stack, { id: "measured" });
   await eventually(async () => expect(await stateOf(stack, "measured")).toBe("DONE"));

@@ -1,10 +1,16 @@
 /** Cancels that race the grant: one of the two wins, and the ledger knows which. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cancelReservation } from "../../src/app/reservations.ts";
+import { cancelReservation } from "../../src/app/reservations/commands.ts";
 import type { DomainError } from "../../src/domain/errors.ts";
-import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
-import { eventually, patiently, reserve, stateOf, verified } from "./support.ts";
+import {
+  eventually,
+  patiently,
+  reserve,
+  stateOf,
+  verified,
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const races = 200;
 const atOnce = 40;

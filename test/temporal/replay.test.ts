@@ -10,8 +10,8 @@ import { createRequire } from "node:module";
 import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from "@temporalio/worker";
 import { beforeAll, expect, test } from "vitest";
 import { workflowTypes } from "../../src/contract.ts";
-import { workflowBundle } from "../support/worker.ts";
-import { historiesFolder, recordHistories } from "./record-histories.ts";
+import { historiesFolder, recordHistories } from "../support/fixtures/record-histories.ts";
+import { workflowBundle } from "../support/servers/worker.ts";
 
 const suffix = ".history.json";
 
@@ -64,7 +64,7 @@ test("recorded histories replay", async () => {
 
 test("a workflow that was changed carelessly fails", async () => {
   const changed = await bundleWorkflowCode({
-    workflowsPath: `${import.meta.dirname}/fixtures/changed-workflows.ts`,
+    workflowsPath: `${import.meta.dirname}/../support/fixtures/changed-workflows.ts`,
     logger: new DefaultLogger("ERROR"),
   });
   const reservations = recorded().filter(({ workflowId }) => workflowId.startsWith("reservation"));

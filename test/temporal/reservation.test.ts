@@ -5,15 +5,14 @@ import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createActivities } from "../../activities/index.ts";
-import { reconcileReservations } from "../../src/app/reconcile-reservations.ts";
 import {
   cancelReservation,
   createReservation,
   rescheduleReservation,
   retryReservation,
-} from "../../src/app/reservations.ts";
+} from "../../src/app/reservations/commands.ts";
+import { reconcileReservations } from "../../src/app/reservations/reconcile.ts";
 import type { ReservationStep } from "../../src/contract.ts";
-import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/worker.ts";
 import {
   eventsOf,
   eventually,
@@ -25,7 +24,8 @@ import {
   reserveAndStart,
   stateOf,
   verified,
-} from "./support.ts";
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
 

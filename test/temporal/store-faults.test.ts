@@ -1,6 +1,5 @@
 /** The store on a bad day, at the moment when a reservation is due. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
 import {
   eventsOf,
   eventually,
@@ -10,7 +9,8 @@ import {
   reaches,
   reserveAndStart,
   verified,
-} from "./support.ts";
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
 beforeAll(async () => {

@@ -3,12 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { reconcileReservations } from "../../src/app/reconcile-reservations.ts";
-import { cancelReservation, rescheduleReservation } from "../../src/app/reservations.ts";
-import { startTemporal, type Temporal } from "../../src/cli/stack/temporal-dev-server.ts";
+import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { reconcileReservations } from "../../src/app/reservations/reconcile.ts";
 import { fullReconcileId, monthEndId, reconcileId } from "../../src/contract.ts";
+import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
-import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/worker.ts";
 import {
   eventually,
   expectGrantedOnce,
@@ -17,7 +16,8 @@ import {
   reserve,
   reserveAndStart,
   verified,
-} from "./support.ts";
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
 const overdue = -2 * 60_000;

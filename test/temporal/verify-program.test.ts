@@ -1,10 +1,10 @@
 /** Verifying a whole program: it finds the account that somebody tampered with. */
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { grantPoints } from "../../src/app/points.ts";
-import { getProgramVerification, verifyProgram } from "../../src/app/verify-points.ts";
-import { startWorkerStack, type WorkerStack } from "../support/worker.ts";
-import { eventually } from "./support.ts";
+import { grantPoints } from "../../src/app/points/commands.ts";
+import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
+import { eventually } from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
 beforeAll(async () => {

@@ -1,0 +1,115 @@
+import { DomainError } from "../../domain/errors.ts";
+import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
+import { type ExpiredPoints, grant, refund, revoke, setFrozen, use } from "../../domain/points.ts";
+import { requestHash } from "../idempotency.ts";
+import type { Deps } from "../ports/deps.ts";
+import { type ChangeInput, type ChangeResult, changeAccount } from "./change-account.ts";
+
+/** Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED, ID_REUSED. */
+export function grantPoints(
+  deps: Deps,
+  input: ChangeInput & { readonly points: number },
+): Promise<ChangeResult> {
+  const { points } = input;
+  return changeAccount(deps, {
+    input,
+    hash: hashOf("grant", input, { points }),
+    decide: (scene, event) => grant(scene, event, points),
+  });
+}
+
+/**
+ * Takes points, oldest month first. Refusals: INSUFFICIENT_POINTS with the balance,
+ * ACCOUNT_FROZEN, ID_REUSED.
+ */
+export function usePoints(
+  deps: Deps,
+  input: ChangeInput & { readonly points: number; readonly allowPartial: boolean },
+): Promise<ChangeResult> {
+  const { points, allowPartial } = input;
+  return changeAccount(deps, {
+    input,
+    hash: hashOf("use", input, { points, allowPartial }),
+    decide: (scene, event) => use(scene, event, points, allowPartial),
+  });
+}
+
+/**
+ * Undoes a use, or part of it. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE when the event was no
+ * use, LIMIT_EXCEEDED with what is left, ACCOUNT_FROZEN, ID_REUSED.
+ */
+export function refundPoints(
+  deps: Deps,
+  input: ChangeInput & {
+    readonly useEventId: string;
+    /** Absent: all that is left. */
+    readonly points: number | undefined;
+    readonly expired: ExpiredPoints;
+  },
+): Promise<ChangeResult> {
+  const { useEventId, points, expired } = input;
+  const undoes: EventRef = { origin: "c", id: useEventId };
+  return changeAccount(deps, {
+    input,
+    hash: hashOf("refund", input, { useEventId, points, expired }),
+    undoes,
+    decide: (scene, event, used) =>
+      refund(scene, event, ofType("USED", undoes, used), points, expired),
+  });
+}
+
+/**
+ * Takes back what is left of a grant. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE when the event
+ * was no grant, ID_REUSED.
+ */
+export function revokePoints(
+  deps: Deps,
+  input: ChangeInput & { readonly grant: EventRef },
+): Promise<ChangeResult> {
+  const { grant: undoes } = input;
+  return changeAccount(deps, {
+    input,
+    hash: hashOf("revoke", input, { grant: eventName(undoes) }),
+    undoes,
+    decide: (scene, event, granted) => revoke(scene, event, ofType("ISSUED", undoes, granted)),
+  });
+}
+
+/** Refuses grants, uses and refunds from now on. Creates an unknown account. */
+export function freezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeResult> {
+  return changeAccount(deps, {
+    input,
+    hash: hashOf("freeze", input, {}),
+    decide: (scene, event) => setFrozen(scene, event, true),
+  });
+}
+
+/** Ends a freeze. Refusals: ACCOUNT_NOT_FOUND, ID_REUSED. */
+export function unfreezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeResult> {
+  return changeAccount(deps, {
+    input,
+    hash: hashOf("unfreeze", input, {}),
+    decide: (scene, event) => setFrozen(scene, event, false),
+  });
+}
+
+/** Event ids are unique in an account, so program and user need not be hashed. */
+function hashOf(
+  operation: string,
+  { caller, reason }: ChangeInput,
+  parameters: Parameters<typeof requestHash>[2],
+): string {
+  return requestHash(operation, caller, { ...parameters, reason });
+}
+
+function ofType(type: EntryType, event: EventRef, found: EventKey | undefined): EventKey {
+  if (!found) {
+    throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no event ${eventName(event)}`);
+  }
+  if (found.entry.type !== type) {
+    throw new DomainError("WRONG_STATE", `${eventName(event)} is ${found.entry.type}`, {
+      type: found.entry.type,
+    });
+  }
+  return found;
+}

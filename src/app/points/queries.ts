@@ -1,0 +1,137 @@
+import {
+  type Account,
+  type Bucket,
+  balanceOf,
+  buckets,
+  emptyAccount,
+  settle,
+} from "../../domain/account.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { type EntryType, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
+import { type Instant, parseMonth } from "../../domain/month.ts";
+import { expireTime, maxLifetime, type Program } from "../../domain/program.ts";
+import {
+  type AccountName,
+  accountRef,
+  type Deps,
+  entryRef,
+  eventRef,
+  type Page,
+  type PageRequest,
+  type Window,
+} from "../ports/deps.ts";
+
+/** What an account holds at this instant. */
+export interface Balance {
+  readonly account: Account;
+  readonly available: number;
+  /** Months with points, oldest first. */
+  readonly buckets: readonly (Bucket & { readonly expireTime: Instant })[];
+  /** Of the stored account; 0 while there is none. */
+  readonly version: number;
+}
+
+/** Right at the first instant of a month, swept or not. Refusal: PROGRAM_NOT_FOUND. */
+export async function getBalance(deps: Deps, name: AccountName): Promise<Balance> {
+  const program = await deps.programs.get(name.program);
+  const stored = await deps.reader.get(accountRef(name.program, name.user));
+  const { calendar } = await deps.clock.now();
+  const before = stored?.value ?? emptyAccount(program, name.user, calendar);
+  const { account } = settle(before, program, calendar);
+  return {
+    account,
+    available: balanceOf(account),
+    buckets: buckets(account).map((bucket) => ({
+      ...bucket,
+      expireTime: expireTime(program, bucket.month),
+    })),
+    version: stored?.version ?? 0,
+  };
+}
+
+/**
+ * The entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
+ */
+export async function listLedgerEntries(
+  deps: Deps,
+  name: AccountName,
+  query: {
+    readonly newestFirst: boolean;
+    readonly types: readonly EntryType[];
+    readonly window: Window;
+  },
+  page: PageRequest,
+): Promise<Page<LedgerEntry>> {
+  await deps.programs.get(name.program);
+  const { newestFirst, types, window } = query;
+  const account = await deps.reader.get(accountRef(name.program, name.user));
+  const last = account?.value.last ?? 0;
+  const from = await firstSince(deps, name, window.start, last, 1);
+  const to = (await firstSince(deps, name, window.end, last, last + 1)) - 1;
+  // With a cursor the reader answers: it refuses one that no list gave.
+  if (from > to && page.cursor === undefined) return { items: [] };
+  return deps.reader.entries(name, { from, to, newestFirst, types }, page);
+}
+
+/**
+ * The number of the first entry recorded at `time` or later. Times never go back within an account,
+ * so halving finds it in a few reads however long the ledger is.
+ */
+async function firstSince(
+  deps: Deps,
+  { program, user }: AccountName,
+  time: Instant | undefined,
+  last: number,
+  open: number,
+): Promise<number> {
+  if (time === undefined) return open;
+  let low = 1;
+  let high = last + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const entry = await deps.reader.get(entryRef(program, user, middle));
+    if (entry && entry.value.createTime < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** By number or by event. Refusals: PROGRAM_NOT_FOUND, LEDGER_ENTRY_NOT_FOUND. */
+export async function getLedgerEntry(
+  deps: Deps,
+  name: AccountName,
+  key: number | EventRef,
+): Promise<LedgerEntry> {
+  const program = await deps.programs.get(name.program);
+  const entry =
+    typeof key === "number"
+      ? (await deps.reader.get(entryRef(name.program, name.user, key)))?.value
+      : key.origin === "x"
+        ? await findExpiry(deps, program, name, key.id)
+        : (await deps.reader.get(eventRef(name.program, name.user, eventName(key))))?.value.entry;
+  if (!entry) throw new DomainError("LEDGER_ENTRY_NOT_FOUND", "there is no such ledger entry");
+  return entry;
+}
+
+/**
+ * An expiry has no key item. That of a month, `2026-11`, is among the first entries recorded after
+ * the month's points have expired; that behind a refund, `2026-11/c:id`, follows the refund.
+ */
+async function findExpiry(
+  deps: Deps,
+  program: Program,
+  name: AccountName,
+  id: string,
+): Promise<LedgerEntry | undefined> {
+  const [, month, cause] = /^([12]\d{3}-\d\d)(?:\/(.+))?$/.exec(id) ?? [];
+  if (month === undefined) return undefined;
+  const account = await deps.reader.get(accountRef(name.program, name.user));
+  const last = account?.value.last ?? 0;
+  const from = cause
+    ? (await deps.reader.get(eventRef(name.program, name.user, cause)))?.value.entry.number
+    : await firstSince(deps, name, expireTime(program, parseMonth(month)), last, 1);
+  if (from === undefined) return undefined;
+  const query = { from, to: from + maxLifetime, newestFirst: false, types: ["EXPIRED"] } as const;
+  const page = await deps.reader.entries(name, query, { size: maxLifetime + 1, cursor: undefined });
+  return page.items.find(({ event }) => event.id === id);
+}

@@ -1,0 +1,55 @@
+/** The use cases that compare accounts with their ledgers. */
+import { DomainError } from "../../domain/errors.ts";
+import type { Difference } from "../../domain/rebuild.ts";
+import type { AccountName, Deps, Verification } from "../ports/deps.ts";
+import { repairAccount } from "./repair-account.ts";
+import { verifyOneAccount } from "./verify-account.ts";
+
+/** What a verification found, and what a repair did. */
+export interface Verified {
+  /** From before any repair; the first 100. */
+  readonly differences: readonly Difference[];
+  /** How many differences there are besides. */
+  readonly unreported: number;
+  /** The ledger entries that were read. */
+  readonly entries: number;
+  /** True when the account was set to what the ledger says. */
+  readonly repaired: boolean;
+  /** The numbers of the ledger entries that were restored from the copies on their event keys. */
+  readonly restored: readonly number[];
+}
+
+/**
+ * Compares an account with its ledger; with `repair` it heals what can be healed. Refusals:
+ * PROGRAM_NOT_FOUND, LEDGER_DAMAGED (see `repairAccount`). Retryable: DEADLINE, CONTENDED.
+ */
+export async function verifyAccount(
+  deps: Deps,
+  name: AccountName,
+  repair: boolean,
+  deadline?: number,
+): Promise<Verified> {
+  const found = repair
+    ? await repairAccount(deps, name, deadline)
+    : { ...(await verifyOneAccount(deps, name, deadline)), repaired: false, restored: [] };
+  const { differences, differenceCount, sum, repaired, restored } = found;
+  const unreported = differenceCount - differences.length;
+  return { differences, unreported, entries: sum.entryCount, repaired, restored };
+}
+
+/** Starts the verification of a program, or joins the one that runs. */
+export async function verifyProgram(deps: Deps, program: string): Promise<Verification> {
+  await deps.programs.get(program);
+  await deps.workflows.startVerification(program);
+  return getProgramVerification(deps, program);
+}
+
+/** How far the latest one has come. Refusals: PROGRAM_NOT_FOUND, VERIFICATION_NOT_FOUND. */
+export async function getProgramVerification(deps: Deps, program: string): Promise<Verification> {
+  await deps.programs.get(program);
+  const found = await deps.workflows.verification(program);
+  if (!found) {
+    throw new DomainError("VERIFICATION_NOT_FOUND", "this program was not verified lately");
+  }
+  return found;
+}

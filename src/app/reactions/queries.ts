@@ -1,0 +1,59 @@
+import { type Reaction, standing, type TargetName } from "../../domain/reaction.ts";
+import { type Deps, type Page, type PageRequest, reactionRef, targetRef } from "../ports/deps.ts";
+
+/** How people react to a target; no counts of one that is unknown or deleted. */
+export interface ReactionSummary {
+  readonly target: TargetName;
+  readonly state: "ACTIVE" | "UNKNOWN" | "DELETED";
+  readonly counts: Readonly<Record<string, number>>;
+  /** The kinds with which the viewer reacts. */
+  readonly own: readonly string[];
+}
+
+/** Of many targets at once, in the order asked; without a viewer, nobody's own reactions. */
+export async function reactionSummaries(
+  { reader }: Deps,
+  targets: readonly TargetName[],
+  viewer: string | undefined,
+): Promise<ReactionSummary[]> {
+  const found = await reader.many(targets.map(targetRef));
+  const asked = found.flatMap((target) =>
+    target && !target.deleted && viewer !== undefined
+      ? Object.keys(target.counts).map((kind) => reactionRef(target, kind, viewer))
+      : [],
+  );
+  const rows = await reader.many(asked);
+  const own = new Set(asked.filter((_, i) => rows[i] !== undefined).map(({ id }) => id));
+  return targets.map((target, i) => {
+    const { type, id } = target;
+    const summary = { target: { type, id }, counts: {}, own: [] };
+    const there = found[i];
+    if (!there) return { ...summary, state: "UNKNOWN" };
+    if (there.deleted) return { ...summary, state: "DELETED" };
+    const { counts } = there;
+    const isOwn = (kind: string) =>
+      viewer !== undefined && own.has(reactionRef(target, kind, viewer).id);
+    return { ...summary, state: "ACTIVE", counts, own: Object.keys(counts).filter(isOwn) };
+  });
+}
+
+/**
+ * Who reacts to a target, newest first. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, INVALID_REQUEST
+ * for a bad cursor.
+ */
+export async function listReactors(
+  { reader }: Deps,
+  target: TargetName,
+  kind: string,
+  page: PageRequest,
+): Promise<Page<Reaction>> {
+  standing((await reader.get(targetRef(target)))?.value);
+  return reader.reactions({ target, kind }, page);
+}
+
+/** What one person reacts to, newest first. Lags behind by moments. */
+export const listUserReactions = (
+  { reader }: Deps,
+  user: string,
+  page: PageRequest,
+): Promise<Page<Reaction>> => reader.reactionsOfUser(user, page);

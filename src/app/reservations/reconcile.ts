@@ -1,0 +1,54 @@
+import type { ReconcileInput } from "../../contract.ts";
+import type { Deps, Window } from "../ports/deps.ts";
+import { startRun, wakeRun } from "./commands.ts";
+
+/** A reservation that is overdue by more than this has lost its run, or its run the news. */
+const overdueMs = 60_000;
+
+const pageSize = 200;
+
+/** Runs that are started side by side. */
+const atOnce = 20;
+
+/**
+ * Starts a run for every pending reservation that is overdue, or with `everything` for every one
+ * that waits, as after the loss of a Temporal namespace. A run that is there already stays; one
+ * that may not know of an earlier time is woken.
+ */
+export async function reconcileReservations(
+  deps: Deps,
+  { everything }: ReconcileInput,
+  progress: (started: number) => void,
+): Promise<number> {
+  const { wall } = await deps.clock.now();
+  const window: Window = { start: undefined, end: everything ? undefined : wall - overdueMs };
+  let started = 0;
+  for await (const program of allPrograms(deps)) {
+    let cursor: string | undefined;
+    do {
+      const rows = await deps.reader.reservationsInState(program, "PENDING", window, {
+        size: pageSize,
+        cursor,
+      });
+      for (let i = 0; i < rows.items.length; i += atOnce) {
+        const some = rows.items.slice(i, i + atOnce);
+        await Promise.all(
+          some.map((row) => (row.hastened ? wakeRun(deps, row, true) : startRun(deps, row))),
+        );
+        started += some.length;
+        progress(started);
+      }
+      cursor = rows.cursor;
+    } while (cursor !== undefined);
+  }
+  return started;
+}
+
+async function* allPrograms(deps: Deps): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  do {
+    const page = await deps.reader.programs({ size: 100, cursor });
+    for (const { id } of page.items) yield id;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}

@@ -1,0 +1,47 @@
+/**
+ * Checks that proto/ stays compatible (WIRE_JSON) with what a git ref has, `main` unless named:
+ *
+ *   node src/dev/breaking.ts [ref]
+ *
+ * The ref's protos are laid out with today's third-party ones, as those are not in git. A ref
+ * without protos, or a repository without commits, has nothing to break. Run generate.ts --fetch
+ * before.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..", "..");
+const ref = process.argv[2] ?? "main";
+
+function hasObject(name: string): boolean {
+  const args = ["rev-parse", "--quiet", "--verify", name];
+  return spawnSync("git", args, { cwd: root }).status === 0;
+}
+
+function check(base: string): number {
+  const temp = mkdtempSync(join(tmpdir(), "meguri-breaking-"));
+  try {
+    const tar = join(temp, "protos.tar");
+    const archive = ["archive", "--format=tar", "-o", tar, base, "buf.yaml", "proto"];
+    execFileSync("git", archive, { cwd: root, stdio: "inherit" });
+    execFileSync("tar", ["-xf", tar, "-C", temp], { stdio: "inherit" });
+    cpSync(join(root, ".cache", "protos"), join(temp, ".cache", "protos"), { recursive: true });
+    const buf = join(root, "node_modules", ".bin", "buf");
+    const args = ["breaking", "proto", "--against", join(temp, "proto")];
+    return spawnSync(buf, args, { cwd: root, stdio: "inherit" }).status ?? 1;
+  } finally {
+    rmSync(temp, { recursive: true, force: true });
+  }
+}
+
+const base = [ref, `origin/${ref}`].find((name) => hasObject(`${name}^{commit}`));
+if (base !== undefined && hasObject(`${base}:proto`)) {
+  process.exitCode = check(base);
+} else if (base !== undefined || !hasObject("HEAD")) {
+  console.log(`${ref} has no protos yet: nothing to break`);
+} else {
+  console.error(`there is no ${ref} to compare with; fetch it or name another ref`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,132 @@
+/**
+ * `npm run dev`: DynamoDB Local, Temporal with its Web UI, the server and a worker in one terminal.
+ * Data stays under `.data/`, which one stack opens at a time. Ctrl-C stops all of it, last started
+ * first.
+ */
+import { mkdir } from "node:fs/promises";
+import { startDynamoDbLocal } from "./stack/dynamodb-local.ts";
+import { findPorts } from "./stack/free-port.ts";
+import { lock } from "./stack/lock.ts";
+import { runToEnd, startService } from "./stack/service.ts";
+import { startTemporal } from "./stack/temporal-dev-server.ts";
+
+/** Taken where they are free, else the next free ones above. */
+const PORTS = {
+  dynamodb: 8000,
+  temporal: 7233,
+  temporalUi: 8233,
+  grpc: 8080,
+  http1: 8081,
+  metrics: 8082,
+};
+/** Relative, because the path of a Unix socket is short; npm runs scripts in the project's root. */
+const DATA_DIR = ".data";
+const NAME_WIDTH = 9;
+
+type Part = {
+  readonly name: string;
+  readonly exited: Promise<string>;
+  stop(): Promise<void>;
+};
+
+const parts: Part[] = [];
+let unlock: (() => void) | undefined;
+let ending = false;
+
+process.on("SIGINT", () => void end("stopping", 0));
+process.on("SIGTERM", () => void end("stopping", 0));
+process.on("SIGHUP", () => void end("stopping", 0));
+try {
+  await start();
+} catch (error) {
+  await end(error instanceof Error ? error.message : String(error), 1);
+}
+
+async function start(): Promise<void> {
+  const [dynamodbPort, temporalPort, temporalUiPort, grpcPort, http1Port, metrics] =
+    await findPorts(
+      PORTS.dynamodb,
+      PORTS.temporal,
+      PORTS.temporalUi,
+      Number(process.env.MEGURI_PORT || PORTS.grpc),
+      Number(process.env.MEGURI_HTTP1_PORT || PORTS.http1),
+      Number(process.env.MEGURI_METRICS_PORT || PORTS.metrics),
+    );
+  const address = `http://127.0.0.1:${grpcPort}`;
+  await mkdir(DATA_DIR, { recursive: true });
+  unlock = await lock(`${DATA_DIR}/dev.sock`, address);
+
+  const dynamodb = await startDynamoDbLocal({
+    port: dynamodbPort,
+    dataDir: `${DATA_DIR}/dynamodb`,
+  });
+  watch({ name: "dynamodb", ...dynamodb });
+  say("dynamodb", `DynamoDB Local at ${dynamodb.endpoint}`);
+
+  const temporal = await startTemporal({
+    port: temporalPort,
+    ui: temporalUiPort,
+    dataFile: `${DATA_DIR}/temporal/temporal.db`,
+    onProgress: (line) => say("temporal", line),
+  });
+  watch({ name: "temporal", ...temporal });
+  const web = temporal.uiUrl === undefined ? "" : `, Web UI at ${temporal.uiUrl}`;
+  say("temporal", `Temporal at ${temporal.address}${web}`);
+
+  const env = {
+    MEGURI_DYNAMODB_ENDPOINT: dynamodb.endpoint,
+    MEGURI_TEMPORAL_ADDRESS: temporal.address,
+    MEGURI_TEMPORAL_NAMESPACE: temporal.namespace,
+    MEGURI_PORT: String(grpcPort),
+    MEGURI_HTTP1_PORT: String(http1Port),
+    MEGURI_METRICS_PORT: String(metrics),
+  };
+  await runToEnd(service("setup", "src/ops/setup.ts", env));
+  watch(await startService(service("server", "src/server.ts", env)));
+  watch(await startService(service("worker", "src/worker.ts", env)));
+  say("meguri", `gRPC and Connect at ${address}, HTTP/1.1 on ${http1Port}`);
+  if (temporal.uiUrl !== undefined) say("meguri", `watch the workflows at ${temporal.uiUrl}`);
+  say("meguri", "all of it runs; Ctrl-C stops it");
+}
+
+function service(name: string, entry: string, env: Record<string, string>) {
+  return { name, entry, env, onLine: (line: string) => say(name, readable(line)) };
+}
+
+/** Remembers what to stop, and stops everything when this part ends by itself. */
+function watch(part: Part): void {
+  parts.push(part);
+  void part.exited.then((why) => end(`${part.name} ended by itself (${why})`, 1));
+}
+
+/** Stops what runs, last started first. What is just being started dies with this process. */
+async function end(why: string, exitCode: number): Promise<void> {
+  if (ending) return;
+  ending = true;
+  say("meguri", why);
+  for (const part of parts.reverse()) {
+    await part.stop();
+    say(part.name, "stopped");
+  }
+  unlock?.();
+  process.exit(exitCode);
+}
+
+/** A JSON log line as `message key=value …`; anything else as it is. */
+function readable(line: string): string {
+  try {
+    const { level, time, pid, hostname, msg, ...rest } = JSON.parse(line);
+    const details = Object.entries(rest).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+    return [level >= 50 ? "ERROR" : level >= 40 ? "WARN" : "", msg, ...details]
+      .filter(Boolean)
+      .join(" ");
+  } catch {
+    return line;
+  }
+}
+
+function say(name: string, text: string): void {
+  for (const line of text.split("\n")) {
+    process.stdout.write(`${name.padEnd(NAME_WIDTH)}│ ${line}\n`);
+  }
+}

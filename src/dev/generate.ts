@@ -1,0 +1,103 @@
+/**
+ * Generates src/gen from proto/.
+ *
+ *   node src/dev/generate.ts           writes src/gen
+ *   node src/dev/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
+ *   node src/dev/generate.ts --fetch   only puts third-party protos into .cache, for buf lint
+ *
+ * Third-party protos are not committed. google.rpc comes with the npm package google-proto-files,
+ * grpc.health with grpc-health-check; buf.validate is in none, so it comes from a Go module: that
+ * takes Go and, once, a network.
+ */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, relative } from "node:path";
+
+const root = join(import.meta.dirname, "..", "..");
+const protos = join(root, ".cache", "protos");
+const bin = join(root, "node_modules", ".bin");
+
+/** The version that the installed @bufbuild/protovalidate was made for, and its file's hash. */
+const validateModule = "github.com/bufbuild/protovalidate@v1.2.2";
+const validateSha256 = "a1dc1163ebac930b3b070655b91f2bc78df8b4aea940021661fe5ec7904a7b88";
+
+function fetchProtos(): void {
+  const modules = join(root, "node_modules");
+  const googleRpc = "google/rpc/error_details.proto";
+  place(googleRpc, fs.readFileSync(join(modules, "google-proto-files", googleRpc)));
+  const health = "health/v1/health.proto";
+  place(`grpc/${health}`, fs.readFileSync(join(modules, "grpc-health-check", "proto", health)));
+
+  const validate = "buf/validate/validate.proto";
+  if (isPinned(read(join(protos, validate)))) return;
+  const content = read(join(goModule(), "proto", "protovalidate", validate));
+  if (content === undefined || !isPinned(content)) {
+    throw new Error(`${validate} of ${validateModule} is not the file whose hash is pinned`);
+  }
+  place(validate, content);
+}
+
+function isPinned(content: Buffer | undefined): boolean {
+  if (content === undefined) return false;
+  return createHash("sha256").update(content).digest("hex") === validateSha256;
+}
+
+function place(name: string, content: Buffer): void {
+  fs.mkdirSync(dirname(join(protos, name)), { recursive: true });
+  fs.writeFileSync(join(protos, name), content);
+}
+
+function read(path: string): Buffer | undefined {
+  return fs.existsSync(path) ? fs.readFileSync(path) : undefined;
+}
+
+function goModule(): string {
+  try {
+    const args = ["mod", "download", "-json", validateModule];
+    const answer = execFileSync("go", args, { cwd: tmpdir(), encoding: "utf8" });
+    return (JSON.parse(answer) as { Dir: string }).Dir;
+  } catch (cause) {
+    throw new Error(`cannot fetch ${validateModule}: it takes Go and the Go proxy`, { cause });
+  }
+}
+
+function generate(into: string): void {
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const args = ["generate", "--output", into];
+  execFileSync(join(bin, "buf"), args, { cwd: root, env, stdio: "inherit" });
+}
+
+function listFiles(folder: string): string[] {
+  if (!fs.existsSync(folder)) return [];
+  const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return files.map((file) => relative(folder, join(file.parentPath, file.name)));
+}
+
+/** The files under src/gen that are not as generated: changed, missing or left over. */
+function staleFiles(): string[] {
+  const temp = fs.mkdtempSync(join(tmpdir(), "meguri-gen-"));
+  try {
+    generate(temp);
+    const [fresh, present] = [join(temp, "src", "gen"), join(root, "src", "gen")];
+    const text = (folder: string, name: string) => read(join(folder, name))?.toString();
+    const names = new Set([...listFiles(fresh), ...listFiles(present)]);
+    return [...names].filter((name) => text(fresh, name) !== text(present, name)).sort();
+  } finally {
+    fs.rmSync(temp, { recursive: true, force: true });
+  }
+}
+
+fetchProtos();
+if (process.argv.includes("--check")) {
+  const stale = staleFiles();
+  if (stale.length > 0) {
+    console.error("src/gen is not what proto/ generates; run `npm run generate`. Stale files:");
+    for (const name of stale) console.error(`  src/gen/${name}`);
+    process.exitCode = 1;
+  }
+} else if (!process.argv.includes("--fetch")) {
+  generate(root);
+}

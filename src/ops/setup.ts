@@ -1,0 +1,60 @@
+/**
+ * Makes what server and worker need before they start: the tables, the program `default`, and
+ * Temporal's search attributes and schedules. Changes nothing that is there already.
+ */
+import type { Deps } from "../app/ports/deps.ts";
+import { createProgram } from "../app/programs/commands.ts";
+import { defaultLifetime, defaultProgramId, defaultZone } from "../app/vocabulary.ts";
+import { compose } from "../compose.ts";
+import { type Config, readConfig } from "../config.ts";
+import { createLogger, type Logger } from "../log.ts";
+import { createClients } from "../store/dynamodb/sdk/client.ts";
+import { createTables, tableName } from "../store/dynamodb/tables.ts";
+import { ensureSchedules } from "../temporal/schedules.ts";
+import { createWorkflows } from "../temporal/workflows.ts";
+
+/** Makes all of it. Throws when the store or Temporal gives no answer. */
+export async function setup(config: Config, log: Logger): Promise<void> {
+  const workflows = createWorkflows({
+    address: config.temporalAddress,
+    namespace: config.temporalNamespace,
+    taskQueue: config.taskQueue,
+    log,
+  });
+  const { deps, close } = compose(config, workflows, log);
+  try {
+    await setupTables(config);
+    // Ahead of the program: its own schedule carries a search attribute that this registers.
+    await ensureSchedules(workflows, deps.reader);
+    await setupProgram(deps);
+  } finally {
+    await close();
+    await workflows.close();
+  }
+}
+
+export async function setupTables({
+  dynamoEndpoint: endpoint,
+  region,
+  tablePrefix,
+}: Pick<Config, "dynamoEndpoint" | "region" | "tablePrefix">): Promise<void> {
+  const clients = createClients({ endpoint, region });
+  try {
+    await createTables(clients.retrying, tableName(tablePrefix));
+  } finally {
+    clients.close();
+  }
+}
+
+/** Makes the program `default`. */
+export async function setupProgram(deps: Deps): Promise<void> {
+  const what = { id: defaultProgramId, zone: defaultZone, lifetime: defaultLifetime };
+  await createProgram(deps, what);
+}
+
+if (import.meta.main) {
+  const config = readConfig(process.env);
+  const log = createLogger("setup", config.logLevel);
+  await setup(config, log);
+  log.info("set up");
+}

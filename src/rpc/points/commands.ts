@@ -1,0 +1,98 @@
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ChangeInput, ChangeResult } from "../../app/points/change-account.ts";
+import {
+  freezeAccount,
+  grantPoints,
+  refundPoints,
+  revokePoints,
+  unfreezeAccount,
+  usePoints,
+} from "../../app/points/commands.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { ExpiredPoints } from "../../domain/points.ts";
+import type { EventRef } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import {
+  type PointsService,
+  ExpiredPointsPolicy as Policy,
+} from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { callerOf, deadlineOf } from "../server/context.ts";
+import { toProgram, toSafeInteger } from "../server/scalars.ts";
+import { fromEntry, toEventRef } from "./ledger-entries.ts";
+
+type Changes =
+  | "grantPoints"
+  | "usePoints"
+  | "refundPoints"
+  | "revokePoints"
+  | "freezeAccount"
+  | "unfreezeAccount";
+
+/** The calls that write an account. */
+export function pointsChanges(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Changes> {
+  return {
+    async grantPoints(request, context) {
+      const points = toSafeInteger(request.points, "points");
+      return fromChange(await grantPoints(deps, { ...toChange(request, context), points }));
+    },
+
+    async usePoints(request, context) {
+      const points = toSafeInteger(request.points, "points");
+      const { allowPartial } = request;
+      const input = { ...toChange(request, context), points, allowPartial };
+      return fromChange(await usePoints(deps, input));
+    },
+
+    async refundPoints(request, context) {
+      const { useEventId, points, expiredPoints } = request;
+      const input = {
+        ...toChange(request, context),
+        useEventId,
+        points: points === undefined ? undefined : toSafeInteger(points, "points"),
+        expired: policies[expiredPoints as keyof typeof policies],
+      };
+      return fromChange(await refundPoints(deps, input));
+    },
+
+    async revokePoints(request, context) {
+      // Required, so the schema has made sure that it is there.
+      const grant = toEventRef(request.grant as EventRef);
+      return fromChange(await revokePoints(deps, { ...toChange(request, context), grant }));
+    },
+
+    freezeAccount: async (request, context) =>
+      fromChange(await freezeAccount(deps, toChange(request, context))),
+
+    unfreezeAccount: async (request, context) =>
+      fromChange(await unfreezeAccount(deps, toChange(request, context))),
+  };
+}
+
+const policies = {
+  [Policy.ORIGINAL_EXPIRY]: "ORIGINAL_EXPIRY",
+  [Policy.CURRENT_MONTH]: "CURRENT_MONTH",
+} as const satisfies Record<number, ExpiredPoints>;
+
+function toChange(
+  request: {
+    readonly programId: string;
+    readonly userId: string;
+    readonly eventId: string;
+    readonly reason: string;
+  },
+  context: HandlerContext,
+): ChangeInput {
+  return {
+    program: toProgram(request.programId),
+    user: request.userId,
+    eventId: request.eventId,
+    reason: request.reason,
+    caller: callerOf(context),
+    deadline: deadlineOf(context),
+  };
+}
+
+const fromChange = ({ entry, balance, replayed }: ChangeResult) => ({
+  entry: fromEntry(entry),
+  balance: BigInt(balance),
+  replayed,
+});

@@ -1,0 +1,66 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { formatMonth } from "../../app/vocabulary.ts";
+import type { EntryType, LedgerEntry, Origin, EventRef as Ref } from "../../domain/ledger.ts";
+import {
+  EventOrigin,
+  type EventRef,
+  type LedgerEntrySchema,
+  LedgerEntry_Type as Type,
+} from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import { fromInstant } from "../server/scalars.ts";
+
+const origins: Readonly<Record<Origin, EventOrigin>> = {
+  c: EventOrigin.CALLER,
+  r: EventOrigin.RESERVATION,
+  b: EventOrigin.BULK,
+  x: EventOrigin.EXPIRY,
+};
+
+const types: Readonly<Record<EntryType, Type>> = {
+  ISSUED: Type.ISSUED,
+  USED: Type.USED,
+  EXPIRED: Type.EXPIRED,
+  REFUNDED: Type.REFUNDED,
+  REVOKED: Type.REVOKED,
+  FROZEN: Type.FROZEN,
+  UNFROZEN: Type.UNFROZEN,
+};
+
+const originOf = reversed(origins);
+const typeOf = reversed(types);
+
+/** An event that a request names; without an origin it is one that a caller chose the id of. */
+export const toEventRef = ({ origin, eventId }: EventRef): Ref => ({
+  origin: originOf.get(origin) ?? "c",
+  id: eventId,
+});
+
+/** The types that a request names; the schema refuses all others. */
+export const toEntryTypes = (asked: readonly Type[]): EntryType[] =>
+  asked.flatMap((type) => typeOf.get(type) ?? []);
+
+export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEntrySchema> {
+  const { expireTime, related } = entry;
+  return {
+    number: BigInt(entry.number),
+    type: types[entry.type],
+    origin: origins[entry.event.origin],
+    eventId: entry.event.id,
+    createTime: fromInstant(entry.createTime),
+    effectiveTime: fromInstant(entry.effectiveTime),
+    points: BigInt(entry.points),
+    changes: entry.changes.map(({ month, points }) => ({
+      month: formatMonth(month),
+      points: BigInt(points),
+    })),
+    reason: entry.reason,
+    caller: entry.caller,
+    balance: BigInt(entry.balance),
+    ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
+    ...(related && { relatedEvent: { origin: origins[related.origin], eventId: related.id } }),
+  };
+}
+
+function reversed<A extends string, B>(map: Readonly<Record<A, B>>): ReadonlyMap<B, A> {
+  return new Map(Object.entries<B>(map).map(([a, b]) => [b, a as A]));
+}

@@ -1,0 +1,95 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  type Balance,
+  getBalance,
+  getLedgerEntry,
+  listLedgerEntries,
+} from "../../app/points/queries.ts";
+import type { AccountName, Deps } from "../../app/ports/deps.ts";
+import { formatMonth } from "../../app/vocabulary.ts";
+import type { BalanceSchema } from "../../gen/meguri/points/v1/balance_pb.ts";
+import {
+  type GetLedgerEntryRequest,
+  ListLedgerEntriesRequestSchema,
+  ListLedgerEntriesRequest_Order as Order,
+  type PointsService,
+} from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { invalid } from "../server/errors.ts";
+import { askedPage } from "../server/page-tokens.ts";
+import { fromInstant, toOptionalInstant, toProgram, toSafeInteger } from "../server/scalars.ts";
+import { fromEntry, toEntryTypes, toEventRef } from "./ledger-entries.ts";
+
+type Reads = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
+
+/** The calls that only read an account. */
+export function pointsReads(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Reads> {
+  return {
+    getBalance: async (request) => ({
+      balance: fromBalance(await getBalance(deps, toAccount(request))),
+    }),
+
+    async listLedgerEntries(request) {
+      const { page, next } = askedPage(ListLedgerEntriesRequestSchema, request);
+      const query = {
+        newestFirst: request.order !== Order.OLDEST_FIRST,
+        types: toEntryTypes(request.types),
+        window: {
+          start: toOptionalInstant(request.startTime, "start_time"),
+          end: toOptionalInstant(request.endTime, "end_time"),
+        },
+      };
+      const found = await listLedgerEntries(deps, toAccount(request), query, page);
+      return { entries: found.items.map(fromEntry), nextPageToken: next(found) };
+    },
+
+    getLedgerEntry: async (request) => ({
+      entry: fromEntry(await getLedgerEntry(deps, toAccount(request), toKey(request.key))),
+    }),
+  };
+}
+
+/** The account that a request names. */
+export const toAccount = (request: {
+  readonly programId: string;
+  readonly userId: string;
+}): AccountName => ({ program: toProgram(request.programId), user: request.userId });
+
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
+
+function toKey(key: GetLedgerEntryRequest["key"]) {
+  switch (key.case) {
+    case "number":
+      // No ledger is that long: whatever is above names no entry, as a number behind the last does.
+      return toSafeInteger(key.value > maxSafe ? maxSafe : key.value, "number");
+    case "event":
+      return toEventRef(key.value);
+    case undefined:
+      throw invalid("key", "exactly one field is required in oneof");
+  }
+}
+
+function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
+  const { account, available, version } = balance;
+  const buckets = balance.buckets.map(({ month, points, expireTime }) => ({
+    month: formatMonth(month),
+    points: BigInt(points),
+    expireTime: fromInstant(expireTime),
+  }));
+  const [oldest] = buckets;
+  const { issued, used, expired, refunded, revoked } = account.totals;
+  return {
+    available: BigInt(available),
+    buckets,
+    ...(oldest && { nextExpiring: oldest }),
+    totals: {
+      issued: BigInt(issued),
+      used: BigInt(used),
+      expired: BigInt(expired),
+      refunded: BigInt(refunded),
+      revoked: BigInt(revoked),
+    },
+    frozen: account.frozen,
+    version: BigInt(version),
+  };
+}

@@ -1,0 +1,115 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Deps } from "../../app/ports/deps.ts";
+import {
+  type ReactionInput,
+  type ReactionResult,
+  react,
+  unreact,
+} from "../../app/reactions/commands.ts";
+import {
+  listReactors,
+  listUserReactions,
+  type ReactionSummary,
+  reactionSummaries,
+} from "../../app/reactions/queries.ts";
+import { deleteTarget, registerTarget } from "../../app/reactions/targets.ts";
+import type { Reaction } from "../../domain/reaction.ts";
+import {
+  type ReactionSchema,
+  type ReactionSummarySchema,
+  ReactionSummary_State as State,
+} from "../../gen/meguri/reactions/v1/reaction_pb.ts";
+import {
+  ListReactorsRequestSchema,
+  ListUserReactionsRequestSchema,
+  type ReactionService,
+  type UnreactRequest,
+} from "../../gen/meguri/reactions/v1/reaction_service_pb.ts";
+import { deadlineOf } from "../server/context.ts";
+import { askedPage } from "../server/page-tokens.ts";
+import { fromInstant } from "../server/scalars.ts";
+import { fromTarget, toKind, toTarget } from "./targets.ts";
+
+export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
+  return {
+    async registerTarget(request, context) {
+      const { ownerId: owner, title, link } = request;
+      const named = { target: toTarget(request), deadline: deadlineOf(context) };
+      const target = await registerTarget(deps, { ...named, owner, title, link });
+      return { target: fromTarget(target) };
+    },
+
+    async deleteTarget(request, context) {
+      const named = { target: toTarget(request), deadline: deadlineOf(context) };
+      return { target: fromTarget(await deleteTarget(deps, named)) };
+    },
+
+    react: async (request, context) =>
+      answer(await react(deps, { ...toInput(request, context), name: request.actorName })),
+
+    unreact: async (request, context) => answer(await unreact(deps, toInput(request, context))),
+
+    async batchGetReactionSummaries({ targets, viewerId }) {
+      const names = targets.map((target) => toTarget({ target }));
+      const summaries = await reactionSummaries(deps, names, viewerId || undefined);
+      return { summaries: summaries.map(fromSummary) };
+    },
+
+    async listReactors(request) {
+      const { page, next } = askedPage(ListReactorsRequestSchema, request);
+      const found = await listReactors(deps, toTarget(request), toKind(request.kind), page);
+      return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
+    },
+
+    async listUserReactions(request) {
+      const { page, next } = askedPage(ListUserReactionsRequestSchema, request);
+      const found = await listUserReactions(deps, request.userId, page);
+      return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
+    },
+  };
+}
+
+const toInput = (
+  request: Pick<UnreactRequest, "target" | "kind" | "userId">,
+  context: HandlerContext,
+): ReactionInput => ({
+  target: toTarget(request),
+  kind: toKind(request.kind),
+  user: request.userId,
+  deadline: deadlineOf(context),
+});
+
+const answer = ({ changed, count }: ReactionResult) => ({ changed, reactionCount: BigInt(count) });
+
+const states: Readonly<Record<ReactionSummary["state"], State>> = {
+  ACTIVE: State.ACTIVE,
+  UNKNOWN: State.UNKNOWN,
+  DELETED: State.DELETED,
+};
+
+function fromSummary({
+  target,
+  state,
+  counts,
+  own,
+}: ReactionSummary): MessageInitShape<typeof ReactionSummarySchema> {
+  const inOrder = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    target: { ...target },
+    state: states[state],
+    counts: inOrder.map(([kind, count]) => ({
+      kind,
+      reactionCount: BigInt(count),
+      viewerReacted: own.includes(kind),
+    })),
+  };
+}
+
+const fromReaction = (reaction: Reaction): MessageInitShape<typeof ReactionSchema> => ({
+  target: { ...reaction.target },
+  kind: reaction.kind,
+  userId: reaction.user,
+  actorName: reaction.name,
+  createTime: fromInstant(reaction.time),
+});

@@ -1,0 +1,27 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { defaultKind } from "../../app/vocabulary.ts";
+import type { Target, TargetName } from "../../domain/reaction.ts";
+import type { TargetName as Named, TargetSchema } from "../../gen/meguri/reactions/v1/target_pb.ts";
+import { fromInstant } from "../server/scalars.ts";
+
+/** The target that a request names. Required, so the schema has made sure that it is there. */
+export function toTarget(request: { readonly target?: Named | undefined }): TargetName {
+  const { type, id } = request.target as Named;
+  return { type, id };
+}
+
+/** A kind of a request, where empty means the default kind. */
+export const toKind = (kind: string): string => kind || defaultKind;
+
+export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
+  const { type, id, owner, title, link, muted, deleted, createTime } = target;
+  return {
+    name: { type, id },
+    ownerId: owner,
+    title,
+    link,
+    muted,
+    deleted,
+    createTime: fromInstant(createTime),
+  };
+}

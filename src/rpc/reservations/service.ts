@@ -1,0 +1,131 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Deps } from "../../app/ports/deps.ts";
+import {
+  cancelReservation,
+  createReservation,
+  getReservation,
+  listReservations,
+  type ReservationName,
+  rescheduleReservation,
+  retryReservation,
+  type SeenReservation,
+} from "../../app/reservations/commands.ts";
+import type { SeenState } from "../../domain/reservation.ts";
+import {
+  type ReservationSchema,
+  Reservation_State as State,
+} from "../../gen/meguri/reservations/v1/reservation_pb.ts";
+import {
+  type ListReservationsRequest,
+  ListReservationsRequestSchema,
+  type ReservationService,
+} from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { callerOf, deadlineOf } from "../server/context.ts";
+import { invalid } from "../server/errors.ts";
+import { askedPage } from "../server/page-tokens.ts";
+import {
+  fromInstant,
+  toInstant,
+  toOptionalInstant,
+  toProgram,
+  toSafeInteger,
+} from "../server/scalars.ts";
+
+export function reservationService(deps: Deps): ServiceImpl<typeof ReservationService> {
+  return {
+    async createReservation(request, context) {
+      const { replayed, ...seen } = await createReservation(deps, {
+        ...toName(request, context),
+        user: request.userId,
+        points: toSafeInteger(request.points, "points"),
+        reason: request.reason,
+        executeTime: toExecuteTime(request),
+        caller: callerOf(context),
+      });
+      return { reservation: fromReservation(seen), replayed };
+    },
+
+    getReservation: async (request, context) =>
+      answer(await getReservation(deps, toName(request, context))),
+
+    async listReservations(request) {
+      const { page, next } = askedPage(ListReservationsRequestSchema, request);
+      const window = {
+        start: toOptionalInstant(request.startTime, "start_time"),
+        end: toOptionalInstant(request.endTime, "end_time"),
+      };
+      const program = toProgram(request.programId);
+      const found = await listReservations(deps, program, toFilter(request.filter), window, page);
+      return { reservations: found.items.map(fromReservation), nextPageToken: next(found) };
+    },
+
+    cancelReservation: async (request, context) =>
+      answer(await cancelReservation(deps, toName(request, context))),
+
+    async rescheduleReservation(request, context) {
+      const name = toName(request, context);
+      const executeTime = toExecuteTime(request);
+      return answer(await rescheduleReservation(deps, { ...name, executeTime }));
+    },
+
+    retryReservation: async (request, context) =>
+      answer(await retryReservation(deps, toName(request, context))),
+  };
+}
+
+const states: Readonly<Record<SeenState, State>> = {
+  PENDING: State.PENDING,
+  PROCESSING: State.PROCESSING,
+  DONE: State.DONE,
+  FAILED: State.FAILED,
+  CANCELLED: State.CANCELLED,
+};
+
+const toName = (
+  request: { readonly programId: string; readonly reservationId: string },
+  context: HandlerContext,
+): ReservationName => ({
+  program: toProgram(request.programId),
+  id: request.reservationId,
+  deadline: deadlineOf(context),
+});
+
+/** Required, so the schema has made sure that it is there. */
+const toExecuteTime = (request: { readonly executeTime?: Timestamp | undefined }) =>
+  toInstant(request.executeTime as Timestamp, "execute_time");
+
+function toFilter({ case: by, value }: ListReservationsRequest["filter"]) {
+  if (by === "userId") return { user: value };
+  const state = (Object.keys(states) as SeenState[]).find((name) => states[name] === value);
+  if (state === undefined) throw invalid("state", "value must be one of the defined enum values");
+  return { state };
+}
+
+const answer = (seen: SeenReservation) => ({ reservation: fromReservation(seen) });
+
+function fromReservation({
+  row,
+  state,
+}: SeenReservation): MessageInitShape<typeof ReservationSchema> {
+  const { executed, failure } = row;
+  return {
+    programId: row.program,
+    reservationId: row.id,
+    userId: row.user,
+    points: BigInt(row.points),
+    reason: row.reason,
+    executeTime: fromInstant(row.executeTime),
+    state: states[state],
+    createTime: fromInstant(row.createTime),
+    updateTime: fromInstant(row.updateTime),
+    caller: row.caller,
+    ...(executed && {
+      executedTime: fromInstant(executed.time),
+      latenessMs: BigInt(Math.max(0, executed.time - row.executeTime)),
+      entryNumber: BigInt(executed.entry),
+    }),
+    ...(failure && { failure: { ...failure } }),
+  };
+}

@@ -1,0 +1,58 @@
+import { createHash } from "node:crypto";
+import { clone, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import type { Page, PageRequest } from "../../app/ports/deps.ts";
+import { invalid } from "./errors.ts";
+
+const defaultPageSize = 50;
+
+/** The form of page tokens; another one reads as a token of another list. */
+const version = "1";
+
+/** Enough to tell lists apart and to notice damage; tokens are no secret and open no door. */
+const digestLength = 16;
+
+type ListRequest = { pageSize: number; pageToken: string };
+
+/** The page that a list request asks for, and what makes the token of the page behind it. */
+export interface AskedPage {
+  readonly page: PageRequest;
+  /** The token that goes on behind `page`; empty at the end of the list. */
+  next(page: Page<unknown>): string;
+}
+
+/**
+ * Reads page_size and page_token. A token is only good for the list that gave it: it has a digest
+ * of all other parameters and of its cursor in front.
+ */
+export function askedPage<D extends DescMessage>(
+  schema: D,
+  request: MessageShape<D> & ListRequest,
+): AskedPage {
+  const list = clone(schema, request);
+  Object.assign(list, { pageSize: 0, pageToken: "" } satisfies ListRequest);
+  const parameters = toBinary(schema, list, { writeUnknownFields: false });
+  const seal = (cursor: string) =>
+    version +
+    createHash("sha256")
+      .update(`${schema.typeName}\n`)
+      .update(`${parameters.length}\n`)
+      .update(parameters)
+      .update(cursor)
+      .digest("base64url")
+      .slice(0, digestLength);
+  return {
+    page: {
+      size: request.pageSize || defaultPageSize,
+      cursor: request.pageToken === "" ? undefined : open(request.pageToken, seal),
+    },
+    next: ({ cursor }) =>
+      cursor === undefined ? "" : Buffer.from(seal(cursor) + cursor).toString("base64url"),
+  };
+}
+
+function open(token: string, seal: (cursor: string) => string): string {
+  const text = Buffer.from(token, "base64url").toString();
+  const cursor = text.slice(version.length + digestLength);
+  if (text !== seal(cursor) + cursor) throw invalid("page_token", "is not a token of this list");
+  return cursor;
+}

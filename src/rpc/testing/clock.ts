@@ -1,0 +1,23 @@
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Deps } from "../../app/ports/deps.ts";
+import { advanceTime, getTime, setTime } from "../../app/test-clock.ts";
+import type { ClockService } from "../../gen/meguri/testing/v1/clock_service_pb.ts";
+import { fromInstant, toInstant, toMilliseconds } from "../server/scalars.ts";
+
+/** Moves the test clock; never served without it. */
+export function clockService(deps: Deps): ServiceImpl<typeof ClockService> {
+  return {
+    getTime: async () => ({ time: fromInstant(await getTime(deps)) }),
+
+    async setTime({ time }) {
+      const instant = toInstant(time as Timestamp, "time");
+      return { time: fromInstant(await setTime(deps, instant)) };
+    },
+
+    async advance({ duration }) {
+      const ms = toMilliseconds(duration as Duration, "duration");
+      return { time: fromInstant(await advanceTime(deps, ms)) };
+    },
+  };
+}

@@ -1,0 +1,270 @@
+import { type Kind, type Records, type Ref, shardCount } from "../../../app/ports/deps.ts";
+import type { Reason } from "../../../domain/errors.ts";
+import {
+  type EntryType,
+  type EventRef,
+  eventName,
+  type LedgerEntry,
+  type MonthChange,
+  type Origin,
+  type Totals,
+} from "../../../domain/ledger.ts";
+import type { ReservationState } from "../../../domain/reservation.ts";
+import {
+  type Item,
+  N,
+  num,
+  numbers,
+  nums,
+  optional,
+  pad,
+  parts,
+  S,
+  text,
+} from "../sdk/attributes.ts";
+import type { Table } from "../tables.ts";
+import { group, history, inbox, reaction, target } from "./reactions.ts";
+
+export type { Item } from "../sdk/attributes.ts";
+
+/** How records of one kind are kept. The attributes stand in docs/keys.md. */
+export interface Codec<K extends Kind> {
+  readonly table: Table;
+  /** The primary key of the record. */
+  key(id: string): Item;
+  /** All attributes but key and version. */
+  encode(value: Records[K], id: string): Item;
+  decode(item: Item): Records[K];
+}
+
+/** The shard that an id falls into: FNV-1a, so that it never changes with a library. */
+export function shardOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0) % shardCount;
+}
+
+const program: Codec<"program"> = {
+  table: "points",
+  key: (id) => ({ pk: S("P"), sk: S(id) }),
+  encode: ({ zone, lifetimes, createTime }) => ({
+    z: S(zone),
+    l: numbers(lifetimes.flatMap(({ months, from }) => [months, from])),
+    t: N(createTime),
+  }),
+  decode: (item) => {
+    const flat = nums(item, "l");
+    const lifetimes = [];
+    for (let i = 0; i < flat.length; i += 2) {
+      lifetimes.push({ months: flat[i] as number, from: flat[i + 1] as number });
+    }
+    return { id: text(item, "sk"), zone: text(item, "z"), lifetimes, createTime: num(item, "t") };
+  },
+};
+
+const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const;
+
+const account: Codec<"account"> = {
+  table: "points",
+  key: (id) => ({ pk: S(`A#${id}`), sk: S("A") }),
+  encode: (value) => ({
+    m: N(value.month),
+    s: numbers(value.slots),
+    T: numbers(totalNames.map((name) => value.totals[name])),
+    n: N(value.last),
+    t: N(value.time),
+    ...(value.frozen && { f: { BOOL: true } }),
+    ...(value.oldest !== undefined && {
+      xp: S(expiryKey(value.program, shardOf(value.user))),
+      xm: N(value.oldest),
+    }),
+  }),
+  decode: (item) => {
+    const [, programId, user] = parts(item, "pk") as [string, string, string];
+    const totals = nums(item, "T");
+    const oldest = optional(item, "xm");
+    return {
+      program: programId,
+      user,
+      month: num(item, "m"),
+      slots: nums(item, "s"),
+      totals: Object.fromEntries(totalNames.map((name, i) => [name, totals[i]])) as never as Totals,
+      frozen: item.f?.BOOL === true,
+      last: num(item, "n"),
+      time: num(item, "t"),
+      ...(oldest !== undefined && { oldest }),
+    };
+  },
+};
+
+/** The hash key of the expiry index. */
+export const expiryKey = (programId: string, shard: number): string => `${programId}#${shard}`;
+
+const ledgerKey = (number: number): string => `L#${pad(number, 12)}`;
+
+const entry: Codec<"entry"> = {
+  table: "points",
+  key: (id) => {
+    const at = id.lastIndexOf("#");
+    return { pk: S(`A#${id.slice(0, at)}`), sk: S(ledgerKey(Number(id.slice(at + 1)))) };
+  },
+  encode: (value) => ({ e: S(eventName(value.event)), ...encodeEntry(value) }),
+  decode: (item) => decodeEntry(item, Number(text(item, "sk").slice(2)), text(item, "e")),
+};
+
+const event: Codec<"event"> = {
+  table: "points",
+  key: (id) => ({ pk: S(`K#${id}`), sk: S("K") }),
+  encode: (value) => ({
+    h: S(value.hash),
+    n: N(value.entry.number),
+    B: N(value.balance),
+    ...(value.undone > 0 && { u: N(value.undone) }),
+    ...encodeEntry(value.entry),
+  }),
+  decode: (item) => ({
+    hash: text(item, "h"),
+    balance: num(item, "B"),
+    undone: num(item, "u"),
+    entry: decodeEntry(item, num(item, "n"), parts(item, "pk").at(-1) as string),
+  }),
+};
+
+function encodeEntry(value: LedgerEntry): Item {
+  return {
+    y: S(value.type),
+    t: N(value.createTime),
+    p: N(value.points),
+    b: N(value.balance),
+    w: S(value.caller),
+    ...(value.effectiveTime !== value.createTime && { T: N(value.effectiveTime) }),
+    ...(value.changes.length > 0 && { c: numbers(encodeChanges(value.changes)) }),
+    ...(value.total && { a: S(value.total) }),
+    ...(value.frozen && { f: { BOOL: true } }),
+    ...(value.reason !== "" && { r: S(value.reason) }),
+    ...(value.expireTime !== undefined && { x: N(value.expireTime) }),
+    ...(value.related && { d: S(eventName(value.related)) }),
+  };
+}
+
+function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
+  const createTime = num(item, "t");
+  const expireTime = optional(item, "x");
+  const total = text(item, "a") as keyof Totals | "";
+  return {
+    number,
+    type: text(item, "y") as EntryType,
+    event: parseEvent(name),
+    createTime,
+    effectiveTime: optional(item, "T") ?? createTime,
+    points: num(item, "p"),
+    changes: decodeChanges(nums(item, "c")),
+    ...(total !== "" && { total }),
+    frozen: item.f?.BOOL === true,
+    balance: num(item, "b"),
+    reason: text(item, "r"),
+    caller: text(item, "w"),
+    ...(expireTime !== undefined && { expireTime }),
+    ...(item.d && { related: parseEvent(text(item, "d")) }),
+  };
+}
+
+const parseEvent = (name: string): EventRef => ({
+  origin: name[0] as Origin,
+  id: name.slice(2),
+});
+
+/** The first month, then one delta a month: shorter than a month with each, and in order. */
+function encodeChanges(changes: readonly MonthChange[]): number[] {
+  const first = (changes[0] as MonthChange).month;
+  const deltas = Array<number>((changes.at(-1) as MonthChange).month - first + 1).fill(0);
+  for (const { month, points } of changes) deltas[month - first] = points;
+  return [first, ...deltas];
+}
+
+function decodeChanges([first = 0, ...deltas]: number[]): MonthChange[] {
+  return deltas
+    .map((points, i) => ({ month: first + i, points }))
+    .filter(({ points }) => points !== 0);
+}
+
+const reservation: Codec<"reservation"> = {
+  table: "reservations",
+  key: (id) => ({ pk: S(id) }),
+  encode: (value) => ({
+    iu: S(`${value.program}#${value.user}`),
+    is: S(stateKey(value.program, value.state, shardOf(value.id))),
+    ix: S(`${executeKey(value.executeTime)}#${value.id}`),
+    u: S(value.user),
+    p: N(value.points),
+    w: S(value.caller),
+    h: S(value.hash),
+    s: S(value.state),
+    c: N(value.createTime),
+    m: N(value.updateTime),
+    ...(value.reason !== "" && { r: S(value.reason) }),
+    ...(value.executed && { d: N(value.executed.time), n: N(value.executed.entry) }),
+    ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
+    ...(value.failedRun && { fx: S(value.failedRun) }),
+    ...(value.hastened && { q: { BOOL: true } }),
+  }),
+  decode: (item) => {
+    const [programId, id] = parts(item, "pk") as [string, string];
+    const failure = { reason: text(item, "fr") as Reason, message: text(item, "fm") };
+    return {
+      program: programId,
+      id,
+      user: text(item, "u"),
+      points: num(item, "p"),
+      reason: text(item, "r"),
+      caller: text(item, "w"),
+      hash: text(item, "h"),
+      executeTime: Number(parts(item, "ix")[0]),
+      state: text(item, "s") as ReservationState,
+      createTime: num(item, "c"),
+      updateTime: num(item, "m"),
+      ...(item.d && { executed: { time: num(item, "d"), entry: num(item, "n") } }),
+      ...(item.fr && { failure }),
+      ...(item.fx && { failedRun: text(item, "fx") }),
+      ...(item.q && { hastened: true as const }),
+    };
+  },
+};
+
+/** The hash key of the state index. */
+export const stateKey = (programId: string, state: ReservationState, shard: number): string =>
+  `${programId}#${state}#${shard}`;
+
+/** An execute time as it stands in the range key, so that texts sort as times do. */
+export const executeKey = (time: number): string => pad(time, 15);
+
+const testClock: Codec<"testClock"> = {
+  table: "points",
+  key: () => ({ pk: S("C"), sk: S("C") }),
+  encode: ({ time }) => ({ t: N(time) }),
+  decode: (item) => ({ time: num(item, "t") }),
+};
+
+const codecs: { readonly [K in Kind]: Codec<K> } = {
+  program,
+  account,
+  entry,
+  event,
+  reservation,
+  target,
+  reaction,
+  inbox,
+  group,
+  history,
+  testClock,
+};
+
+export const codecOf = <K extends Kind>(kind: K): Codec<K> => codecs[kind];
+
+/** The whole item of a record. */
+export function toItem(ref: Ref, value: Records[Kind], version: number): Item {
+  const codec = codecOf(ref.kind) as Codec<Kind>;
+  return { ...codec.key(ref.id), ...codec.encode(value as never, ref.id), v: N(version) };
+}
+
+export const versionOf = (item: Item): number => num(item, "v");

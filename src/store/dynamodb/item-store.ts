@@ -1,0 +1,189 @@
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  type KeysAndAttributes,
+  TransactGetItemsCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { Ref } from "../../app/ports/deps.ts";
+import type { CommitResult, Items, Loaded, Write } from "../engine/item-store.ts";
+import { codecOf, type Item, versionOf } from "./codecs/index.ts";
+import { readMembers } from "./group-members.ts";
+import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
+import { inBatches, untilDone } from "./sdk/batch-requests.ts";
+import { isTransient, orUnavailable, throttles, unavailable } from "./sdk/client.ts";
+import type { TableName } from "./tables.ts";
+
+/** What BatchGetItem takes at once. */
+export const readLimit = 100;
+
+/** What TransactWriteItems and TransactGetItems take at once. */
+const maxItems = 100;
+
+/** The store's items in DynamoDB, by a client that retries or by one that sends once. */
+export function createDynamoItems(client: DynamoDBClient, tableName: TableName): Items {
+  return {
+    maxItems,
+    countItems: startPacking,
+
+    async read(refs) {
+      const one = (ref: Ref) => orUnavailable(readOne(client, tableName, ref));
+      if (refs.length === 1) return [await one(refs[0] as Ref)];
+      const found = new Map<Ref, Loaded>();
+      // No key leads to an entry, so each costs a query; nobody asks for many.
+      for (const ref of refs.filter(isEntry)) found.set(ref, await one(ref));
+      const others = refs.filter((ref) => !isEntry(ref));
+      const batches = inBatches(others, readLimit).map((batch) =>
+        orUnavailable(readMany(client, tableName, batch)),
+      );
+      const loaded = (await Promise.all(batches)).flat();
+      for (const [i, ref] of others.entries()) found.set(ref, loaded[i] as Loaded);
+      return refs.map((ref) => found.get(ref) as Loaded);
+    },
+
+    async readAtomically(refs) {
+      const TransactItems = refs.map((ref) => {
+        const { table, key } = codecOf(ref.kind);
+        return { Get: { TableName: tableName(table), Key: key(ref.id) } };
+      });
+      const command = new TransactGetItemsCommand({ TransactItems });
+      try {
+        const { Responses = [] } = await orUnavailable(client.send(command));
+        return refs.map((ref, i) => toLoaded(ref, Responses[i]?.Item));
+      } catch (error) {
+        const why = reasonsOf(error);
+        if (why.has("TransactionConflict")) return undefined;
+        if (isThrottled(why)) throw unavailable();
+        throw error;
+      }
+    },
+
+    members: (query) => readMembers(client, tableName("reactions"), query),
+
+    async commit(writes, token): Promise<CommitResult> {
+      const packed = pack(writes);
+      const command = new TransactWriteItemsCommand({
+        ClientRequestToken: token,
+        TransactItems: packed.map((item) => toAction(item, tableName)),
+      });
+      try {
+        await client.send(command);
+        return { kind: "committed" };
+      } catch (error) {
+        return resultOf(error, packed);
+      }
+    },
+  };
+}
+
+/** An item as a record of the kind that `ref` names; none when it is not there. */
+export function toLoaded(ref: Ref, item: Item | undefined): Loaded {
+  if (!item) return { value: undefined, version: 0 };
+  const codec = codecOf(ref.kind);
+  const whole = { ...item, ...codec.key(ref.id) };
+  return { value: codec.decode(whole), version: versionOf(item) };
+}
+
+const isEntry = ({ kind }: Ref) => kind === "entry";
+
+/** The action on the item that writes are packed into. */
+function toAction(packed: readonly Write[], name: TableName): TransactWriteItem {
+  const { ref, op, version } = packed[0] as Write;
+  const { table, key } = codecOf(ref.kind);
+  const condition = {
+    TableName: name(table),
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const,
+    ...(version === 0
+      ? { ConditionExpression: "attribute_not_exists(pk)" }
+      : {
+          ConditionExpression: "v = :v",
+          ExpressionAttributeValues: { ":v": { N: String(version) } },
+        }),
+  };
+  switch (op) {
+    case "put":
+      return { Put: { ...condition, Item: itemOf(packed) } };
+    case "delete":
+      return { Delete: { ...condition, Key: key(ref.id) } };
+    case "check":
+      return { ConditionCheck: { ...condition, Key: key(ref.id) } };
+  }
+}
+
+/** The store returns a failed condition as a value and rethrows what it cannot explain. */
+function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
+  if (error instanceof TransactionCanceledException) return cancelled(error, packed);
+  const { name } = error as Error;
+  if (throttles.has(name)) return { kind: "throttled" };
+  if (name === "TransactionInProgressException" || isTransient(error)) return { kind: "unknown" };
+  throw error;
+}
+
+function cancelled(
+  error: TransactionCanceledException,
+  packed: readonly (readonly Write[])[],
+): CommitResult {
+  const found = new Map<Ref, Loaded>();
+  for (const [i, { Code, Item }] of (error.CancellationReasons ?? []).entries()) {
+    const [{ ref }] = packed[i] as [Write];
+    if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(ref, Item));
+  }
+  if (found.size > 0) return { kind: "failed", found };
+  const why = reasonsOf(error);
+  if (why.has("TransactionConflict")) return { kind: "conflict" };
+  if (isThrottled(why)) return { kind: "throttled" };
+  throw error;
+}
+
+/** Why a transaction was cancelled, item by item; nothing for any other error. */
+function reasonsOf(error: unknown): ReadonlySet<string | undefined> {
+  if (!(error instanceof TransactionCanceledException)) return new Set();
+  return new Set(error.CancellationReasons?.map(({ Code }) => Code));
+}
+
+const isThrottled = (reasons: ReadonlySet<string | undefined>): boolean =>
+  reasons.has("ThrottlingError") || reasons.has("ProvisionedThroughputExceeded");
+
+async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): Promise<Loaded> {
+  const { table, key } = codecOf(ref.kind);
+  if (isEntry(ref)) return readEntry(client, tableName(table), ref);
+  const { Item } = await client.send(
+    new GetItemCommand({ TableName: tableName(table), Key: key(ref.id), ConsistentRead: true }),
+  );
+  return toLoaded(ref, Item);
+}
+
+/** Reads up to 100 items. */
+export async function readMany(
+  client: DynamoDBClient,
+  tableName: TableName,
+  refs: readonly Ref[],
+  ConsistentRead = true,
+): Promise<Loaded[]> {
+  const found = new Map<string, Item>();
+  const requests: Record<string, KeysAndAttributes & { Keys: Item[] }> = {};
+  for (const ref of refs) {
+    const { table, key } = codecOf(ref.kind);
+    const name = tableName(table);
+    requests[name] ??= { Keys: [], ConsistentRead };
+    requests[name].Keys.push(key(ref.id));
+  }
+  await untilDone<KeysAndAttributes>(requests, async (RequestItems) => {
+    const answer = await client.send(new BatchGetItemCommand({ RequestItems }));
+    for (const [name, items] of Object.entries(answer.Responses ?? {})) {
+      for (const item of items) found.set(keyText(name, item), item);
+    }
+    return answer.UnprocessedKeys;
+  });
+  return refs.map((ref) => {
+    const { table, key } = codecOf(ref.kind);
+    return toLoaded(ref, found.get(keyText(tableName(table), key(ref.id))));
+  });
+}
+
+const keyText = (table: string, { pk, sk }: Record<string, AttributeValue>): string =>
+  `${table} ${pk?.S} ${sk?.S ?? ""}`;

@@ -1,0 +1,218 @@
+/**
+ * How ledger entries are stored and read. Consecutive entries of one transaction are packed into
+ * one item (up to 1 KB, up to 16): the first stands in the item's own attributes, the others in the
+ * list `l`. So a hot account pays for a few items, not for one a grant (docs/decisions/0011).
+ */
+import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import type {
+  AccountName,
+  Kind,
+  LedgerQuery,
+  Page,
+  PageRequest,
+  Records,
+  Ref,
+} from "../../app/ports/deps.ts";
+import type { LedgerEntry } from "../../domain/ledger.ts";
+import type { ItemCounter, Loaded, Write } from "../engine/item-store.ts";
+import { codecOf, type Item, toItem, versionOf } from "./codecs/index.ts";
+import { orUnavailable } from "./sdk/client.ts";
+import { itemSize, valueSize } from "./sdk/item-size.ts";
+import { badCursor, pageAnswer, pageOf, startOf } from "./sdk/query-pages.ts";
+
+/** What an item may grow to. */
+const maxBytes = 1_024;
+
+/** How many entries are packed into an item at most, so that one is found wherever it begins. */
+const maxPacked = 16;
+
+/** What an empty list takes, its name counted. */
+const listBytes = 4;
+
+/** The highest number that the 12 digits of an entry's key hold. */
+const maxNumber = 10 ** 12 - 1;
+
+const codec = codecOf("entry");
+
+/** The writes of a transaction by the items they go into. */
+export interface Packing extends ItemCounter {
+  readonly items: readonly (readonly Write[])[];
+}
+
+/**
+ * Packs writes as they come: a new entry that follows the one before it goes into the same item
+ * while that stays small; everything else has an item of its own.
+ */
+export function startPacking(): Packing {
+  const items: Write[][] = [];
+  let open: { item: Write[]; bytes: number; next: string } | undefined;
+  function add(write: Write): number {
+    const { ref, op, version } = write;
+    if (ref.kind !== "entry" || op !== "put" || version !== 0) return items.push([write]);
+    const next = ref.id.replace(/\d+$/, (number) => String(Number(number) + 1));
+    const bytes = 1 + valueSize(packed(write));
+    const isNext = open?.next === ref.id && open.item.length < maxPacked;
+    if (open && isNext && open.bytes + bytes <= maxBytes) {
+      open.item.push(write);
+      open.bytes += bytes;
+      open.next = next;
+      return items.length;
+    }
+    open = { item: [write], bytes: itemSize(itemOf([write])) + listBytes, next };
+    return items.push(open.item);
+  }
+  return { items, add };
+}
+
+/** The writes of a whole transaction by the items they go into. */
+export function pack(writes: readonly Write[]): Packing["items"] {
+  const packing = startPacking();
+  for (const write of writes) packing.add(write);
+  return packing.items;
+}
+
+/** The item that is put for writes that share it. */
+export function itemOf([first, ...others]: readonly Write[]): Item {
+  const { ref, value, next } = first as Write;
+  const item = toItem(ref, value as Records[Kind], next);
+  return others.length > 0 ? { ...item, l: { L: others.map(packed) } } : item;
+}
+
+const packed = ({ ref, value }: Write): AttributeValue => ({
+  M: codec.encode(value as LedgerEntry, ref.id),
+});
+
+/** Reads one entry. */
+export async function readEntry(
+  client: DynamoDBClient,
+  TableName: string,
+  { id }: Ref,
+): Promise<Loaded> {
+  const at = id.lastIndexOf("#");
+  const [account, number] = [id.slice(0, at), Number(id.slice(at + 1))];
+  if (number > maxNumber) return { value: undefined, version: 0 };
+  const command = new QueryCommand({
+    TableName,
+    ...between(account, number, number),
+    ScanIndexForward: false,
+    Limit: 1,
+  });
+  const { Items: [item] = [] } = await client.send(command);
+  const value = item && entriesOf(item).find((entry) => entry.number === number);
+  return value ? { value, version: versionOf(item) } : { value: undefined, version: 0 };
+}
+
+/**
+ * One page of a ledger. Packed items hold up to 16 entries, so the first request of a list asks for
+ * as many items as a fully packed page takes; further ones ask for what is still missing at the
+ * density that the request before has met. The next page starts with that density.
+ */
+export async function listEntries(
+  client: DynamoDBClient,
+  TableName: string,
+  { program, user }: AccountName,
+  { from, to, newestFirst, types }: LedgerQuery,
+  { size, cursor }: PageRequest,
+): Promise<Page<LedgerEntry>> {
+  const place = cursor === undefined ? undefined : placeOf(cursor, from, to);
+  const first = newestFirst ? from : (place?.next ?? from);
+  const last = newestFirst ? (place?.next ?? to) : to;
+  const offset = newestFirst ? maxPacked - 1 : (place?.offset ?? maxPacked - 1);
+  const range = between(`${program}#${user}`, first, last, offset);
+  const found: PackedEntry[] = [];
+  let density = place?.density ?? maxPacked;
+  // The first item may hold only few entries of the page.
+  let limit = Math.ceil(size / density) + (density > 1 ? 1 : 0);
+  let key: Item | undefined;
+  do {
+    const input = { TableName, ...range, ScanIndexForward: !newestFirst, Limit: limit };
+    const command = new QueryCommand({ ...input, ...(key && { ExclusiveStartKey: key }) });
+    const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(command));
+    const read = Items.flatMap(packedEntries);
+    found.push(...read.filter(({ entry: { number } }) => number >= first && number <= last));
+    if (Items.length > 0) density = read.length / Items.length;
+    // Where the oldest come first, items from before the first entry may still come.
+    const before = newestFirst ? 0 : first - 1 - (read.at(-1)?.entry.number ?? first);
+    limit = Math.max(Math.ceil((size - found.length + Math.max(before, 0)) / density), 1);
+    key = LastEvaluatedKey;
+  } while (found.length < size && key);
+  found.sort(({ entry: a }, { entry: b }) =>
+    newestFirst ? b.number - a.number : a.number - b.number,
+  );
+  const looked = found.slice(0, size).map(({ entry }) => entry);
+  const items = looked.filter(({ type }) => types.length === 0 || types.includes(type));
+  const next = (looked.at(-1)?.number ?? Number.NaN) + (newestFirst ? -1 : 1);
+  const isMore = found.length > size || key !== undefined;
+  if (!isMore || !(next >= first && next <= last)) return { items };
+  return { items, cursor: cursorOf(next, found[size]?.offset ?? 0, density) };
+}
+
+/** An entry and how many entries stand before it in its item. */
+interface PackedEntry {
+  readonly entry: LedgerEntry;
+  readonly offset: number;
+}
+
+const packedEntries = (item: Item): PackedEntry[] =>
+  entriesOf(item).map((entry, offset) => ({ entry, offset }));
+
+/** One page of whole items, with every entry that is in them. */
+export async function listStoredEntries(
+  client: DynamoDBClient,
+  TableName: string,
+  { program, user }: AccountName,
+  { size, cursor }: PageRequest,
+): Promise<Page<LedgerEntry>> {
+  const range = between(`${program}#${user}`, 0, maxNumber, 0);
+  const command = new QueryCommand({ TableName, ...range, Limit: size, ...startOf(cursor) });
+  const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
+  return pageOf(Items.flatMap(entriesOf), LastEvaluatedKey);
+}
+
+function entriesOf(item: Item): LedgerEntry[] {
+  const first = codec.decode(item);
+  const others = (item.l?.L ?? []).map(({ M }, i) => {
+    const key = codec.key(`#${first.number + 1 + i}`);
+    return codec.decode({ ...M, ...key });
+  });
+  return [first, ...others];
+}
+
+/**
+ * Finds all items that may hold entries of these numbers: the first entry stands at most `offset`
+ * entries behind the beginning of its item.
+ */
+const between = (account: string, first: number, last: number, offset = maxPacked - 1) => ({
+  ConsistentRead: true,
+  KeyConditionExpression: "pk = :a AND sk BETWEEN :first AND :last",
+  ExpressionAttributeValues: {
+    ":a": codec.key(`${account}#0`).pk as AttributeValue,
+    ":first": codec.key(`#${Math.max(first - offset, 0)}`).sk as AttributeValue,
+    ":last": codec.key(`#${last}`).sk as AttributeValue,
+  },
+});
+
+/** Where a page starts. */
+interface Place {
+  /** The number of its first entry. */
+  readonly next: number;
+  /** How many entries stand before it in its item. */
+  readonly offset: number | undefined;
+  /** Entries in an item, as the page before has met them. */
+  readonly density: number | undefined;
+}
+
+const cursorOf = (next: number, offset: number, density: number): string =>
+  `${next}~${offset}~${Math.round(density)}`;
+
+/**
+ * A cursor comes from outside: one that is no number of the list is the caller's mistake. Cursors
+ * of older versions are a number alone.
+ */
+function placeOf(cursor: string, from: number, to: number): Place {
+  const [, next, offset, density] = /^(\d+)(?:~(\d|1[0-5])~([1-9]|1[0-6]))?$/.exec(cursor) ?? [];
+  const number = Number(next);
+  if (!(number >= from && number <= to)) throw badCursor();
+  const optional = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  return { next: number, offset: optional(offset), density: optional(density) };
+}

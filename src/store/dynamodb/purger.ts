@@ -1,0 +1,69 @@
+import {
+  BatchWriteItemCommand,
+  type DynamoDBClient,
+  QueryCommand,
+  type QueryCommandInput,
+  type WriteRequest,
+} from "@aws-sdk/client-dynamodb";
+import type { Remover } from "../../app/ports/deps.ts";
+import { historyKey, reactionsKey } from "./codecs/reactions.ts";
+import { type Item, text } from "./sdk/attributes.ts";
+import { inBatches, untilDone } from "./sdk/batch-requests.ts";
+import { type Clients, orUnavailable } from "./sdk/client.ts";
+import { pageAnswer, startOf } from "./sdk/query-pages.ts";
+import type { TableName } from "./tables.ts";
+
+/** How many keys are looked at for one page. */
+const pageSize = 1_000;
+
+/** What BatchWriteItem takes at once. */
+const writeLimit = 25;
+
+/** Removes items of DynamoDB one batch after another, so that it takes little from others. */
+export function createDynamoRemover({ retrying }: Clients, tableName: TableName): Remover {
+  const reactions = tableName("reactions");
+  const notifications = tableName("notifications");
+  return {
+    async reactions(target, kind) {
+      const query = keysOf(reactions, {
+        KeyConditionExpression: "pk = :p",
+        ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
+      });
+      const { Items = [], LastEvaluatedKey } = await orUnavailable(retrying.send(query));
+      await remove(retrying, reactions, Items);
+      return LastEvaluatedKey !== undefined;
+    },
+
+    async history(owner, { type, id }, cursor) {
+      const query = keysOf(notifications, {
+        KeyConditionExpression: "pk = :o",
+        ExpressionAttributeValues: { ":o": historyKey(owner) },
+        ...startOf(cursor),
+      });
+      const { Items = [], LastEvaluatedKey } = await pageAnswer(retrying.send(query), cursor);
+      // DynamoDB filters by no part of a key.
+      const found = Items.filter((item) => text(item, "sk").endsWith(`#${type}#${id}`));
+      await remove(retrying, notifications, found);
+      return LastEvaluatedKey && JSON.stringify(LastEvaluatedKey);
+    },
+  };
+}
+
+const keysOf = (TableName: string, input: Omit<QueryCommandInput, "TableName">): QueryCommand =>
+  new QueryCommand({
+    ...input,
+    TableName,
+    ConsistentRead: true,
+    ProjectionExpression: "pk, sk",
+    Limit: pageSize,
+  });
+
+async function remove(client: DynamoDBClient, table: string, keys: Item[]): Promise<void> {
+  for (const batch of inBatches(keys, writeLimit)) {
+    const requests: WriteRequest[] = batch.map((Key) => ({ DeleteRequest: { Key } }));
+    await untilDone({ [table]: requests }, async (RequestItems) => {
+      const command = new BatchWriteItemCommand({ RequestItems });
+      return (await orUnavailable(client.send(command))).UnprocessedItems;
+    });
+  }
+}

@@ -1,0 +1,70 @@
+/** Pages of queries and scans; a cursor is the last key of the page before, as JSON. */
+import {
+  type DynamoDBClient,
+  QueryCommand,
+  type QueryCommandInput,
+} from "@aws-sdk/client-dynamodb";
+import type { Page, PageRequest } from "../../../app/ports/deps.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import type { Item } from "./attributes.ts";
+import { orUnavailable } from "./client.ts";
+
+/** One page of a query: as many matches as asked for, or fewer where a filter left some out. */
+export async function query<T>(
+  client: DynamoDBClient,
+  { size, cursor }: PageRequest,
+  decode: (item: Item) => T,
+  input: QueryCommandInput,
+): Promise<Page<T>> {
+  const command = new QueryCommand({ ...input, Limit: size, ...startOf(cursor) });
+  const { Items: items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
+  return pageOf(items.map(decode), LastEvaluatedKey);
+}
+
+/**
+ * Waits for a page. A cursor comes from outside: one that DynamoDB does not accept for this query
+ * is the caller's mistake.
+ */
+export async function pageAnswer<T>(answer: Promise<T>, cursor: string | undefined): Promise<T> {
+  try {
+    return await orUnavailable(answer);
+  } catch (error) {
+    const { name } = error as Error;
+    throw cursor !== undefined && name === "ValidationException" ? badCursor() : error;
+  }
+}
+
+export const badCursor = () =>
+  new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
+    field: "page_token",
+  });
+
+/** Where a query or scan goes on; refuses a cursor that is not the key of an item. */
+export function startOf(cursor: string | undefined): { ExclusiveStartKey?: Item } {
+  if (cursor === undefined) return {};
+  const key = parsed(cursor);
+  if (!isObject(key) || !Object.values(key).every(isKeyValue)) throw badCursor();
+  return { ExclusiveStartKey: key as Item };
+}
+
+function parsed(cursor: string): unknown {
+  try {
+    return JSON.parse(cursor);
+  } catch {
+    throw badCursor();
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Attributes of our keys are strings and numbers, and never empty. */
+function isKeyValue(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const [[type, text] = [], ...others] = Object.entries(value);
+  const isText = typeof text === "string" && text !== "";
+  return isText && (type === "S" || type === "N") && others.length === 0;
+}
+
+export const pageOf = <T>(items: T[], last: Item | undefined): Page<T> =>
+  last ? { items, cursor: JSON.stringify(last) } : { items };

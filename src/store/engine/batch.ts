@@ -1,0 +1,206 @@
+/** Decides the calls of one batch over one snapshot, and collects what their transaction writes. */
+import type { Call, Kind, MembersQuery, Now, Records, Ref, View } from "../../app/ports/deps.ts";
+import type { Members } from "../../domain/notification.ts";
+import { firstVersion, type Items, type Loaded, nameOf, type Write } from "./item-store.ts";
+
+/** A record as it was read or committed. */
+export interface CachedRecord extends Loaded {
+  readonly ref: Ref;
+  /** When the read or the transaction that showed it was sent, by `performance.now()`. */
+  readonly at: number;
+}
+
+/** The records that a batch starts from, by name. One that is missing is taken as absent. */
+export type Snapshot = Map<string, CachedRecord>;
+
+/** The members of groups that were read for a batch, by `queryName`. */
+export type GroupMembers = Map<string, Members>;
+
+/** A call that waits for its answer. */
+export interface Pending {
+  readonly call: Call<unknown>;
+  /** When it came in and when it stops waiting, by `performance.now()`. */
+  readonly start: number;
+  readonly limit: number;
+  /** True once it has been part of a batch. */
+  tried: boolean;
+  /** What it looked at when it was last decided to write nothing. */
+  readSet: readonly Ref[];
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What one call was decided to be. */
+export interface Outcome {
+  readonly pending: Pending;
+  /** Answers the caller; not before the transaction of the batch has committed. */
+  readonly deliver: () => void;
+  /** What it looked at, but for what calls ahead have written: the transaction checks that. */
+  readonly readSet: ReadonlyMap<string, Ref>;
+  /** Whether it writes anything. */
+  readonly writes: boolean;
+}
+
+/** Calls decided one after another over one snapshot. */
+export interface Batch {
+  readonly outcomes: readonly Outcome[];
+  readonly writes: readonly Write[];
+  /** Calls that did not fit any more, or have to go first in the next one. */
+  readonly left: readonly Pending[];
+  /** What the first call needs to read; nothing can be decided before. */
+  readonly missing?: MembersQuery;
+}
+
+/** Thrown out of a decision that needs one more read, and caught below. */
+class MissingRead extends Error {
+  readonly query: MembersQuery;
+
+  constructor(query: MembersQuery) {
+    super("a decision needs one more read");
+    this.query = query;
+  }
+}
+
+/**
+ * Decides `calls` one after another: each sees what the ones ahead have written. Stops in front of
+ * the call with which the transaction, or the read that validates it, would hold too many items.
+ */
+export function decide(
+  snapshot: Snapshot,
+  members: GroupMembers,
+  calls: readonly Pending[],
+  now: Now,
+  items: Items,
+): Batch {
+  const writes = new Map<string, Write>();
+  const outcomes: Outcome[] = [];
+  const counter = items.countItems();
+  const validated = new Set<string>();
+  const stopAt = (i: number) => ({
+    outcomes,
+    writes: [...writes.values()],
+    left: calls.slice(i),
+  });
+  for (const [i, pending] of calls.entries()) {
+    const decided = decideOne(snapshot, members, writes, pending, now);
+    if (decided instanceof MissingRead) {
+      return writes.size > 0 ? stopAt(i) : { ...stopAt(i), missing: decided.query };
+    }
+    const { outcome, own } = decided;
+    let count = 0;
+    for (const [name, write] of own) if (!writes.has(name)) count = counter.add(write);
+    if (!outcome.writes) for (const name of outcome.readSet.keys()) validated.add(name);
+    if (Math.max(count, validated.size) > items.maxItems) {
+      if (i > 0) return stopAt(i);
+      const deliver = () => pending.reject(new Error("one call exceeds what a transaction holds"));
+      outcomes.push({ pending, deliver, readSet: new Map(), writes: false });
+      return stopAt(1);
+    }
+    for (const [name, write] of own) writes.set(name, write);
+    outcomes.push(outcome);
+  }
+  return stopAt(calls.length);
+}
+
+interface Decided {
+  readonly outcome: Outcome;
+  /** What the call writes, and checks for what it has only looked at. */
+  readonly own: ReadonlyMap<string, Write>;
+}
+
+function decideOne(
+  snapshot: Snapshot,
+  members: GroupMembers,
+  ahead: ReadonlyMap<string, Write>,
+  pending: Pending,
+  now: Now,
+): Decided | MissingRead {
+  const own = new Map<string, Write>();
+  const readSet = new Map<string, Ref>();
+  const declared = new Set([...pending.call.reads, ...pending.call.absent].map(nameOf));
+  const versionOf = (name: string) => snapshot.get(name)?.version ?? 0;
+  const current = (ref: Ref): Loaded => {
+    const name = nameOf(ref);
+    const changed = own.get(name) ?? changedBy(ahead, name);
+    if (changed) return { value: changed.value, version: changed.next };
+    readSet.set(name, ref);
+    return { value: snapshot.get(name)?.value, version: versionOf(name) };
+  };
+  const conditionOf = (name: string) => (declared.has(name) ? versionOf(name) : 0);
+  const view: View = {
+    get: <K extends Kind>(ref: Ref<K>) => current(ref).value as Records[K] | undefined,
+    version: (ref) => current(ref).version,
+    put(ref, value) {
+      const name = nameOf(ref);
+      const version = conditionOf(name);
+      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
+      own.set(name, { ref, op: "put", value, version, next });
+    },
+    delete(ref) {
+      const name = nameOf(ref);
+      own.set(name, { ref, op: "delete", value: undefined, version: conditionOf(name), next: 0 });
+    },
+    members(query) {
+      const found = ahead.size === 0 && members.get(queryName(query));
+      if (!found) throw new MissingRead(query);
+      return found;
+    },
+  };
+  try {
+    const result = pending.call.decide(view, now);
+    const deliver = () => pending.resolve(result);
+    const writes = own.size > 0;
+    if (writes) {
+      for (const [name, ref] of readSet) {
+        if (own.has(name)) continue;
+        const version = versionOf(name);
+        own.set(name, { ref, op: "check", value: undefined, version, next: version });
+      }
+    }
+    return { outcome: { pending, deliver, readSet, writes }, own };
+  } catch (error) {
+    if (error instanceof MissingRead) return error;
+    const deliver = () => pending.reject(error);
+    return { outcome: { pending, deliver, readSet, writes: false }, own: new Map() };
+  }
+}
+
+/** What a query is remembered by. */
+export const queryName = (query: MembersQuery): string => JSON.stringify(query);
+
+function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
+  const write = ahead.get(name);
+  return write?.op === "check" ? undefined : write;
+}
+
+/** The records that one TransactGetItems has read, and when it was sent. */
+export interface Validated {
+  readonly records: ReadonlySet<CachedRecord>;
+  readonly at: number;
+}
+
+/**
+ * Read validation: what has to be read at one moment before the outcomes may be delivered; nothing
+ * when what was read covers them. A call that writes is validated by the conditions of its
+ * transaction. One that writes nothing, a refusal above all, holds if everything that it looked at
+ * was so at one moment since it came in. Several plain reads do not show one moment: they may see a
+ * part of a transaction that is under way, so that the retry of a use would see the account after
+ * the use, but not yet the event key that tells that it is done. One record alone, as for a
+ * replayed answer, needs no more than any read of it.
+ */
+export function toValidate(
+  outcomes: readonly Outcome[],
+  snapshot: Snapshot,
+  { records, at }: Validated,
+): Ref[] {
+  const silent = outcomes.filter(({ writes, readSet }) => !writes && readSet.size > 0);
+  const isValid = silent.every(({ pending: { start }, readSet }) => {
+    const read = [...readSet.keys()];
+    if (read.length === 1)
+      return (snapshot.get(read[0] as string)?.at ?? Number.NEGATIVE_INFINITY) >= start;
+    // A record that a failed condition has put in its place since is of another moment.
+    return at >= start && read.every((name) => records.has(snapshot.get(name) as CachedRecord));
+  });
+  if (isValid) return [];
+  return [...new Map(silent.flatMap(({ readSet }) => [...readSet])).values()];
+}

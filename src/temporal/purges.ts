@@ -1,0 +1,33 @@
+import type { Workflows } from "../app/ports/deps.ts";
+import { type RemoveTargetInput, removeTargetId, workflowTypes } from "../contract.ts";
+import type { Link } from "./connection.ts";
+import { userKey } from "./search-attributes.ts";
+
+type Port = Pick<Workflows, "startRemoval">;
+
+type Start = (input: RemoveTargetInput) => Promise<void>;
+
+/** Starting the removal of what deleted targets have left. */
+export function createRemovals(link: Link): Port {
+  const { client, taskQueue } = link;
+  return {
+    async startRemoval({ type, id }, owner) {
+      const summary = `remove reactions to and notifications of the deleted ${type} ${id}`;
+      await link.ask(() =>
+        client.workflow.start<Start>(workflowTypes.removeTarget, {
+          workflowId: removeTargetId({ type, id }),
+          taskQueue,
+          args: [{ type, id, owner }],
+          // A tombstone is for good, so a removal that runs does all that another one could.
+          workflowIdConflictPolicy: "USE_EXISTING",
+          workflowIdReusePolicy: "ALLOW_DUPLICATE",
+          staticSummary: summary,
+          staticDetails: `- target: ${type} ${id}\n- owner: ${owner}`,
+          // Summaries and details end with a run that continues as new; a memo goes on.
+          memo: { summary },
+          typedSearchAttributes: [{ key: userKey, value: owner }],
+        }),
+      );
+    },
+  };
+}

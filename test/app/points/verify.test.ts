@@ -1,0 +1,355 @@
+/** Verification on a store in memory: what it reports, how long it takes, where it goes on. */
+import { describe, expect, test } from "vitest";
+import { verifyAccount } from "../../../src/app/points/verify.ts";
+import { verifySegment } from "../../../src/app/points/verify-segment.ts";
+import { type Deps, entryRef, type Reader } from "../../../src/app/ports/deps.ts";
+import type { VerifySegmentResult } from "../../../src/contract.ts";
+import type { Account } from "../../../src/domain/account.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+import {
+  account,
+  createWorld,
+  differences,
+  grant,
+  program,
+  use,
+  user,
+} from "../../support/fixtures/account-fixture.ts";
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const name = { program, user };
+
+/** Two stores of the same story: the second one lags behind until a test applies it by hand. */
+async function twins() {
+  const ahead = createWorld();
+  const behind = createWorld();
+  for (const { deps } of [ahead, behind]) await grant(deps, "first", 100);
+  let last = 1;
+  const lock = { isHeld: false };
+  // A transaction holds its items until all are applied, and rejects atomic reads of them.
+  behind.store.arriving = ({ refs }) =>
+    refs.length > 1 && lock.isHeld ? ("conflict" as const) : undefined;
+  return {
+    deps: behind.deps,
+    store: behind.store,
+    next,
+    /** Applies the next grant to the second store one item after the other. */
+    async applySlowly(first: "account" | "entry", lagMs: number): Promise<void> {
+      const items = await next();
+      lock.isHeld = true;
+      items[first]();
+      await sleep(lagMs);
+      items[first === "account" ? "entry" : "account"]();
+      lock.isHeld = false;
+    },
+  };
+
+  /** The items of the next grant, each to be applied to the second store. */
+  async function next() {
+    last += 1;
+    const ref = entryRef(program, user, last);
+    await grant(ahead.deps, `g${last}`, 10);
+    const [after, entry] = [await ahead.stored(), (await ahead.deps.reader.get(ref))?.value];
+    return {
+      account: () => behind.store.force(account, after),
+      entry: () => behind.store.force(ref, entry),
+    };
+  }
+}
+
+describe("a healthy account is not reported", () => {
+  test.each(["account", "entry"] as const)("when its %s is applied first", async (first) => {
+    const { deps, applySlowly } = await twins();
+    const applied = applySlowly(first, 60);
+    await sleep(10);
+    expect(await differences(deps)).toEqual([]);
+    await applied;
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("while another process writes it all the time, item by item", async () => {
+    const { deps, applySlowly } = await twins();
+    let isWriting = true;
+    const writer = (async () => {
+      for (let i = 0; isWriting; i++) {
+        await applySlowly(i % 2 === 0 ? "account" : "entry", 8);
+        await sleep(4);
+      }
+    })();
+    for (let i = 0; i < 8; i++) {
+      expect(await differences(deps)).toEqual([]);
+      await sleep(7);
+    }
+    isWriting = false;
+    await writer;
+  });
+
+  test("when the next transaction begins within the second look", async () => {
+    const { deps, store, next } = await twins();
+    const [first, second] = [await next(), await next()];
+    let looks = 0;
+    const reader: Reader = {
+      ...deps.reader,
+      async storedEntries(...args) {
+        looks += 1;
+        // The entry behind the account that the second look has read is there, but not its account.
+        if (looks === 2) second.entry();
+        return deps.reader.storedEntries(...args);
+      },
+    };
+    let confirmations = 0;
+    store.arriving = ({ refs }) => {
+      if (refs.length < 2) return undefined;
+      confirmations += 1;
+      // The first look is confirmed while its transaction is under way, then after it.
+      if (confirmations === 1) return "conflict";
+      if (confirmations === 2) first.entry();
+      if (confirmations === 3) second.account();
+      return undefined;
+    };
+    first.account();
+    expect(await differences({ ...deps, reader })).toEqual([]);
+    expect({ looks, confirmations }).toEqual({ looks: 3, confirmations: 3 });
+  });
+
+  test("and is not repaired", async () => {
+    const { deps, store, applySlowly } = await twins();
+    const applied = applySlowly("account", 60);
+    await sleep(10);
+    expect(await verifyAccount(deps, name, true)).toMatchObject({ repaired: false, restored: [] });
+    await applied;
+    expect((await deps.reader.get(account))?.version).toBe(2);
+    expect(Object.keys(store.dump()).filter((key) => key.startsWith("entry"))).toHaveLength(2);
+  });
+});
+
+test("an account that is wrong and written all the time is contended, not reported", async () => {
+  const { deps, store, stored } = createWorld();
+  await grant(deps, "g", 10);
+  const wrong = { ...((await stored()) as Account), frozen: true };
+  store.force(account, wrong);
+  const moving: Deps = {
+    ...deps,
+    reader: {
+      ...deps.reader,
+      async storedEntries(...args) {
+        store.force(account, wrong);
+        return deps.reader.storedEntries(...args);
+      },
+    },
+  };
+  await expect(verifyAccount(moving, name, false)).rejects.toMatchObject({ reason: "CONTENDED" });
+});
+
+/** A ledger of `count` grants of 1 point without the entries `missing`, in place of the store's. */
+function longLedger(deps: Deps, count: number, missing: number, delayMs = 0) {
+  const state = { pages: 0, reads: [] as number[] };
+  const entryAt = (number: number): LedgerEntry => ({
+    number,
+    type: "ISSUED",
+    event: { origin: "c", id: `e${number}` },
+    createTime: Date.UTC(2026, 0, 15),
+    effectiveTime: Date.UTC(2026, 0, 15),
+    points: 1,
+    changes: [{ month: 12 * 2026, points: 1 }],
+    total: "issued",
+    frozen: false,
+    balance: number,
+    reason: "",
+    caller: "test",
+  });
+  const storedEntries: Reader["storedEntries"] = async (_, { size, cursor }) => {
+    state.pages += 1;
+    if (delayMs > 0) await sleep(delayMs);
+    const from = Number(cursor ?? 0) + 1;
+    const to = Math.min(from + size - 1, count);
+    state.reads.push(from);
+    const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i);
+    const items = numbers.filter((number) => number !== missing).map(entryAt);
+    return to < count ? { items, cursor: String(to) } : { items };
+  };
+  return { state, deps: { ...deps, reader: { ...deps.reader, storedEntries } } as Deps };
+}
+
+/** The account of a ledger of `count` grants of 1 point. */
+async function longAccount(count: number) {
+  const world = createWorld();
+  await grant(world.deps, "e1", 1);
+  const one = (await world.stored()) as Account;
+  const slots = one.slots.map((points) => points * count);
+  const totals = { ...one.totals, issued: count };
+  world.store.force(account, { ...one, slots, totals, last: count });
+  return world;
+}
+
+describe("a long ledger", () => {
+  test("with a hole gives 100 differences and the number of the others", async () => {
+    const count = 50_000;
+    const { deps } = longLedger((await longAccount(count)).deps, count, 2);
+    const found = await verifyAccount(deps, name, false);
+    expect(found.differences).toHaveLength(100);
+    expect(found.differences.slice(0, 6)).toEqual([
+      { field: "balance", expected: String(count - 1), actual: String(count) },
+      { field: "totals.issued", expected: String(count - 1), actual: String(count) },
+      { field: "buckets[2026-01]", expected: String(count - 1), actual: String(count) },
+      { field: "entries[3].number", expected: "2", actual: "3" },
+      { field: "entries[3].balance", expected: "2", actual: "3" },
+      { field: "entries[4].balance", expected: "3", actual: "4" },
+    ]);
+    // Three of the account, one number, and a balance for each of the entries from the third on.
+    expect(found.unreported).toBe(3 + 1 + count - 2 - 100);
+    expect(found.entries).toBe(count - 1);
+  });
+
+  test("is read no further than its caller waits", async () => {
+    const count = 100_000;
+    const { deps, state } = longLedger((await longAccount(count)).deps, count, 0, 5);
+    const deadline = performance.now() + 100;
+    await expect(verifyAccount(deps, name, false, deadline)).rejects.toMatchObject({
+      reason: "DEADLINE",
+    });
+    const pages = state.pages;
+    expect(pages).toBeLessThan(25);
+    await sleep(50);
+    expect(state.pages).toBe(pages);
+  });
+});
+
+test("the scan for a missing entry goes on no longer than its caller waits", async () => {
+  const { deps, store } = createWorld();
+  for (const id of ["e1", "e2", "e3"]) await grant(deps, id, 10);
+  store.force(entryRef(program, user, 2), undefined);
+  const before = store.dump();
+  let pages = 0;
+  const entryCopies: Reader["entryCopies"] = async () => {
+    pages += 1;
+    await sleep(10);
+    return { items: [], cursor: "more" };
+  };
+  const endless = { ...deps, reader: { ...deps.reader, entryCopies } };
+  const deadline = performance.now() + 500;
+  const asked = verifyAccount(endless, name, true, deadline);
+  await expect(asked).rejects.toMatchObject({ reason: "DEADLINE" });
+  expect(pages).toBeGreaterThan(4);
+  const atEnd = pages;
+  await sleep(50);
+  expect(pages).toBeLessThanOrEqual(atEnd + 4);
+  expect(store.dump()).toEqual(before);
+});
+
+/** Runs a segment in as many steps as it asks whether to go on. */
+async function inSteps(deps: Deps) {
+  const steps: VerifySegmentResult[] = [];
+  let cursor: string | undefined;
+  do {
+    const input = { program, segment: 0, segments: 1, ...(cursor !== undefined && { cursor }) };
+    const step = await verifySegment(deps, input, () => false);
+    steps.push(step);
+    cursor = step.cursor;
+  } while (cursor !== undefined);
+  const sum = (of: (step: VerifySegmentResult) => number) => steps.reduce((n, s) => n + of(s), 0);
+  return {
+    steps,
+    accounts: sum(({ accounts }) => accounts),
+    entries: sum(({ entries }) => entries),
+    wrong: sum(({ wrong }) => wrong),
+    reports: steps.flatMap(({ reports }) => reports),
+    failures: steps.flatMap(({ failures = [] }) => failures),
+  };
+}
+
+describe("the verification of many accounts", () => {
+  test.each([0, 2])("goes on inside a ledger (entry %i is missing)", async (missing) => {
+    const count = 5_000;
+    const world = await longAccount(count);
+    const whole = longLedger(world.deps, count, missing);
+    const input = { program, segment: 0, segments: 1 };
+    const { accounts, entries, wrong, reports } = await verifySegment(
+      whole.deps,
+      input,
+      () => true,
+    );
+    const cut = longLedger(world.deps, count, missing);
+    const found = await inSteps(cut.deps);
+    expect(found).toMatchObject({ accounts, entries, wrong, reports });
+    expect(wrong).toBe(missing === 0 ? 0 : 1);
+    expect(found.steps.length).toBeGreaterThanOrEqual(count / 500);
+    expect(cut.state.reads).toEqual(whole.state.reads);
+    for (const { cursor = "" } of found.steps) expect(cursor.length).toBeLessThan(20_000);
+  });
+
+  test("tells exactly what differs, whatever the damage", async () => {
+    const { deps, store } = createWorld();
+    const users = ["healthy", "flag", "hole", "lost", "points", "ring", "time"];
+    for (const each of users) {
+      for (const id of ["e1", "e2"]) await grant(deps, id, 10, { user: each });
+      await use(deps, "e3", 5, { user: each });
+    }
+    const at = (who: string) => ({ ...account, id: `${program}#${who}` });
+    const accountOf = async (who: string) => (await deps.reader.get(at(who)))?.value as Account;
+    const entryOf = async (who: string, number: number) =>
+      (await deps.reader.get(entryRef(program, who, number)))?.value as LedgerEntry;
+    store.force(at("flag"), { ...(await accountOf("flag")), frozen: true });
+    store.force(entryRef(program, "hole", 2), undefined);
+    store.force(at("lost"), undefined);
+    store.force(entryRef(program, "points", 2), {
+      ...(await entryOf("points", 2)),
+      changes: [{ month: 12 * 2026, points: 11 }],
+    });
+    const ring = await accountOf("ring");
+    store.force(at("ring"), { ...ring, slots: [...ring.slots, 0] });
+    store.force(entryRef(program, "time", 3), { ...(await entryOf("time", 3)), createTime: 1 });
+    const { reports, wrong, accounts, failures } = await inSteps(deps);
+    // The scan finds accounts by their records, so not the one whose record is lost.
+    expect({ wrong, accounts, failures }).toEqual({ wrong: 5, accounts: 6, failures: [] });
+    const lines = reports.map(({ user: who, differences: found }) => [
+      who,
+      found.map(({ field, expected, actual }) => `${field}: ${expected}, not ${actual}`),
+    ]);
+    expect(Object.fromEntries(lines)).toEqual({
+      flag: ["frozen: false, not true"],
+      hole: [
+        "balance: 5, not 15",
+        "totals.issued: 10, not 20",
+        "buckets[2026-01]: 5, not 15",
+        "entries[3].number: 2, not 3",
+        "entries[3].balance: 5, not 15",
+      ],
+      points: [
+        "balance: 16, not 15",
+        "buckets[2026-01]: 16, not 15",
+        "entries[2].balance: 21, not 20",
+        "entries[3].balance: 16, not 15",
+      ],
+      ring: ["lifetime: 12, not 13", "buckets[2026-01]: 15, not 0", "buckets[2025-11]: 0, not 15"],
+      time: [`entries[3].create_time: ${Date.UTC(2026, 0, 15)}, not 1`],
+    });
+    expect((await verifyAccount(deps, { program, user: "lost" }, false)).differences).toEqual([
+      { field: "last", expected: "3", actual: "0" },
+    ]);
+  });
+
+  test("names an account that cannot be verified, and goes on; an outage ends it", async () => {
+    const { deps, store } = createWorld();
+    for (const each of ["a", "b", "c"]) await grant(deps, "e", 10, { user: each });
+    const broken = { ...account, id: `${program}#b` };
+    store.force(broken, {
+      ...((await deps.reader.get(broken))?.value as Account),
+      slots: null as never,
+    });
+    expect(await inSteps(deps)).toMatchObject({
+      accounts: 2,
+      wrong: 0,
+      failures: [{ userId: "b", reason: "INTERNAL" }],
+    });
+    const reader: Reader = {
+      ...deps.reader,
+      storedEntries: () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away")),
+    };
+    const input = { program, segment: 0, segments: 1 };
+    const asked = verifySegment({ ...deps, reader }, input, () => true);
+    await expect(asked).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  });
+});

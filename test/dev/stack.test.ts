@@ -1,0 +1,148 @@
+/** How the stack starts our processes, and `npm run dev` from its first line to its last. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { findPorts } from "../../src/dev/stack/free-port.ts";
+import { lock } from "../../src/dev/stack/lock.ts";
+import { nodeFlags } from "../../src/dev/stack/service.ts";
+import { eventually } from "../support/fixtures/reservations.ts";
+
+test("processes get the flags of their npm scripts", () => {
+  expect(nodeFlags("src/worker.ts")).toContain("--max-semi-space-size=2");
+  expect(nodeFlags("src/ops/setup.ts")).toEqual([]);
+});
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-dev-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe("a lock", () => {
+  test("is held by one, and free again when it is released", async () => {
+    const path = join(folder, "lock.sock");
+    const release = await lock(path, "here");
+    await expect(lock(path, "there")).rejects.toThrow("already running at here");
+    release();
+    expect(await readdir(folder)).toEqual([]);
+    (await lock(path, "there"))();
+  });
+
+  test("whose holder was killed is taken over", async () => {
+    const path = join(folder, "lock.sock");
+    const hold = `import { lock } from ${JSON.stringify(`${root}/src/cli/stack/lock.ts`)};
+      await lock(${JSON.stringify(path)}, "here"); console.log("held");`;
+    const holder = spawn(process.execPath, ["--input-type=module", "--eval", hold]);
+    await once(holder.stdout, "data");
+    await expect(lock(path, "there")).rejects.toThrow("already running at here");
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    expect(await readdir(folder)).toEqual(["lock.sock"]);
+    (await lock(path, "there"))();
+  });
+});
+
+const root = `${import.meta.dirname}/../..`;
+
+interface Dev {
+  readonly process: ChildProcess;
+  output(): string;
+  /** Waits for the text; fails with all output when the process ends first. */
+  says(text: string): Promise<void>;
+  /** Ends it, and answers its exit code. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Runs `npm run dev` with the test's folder as the project's root. */
+async function runDev(logLevel: string): Promise<Dev> {
+  const [grpc, http1, metrics] = await findPorts(0, 0, 0);
+  const { TEMPORAL_ADDRESS: _, ...env } = process.env;
+  const child = spawn(process.execPath, [`${root}/src/cli/dev.ts`], {
+    cwd: folder,
+    env: {
+      ...env,
+      MEGURI_LOG_LEVEL: logLevel,
+      MEGURI_DRAIN_SECONDS: "1",
+      MEGURI_PORT: String(grpc),
+      MEGURI_HTTP1_PORT: String(http1),
+      MEGURI_METRICS_PORT: String(metrics),
+    },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (data) => {
+      output += data;
+    });
+  }
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  return {
+    process: child,
+    output: () => output,
+    async says(text) {
+      while (!output.includes(text)) {
+        if (hasEnded()) throw new Error(output);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+    async end(signal) {
+      if (!hasEnded()) {
+        child.kill(signal);
+        await once(child, "exit");
+      }
+      return child.exitCode;
+    },
+  };
+}
+
+/** Waits until nothing of a stack listens any more, as its output names the ports. */
+async function isGone({ output }: Dev): Promise<void> {
+  const ports = [...output().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+  for (const port of new Set(ports)) {
+    await eventually(async () => {
+      const socket = connect(port, "127.0.0.1");
+      const opened = await once(socket, "connect").then(
+        () => true,
+        () => false,
+      );
+      socket.destroy();
+      expect(opened, `port ${port}`).toBe(false);
+    });
+  }
+}
+
+test("npm run dev starts at any log level, once in a folder, and after it was killed", async () => {
+  const started: Dev[] = [];
+  const run = async (logLevel: string) => {
+    const dev = await runDev(logLevel);
+    started.push(dev);
+    return dev;
+  };
+  try {
+    const first = await run("silent");
+    await first.says("all of it runs");
+    const [, address] = /gRPC and Connect at (http:\S+),/.exec(first.output()) ?? [];
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+
+    const second = await run("info");
+    await once(second.process, "exit");
+    expect(second.process.exitCode).toBe(1);
+    expect(second.output()).toContain(`already running at ${address}`);
+    expect(second.output()).not.toContain("DynamoDB Local at");
+
+    await first.end("SIGKILL");
+    await isGone(first);
+    const third = await run("warn");
+    await third.says("Temporal at");
+    expect(await third.end("SIGINT")).toBe(0);
+    expect(await readdir(join(folder, ".data"))).toEqual(["dynamodb", "temporal"]);
+  } finally {
+    for (const dev of started) {
+      await dev.end("SIGTERM");
+      await isGone(dev);
+    }
+  }
+}, 240_000);

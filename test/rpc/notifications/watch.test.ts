@@ -1,0 +1,216 @@
+/** Streams of unread counts over the wire, from two server processes on one store. */
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { toBinary } from "@bufbuild/protobuf";
+import { type Client, Code, createClient } from "@connectrpc/connect";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Child } from "../../../src/dev/stack/child.ts";
+import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import { startService } from "../../../src/dev/stack/service.ts";
+import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { type Refusal, toRefusal } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+const { NotificationService, WatchNotificationsRequestSchema } = service;
+
+/** For what comes soon, on a machine that may be busy. */
+const patience = { timeout: 30_000 };
+
+let server: TestServer;
+/** Another process on the same store, which has two places for streams. */
+let child: Child;
+let address: { readonly grpc: string; readonly http1: string };
+
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+  const [port, http1Port, temporalPort] = await findPorts(0, 0, 0);
+  child = await startService({
+    name: "server",
+    entry: "src/server.ts",
+    env: {
+      MEGURI_PORT: String(port),
+      MEGURI_HTTP1_PORT: String(http1Port),
+      MEGURI_DYNAMODB_ENDPOINT: server.config.dynamoEndpoint as string,
+      MEGURI_TABLE_PREFIX: server.config.tablePrefix,
+      MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
+      MEGURI_MAX_STREAMS: "2",
+      MEGURI_DRAIN_SECONDS: "1",
+    },
+  });
+  address = { grpc: `http://127.0.0.1:${port}`, http1: `http://127.0.0.1:${http1Port}` };
+});
+afterAll(async () => {
+  await child.stop();
+  await server.stop();
+});
+
+const headers = { "meguri-caller": "tests" };
+
+/** A client of the other process. */
+const other = () =>
+  createClient(NotificationService, createGrpcTransport({ baseUrl: address.grpc }));
+
+let owners = 0;
+
+/** An owner with one target, and how people react to it. */
+async function createOwner() {
+  const ownerId = `owner${++owners}`;
+  const target = { type: "post", id: ownerId };
+  await server.reactions.registerTarget({ target, ownerId });
+  return {
+    ownerId,
+    react: (userId: string, { reactions } = server) =>
+      reactions.react({ target, userId, actorName: userId }),
+  };
+}
+
+/** Reads a stream by hand; messages as `2 people in 1 at 3`, or why it ends. */
+function watch(ownerId: string, client: Client<typeof NotificationService> = server.notifications) {
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const messages = client.watchNotifications({ ownerId }, { headers, signal });
+  const iterator = messages[Symbol.asyncIterator]();
+  return {
+    async next(): Promise<string | undefined> {
+      const { value } = await iterator.next();
+      const event = (value as service.WatchNotificationsResponse | undefined)?.event;
+      if (event?.case !== "unreadCount") return event && `ends: ${event.value}`;
+      const { peopleCount, groupCount, version } = event.value;
+      return `${peopleCount} people in ${groupCount} at ${version}`;
+    },
+    leave: () => leaving.abort(),
+  };
+}
+
+/** Why a call of the other process to open a stream was refused; none when it was not. */
+async function openingRefused(ownerId: string): Promise<Refusal | undefined> {
+  const stream = watch(ownerId, other());
+  try {
+    await stream.next();
+    return undefined;
+  } catch (error) {
+    return toRefusal(error);
+  } finally {
+    stream.leave();
+  }
+}
+
+describe("WatchNotifications", () => {
+  test("sends the count at once, and again when it has changed", async () => {
+    const owner = await createOwner();
+    const stream = watch(owner.ownerId);
+    expect(await stream.next()).toBe("0 people in 0 at 0");
+    await owner.react("A");
+    expect(await stream.next()).toBe("1 people in 1 at 1");
+    await owner.react("B");
+    expect(await stream.next()).toBe("2 people in 1 at 2");
+    await server.notifications.markAllNotificationsRead({ ownerId: owner.ownerId, version: 2n });
+    expect(await stream.next()).toBe("0 people in 0 at 3");
+    expect(await watch(owner.ownerId).next()).toBe("0 people in 0 at 3");
+    stream.leave();
+  });
+
+  test("sends what another process has changed, over gRPC and HTTP/1.1", async () => {
+    const owner = await createOwner();
+    const { http1: baseUrl } = address;
+    const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
+    const streams = [
+      watch(owner.ownerId, other()),
+      watch(owner.ownerId, createClient(NotificationService, transport)),
+    ];
+    for (const stream of streams) expect(await stream.next()).toBe("0 people in 0 at 0");
+    for (const [i, user] of ["A", "B", "C"].entries()) {
+      await owner.react(user);
+      const counted = `${i + 1} people in 1 at ${i + 1}`;
+      for (const stream of streams) expect(await stream.next()).toBe(counted);
+    }
+    for (const stream of streams) stream.leave();
+  });
+
+  test("never goes back, and ends at what is true, whoever makes the changes", async () => {
+    const owner = await createOwner();
+    const { tablePrefix } = server.config;
+    const second = await startServer({ testClock: false, tablePrefix });
+    const streams = [watch(owner.ownerId), watch(owner.ownerId, second.notifications)];
+    const seen = streams.map(async (stream) => {
+      const versions: number[] = [];
+      while (versions.at(-1) !== 60) {
+        versions.push(Number((await stream.next())?.split(" ").at(-1)));
+      }
+      return versions;
+    });
+    for (let i = 0; i < 30; i++) {
+      await Promise.all([owner.react(`a${i}`), owner.react(`b${i}`, second)]);
+    }
+    for (const versions of await Promise.all(seen)) {
+      expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
+    }
+    for (const stream of streams) stream.leave();
+    await second.stop();
+  });
+
+  test("has a limited number of streams, and a place again when a client leaves", async () => {
+    const streams = [watch("a", other()), watch("b", other())];
+    for (const stream of streams) await stream.next();
+    expect(await openingRefused("c")).toMatchObject({
+      code: "ResourceExhausted",
+      reason: "TOO_MANY_STREAMS",
+      retries: true,
+    });
+    streams[0]?.leave();
+    await expect.poll(() => openingRefused("c"), patience).toBeUndefined();
+    streams[1]?.leave();
+  });
+
+  test("ends with a client's deadline, as the server tells", async () => {
+    const session = connect(`http://127.0.0.1:${server.port}`);
+    const request = session.request({
+      ":method": "POST",
+      ":path": "/meguri.notifications.v1.NotificationService/WatchNotifications",
+      "content-type": "application/grpc",
+      "grpc-timeout": "300m",
+      te: "trailers",
+      ...headers,
+    });
+    const body = toBinary(WatchNotificationsRequestSchema, {
+      $typeName: "meguri.notifications.v1.WatchNotificationsRequest",
+      ownerId: "o",
+    });
+    const prefix = Buffer.alloc(5);
+    prefix.writeUInt32BE(body.length, 1);
+    request.end(Buffer.concat([prefix, body]));
+    request.resume();
+    const [trailers] = await once(request, "trailers");
+    expect(Number(trailers["grpc-status"])).toBe(Code.DeadlineExceeded);
+    session.destroy();
+  });
+
+  test("takes a deadline as long as a stream may be", async () => {
+    const messages = server.notifications.watchNotifications(
+      { ownerId: "o" },
+      { timeoutMs: 35 * 60_000 },
+    );
+    for await (const { event } of messages) {
+      expect(event.case).toBe("unreadCount");
+      break;
+    }
+  });
+
+  test("tells of drain and ends well; a stream opened then ends at once", async () => {
+    const { tablePrefix } = server.config;
+    const draining = await startServer({ testClock: false, tablePrefix });
+    const stream = watch("o", draining.notifications);
+    await stream.next();
+    const drained = draining.server.drain();
+    const late = watch("o", draining.notifications);
+    for (const each of [stream, late]) {
+      expect(await each.next()).toBe(
+        `ends: ${service.WatchNotificationsResponse_EndReason.DRAINING}`,
+      );
+      expect(await each.next()).toBeUndefined();
+    }
+    await drained;
+    await draining.stop();
+  });
+});

@@ -1,0 +1,196 @@
+/** Accounts: unknown ones, frozen ones, full ones, and taking what is there. */
+import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { lineOf } from "../../support/fixtures/ledger-lines.ts";
+import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+const maxPoints = 1_000_000_000n;
+const maxBalance = 10n ** 15n;
+
+describe("an unknown account", () => {
+  test("reads as zeros and is not made by reading", async () => {
+    for (const userId of ["nobody", "nobody"]) {
+      const { balance } = await server.points.getBalance({ userId });
+      expect(balance).toMatchObject({
+        available: 0n,
+        buckets: [],
+        totals: { issued: 0n, used: 0n, expired: 0n, refunded: 0n, revoked: 0n },
+        frozen: false,
+        version: 0n,
+      });
+      expect(balance?.nextExpiring).toBeUndefined();
+    }
+    const listed = await server.points.listLedgerEntries({ userId: "nobody" });
+    expect([listed.entries, listed.nextPageToken]).toEqual([[], ""]);
+    const verified = await server.points.verifyAccount({ userId: "nobody" });
+    expect([verified.differences, verified.entryCount]).toEqual([[], 0n]);
+  });
+
+  test("of an unknown program is not found, whatever is asked", async () => {
+    const account = { programId: "none", userId: "u" };
+    const { points, reservations, programs } = server;
+    const change = { ...account, eventId: "e" };
+    const grant = { origin: EventOrigin.CALLER, eventId: "g" };
+    const expiredPoints = ExpiredPointsPolicy.CURRENT_MONTH;
+    const calls = [
+      points.grantPoints({ ...change, points: 1n }),
+      points.usePoints({ ...change, points: 1n }),
+      points.refundPoints({ ...change, useEventId: "u", expiredPoints }),
+      points.revokePoints({ ...change, grant }),
+      points.freezeAccount(change),
+      points.unfreezeAccount(change),
+      points.getBalance(account),
+      points.listLedgerEntries(account),
+      points.getLedgerEntry({ ...account, key: { case: "number", value: 1n } }),
+      points.verifyAccount(account),
+      points.verifyProgram(account),
+      points.getProgramVerification(account),
+      programs.getProgram(account),
+      programs.updateProgram({ ...account, lifetimeMonths: 12 }),
+      reservations.createReservation({
+        ...account,
+        reservationId: "r",
+        points: 1n,
+        executeTime: { seconds: 0n },
+      }),
+      reservations.listReservations({ ...account, filter: { case: "userId", value: "u" } }),
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "NotFound", reason: "PROGRAM_NOT_FOUND" });
+    }
+  });
+});
+
+describe("a frozen account", () => {
+  test("refuses grants, uses and refunds; revokes and thawing go on", async () => {
+    const { points } = server;
+    const userId = "frozen";
+    await points.grantPoints({ userId, eventId: "g", points: 10n });
+    await points.usePoints({ userId, eventId: "u", points: 4n });
+    const frozen = await points.freezeAccount({ userId, eventId: "f", reason: "why" });
+    expect(frozen.entry && lineOf(frozen.entry)).toBe("3 FROZEN 0 () 6");
+    const shown = await points.getBalance({ userId });
+    expect([shown.balance?.available, shown.balance?.frozen]).toEqual([6n, true]);
+
+    const expiredPoints = ExpiredPointsPolicy.CURRENT_MONTH;
+    const refund = { userId, eventId: "r", useEventId: "u", expiredPoints };
+    const calls = [
+      points.grantPoints({ userId, eventId: "g2", points: 1n }),
+      points.usePoints({ userId, eventId: "u2", points: 1n }),
+      points.refundPoints(refund),
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "FailedPrecondition", reason: "ACCOUNT_FROZEN" });
+    }
+    // What was done before is still told so.
+    const again = await points.grantPoints({ userId, eventId: "g", points: 10n });
+    expect(again.replayed).toBe(true);
+
+    const grant = { origin: EventOrigin.CALLER, eventId: "g" };
+    const revoked = await points.revokePoints({ userId, eventId: "v", grant });
+    expect(revoked.entry?.points).toBe(6n);
+    // Frozen again stays frozen, thawed again stays thawed, each with its entry.
+    await points.freezeAccount({ userId, eventId: "f2" });
+    await points.unfreezeAccount({ userId, eventId: "t" });
+    const thawed = await points.unfreezeAccount({ userId, eventId: "t2" });
+    expect(thawed.entry && lineOf(thawed.entry)).toBe("7 UNFROZEN 0 () 0");
+    expect((await points.refundPoints(refund)).balance).toBe(4n);
+    expect((await points.verifyAccount({ userId })).differences).toEqual([]);
+  });
+
+  test("is made by freezing an unknown one; thawing needs one", async () => {
+    const { points } = server;
+    const thaw = points.unfreezeAccount({ userId: "new", eventId: "t" });
+    expect(await refusalOf(thaw)).toMatchObject({
+      code: "NotFound",
+      reason: "ACCOUNT_NOT_FOUND",
+    });
+    await points.freezeAccount({ userId: "new", eventId: "f" });
+    const grant = () => points.grantPoints({ userId: "new", eventId: "g", points: 1n });
+    expect(await reasonOf(grant())).toBe("ACCOUNT_FROZEN");
+    await points.unfreezeAccount({ userId: "new", eventId: "t" });
+    expect((await grant()).entry?.number).toBe(3n);
+  });
+});
+
+describe("a use", () => {
+  test("of more than there is tells the balance and takes nothing", async () => {
+    const { points } = server;
+    await points.grantPoints({ userId: "little", eventId: "g", points: 10n });
+    const call = points.usePoints({ userId: "little", eventId: "u", points: 11n });
+    expect(await refusalOf(call)).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "INSUFFICIENT_POINTS",
+      metadata: { balance: "10" },
+      retries: false,
+    });
+    expect((await points.getBalance({ userId: "little" })).balance?.version).toBe(1n);
+  });
+
+  test("with allow_partial takes what is there, but nothing is a refusal", async () => {
+    const { points } = server;
+    await points.grantPoints({ userId: "part", eventId: "g", points: 10n });
+    const asked = { userId: "part", points: 11n, allowPartial: true };
+    const taken = await points.usePoints({ ...asked, eventId: "u" });
+    expect([taken.entry?.points, taken.balance]).toEqual([10n, 0n]);
+    expect(await refusalOf(points.usePoints({ ...asked, eventId: "u2" }))).toMatchObject({
+      reason: "INSUFFICIENT_POINTS",
+      metadata: { balance: "0" },
+    });
+    expect(await points.usePoints({ ...asked, eventId: "u" })).toEqual({
+      ...taken,
+      replayed: true,
+    });
+  });
+});
+
+describe("limits", () => {
+  test("a call takes up to 10^9 points", async () => {
+    const { points } = server;
+    const granted = await points.grantPoints({ userId: "big", eventId: "g", points: maxPoints });
+    expect(granted.balance).toBe(maxPoints);
+    const used = await points.usePoints({ userId: "big", eventId: "u", points: maxPoints });
+    expect(used.balance).toBe(0n);
+    const more = { userId: "big", eventId: "more", points: maxPoints + 1n };
+    const calls = [points.grantPoints(more), points.usePoints(more)];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({ reason: "INVALID_REQUEST", fields: ["points"] });
+    }
+  });
+
+  test("an account holds up to 10^15, exactly", async () => {
+    const { points } = server;
+    await points.grantPoints({ userId: "full", eventId: "g", points: 1n });
+    const almost = String(maxBalance - 5n);
+    const { balance } = await points.getBalance({ userId: "full" });
+    const month = balance?.buckets[0]?.month ?? "";
+    const index = (12 * Number(month.slice(0, 4)) + Number(month.slice(5)) - 1) % 12;
+    await server.dynamo.send(
+      new UpdateItemCommand({
+        TableName: server.table("points"),
+        Key: { pk: { S: "A#default#full" }, sk: { S: "A" } },
+        UpdateExpression: `SET s[${index}] = :n, T[0] = :n, v = v + :one`,
+        ExpressionAttributeValues: { ":n": { N: almost }, ":one": { N: "1" } },
+      }),
+    );
+    const over = points.grantPoints({ userId: "full", eventId: "over", points: 6n });
+    expect(await refusalOf(over)).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "LIMIT_EXCEEDED",
+      metadata: { limit: String(maxBalance) },
+    });
+    const full = await points.grantPoints({ userId: "full", eventId: "g2", points: 5n });
+    expect(full.balance).toBe(maxBalance);
+    const drained = await points.usePoints({ userId: "full", eventId: "u", points: maxPoints });
+    expect(drained.balance).toBe(maxBalance - maxPoints);
+  });
+});

@@ -1,0 +1,270 @@
+/** An event id counts once: the same request again is told what was done, another is refused. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import {
+  ExpiredPointsPolicy,
+  PointsService,
+} from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { at, reasonOf } from "../../support/servers/refusal.ts";
+import { type Clients, startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+let users = 0;
+
+/** An account with a grant `g1`, a grant `g2`, and the uses `u1` and `u2`. */
+async function prepare() {
+  const account = { userId: `user-${++users}` };
+  const { points } = server;
+  for (const eventId of ["g1", "g2"]) {
+    await points.grantPoints({ ...account, eventId, points: 100n });
+  }
+  for (const eventId of ["u1", "u2"]) {
+    await points.usePoints({ ...account, eventId, points: 20n });
+  }
+  return account;
+}
+
+type Request = Record<string, unknown>;
+type Send = (clients: Clients, request: Request) => Promise<{ replayed: boolean }>;
+
+interface Operation {
+  readonly name: string;
+  readonly schema: DescMessage;
+  /** The parameters besides the account and the id; all of them at values of their own. */
+  readonly request: Request;
+  /** Another value of each. */
+  readonly others: Request;
+  readonly send: Send;
+}
+
+const { method } = PointsService;
+const grantRef = (eventId: string) => ({ origin: EventOrigin.CALLER, eventId });
+
+const operations: readonly Operation[] = [
+  {
+    name: "GrantPoints",
+    schema: method.grantPoints.input,
+    request: { points: 7n, reason: "gift" },
+    others: { points: 8n, reason: "other" },
+    send: ({ points }, request) => points.grantPoints(request),
+  },
+  {
+    name: "UsePoints",
+    schema: method.usePoints.input,
+    request: { points: 7n, reason: "order", allowPartial: false },
+    others: { points: 8n, reason: "other", allowPartial: true },
+    send: ({ points }, request) => points.usePoints(request),
+  },
+  {
+    name: "RefundPoints",
+    schema: method.refundPoints.input,
+    request: {
+      useEventId: "u1",
+      points: 7n,
+      expiredPoints: ExpiredPointsPolicy.ORIGINAL_EXPIRY,
+      reason: "returned",
+    },
+    others: {
+      useEventId: "u2",
+      points: 8n,
+      expiredPoints: ExpiredPointsPolicy.CURRENT_MONTH,
+      reason: "other",
+    },
+    send: ({ points }, request) => points.refundPoints(request),
+  },
+  {
+    name: "RevokePoints",
+    schema: method.revokePoints.input,
+    request: { grant: grantRef("g1"), reason: "mistake" },
+    others: { grant: grantRef("g2"), reason: "other" },
+    send: ({ points }, request) => points.revokePoints(request),
+  },
+  {
+    name: "FreezeAccount",
+    schema: method.freezeAccount.input,
+    request: { reason: "suspicious" },
+    others: { reason: "other" },
+    send: ({ points }, request) => points.freezeAccount(request),
+  },
+  {
+    name: "UnfreezeAccount",
+    schema: method.unfreezeAccount.input,
+    request: { reason: "cleared" },
+    others: { reason: "other" },
+    send: ({ points }, request) => points.unfreezeAccount(request),
+  },
+];
+
+/** What names the account and the event: with another one it is another event. */
+const naming = new Set(["programId", "userId", "eventId", "reservationId"]);
+
+const parameters = (schema: DescMessage) =>
+  schema.fields.map(({ localName }) => localName).filter((name) => !naming.has(name));
+
+describe.each(operations)("$name", ({ name, schema, request, others, send }) => {
+  test("no parameter is left out of this test", () => {
+    expect(Object.keys(request)).toEqual(parameters(schema));
+    expect(Object.keys(others)).toEqual(parameters(schema));
+  });
+
+  test("the same again changes nothing and answers the same", async () => {
+    const asked = { ...(await prepare()), eventId: "e", ...request };
+    const first = await send(server, asked);
+    const before = await server.points.getBalance(asked);
+    const again = await send(server, asked);
+    expect([first.replayed, again.replayed]).toEqual([false, true]);
+    expect({ ...again, replayed: false }).toEqual(first);
+    expect(await server.points.getBalance(asked)).toEqual(before);
+  });
+
+  test.each(Object.keys(others))("another %s is another request", async (parameter) => {
+    const asked = { ...(await prepare()), eventId: "e", ...request };
+    await send(server, asked);
+    const other = { ...asked, [parameter]: others[parameter] };
+    expect(await reasonOf(send(server, other))).toBe("ID_REUSED");
+  });
+
+  test("another calling service is another request", async () => {
+    const asked = { ...(await prepare()), eventId: "e", ...request };
+    await send(server, asked);
+    expect(await reasonOf(send(server.clientsOf("shop"), asked))).toBe("ID_REUSED");
+  });
+
+  test.each(operations.filter((each) => each.name !== name))(
+    "$name with its id is another request",
+    async (other) => {
+      const asked = { ...(await prepare()), eventId: "e" };
+      await send(server, { ...asked, ...request });
+      expect(await reasonOf(other.send(server, { ...asked, ...other.request }))).toBe("ID_REUSED");
+    },
+  );
+});
+
+describe("UsePoints", () => {
+  test("is told done after the points are spent, not too little", async () => {
+    const account = await prepare();
+    const asked = { ...account, eventId: "all", points: 160n };
+    const first = await server.points.usePoints(asked);
+    expect(first.balance).toBe(0n);
+    const again = await server.points.usePoints(asked);
+    expect(again).toEqual({ ...first, replayed: true });
+    // And from another server, which has no memory of it.
+    const { tablePrefix } = server.config;
+    const other = await startServer({ testClock: false, tablePrefix });
+    try {
+      expect(await other.points.usePoints(asked)).toEqual({ ...first, replayed: true });
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("a refusal is not remembered", async () => {
+    const asked = { userId: `user-${++users}`, eventId: "late", points: 5n };
+    expect(await reasonOf(server.points.usePoints(asked))).toBe("INSUFFICIENT_POINTS");
+    await server.points.grantPoints({ userId: asked.userId, eventId: "g", points: 5n });
+    expect((await server.points.usePoints(asked)).balance).toBe(0n);
+  });
+
+  test("twice at the same time is one use", async () => {
+    const asked = { ...(await prepare()), eventId: "twin", points: 10n };
+    const answers = await Promise.all([1, 2, 3].map(() => server.points.usePoints(asked)));
+    expect(answers.map(({ balance }) => balance)).toEqual([150n, 150n, 150n]);
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+  });
+});
+
+describe("CreateReservation", () => {
+  const request = {
+    userId: "u1",
+    points: 7n,
+    reason: "later",
+    executeTime: at("2030-01-01T00:00:00Z"),
+  };
+  const others: Request = {
+    userId: "u2",
+    points: 8n,
+    reason: "other",
+    executeTime: at("2030-01-02T00:00:00Z"),
+  };
+
+  test("no parameter is left out of this test", () => {
+    const { fields } = ReservationService.method.createReservation.input;
+    const names = fields.map(({ localName }) => localName);
+    expect(["programId", "reservationId", ...Object.keys(request)]).toEqual(names);
+    expect(Object.keys(others)).toEqual(Object.keys(request));
+  });
+
+  test("the same again answers it as it is now", async () => {
+    const asked = { reservationId: "r-1", ...request };
+    const first = await server.reservations.createReservation(asked);
+    expect(first.replayed).toBe(false);
+    const { reservation } = await server.reservations.cancelReservation(asked);
+    const again = await server.reservations.createReservation(asked);
+    expect(again).toMatchObject({ reservation, replayed: true });
+  });
+
+  test.each(Object.keys(others))("another %s is another request", async (parameter) => {
+    const asked = { reservationId: `r-${parameter}`, ...request };
+    await server.reservations.createReservation(asked);
+    const other = { ...asked, [parameter]: others[parameter] };
+    expect(await reasonOf(server.reservations.createReservation(other))).toBe("ID_REUSED");
+  });
+
+  test("another calling service is another request", async () => {
+    const asked = { reservationId: "r-caller", ...request };
+    await server.reservations.createReservation(asked);
+    const shop = server.clientsOf("shop");
+    expect(await reasonOf(shop.reservations.createReservation(asked))).toBe("ID_REUSED");
+  });
+});
+
+describe("CreateProgram", () => {
+  const asked = { programId: "p", timeZone: "UTC", lifetimeMonths: 6 };
+
+  test("no parameter is left out of this test", () => {
+    const names = ProgramService.method.createProgram.input.fields.map((field) => field.localName);
+    expect(Object.keys(asked)).toEqual(names);
+  });
+
+  test("the same again answers it, another zone or lifetime is refused", async () => {
+    const first = await server.programs.createProgram(asked);
+    const again = await server.programs.createProgram(asked);
+    expect([first.replayed, again.replayed]).toEqual([false, true]);
+    expect(again.program).toEqual(first.program);
+    for (const other of [{ timeZone: "Asia/Tokyo" }, { lifetimeMonths: 7 }]) {
+      const call = server.programs.createProgram({ ...asked, ...other });
+      expect(await reasonOf(call)).toBe("ID_REUSED");
+    }
+  });
+
+  test("another spelling of the same zone is the same request", async () => {
+    const one = { programId: "spelt", timeZone: "asia/KOLKATA", lifetimeMonths: 6 };
+    const first = await server.programs.createProgram(one);
+    expect(first.program?.timeZone).toBe("Asia/Kolkata");
+    for (const timeZone of ["Asia/Kolkata", "asia/kolkata", one.timeZone]) {
+      const again = await server.programs.createProgram({ ...one, timeZone });
+      expect(again).toMatchObject({ replayed: true, program: { timeZone: "Asia/Kolkata" } });
+    }
+    // A link that joins the same place today is another zone: links change with the database.
+    const link = server.programs.createProgram({ ...one, timeZone: "Asia/Calcutta" });
+    expect(await reasonOf(link)).toBe("ID_REUSED");
+  });
+
+  test("the same again works after a lengthening", async () => {
+    const one = { ...asked, programId: "lengthened" };
+    await server.programs.createProgram(one);
+    await server.programs.updateProgram({ programId: one.programId, lifetimeMonths: 12 });
+    const again = await server.programs.createProgram(one);
+    expect(again.replayed).toBe(true);
+    expect(again.program?.lifetimeMonths).toBe(6);
+    expect(again.program?.lifetimeChanges.map((change) => change.lifetimeMonths)).toEqual([6, 12]);
+  });
+});

@@ -1,0 +1,221 @@
+/** Refunds and revokes: what comes back, where it goes, and never more than there was. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { lineOf } from "../../support/fixtures/ledger-lines.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+const { ORIGINAL_EXPIRY, CURRENT_MONTH } = ExpiredPointsPolicy;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.programs.createProgram({ programId: "three", lifetimeMonths: 3 });
+});
+afterAll(() => server.stop());
+
+let users = 0;
+
+/** An account of its own in the program with lifetime 3, with short ways to ask. */
+function newAccount() {
+  const account = { programId: "three", userId: `user-${++users}` };
+  const { points, clock } = server;
+  let undone = 0;
+  return {
+    account,
+    month: (month: string) => clock.setTime({ time: at(`${month}-10T00:00:00Z`) }),
+    grant: (eventId: string, amount: number) =>
+      points.grantPoints({ ...account, eventId, points: BigInt(amount) }),
+    use: (eventId: string, amount: number) =>
+      points.usePoints({ ...account, eventId, points: BigInt(amount) }),
+    refund: (useEventId: string, amount?: number, expiredPoints: 1 | 2 = ORIGINAL_EXPIRY) =>
+      points.refundPoints({
+        ...account,
+        eventId: `undo-${++undone}`,
+        useEventId,
+        expiredPoints,
+        ...(amount !== undefined && { points: BigInt(amount) }),
+      }),
+    revoke: (eventId: string) =>
+      points.revokePoints({
+        ...account,
+        eventId: `undo-${++undone}`,
+        grant: { origin: EventOrigin.CALLER, eventId },
+      }),
+    async held() {
+      const { balance } = await points.getBalance(account);
+      return balance?.buckets.map(({ month, points: left }) => `${month.slice(5)}:${left}`);
+    },
+    async newest(pageSize: number) {
+      const { entries } = await points.listLedgerEntries({ ...account, pageSize });
+      return entries.map(lineOf).reverse();
+    },
+    async verify() {
+      const { differences } = await points.verifyAccount(account);
+      expect(differences).toEqual([]);
+    },
+  };
+}
+
+describe("a refund", () => {
+  test("gives back newest month first, in parts, and never more than was used", async () => {
+    const { month, grant, use, refund, held, verify } = newAccount();
+    await month("2026-01");
+    await grant("jan", 50);
+    await month("2026-02");
+    await grant("feb", 50);
+    await use("u", 80);
+    expect(await held()).toEqual(["02:20"]);
+    const { entry } = await refund("u", 40);
+    expect(entry && lineOf(entry)).toBe("4 REFUNDED 40 (01:10 02:30) 60");
+    expect(entry?.relatedEvent).toMatchObject({ origin: EventOrigin.CALLER, eventId: "u" });
+    const tooMuch = await refusalOf(refund("u", 41));
+    expect(tooMuch).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "LIMIT_EXCEEDED",
+      metadata: { refundable: "40" },
+    });
+    expect((await refund("u")).entry?.points).toBe(40n);
+    expect(await held()).toEqual(["01:50", "02:50"]);
+    expect(await reasonOf(refund("u"))).toBe("LIMIT_EXCEEDED");
+    expect(await reasonOf(refund("u", 1))).toBe("LIMIT_EXCEEDED");
+    await verify();
+  });
+
+  test("at the same time with another never gives back more than was used", async () => {
+    const { month, grant, use, refund, held } = newAccount();
+    await month("2026-01");
+    await grant("jan", 50);
+    await use("u", 50);
+    const all = await Promise.allSettled([1, 2, 3, 4].map(() => refund("u", 20)));
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(2);
+    expect(await held()).toEqual(["01:40"]);
+  });
+
+  test("of expired points keeps their expiry: the ledger shows both", async () => {
+    const { month, grant, use, refund, held, newest, verify } = newAccount();
+    await month("2026-01");
+    await grant("jan", 10);
+    await month("2026-02");
+    await grant("feb", 10);
+    await use("u", 15);
+    await month("2026-04");
+    await refund("u");
+    expect(await held()).toEqual(["02:10"]);
+    expect(await newest(2)).toEqual(["4 REFUNDED 15 (01:10 02:5) 20", "5 EXPIRED 10 (01:-10) 10"]);
+    await verify();
+  });
+
+  test("of expired points moves them, and them alone, to the current month if asked", async () => {
+    const { month, grant, use, refund, held, newest, verify } = newAccount();
+    await month("2026-01");
+    await grant("jan", 10);
+    await month("2026-02");
+    await grant("feb", 10);
+    await use("u", 15);
+    await month("2026-04");
+    await refund("u", undefined, CURRENT_MONTH);
+    expect(await held()).toEqual(["02:10", "04:10"]);
+    expect(await newest(1)).toEqual(["4 REFUNDED 15 (02:5 04:10) 20"]);
+    await verify();
+  });
+
+  test("in parts across an expiry takes up where the one before ended", async () => {
+    const { month, grant, use, refund, held } = newAccount();
+    await month("2026-01");
+    await grant("jan", 10);
+    await month("2026-02");
+    await grant("feb", 10);
+    await use("u", 20);
+    await refund("u", 4);
+    await month("2026-04");
+    await refund("u", 8, CURRENT_MONTH);
+    expect(await held()).toEqual(["02:10", "04:2"]);
+    await refund("u", 8, ORIGINAL_EXPIRY);
+    expect(await held()).toEqual(["02:10", "04:2"]);
+    expect(await reasonOf(refund("u", 1))).toBe("LIMIT_EXCEEDED");
+  });
+
+  test("restores what was used even if the grant behind it was revoked meanwhile", async () => {
+    const { month, grant, use, refund, revoke, held, verify } = newAccount();
+    await month("2026-01");
+    await grant("jan", 10);
+    await use("u", 6);
+    expect((await revoke("jan")).entry?.points).toBe(4n);
+    await refund("u");
+    expect(await held()).toEqual(["01:6"]);
+    expect((await revoke("jan")).entry?.points).toBe(6n);
+    expect((await revoke("jan")).entry?.points).toBe(0n);
+    await verify();
+  });
+
+  test("needs a use", async () => {
+    const { month, grant, refund } = newAccount();
+    await month("2026-01");
+    await grant("jan", 10);
+    expect(await refusalOf(refund("none"))).toMatchObject({
+      code: "NotFound",
+      reason: "LEDGER_ENTRY_NOT_FOUND",
+    });
+    expect(await refusalOf(refund("jan"))).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "WRONG_STATE",
+      metadata: { type: "ISSUED" },
+    });
+  });
+});
+
+describe("a revoke", () => {
+  test("takes back what the month of the grant still holds of it", async () => {
+    const { month, grant, use, revoke, held, verify } = newAccount();
+    await month("2026-01");
+    await grant("a", 10);
+    await month("2026-02");
+    await grant("b", 10);
+    await use("u", 13);
+    const { entry } = await revoke("b");
+    expect(entry && lineOf(entry)).toBe("4 REVOKED 7 (02:-7) 0");
+    expect(entry?.relatedEvent?.eventId).toBe("b");
+    expect(await held()).toEqual([]);
+    await verify();
+  });
+
+  test("of a spent grant takes nothing, which is an answer", async () => {
+    const { month, grant, use, revoke } = newAccount();
+    await month("2026-01");
+    await grant("a", 10);
+    await use("u", 10);
+    const { entry, balance } = await revoke("a");
+    expect([entry?.points, entry?.changes, balance]).toEqual([0n, [], 0n]);
+  });
+
+  test("of an expired grant takes nothing", async () => {
+    const { month, grant, revoke } = newAccount();
+    await month("2026-01");
+    await grant("a", 10);
+    await month("2026-07");
+    expect((await revoke("a")).entry?.points).toBe(0n);
+  });
+
+  test("again takes the rest, never more than the grant was", async () => {
+    const { month, grant, use, revoke, held } = newAccount();
+    await month("2026-01");
+    await grant("a", 10);
+    await use("u", 4);
+    expect((await revoke("a")).entry?.points).toBe(6n);
+    await grant("b", 100);
+    expect((await revoke("a")).entry?.points).toBe(4n);
+    expect((await revoke("a")).entry?.points).toBe(0n);
+    expect(await held()).toEqual(["01:96"]);
+  });
+
+  test("needs a grant", async () => {
+    const { month, grant, use, revoke } = newAccount();
+    await month("2026-01");
+    await grant("a", 10);
+    await use("u", 1);
+    expect(await reasonOf(revoke("none"))).toBe("LEDGER_ENTRY_NOT_FOUND");
+    expect(await reasonOf(revoke("u"))).toBe("WRONG_STATE");
+  });
+});

@@ -1,0 +1,424 @@
+/** VerifyAccount finds whatever does not agree, and repairs the account from its ledger. */
+import {
+  type AttributeValue,
+  DeleteItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as messages from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import {
+  type ProgramVerification,
+  ProgramVerification_State as State,
+} from "../../../src/gen/meguri/points/v1/program_verification_pb.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+const { ListLedgerEntriesRequest_Order: Order } = messages;
+
+type Item = Record<string, AttributeValue>;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.clock.setTime({ time: at("2026-05-10T00:00:00Z") });
+});
+afterAll(() => server.stop());
+
+let users = 0;
+
+/** An account whose event `e1` changed it by the first number, and so on; below 0 is a use. */
+async function newAccount(changes: readonly number[] = [100, -30, 20]) {
+  const userId = `user-${++users}`;
+  const { points, dynamo } = server;
+  for (const [i, change] of changes.entries()) {
+    const request = { userId, eventId: `e${i + 1}`, points: BigInt(Math.abs(change)) };
+    await (change > 0 ? points.grantPoints(request) : points.usePoints(request));
+  }
+  const TableName = server.table("points");
+  const pk = { S: `A#default#${userId}` };
+  const keyOf = (sk: string) => ({ pk, sk: { S: sk } });
+  const eventKey = (event: string) => ({
+    pk: { S: `K#default#${userId}#${event}` },
+    sk: { S: "K" },
+  });
+  const set = (Key: Item, path: string, value: AttributeValue) =>
+    dynamo.send(
+      new UpdateItemCommand({
+        TableName,
+        Key,
+        UpdateExpression: `SET ${path.replace(/^\w+/, "#a")} = :v`,
+        ExpressionAttributeNames: { "#a": /^\w+/.exec(path)?.[0] as string },
+        ExpressionAttributeValues: { ":v": value },
+      }),
+    );
+  return {
+    userId,
+    /** Writes one attribute of an item behind the server's back. */
+    tamper: (sk: string, path: string, value: AttributeValue) => set(keyOf(sk), path, value),
+    tamperKey: (event: string, path: string, value: AttributeValue) =>
+      set(eventKey(event), path, value),
+    remove: (sk: string) => dynamo.send(new DeleteItemCommand({ TableName, Key: keyOf(sk) })),
+    removeKey: (event: string) =>
+      dynamo.send(new DeleteItemCommand({ TableName, Key: eventKey(event) })),
+    put: (Item: Item) => dynamo.send(new PutItemCommand({ TableName, Item })),
+    /** The items of the account and its ledger. */
+    async dump() {
+      const command = new QueryCommand({
+        TableName,
+        KeyConditionExpression: "pk = :a",
+        ExpressionAttributeValues: { ":a": pk },
+      });
+      return (await dynamo.send(command)).Items ?? [];
+    },
+    async verify(repair = false) {
+      const found = await points.verifyAccount({ userId, repair });
+      const lines = found.differences.map(
+        ({ field, expected, actual }) => `${field}: ${expected}, not ${actual}`,
+      );
+      return {
+        lines: lines.sort(),
+        entries: Number(found.entryCount),
+        repaired: found.repaired,
+        restored: found.restoredEntryNumbers.map(Number),
+      };
+    },
+    available: async () => Number((await points.getBalance({ userId })).balance?.available),
+  };
+}
+
+/** What `verify` answers of an account with three entries. */
+const found = (lines: string[], more: object = {}) => ({
+  lines,
+  entries: 3,
+  repaired: false,
+  restored: [],
+  ...more,
+});
+
+/** A grant as it stands in the list of a packed item. */
+const grantOf = (points: number, balance: number): Item => ({
+  e: { S: "c:second" },
+  y: { S: "ISSUED" },
+  t: { N: String(Date.UTC(2026, 4, 10)) },
+  p: { N: String(points) },
+  b: { N: String(balance) },
+  w: { S: "tests" },
+  a: { S: "issued" },
+  c: { L: [{ N: String(12 * 2026 + 4) }, { N: String(points) }] },
+});
+
+/** The fifth month's slot in a ring of twelve. */
+const slot = (12 * 2026 + 4) % 12;
+
+test("an untouched account is clean, and repairing it changes nothing", async () => {
+  const { userId, verify } = await newAccount();
+  expect(await verify()).toEqual(found([]));
+  expect(await verify(true)).toEqual(found([]));
+  expect((await server.points.getBalance({ userId })).balance?.version).toBe(3n);
+});
+
+test("wrong points, totals and flag are told and repaired", async () => {
+  const { tamper, verify, available, userId } = await newAccount();
+  await tamper("A", `s[${slot}]`, { N: "1000" });
+  await tamper("A", "T[1]", { N: "31" });
+  await tamper("A", "f", { BOOL: true });
+  const lines = [
+    "balance: 90, not 1000",
+    "buckets[2026-05]: 90, not 1000",
+    "frozen: false, not true",
+    "totals.used: 30, not 31",
+  ];
+  expect(await verify()).toEqual(found(lines));
+  expect(await available()).toBe(1000);
+  expect(await verify(true)).toEqual(found(lines, { repaired: true }));
+  expect(await available()).toBe(90);
+  expect(await verify()).toEqual(found([]));
+  const next = await server.points.usePoints({ userId, eventId: "u2", points: 90n });
+  expect([next.entry?.number, next.balance]).toEqual([4n, 0n]);
+});
+
+test.each([2, 7])("a last number of %i is told and repaired", async (number) => {
+  const { tamper, verify } = await newAccount();
+  await tamper("A", "n", { N: String(number) });
+  const lines = [`last: 3, not ${number}`];
+  expect(await verify(true)).toEqual(found(lines, { repaired: true }));
+  expect(await verify()).toEqual(found([]));
+});
+
+test("a ring longer than the program's is told and repaired", async () => {
+  const { tamper, verify, available } = await newAccount();
+  const ring = Array.from({ length: 13 }, (_, i) => ({
+    N: i === (12 * 2026 + 4) % 13 ? "90" : "0",
+  }));
+  await tamper("A", "s", { L: ring });
+  expect(await verify(true)).toEqual(found(["lifetime: 12, not 13"], { repaired: true }));
+  expect(await verify()).toEqual(found([]));
+  expect(await available()).toBe(90);
+});
+
+test("points in a month that never had any are told and repaired", async () => {
+  const { tamper, verify } = await newAccount();
+  await tamper("A", `s[${(slot + 11) % 12}]`, { N: "5" });
+  const { lines } = await verify(true);
+  expect(lines).toEqual(["balance: 90, not 95", "buckets[2026-04]: 0, not 5"]);
+  expect((await verify()).lines).toEqual([]);
+});
+
+test("an account that is gone is rebuilt", async () => {
+  const { remove, verify, available, userId } = await newAccount();
+  await remove("A");
+  expect(await available()).toBe(0);
+  expect(await verify()).toEqual(found(["last: 3, not 0"]));
+  expect((await verify(true)).repaired).toBe(true);
+  expect(await available()).toBe(90);
+  expect(await verify()).toEqual(found([]));
+  const again = await server.points.grantPoints({ userId, eventId: "e1", points: 100n });
+  expect(again.replayed).toBe(true);
+});
+
+test("a missing entry is restored from its event key: 1,070 stay 1,070", async () => {
+  const { points } = server;
+  const { remove, verify, available, dump, userId } = await newAccount([100, 1_000, -30]);
+  const whole = await dump();
+  await remove("L#000000000002");
+  const lines = [
+    "balance: 70, not 1070",
+    "buckets[2026-05]: 70, not 1070",
+    "entries[3].balance: 70, not 1070",
+    "entries[3].number: 2, not 3",
+    "totals.issued: 100, not 1100",
+  ];
+  expect(await verify()).toEqual(found(lines, { entries: 2 }));
+  expect(await verify(true)).toEqual(found(lines, { entries: 2, restored: [2] }));
+  expect(await verify()).toEqual(found([]));
+  expect(await available()).toBe(1_070);
+  expect(await dump()).toEqual(whole);
+  const listed = await points.listLedgerEntries({ userId, order: Order.OLDEST_FIRST });
+  expect(listed.entries.map(({ number }) => number)).toEqual([1n, 2n, 3n]);
+});
+
+test("the last entry and all entries are restored as well", async () => {
+  const last = await newAccount([100, 1_000, -30]);
+  const all = await newAccount([100, 1_000, -30]);
+  const whole = [await last.dump(), await all.dump()];
+  await last.remove("L#000000000003");
+  for (const number of [1, 2, 3]) await all.remove(`L#00000000000${number}`);
+  expect(await last.verify(true)).toMatchObject({ repaired: false, restored: [3] });
+  expect(await all.verify(true)).toMatchObject({ repaired: false, restored: [1, 2, 3] });
+  expect(await last.dump()).toEqual(whole[0]);
+  expect((await all.verify()).lines).toEqual([]);
+  expect(await all.available()).toBe(1_070);
+});
+
+test("a wrong account with a missing entry gets both back", async () => {
+  const { remove, tamper, verify, available } = await newAccount([100, 1_000, -30]);
+  await remove("L#000000000002");
+  await tamper("A", `s[${slot}]`, { N: "5" });
+  expect(await verify(true)).toMatchObject({ repaired: true, restored: [2] });
+  expect(await available()).toBe(1_070);
+  expect((await verify()).lines).toEqual([]);
+});
+
+describe("a ledger that is itself damaged leaves its account as it is", () => {
+  const entry = (number: number) => `L#${String(number).padStart(12, "0")}`;
+  type TestAccount = Awaited<ReturnType<typeof newAccount>>;
+
+  test.each<[string, (account: TestAccount) => Promise<unknown>, string[], object]>([
+    [
+      "a missing entry without its event key",
+      async ({ remove, removeKey }) => [await remove(entry(2)), await removeKey("c:e2")],
+      [
+        "balance: 70, not 1070",
+        "buckets[2026-05]: 70, not 1070",
+        "entries[3].balance: 70, not 1070",
+        "entries[3].number: 2, not 3",
+        "totals.issued: 100, not 1100",
+      ],
+      { missing_entry_numbers: "2", faults: "entries[3].number, entries[3].balance" },
+    ],
+    [
+      "a missing last entry without its event key",
+      async ({ remove, removeKey }) => [await remove(entry(3)), await removeKey("c:e3")],
+      [
+        "balance: 1100, not 1070",
+        "buckets[2026-05]: 1100, not 1070",
+        "last: 2, not 3",
+        "totals.used: 0, not 30",
+      ],
+      { missing_entry_numbers: "3", faults: "" },
+    ],
+    [
+      "a missing entry whose event key tells another story",
+      async ({ remove, tamperKey }) => [
+        await remove(entry(2)),
+        await tamperKey("c:e2", "p", { N: "999" }),
+        await tamperKey("c:e2", "c[1]", { N: "999" }),
+      ],
+      [
+        "balance: 70, not 1070",
+        "buckets[2026-05]: 70, not 1070",
+        "entries[3].balance: 70, not 1070",
+        "entries[3].number: 2, not 3",
+        "totals.issued: 100, not 1100",
+      ],
+      { missing_entry_numbers: "2" },
+    ],
+    [
+      "a second entry of a number",
+      ({ tamper }) => tamper(entry(1), "l", { L: [{ M: grantOf(5, 105) }] }),
+      [
+        "balance: 75, not 1070",
+        "buckets[2026-05]: 75, not 1070",
+        "entries[2].number: 3, not 2",
+        "entries[3].balance: 75, not 1070",
+        "totals.issued: 105, not 1100",
+      ],
+      { missing_entry_numbers: "", faults: "entries[2].number, entries[3].balance" },
+    ],
+    [
+      "a changed balance in an entry",
+      ({ tamper }) => tamper(entry(2), "b", { N: "1101" }),
+      ["entries[2].balance: 1100, not 1101"],
+      { missing_entry_numbers: "", faults: "entries[2].balance", fault_count: "1" },
+    ],
+    [
+      "changed points",
+      ({ tamper }) => tamper(entry(2), "c[1]", { N: "1001" }),
+      [
+        "balance: 1071, not 1070",
+        "buckets[2026-05]: 1071, not 1070",
+        "entries[2].balance: 1101, not 1100",
+        "entries[3].balance: 1071, not 1070",
+      ],
+      { fault_count: "2" },
+    ],
+    [
+      "a time that goes back",
+      ({ tamper }) => tamper(entry(3), "t", { N: "1" }),
+      [`entries[3].create_time: ${Date.UTC(2026, 4, 10)}, not 1`],
+      { faults: "entries[3].create_time" },
+    ],
+  ])("%s", async (_, damage, lines, metadata) => {
+    const account = await newAccount([100, 1_000, -30]);
+    await damage(account);
+    const damaged = await account.dump();
+    expect((await account.verify()).lines).toEqual(lines);
+    expect(await refusalOf(account.verify(true))).toMatchObject({
+      code: "DataLoss",
+      reason: "LEDGER_DAMAGED",
+      metadata,
+      retries: false,
+    });
+    expect(await account.dump()).toEqual(damaged);
+    expect(await account.available()).toBe(1_070);
+  });
+});
+
+test("a renumbered entry leaves a hole and is told", async () => {
+  const { remove, put, dump, verify } = await newAccount([100, 1_000, -30]);
+  const [second] = (await dump()).filter(({ sk }) => sk?.S === "L#000000000002");
+  await remove("L#000000000002");
+  await put({ ...second, sk: { S: "L#000000000005" } });
+  expect((await verify()).lines).toEqual([
+    "entries[3].balance: 70, not 1070",
+    "entries[3].number: 2, not 3",
+    "entries[5].balance: 1070, not 1100",
+    "entries[5].number: 4, not 5",
+    "last: 5, not 3",
+  ]);
+  const damaged = await dump();
+  expect(await refusalOf(verify(true))).toMatchObject({ reason: "LEDGER_DAMAGED" });
+  expect(await dump()).toEqual(damaged);
+});
+
+describe("of packed entries", () => {
+  /** An account whose entries share items, because many calls wait for it at once. */
+  async function newPackedAccount() {
+    const account = await newAccount([1]);
+    const { userId, dump } = account;
+    const calls = Array.from({ length: 40 }, (_, i) =>
+      server.points.grantPoints({ userId, eventId: `p${i}`, points: 10n, reason: "packed" }),
+    );
+    await Promise.all(calls);
+    const items = (await dump()).filter(({ l }) => (l?.L?.length ?? 0) >= 3);
+    expect(items.length).toBeGreaterThan(0);
+    const packed = items[0] as Item;
+    const first = Number(packed.sk?.S?.slice(2));
+    const last = first + (packed.l?.L?.length ?? 0);
+    const sk = packed.sk?.S as string;
+    const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    return { ...account, sk, packed, numbers };
+  }
+
+  /** Reads each entry by its number, and all in pages of a few, either way round. */
+  async function expectWhole(userId: string): Promise<void> {
+    const { points } = server;
+    const all = Array.from({ length: 41 }, (_, i) => BigInt(i + 1));
+    for (const value of all) {
+      const { entry } = await points.getLedgerEntry({ userId, key: { case: "number", value } });
+      expect(entry?.number).toBe(value);
+    }
+    for (const order of [Order.OLDEST_FIRST, Order.NEWEST_FIRST]) {
+      const found: bigint[] = [];
+      let pageToken = "";
+      do {
+        const page = await points.listLedgerEntries({ userId, order, pageSize: 3, pageToken });
+        found.push(...page.entries.map(({ number }) => number));
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      expect(found).toEqual(order === Order.OLDEST_FIRST ? all : all.toReversed());
+    }
+  }
+
+  test("a lost item is restored whole", async () => {
+    const { remove, verify, available, userId, sk, numbers } = await newPackedAccount();
+    await remove(sk);
+    expect(await verify(true)).toMatchObject({ repaired: false, restored: numbers });
+    expect((await verify()).lines).toEqual([]);
+    expect(await available()).toBe(401);
+    await expectWhole(userId);
+  });
+
+  test("the lost end of an item's list gets an item of its own", async () => {
+    const { tamper, verify, available, dump, userId, sk, packed, numbers } =
+      await newPackedAccount();
+    const list = packed.l?.L as AttributeValue[];
+    await tamper(sk, "l", { L: list.slice(0, -2) });
+    const before = (await dump()).find((item) => item.sk?.S === sk);
+    expect(await verify(true)).toMatchObject({ repaired: false, restored: numbers.slice(-2) });
+    expect((await dump()).find((item) => item.sk?.S === sk)).toEqual(before);
+    expect((await verify()).lines).toEqual([]);
+    expect(await available()).toBe(401);
+    await expectWhole(userId);
+  });
+
+  test("an entry lost from the midst of a list moves the others: nothing is restored", async () => {
+    const { tamper, verify, available, dump, sk, packed } = await newPackedAccount();
+    const list = packed.l?.L as AttributeValue[];
+    await tamper(sk, "l", { L: list.slice(1) });
+    const damaged = await dump();
+    expect(await refusalOf(verify(true))).toMatchObject({ reason: "LEDGER_DAMAGED" });
+    expect(await dump()).toEqual(damaged);
+    expect(await available()).toBe(401);
+  });
+});
+
+test("the verification of a program starts, and can be read", async () => {
+  const { points, workflows } = server;
+  const none = points.getProgramVerification({});
+  expect(await refusalOf(none)).toMatchObject({
+    code: "NotFound",
+    reason: "VERIFICATION_NOT_FOUND",
+  });
+  const { verification } = await points.verifyProgram({});
+  const running: Partial<ProgramVerification> = {
+    programId: "default",
+    state: State.RUNNING,
+    workflowId: "verify-program/default",
+  };
+  expect(verification).toMatchObject(running);
+  expect(workflows.asked).toContain("startVerification default");
+  expect((await points.getProgramVerification({})).verification).toEqual(verification);
+});

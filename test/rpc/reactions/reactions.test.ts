@@ -1,0 +1,389 @@
+/** Targets and the reactions to them: states, counts, lists, and what is left of a deleted one. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { ReactionSummary_State as State } from "../../../src/gen/meguri/reactions/v1/reaction_pb.ts";
+import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
+import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+type Name = { readonly type: string; readonly id: string };
+
+const post = (id: string): Name => ({ type: "post", id });
+
+let targets = 0;
+
+/** Registers a target of its own. */
+async function register(ownerId = "owner"): Promise<Name> {
+  const target = post(`t${++targets}`);
+  await server.reactions.registerTarget({ target, ownerId });
+  return target;
+}
+
+const react = (target: Name, userId: string, kind = "") =>
+  server.reactions.react({ target, userId, actorName: userId.toUpperCase(), kind });
+
+const unreact = (target: Name, userId: string, kind = "") =>
+  server.reactions.unreact({ target, userId, kind });
+
+/** State, counts in order, and a star at the viewer's own: `ACTIVE like:2* star:1`. */
+async function summaries(names: readonly Name[], viewerId = ""): Promise<string[]> {
+  const answer = await server.reactions.batchGetReactionSummaries({
+    targets: [...names],
+    viewerId,
+  });
+  expect(answer.summaries.map(({ target }) => target?.id)).toEqual(names.map(({ id }) => id));
+  return answer.summaries.map(({ state, counts }) => {
+    const name = Object.entries(State).find(([, value]) => value === state)?.[0];
+    const shown = counts.map(
+      ({ kind, reactionCount, viewerReacted }) =>
+        `${kind}:${reactionCount}${viewerReacted ? "*" : ""}`,
+    );
+    return [name, ...shown].join(" ");
+  });
+}
+
+describe("RegisterTarget", () => {
+  test("again for the same owner sets title and link, and nothing else", async () => {
+    const target = post("again");
+    const asked = { target, ownerId: "o", title: "A", link: "/a" };
+    const first = await server.reactions.registerTarget(asked);
+    expect(first.target).toMatchObject({
+      name: target,
+      ownerId: "o",
+      title: "A",
+      link: "/a",
+      muted: false,
+      deleted: false,
+    });
+    await react(target, "u");
+    await server.notifications.setTargetMuted({ target, ownerId: "o", muted: true });
+    expect((await server.reactions.registerTarget(asked)).target).toEqual({
+      ...first.target,
+      muted: true,
+    });
+    const other = await server.reactions.registerTarget({ target, ownerId: "o", title: "B" });
+    expect(other.target).toEqual({ ...first.target, title: "B", link: "", muted: true });
+    expect(await summaries([target], "u")).toEqual(["ACTIVE like:1*"]);
+  });
+
+  test("for another owner is another target", async () => {
+    const target = await register("o");
+    const before = await dump(server);
+    const call = server.reactions.registerTarget({ target, ownerId: "p", title: "mine" });
+    expect(await refusalOf(call)).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "ID_REUSED",
+    });
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("the same id of another type is another target", async () => {
+    const target = await register("o");
+    await server.reactions.registerTarget({ target: { ...target, type: "x" }, ownerId: "p" });
+    await react(target, "u");
+    expect(await summaries([target, { ...target, type: "x" }])).toEqual([
+      "ACTIVE like:1",
+      "ACTIVE",
+    ]);
+  });
+
+  test("never registers a deleted one again", async () => {
+    const target = await register("o");
+    await server.reactions.deleteTarget({ target });
+    const before = await dump(server);
+    const again = (ownerId: string) => server.reactions.registerTarget({ target, ownerId });
+    expect(await refusalOf(again("o"))).toMatchObject({
+      code: "NotFound",
+      reason: "TARGET_DELETED",
+    });
+    expect(await reasonOf(again("p"))).toBe("ID_REUSED");
+    expect(await dump(server)).toEqual(before);
+  });
+});
+
+describe("React and Unreact", () => {
+  test("set a state: twice is once", async () => {
+    const target = await register();
+    const answers = [
+      await react(target, "a"),
+      await react(target, "a"),
+      await react(target, "b"),
+      await unreact(target, "a"),
+      await unreact(target, "a"),
+      await unreact(target, "never"),
+      await react(target, "a"),
+    ];
+    expect(answers.map(({ changed, reactionCount }) => [changed, reactionCount])).toEqual([
+      [true, 1n],
+      [false, 1n],
+      [true, 2n],
+      [true, 1n],
+      [false, 1n],
+      [false, 1n],
+      [true, 2n],
+    ]);
+  });
+
+  test("of one person at the same time are one", async () => {
+    const target = await register();
+    const twins = await Promise.all([1, 2, 3].map(() => react(target, "a")));
+    expect(twins.filter(({ changed }) => changed)).toHaveLength(1);
+    expect(twins.map(({ reactionCount }) => reactionCount)).toEqual([1n, 1n, 1n]);
+    await Promise.all([1, 2, 3].map(() => unreact(target, "a")));
+    expect(await summaries([target])).toEqual(["ACTIVE"]);
+  });
+
+  test("of many people at the same time lose none", async () => {
+    const target = await register();
+    const users = Array.from({ length: 60 }, (_, i) => `u${i}`);
+    const answers = await Promise.all(users.map((user) => react(target, user)));
+    const counts = answers.map(({ reactionCount }) => Number(reactionCount));
+    expect(counts.sort((a, b) => a - b)).toEqual(users.map((_, i) => i + 1));
+  });
+
+  test("kinds are independent, and none means like", async () => {
+    const target = await register();
+    await react(target, "a", "like");
+    expect(await react(target, "a", "")).toMatchObject({ changed: false, reactionCount: 1n });
+    expect(await react(target, "a", "wow")).toMatchObject({ changed: true, reactionCount: 1n });
+    await react(target, "b", "heart_2");
+    expect(await summaries([target], "a")).toEqual(["ACTIVE heart_2:1 like:1* wow:1*"]);
+    await unreact(target, "a");
+    expect(await summaries([target], "a")).toEqual(["ACTIVE heart_2:1 wow:1*"]);
+  });
+
+  test("a target holds sixteen kinds at a time", async () => {
+    const target = await register();
+    const kinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
+    for (const kind of kinds) await react(target, "a", kind);
+    expect(await refusalOf(react(target, "b", "k16"))).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "LIMIT_EXCEEDED",
+      metadata: { limit: "16" },
+    });
+    expect((await react(target, "b", "k15")).reactionCount).toBe(2n);
+    await unreact(target, "a", "k3");
+    expect((await react(target, "b", "k16")).reactionCount).toBe(1n);
+  });
+
+  test("names are kept to 64 bytes, in whole characters", async () => {
+    const target = await register();
+    const names = ["x".repeat(256), "あ".repeat(85), "👍🏽".repeat(32)];
+    for (const [i, actorName] of names.entries()) {
+      await server.reactions.react({ target, userId: `u${i}`, actorName });
+    }
+    const { reactions } = await server.reactions.listReactors({ target });
+    expect(reactions.map(({ actorName }) => actorName).toReversed()).toEqual([
+      "x".repeat(64),
+      "あ".repeat(21),
+      "👍🏽".repeat(8),
+    ]);
+  });
+
+  test("a reaction that stands keeps its name", async () => {
+    const target = await register();
+    await react(target, "a");
+    await server.reactions.react({ target, userId: "a", actorName: "Changed" });
+    const { reactions } = await server.reactions.listReactors({ target });
+    expect(reactions).toMatchObject([{ userId: "a", actorName: "A" }]);
+  });
+});
+
+describe("an unknown or deleted target", () => {
+  test("is refused, and nothing is written", async () => {
+    const unknown = post("unknown");
+    const deleted = await register("owner");
+    await react(deleted, "a");
+    await server.reactions.deleteTarget({ target: deleted });
+    const before = await dump(server);
+    const { reactions, notifications } = server;
+    const calls = (target: Name) => [
+      react(target, "u"),
+      unreact(target, "a"),
+      reactions.listReactors({ target }),
+      notifications.setTargetMuted({ ownerId: "owner", target, muted: true }),
+    ];
+    for (const refusal of await Promise.all(calls(unknown).map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_NOT_FOUND" });
+    }
+    for (const refusal of await Promise.all(calls(deleted).map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_DELETED" });
+    }
+    expect(await reasonOf(reactions.deleteTarget({ target: unknown }))).toBe("TARGET_NOT_FOUND");
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("is registered by nobody's question", async () => {
+    const target = post("later");
+    expect(await reasonOf(react(target, "a"))).toBe("TARGET_NOT_FOUND");
+    await server.reactions.registerTarget({ target, ownerId: "owner" });
+    expect((await react(target, "a")).changed).toBe(true);
+  });
+});
+
+describe("BatchGetReactionSummaries", () => {
+  test("tells of many targets in the order asked, each for itself", async () => {
+    const names = Array.from({ length: 97 }, (_, i) => post(`many${i}`));
+    await Promise.all(
+      names.map((target) => server.reactions.registerTarget({ target, ownerId: "many" })),
+    );
+    const first = names[0] as Name;
+    await react(first, "a");
+    await react(first, "b", "wow");
+    await react(names[96] as Name, "b");
+    const deleted = await register();
+    await react(deleted, "a");
+    await server.reactions.deleteTarget({ target: deleted });
+    const asked = [...names, deleted, post("unknown"), first];
+    const expected = [
+      "ACTIVE like:1* wow:1",
+      ...names.slice(1, -1).map(() => "ACTIVE"),
+      "ACTIVE like:1",
+      "DELETED",
+      "UNKNOWN",
+      "ACTIVE like:1* wow:1",
+    ];
+    expect(await summaries(asked, "a")).toEqual(expected);
+    expect(await summaries(asked)).toEqual(expected.map((each) => each.replaceAll("*", "")));
+  });
+});
+
+describe("ListReactors", () => {
+  const users = ["a", "b", "c", "d", "e", "f", "g"];
+  let target: Name;
+  beforeAll(async () => {
+    target = await register();
+    for (const user of users) await react(target, user);
+    await react(target, "other", "wow");
+  });
+
+  async function listed(pageSize: number): Promise<string[]> {
+    const found: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await server.reactions.listReactors({ target, pageSize, pageToken });
+      expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
+      for (const { userId, actorName, kind, target: to, createTime } of page.reactions) {
+        expect([actorName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
+        expect(createTime?.seconds).toBeGreaterThan(0n);
+        found.push(userId);
+      }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    return found;
+  }
+
+  test.each([1, 3, 7, 200])("newest first, in pages of %i", async (pageSize) => {
+    expect(await listed(pageSize)).toEqual(users.toReversed());
+  });
+
+  test("who reacts again is the newest, and who has left is not there", async () => {
+    await unreact(target, "a");
+    expect(await listed(2)).toEqual(["g", "f", "e", "d", "c", "b"]);
+    await react(target, "a");
+    expect(await listed(2)).toEqual(["a", "g", "f", "e", "d", "c", "b"]);
+  });
+
+  test("a token is good for its list alone", async () => {
+    const { reactions, notifications } = server;
+    const list = { target, pageSize: 2 };
+    const { nextPageToken: pageToken } = await reactions.listReactors(list);
+    expect(pageToken).not.toBe("");
+    const other = await register();
+    const range = { firstVersion: 1n, version: 9n };
+    const calls = [
+      reactions.listReactors({ ...list, kind: "wow", pageToken }),
+      reactions.listReactors({ ...list, kind: "like", pageToken }),
+      reactions.listReactors({ ...list, target: other, pageToken }),
+      reactions.listReactors({ ...list, pageToken: `${pageToken}AAAA` }),
+      reactions.listReactors({ ...list, pageToken: pageToken.slice(0, -4) }),
+      reactions.listUserReactions({ userId: "a", pageToken }),
+      notifications.listNotifications({ ownerId: "owner", state: 1, pageToken }),
+      notifications.listNotificationActors({ ownerId: "owner", target, ...range, pageToken }),
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({
+        reason: "INVALID_REQUEST",
+        fields: ["page_token"],
+      });
+    }
+  });
+});
+
+describe("ListUserReactions", () => {
+  test("newest first, in pages", async () => {
+    const names: Name[] = [];
+    for (let i = 0; i < 5; i++) {
+      const target = await register(`owner${i}`);
+      names.unshift(target);
+      await react(target, "reader");
+      // In the order of their times, which are whole milliseconds.
+      await sleep(2);
+    }
+    await react(names[2] as Name, "somebody");
+    const listed = async () => {
+      const found: string[] = [];
+      let pageToken = "";
+      do {
+        const asked = { userId: "reader", pageSize: 2, pageToken };
+        const page = await server.reactions.listUserReactions(asked);
+        for (const { target, userId, actorName, kind } of page.reactions) {
+          expect([userId, actorName, kind]).toEqual(["reader", "READER", "like"]);
+          found.push(target?.id ?? "");
+        }
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      return found;
+    };
+    const expected = names.map(({ id }) => id);
+    await expect.poll(listed, { timeout: 30_000 }).toEqual(expected);
+    await unreact(names[1] as Name, "reader");
+    await expect.poll(listed, { timeout: 30_000 }).toEqual(expected.toSpliced(1, 1));
+  });
+});
+
+describe("DeleteTarget", () => {
+  test("leaves a tombstone and has the rest removed, as often as it is asked", async () => {
+    const target = await register("dead");
+    await react(target, "a");
+    const first = await server.reactions.deleteTarget({ target });
+    expect(first.target).toMatchObject({ name: target, ownerId: "dead", deleted: true });
+    expect(await server.reactions.deleteTarget({ target })).toEqual(first);
+    const asked = `startRemoval post ${target.id} of dead`;
+    expect(server.workflows.asked.filter((each) => each === asked)).toHaveLength(2);
+    expect(await summaries([target], "a")).toEqual(["DELETED"]);
+  });
+
+  test("while Temporal is away deletes, and is to be sent again", async () => {
+    const recording = recordWorkflows();
+    let away = true;
+    const workflows = {
+      ...recording,
+      async startRemoval(...target: Parameters<typeof recording.startRemoval>) {
+        if (away) throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
+        return recording.startRemoval(...target);
+      },
+    };
+    const { tablePrefix } = server.config;
+    const other = await startServer({ testClock: false, tablePrefix, workflows });
+    try {
+      const target = await register("dead");
+      const refusal = await refusalOf(other.reactions.deleteTarget({ target }));
+      expect(refusal).toMatchObject({ reason: "WORKFLOWS_UNAVAILABLE", retries: true });
+      expect(await reasonOf(react(target, "a"))).toBe("TARGET_DELETED");
+      away = false;
+      expect((await other.reactions.deleteTarget({ target })).target?.deleted).toBe(true);
+      expect(recording.asked).toEqual([`startRemoval post ${target.id} of dead`]);
+    } finally {
+      await other.stop();
+    }
+  });
+});

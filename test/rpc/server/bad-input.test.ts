@@ -1,0 +1,332 @@
+/**
+ * Every field of every request, wrong in every way that its rule names: refused by name, and
+ * nothing is written. The tables are checked against the descriptors, so that no field is left out.
+ */
+import { create, type DescField, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
+import { createValidator } from "@bufbuild/protovalidate";
+import { type CallOptions, createClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
+import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+type Init = Record<string, unknown>;
+
+const program = { programId: "default" };
+const account = { ...program, userId: "u" };
+const event = { ...account, eventId: "e", reason: "r" };
+const reservation = { ...program, reservationId: "r" };
+const target = { type: "post", id: "t" };
+const notification = { ownerId: "o", target, kind: "like" };
+const page = { pageSize: 10, pageToken: "" };
+const window = { startTime: at("2026-01-01T00:00:00Z"), endTime: at("2026-02-01T00:00:00Z") };
+const executeTime = at("2027-01-01T00:00:00Z");
+
+/** A good request of each RPC. */
+const good: Record<string, Init> = {
+  CreateProgram: { programId: "p", timeZone: "UTC", lifetimeMonths: 12 },
+  GetProgram: program,
+  ListPrograms: page,
+  UpdateProgram: { ...program, lifetimeMonths: 12 },
+  GrantPoints: { ...event, points: 1n },
+  UsePoints: { ...event, points: 1n, allowPartial: true },
+  RefundPoints: {
+    ...event,
+    useEventId: "u",
+    points: 1n,
+    expiredPoints: ExpiredPointsPolicy.CURRENT_MONTH,
+  },
+  RevokePoints: { ...event, grant: { eventId: "g" } },
+  FreezeAccount: event,
+  UnfreezeAccount: event,
+  GetBalance: account,
+  ListLedgerEntries: { ...account, ...page, ...window, types: [Type.USED], order: 1 },
+  GetLedgerEntry: { ...account, key: { case: "event", value: { eventId: "e" } } },
+  VerifyAccount: account,
+  VerifyProgram: program,
+  GetProgramVerification: program,
+  CreateReservation: {
+    ...reservation,
+    reservationId: "new",
+    userId: "u",
+    points: 1n,
+    reason: "r",
+    executeTime,
+  },
+  GetReservation: reservation,
+  ListReservations: { ...program, ...page, ...window, filter: { case: "userId", value: "u" } },
+  CancelReservation: reservation,
+  RescheduleReservation: { ...reservation, executeTime },
+  RetryReservation: reservation,
+  RegisterTarget: { target, ownerId: "o", title: "A post", link: "https://example.com/t" },
+  DeleteTarget: { target },
+  React: { target, kind: "like", userId: "u", actorName: "U" },
+  Unreact: { target, kind: "like", userId: "u" },
+  BatchGetReactionSummaries: { targets: [target], viewerId: "u" },
+  ListReactors: { ...page, target, kind: "like" },
+  ListUserReactions: { ...page, userId: "u" },
+  ListNotifications: { ...page, ownerId: "o", state: 1 },
+  GetUnreadCount: { ownerId: "o" },
+  MarkNotificationRead: { ...notification, version: 1n },
+  MarkAllNotificationsRead: { ownerId: "o", version: 1n },
+  ListNotificationActors: { ...page, ...notification, firstVersion: 1n, version: 1n },
+  WatchNotifications: { ownerId: "o" },
+  SetTargetMuted: { ownerId: "o", target, muted: true },
+  GetTime: {},
+  SetTime: { time: at("2026-01-01T00:00:00Z") },
+  Advance: { duration: { seconds: 1n } },
+};
+
+const text = (length: number) => "x".repeat(length);
+const unprintable = ["a#b", "a b", "a\n", "é", "\u0000", "巡り"];
+const badPrograms = ["A", "-a", "a_b", "a#b", "a.b", " ", "ä", text(33)];
+const badIds64 = ["", text(65), ...unprintable];
+const badIds128 = ["", text(129), ...unprintable];
+const badReasons = [text(129), "あ".repeat(43)];
+const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
+const nanos = [-1, 1_000_000_000, 2_147_483_647, -2_147_483_648];
+const badTimes = [
+  ...nanos.map((each) => ({ seconds: 1_800_000_000n, nanos: each })),
+  { seconds: -1n, nanos: 999_999_999 },
+  { seconds: 253_402_300_800n },
+  { seconds: 2n ** 63n - 1n },
+  { seconds: -(2n ** 63n) },
+];
+const badLifetimes = [-1, 37, 2_147_483_647];
+const badPageSizes = [-1, 201, 2_147_483_647];
+const badNames = [text(21), "A", "-a", "_a", "a.b", " ", ...unprintable];
+const badVersions = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
+const badTokens = ["x", "%", text(1_025), Buffer.from("1{}").toString("base64url")];
+
+/** By message and field: what the field must not be. */
+const bad: Record<string, readonly unknown[]> = {
+  "*.program_id": badPrograms,
+  "*.user_id": badIds64,
+  "*.event_id": badIds128,
+  "*.reason": badReasons,
+  "*.points": badPoints,
+  "*.page_size": badPageSizes,
+  "*.page_token": badTokens,
+  "*.start_time": badTimes,
+  "*.end_time": badTimes,
+  "*.reservation_id": badIds64,
+  "*.execute_time": [...badTimes, undefined, at("2099-01-01T00:00:00Z")],
+  "*.use_event_id": badIds128,
+  "*.owner_id": badIds64,
+  "*.viewer_id": badIds64.slice(1),
+  "*.kind": badNames,
+  "*.target": [undefined],
+  "*.title": [text(97), "あ".repeat(33)],
+  "*.link": [text(201), "あ".repeat(67)],
+  "*.actor_name": ["", text(257), "あ".repeat(86)],
+  "*.first_version": badVersions,
+  // The last one is yet to come.
+  "*.version": [...badVersions, 1_000n],
+  "TargetName.type": ["", ...badNames],
+  "TargetName.id": badIds64,
+  "BatchGetReactionSummariesRequest.targets": [[], Array.from({ length: 101 }, () => target)],
+  "ListNotificationsRequest.page_size": [101, ...badPageSizes],
+  "ListNotificationsRequest.state": [0, 3, -1],
+  "ListNotificationActorsRequest.version": badVersions,
+  "CreateProgramRequest.program_id": ["", ...badPrograms],
+  "GetProgramRequest.program_id": ["", ...badPrograms],
+  "UpdateProgramRequest.program_id": ["", ...badPrograms],
+  "CreateProgramRequest.time_zone": [
+    text(65),
+    "Mars/Base",
+    "+09:00",
+    "Asia/Tokio",
+    "UTC+9",
+    "US/Pacific-New",
+    "SystemV/PST8",
+    "JST",
+    "Etc/Unknown",
+    "\u0000",
+  ],
+  "CreateProgramRequest.lifetime_months": badLifetimes,
+  "UpdateProgramRequest.lifetime_months": [0, ...badLifetimes],
+  "RefundPointsRequest.expired_points": [0, 3, -1],
+  "RevokePointsRequest.grant": [undefined],
+  "EventRef.origin": [5, -1],
+  "EventRef.event_id": ["", text(139), ...unprintable],
+  "ListLedgerEntriesRequest.order": [3, -1],
+  "ListLedgerEntriesRequest.types": [[0], [8], [1, 1], [1, 2, 3, 4, 5, 6, 7, 1]],
+  "GetLedgerEntryRequest.number": [0n, -1n],
+  // Its own fields are asked one by one, and leaving it out is the oneof's business.
+  "GetLedgerEntryRequest.event": [],
+  "ListReservationsRequest.state": [Reservation_State.UNSPECIFIED, 6, -1],
+  "SetTimeRequest.time": [...badTimes, undefined, at("9990-01-01T00:00:00Z")],
+  "AdvanceRequest.duration": [
+    ...nanos.map((each) => ({ seconds: 1n, nanos: each })),
+    undefined,
+    {},
+    { seconds: -1n },
+    { seconds: 3_155_760_001n },
+    { seconds: 2n ** 63n - 1n },
+  ],
+};
+
+/** Fields that take anything. */
+const free = new Set([
+  "UsePointsRequest.allow_partial",
+  "VerifyAccountRequest.repair",
+  "SetTargetMutedRequest.muted",
+]);
+
+/** Messages whose fields are asked one by one wherever they are part of a request. */
+const parts = new Map<string | undefined, Init>([
+  ["meguri.points.v1.EventRef", { eventId: "e" }],
+  ["meguri.reactions.v1.TargetName", target],
+]);
+
+const keyOf = (message: DescMessage, field: DescField) => `${message.name}.${field.name}`;
+
+/** The bad values of a field; undefined when nobody has thought of it. */
+function badValues(message: DescMessage, field: DescField): readonly unknown[] | undefined {
+  const key = keyOf(message, field);
+  return free.has(key) ? [] : (bad[key] ?? bad[`*.${field.name}`]);
+}
+
+/** `request` with one field, or one of a oneof, set to `value`. */
+const withField = (request: Init, field: DescField, value: unknown): Init =>
+  field.oneof
+    ? { ...request, [field.oneof.localName]: { case: field.localName, value } }
+    : { ...request, [field.localName]: value };
+
+/** Every bad request of an RPC: what is wrong, and the path that has to be named. */
+function* badRequests(method: DescMethod): Generator<[path: string, request: Init]> {
+  const request = good[method.name] as Init;
+  for (const field of method.input.fields) {
+    for (const value of badValues(method.input, field) ?? []) {
+      yield [field.name, withField(request, field, value)];
+    }
+    const part = parts.get(field.message?.typeName);
+    for (const inner of part ? (field.message?.fields ?? []) : []) {
+      for (const value of badValues(field.message as DescMessage, inner) ?? []) {
+        const wrong = withField(part as Init, inner, value);
+        const asked = field.fieldKind === "list" ? [target, wrong] : wrong;
+        yield [`${field.name}.${inner.name}`, withField(request, field, asked)];
+      }
+    }
+  }
+  for (const { localName, name } of method.input.oneofs) {
+    const { [localName]: _, ...rest } = request;
+    yield [name, rest];
+  }
+}
+
+const methods = services.flatMap((service) =>
+  service.methods.map((method) => ({ name: method.name, method, service })),
+);
+const validator = createValidator();
+
+let server: TestServer;
+let sessions: Http2SessionManager;
+type Call = (request: Init, options?: CallOptions) => Promise<unknown>;
+let callOf: (method: (typeof methods)[number]) => Call;
+
+beforeAll(async () => {
+  server = await startServer();
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  sessions = new Http2SessionManager(baseUrl);
+  const transport = createGrpcTransport({ baseUrl, sessionManager: sessions });
+  callOf = ({ service, method }) => {
+    const client = createClient(service, transport) as unknown as Record<string, Call>;
+    const headers = { "meguri-caller": "tests" };
+    return async (request, options) => {
+      const answer = client[method.localName]?.(request, { headers, ...options });
+      if (method.methodKind === "unary") return answer;
+      for await (const message of answer as unknown as AsyncIterable<unknown>) return message;
+      return undefined;
+    };
+  };
+  await server.points.grantPoints({ userId: "u", eventId: "given", points: 5n });
+  const reserved = { ...reservation, userId: "u", points: 1n, executeTime };
+  await server.reservations.createReservation(reserved);
+  await server.reactions.registerTarget({ target, ownerId: "o" });
+  await server.reactions.react({ target, userId: "u", actorName: "U" });
+});
+afterAll(async () => {
+  sessions.abort();
+  await server.stop();
+});
+
+describe("this test", () => {
+  test("has a good request of every RPC, which the rules let pass", () => {
+    expect(Object.keys(good).sort()).toEqual(methods.map(({ name }) => name).sort());
+    for (const { method } of methods) {
+      const message = create(method.input, good[method.name]);
+      expect(validator.validate(method.input, message), method.name).toMatchObject({
+        kind: "valid",
+      });
+    }
+  });
+
+  test("has bad values for every field", () => {
+    const inputs = methods.map(({ method }) => method.input);
+    const asked = messagesOf(services.map(({ file }) => file)).filter(
+      (message) => inputs.includes(message) || parts.has(message.typeName),
+    );
+    const missing = asked.flatMap((message) =>
+      message.fields
+        .filter((field) => !badValues(message, field))
+        .map((field) => keyOf(message, field)),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe("the rules", () => {
+  const messages = messagesOf(services.map(({ file }) => file));
+
+  test.each(messages.map((message) => [message.typeName, message]))("of %s compile", (_, desc) => {
+    expect(validator.validate(desc, create(desc)).kind).not.toBe("error");
+  });
+
+  test.each(methods)("of $name compile with a full request", ({ method }) => {
+    const message = create(method.input, good[method.name]);
+    expect(validator.validate(method.input, message).kind).toBe("valid");
+  });
+});
+
+describe.each(methods)("$name", (rpc) => {
+  test("refuses every bad value by the field's path and writes nothing", async () => {
+    const before = await dump(server);
+    for (const [path, request] of badRequests(rpc.method)) {
+      const refusal = await refusalOf(callOf(rpc)(request));
+      const what = `${path} of ${print(request)}`;
+      expect(refusal, what).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
+      const paths = refusal.fields.map((field) => field.replace(/\[\d+\]/, ""));
+      expect(paths, what).toContain(path);
+    }
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("refuses calls without a caller, or with one that is none", async () => {
+    const before = await dump(server);
+    for (const caller of [undefined, "", "a b", "a#b", text(65), "é", "a, b"]) {
+      const headers = caller === undefined ? {} : { "meguri-caller": caller };
+      const refusal = await refusalOf(callOf(rpc)(good[rpc.name] as Init, { headers }));
+      expect(refusal).toMatchObject({ code: "Unauthenticated", reason: "UNAUTHENTICATED" });
+    }
+    expect(await dump(server)).toEqual(before);
+  });
+});
+
+describe("many violations at once", () => {
+  test("are told up to a number that fits into the answer", async () => {
+    const types = Array.from({ length: 5_000 }, () => 99 as Type);
+    const call = server.points.listLedgerEntries({ userId: "u", types });
+    const refusal = await refusalOf(call);
+    expect(refusal.reason).toBe("INVALID_REQUEST");
+    expect(refusal.fields).toHaveLength(10);
+  });
+});
+
+const print = (value: unknown) =>
+  JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${inner}n` : inner));

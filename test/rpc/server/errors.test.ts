@@ -1,0 +1,322 @@
+/** How errors are told: every reason with its code, and nothing of what went wrong inside. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type CallOptions,
+  Code,
+  ConnectError,
+  createClient,
+  createRouterTransport,
+  type HandlerContext,
+} from "@connectrpc/connect";
+import { pino } from "pino";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { DomainError, type Reason, reasons } from "../../../src/domain/errors.ts";
+import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import {
+  ListProgramsRequestSchema,
+  ProgramService,
+} from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { InvalidRequest, toConnectError } from "../../../src/rpc/server/errors.ts";
+import { interceptors } from "../../../src/rpc/server/interceptors.ts";
+import { askedPage } from "../../../src/rpc/server/page-tokens.ts";
+import { toInstant, toMilliseconds, toSafeInteger } from "../../../src/rpc/server/scalars.ts";
+import { refusalOf, toRefusal } from "../../support/servers/refusal.ts";
+
+const { NotificationService } = notifications;
+
+/** The table of the design, once more and by hand. */
+const codes: Record<Reason, keyof typeof Code> = {
+  INVALID_REQUEST: "InvalidArgument",
+  ID_REUSED: "FailedPrecondition",
+  INSUFFICIENT_POINTS: "FailedPrecondition",
+  ACCOUNT_FROZEN: "FailedPrecondition",
+  WRONG_STATE: "FailedPrecondition",
+  LIMIT_EXCEEDED: "FailedPrecondition",
+  PROGRAM_NOT_FOUND: "NotFound",
+  ACCOUNT_NOT_FOUND: "NotFound",
+  LEDGER_ENTRY_NOT_FOUND: "NotFound",
+  RESERVATION_NOT_FOUND: "NotFound",
+  VERIFICATION_NOT_FOUND: "NotFound",
+  TARGET_NOT_FOUND: "NotFound",
+  TARGET_DELETED: "NotFound",
+  UNAUTHENTICATED: "Unauthenticated",
+  LEDGER_DAMAGED: "DataLoss",
+  TOO_MANY_STREAMS: "ResourceExhausted",
+  CONTENDED: "Aborted",
+  DEADLINE: "DeadlineExceeded",
+  STORE_UNAVAILABLE: "Unavailable",
+  WORKFLOWS_UNAVAILABLE: "Unavailable",
+  CLOCK_OFF: "Unavailable",
+  PROGRAM_STALE: "Unavailable",
+};
+
+const passing: readonly (keyof typeof Code)[] = ["Aborted", "Unavailable", "ResourceExhausted"];
+
+describe("a reason", () => {
+  test.each(reasons)("%s has its code, one ErrorInfo, and RetryInfo if it passes", (reason) => {
+    const error = new DomainError(reason, "why", { key: "value" });
+    expect(toRefusal(toConnectError(error))).toEqual({
+      code: codes[reason],
+      reason,
+      metadata: { key: "value" },
+      fields: reason === "INVALID_REQUEST" ? [""] : [],
+      retries: passing.includes(codes[reason]),
+      message: "why",
+    });
+  });
+
+  test("INVALID_REQUEST names the fields, whoever found them", () => {
+    const rule = new DomainError("INVALID_REQUEST", "no such zone", { field: "time_zone" });
+    expect(toRefusal(toConnectError(rule)).fields).toEqual(["time_zone"]);
+    const violations = ["a", "b"].map((field) => ({ field, description: "is wrong" }));
+    const schema = toRefusal(toConnectError(new InvalidRequest(violations)));
+    expect([schema.fields, schema.message]).toEqual([["a", "b"], "a: is wrong; b: is wrong"]);
+  });
+
+  test("DEADLINE is what Connect's own deadline becomes", () => {
+    const error = new ConnectError("the operation timed out", Code.DeadlineExceeded);
+    expect(toRefusal(toConnectError(error)).reason).toBe("DEADLINE");
+  });
+});
+
+describe("what is no reason", () => {
+  const secret = "User: arn:aws:iam::123 is not authorized on table meguri-points";
+
+  test.each([
+    ["an error", new Error(secret)],
+    ["a service exception", Object.assign(new Error(secret), { $fault: "client", $metadata: {} })],
+    ["a text", secret],
+    ["nothing", undefined],
+  ])("%s is INTERNAL without a word", (_, thrown) => {
+    const error = toConnectError(thrown);
+    expect([error.code, error.rawMessage, error.details]).toEqual([
+      Code.Internal,
+      "internal error",
+      [],
+    ]);
+    expect(error.cause).toBeUndefined();
+    expect([...error.metadata]).toEqual([]);
+  });
+
+  test("a caller who has left is told so", () => {
+    const left = new DOMException("This operation was aborted", "AbortError");
+    expect(toConnectError(left).code).toBe(Code.Canceled);
+  });
+});
+
+describe("a call", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A server whose GetProgram does as it is told, and what it logs. */
+  function serve(getProgram: () => Promise<never>) {
+    const lines: Record<string, unknown>[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const log = pino({ level: "debug" }, stream);
+    const transport = createRouterTransport(
+      ({ service }) => service(ProgramService, { getProgram, listPrograms: () => ({}) }),
+      { router: { interceptors: interceptors(log) } },
+    );
+    const client = createClient(ProgramService, transport);
+    const headers = { "meguri-caller": "tests" };
+    return {
+      lines,
+      get: () => client.getProgram({ programId: "p" }, { headers }),
+      list: () => client.listPrograms({}, { headers }),
+    };
+  }
+
+  test("that fails inside is logged whole and told nothing", async () => {
+    const { get, lines } = serve(() => Promise.reject(new Error("table meguri-points is gone")));
+    const error: unknown = await get().catch((reason) => reason);
+    expect(String(error)).toBe("ConnectError: [internal] internal error");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({
+      level: 50,
+      method: "meguri.programs.v1.ProgramService/GetProgram",
+      caller: "tests",
+      code: "Internal",
+      err: { message: "table meguri-points is gone" },
+    });
+  });
+
+  test("is logged with method, caller, code and time", async () => {
+    const { get, list, lines } = serve(() =>
+      Promise.reject(new DomainError("PROGRAM_NOT_FOUND", "there is no program p")),
+    );
+    await refusalOf(get());
+    await list();
+    expect(lines).toMatchObject([
+      { level: 30, code: "NotFound", caller: "tests", refusal: "there is no program p" },
+      { level: 20, code: "OK", method: "meguri.programs.v1.ProgramService/ListPrograms" },
+    ]);
+    for (const { ms } of lines) expect(ms).toBeGreaterThanOrEqual(0);
+  });
+
+  test("without a deadline is answered after ten seconds", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { get } = serve(() => new Promise(() => {}));
+    const refusal = refusalOf(get());
+    await vi.advanceTimersByTimeAsync(9_999);
+    let answered = false;
+    void refusal.then(() => {
+      answered = true;
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(answered).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await refusal).toMatchObject({ code: "DeadlineExceeded", reason: "DEADLINE" });
+  });
+});
+
+describe("a stream", () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  type Answers = AsyncIterable<{ event: { case: "endReason"; value: 1 } }>;
+  const message = { event: { case: "endReason", value: 1 } } as const;
+
+  /** A server whose stream does as it is told, and what it logs. */
+  function serve(watchNotifications: (_: unknown, context: HandlerContext) => Answers) {
+    const lines: Record<string, unknown>[] = [];
+    const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const log = pino({ level: "debug" }, stream);
+    const transport = createRouterTransport(
+      ({ service }) => service(NotificationService, { watchNotifications }),
+      { router: { interceptors: interceptors(log) } },
+    );
+    const client = createClient(NotificationService, transport);
+    return {
+      lines,
+      async *watch(ownerId = "o", options: CallOptions = {}) {
+        const headers = { "meguri-caller": "tests" };
+        yield* client.watchNotifications({ ownerId }, { headers, ...options });
+      },
+    };
+  }
+
+  async function read(messages: AsyncIterable<unknown>): Promise<number> {
+    let count = 0;
+    for await (const _ of messages) count += 1;
+    return count;
+  }
+
+  const method = "meguri.notifications.v1.NotificationService/WatchNotifications";
+
+  test("is logged once, when it has ended", async () => {
+    const { watch, lines } = serve(async function* () {
+      yield message;
+      yield message;
+    });
+    const messages = watch()[Symbol.asyncIterator]();
+    await messages.next();
+    expect(lines).toEqual([]);
+    expect(await read({ [Symbol.asyncIterator]: () => messages })).toBe(1);
+    expect(lines).toMatchObject([{ level: 20, code: "OK", method, caller: "tests" }]);
+  });
+
+  test("that fails in its middle is told and logged like any call", async () => {
+    const refusing = serve(async function* () {
+      yield message;
+      throw new DomainError("STORE_UNAVAILABLE", "no answer");
+    });
+    const refusal = await refusalOf(read(refusing.watch()));
+    expect(refusal).toMatchObject({ code: "Unavailable", reason: "STORE_UNAVAILABLE" });
+    expect(refusing.lines).toMatchObject([
+      { level: 30, code: "Unavailable", refusal: "no answer" },
+    ]);
+    const failing = serve(async function* () {
+      yield message;
+      throw new Error("table meguri-points is gone");
+    });
+    const error: unknown = await read(failing.watch()).catch((reason) => reason);
+    expect(String(error)).toBe("ConnectError: [internal] internal error");
+    expect(failing.lines).toMatchObject([
+      { level: 50, err: { message: "table meguri-points is gone" } },
+    ]);
+  });
+
+  test("is not opened by a request that breaks the rules", async () => {
+    let opened = 0;
+    const { watch, lines } = serve(async function* () {
+      opened += 1;
+      yield message;
+    });
+    const refusal = await refusalOf(read(watch("a#b")));
+    expect(refusal).toMatchObject({ reason: "INVALID_REQUEST", fields: ["owner_id"] });
+    const nobody = read(watch("o", { headers: {} }));
+    expect(await refusalOf(nobody)).toMatchObject({ reason: "UNAUTHENTICATED" });
+    expect([opened, lines.length]).toEqual([0, 2]);
+  });
+
+  test("has no limit of time but the client's", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { promise: later, resolve } = Promise.withResolvers<void>();
+    const { watch } = serve(async function* () {
+      yield message;
+      await later;
+      yield message;
+    });
+    const messages = watch()[Symbol.asyncIterator]();
+    await messages.next();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    resolve();
+    expect(await messages.next()).toMatchObject({ done: false });
+    expect(await messages.next()).toMatchObject({ done: true });
+  });
+
+  test("that its client leaves ends, and is logged once", async () => {
+    const ended = Promise.withResolvers<void>();
+    const { watch, lines } = serve(async function* (_, { signal }) {
+      yield message;
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      ended.resolve();
+    });
+    const leaving = new AbortController();
+    const messages = watch("o", { signal: leaving.signal })[Symbol.asyncIterator]();
+    await messages.next();
+    const waiting = messages.next();
+    leaving.abort();
+    await expect(waiting).rejects.toMatchObject({ code: Code.Canceled });
+    await ended.promise;
+    await expect.poll(() => lines).toMatchObject([{ level: 30, code: "Canceled", method }]);
+  });
+});
+
+describe("scalars", () => {
+  test("times are whole milliseconds, cut and never rounded", () => {
+    expect(toInstant({ seconds: 1n, nanos: 999_999_999 } as never, "t")).toBe(1_999);
+    expect(toMilliseconds({ seconds: 0n, nanos: 1_999_999 } as never, "d")).toBe(1);
+  });
+
+  test.each([-1, 1_000_000_000])("%i nanos are refused", (nanos) => {
+    const time = { seconds: 1n, nanos } as never;
+    expect(() => toInstant(time, "t")).toThrow("t: nanos must be 0 to 999999999");
+  });
+
+  test("integers are safe ones", () => {
+    expect(toSafeInteger(2n ** 53n - 1n, "n")).toBe(Number.MAX_SAFE_INTEGER);
+    for (const value of [2n ** 53n, -(2n ** 53n), 2n ** 63n - 1n]) {
+      expect(() => toSafeInteger(value, "n")).toThrow(InvalidRequest);
+    }
+  });
+});
+
+describe("page tokens", () => {
+  const request = (init: { pageSize?: number; pageToken?: string }) =>
+    create(ListProgramsRequestSchema, init);
+
+  test("bring back the cursor, whatever is in it", () => {
+    const { page, next } = askedPage(ListProgramsRequestSchema, request({}));
+    expect(page).toEqual({ size: 50, cursor: undefined });
+    expect(next({ items: [] })).toBe("");
+    for (const cursor of ["", "a", '{"é":"巡"}', "\u0000#"]) {
+      const pageToken = next({ items: [], cursor });
+      expect(pageToken).toMatch(/^[\w-]+$/);
+      const behind = askedPage(ListProgramsRequestSchema, request({ pageSize: 7, pageToken }));
+      expect(behind.page).toEqual({ size: 7, cursor });
+    }
+  });
+});

@@ -1,0 +1,160 @@
+/** Page tokens that no list gave: whatever their cursor holds, they are the caller's mistake. */
+import { createHash } from "node:crypto";
+import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  ListNotificationActorsRequestSchema,
+  ListNotificationsRequestSchema,
+  ListNotificationsRequest_State as NotificationState,
+} from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import * as points from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import {
+  ListReactorsRequestSchema,
+  ListUserReactionsRequestSchema,
+} from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
+import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import * as reservations from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+const target = { type: "post", id: "t" };
+const executeTime = at("2029-01-01T00:00:00Z");
+
+beforeAll(async () => {
+  server = await startServer();
+  const reservation = { reservationId: "r", userId: "u", points: 1n, executeTime };
+  await server.points.grantPoints({ userId: "u", eventId: "g", points: 5n });
+  await server.reservations.createReservation(reservation);
+  await server.reactions.registerTarget({ target, ownerId: "o" });
+  await server.reactions.react({ target, userId: "u", actorName: "U" });
+});
+afterAll(() => server.stop());
+
+/** A page token with a good digest, which anybody can make who has read the source. */
+function forge<D extends DescMessage>(schema: D, list: MessageInitShape<D>, cursor: string) {
+  const parameters = toBinary(schema, create(schema, list), { writeUnknownFields: false });
+  const digest = createHash("sha256")
+    .update(`${schema.typeName}\n${parameters.length}\n`)
+    .update(parameters)
+    .update(cursor)
+    .digest("base64url");
+  return Buffer.from(`1${digest.slice(0, 16)}${cursor}`).toString("base64url");
+}
+
+/** Cursors that are no place of any list. */
+const cursors = [
+  "",
+  "0",
+  "null",
+  "true",
+  '"x"',
+  "[]",
+  "{",
+  "{}",
+  "99999999999999999999",
+  "1e3",
+  " 1",
+  "１",
+  "~",
+  "\u0000",
+  '{"pk":5}',
+  '{"pk":null}',
+  '{"pk":"x"}',
+  '{"pk":{}}',
+  '{"pk":{"Q":"x"}}',
+  '{"pk":{"S":5},"sk":{"S":"x"}}',
+  '{"pk":{"S":"P"},"sk":{"S":""}}',
+  '{"pk":{"S":""},"sk":{"S":"x"}}',
+  '{"pk":{"S":"P"},"sk":{"N":"x"}}',
+  '{"pk":{"S":"P"},"sk":{"L":[5]}}',
+  '{"pk":{"S":"P"},"sk":{"NULL":true}}',
+  '{"pk":{"B":"xx"},"sk":{"S":"a"}}',
+  '{"pk":{"B":"eA=="},"sk":{"S":"a"}}',
+  '{"pk":{"S":"P","N":"1"},"sk":{"S":"x"}}',
+  // A key that lacks a part, one with an attribute more, and that of another item.
+  '{"pk":{"S":"P"}}',
+  '{"pk":{"S":"P"},"sk":{"S":"x"},"z":{"S":"1"}}',
+  '{"pk":{"S":"A#default#u"},"sk":{"S":"A"}}',
+  // Of reservations in a state: too long, no id, behind the window.
+  "000001861920000000#r",
+  "001861920000000#",
+  "999999999999999#r",
+];
+
+/** Every list, its parameters, and how it is asked. */
+const lists: [string, (cursor: string) => Promise<unknown>][] = [];
+
+function list<D extends DescMessage>(
+  name: string,
+  schema: D,
+  parameters: MessageInitShape<D>,
+  ask: (request: never) => Promise<unknown>,
+): void {
+  lists.push([
+    name,
+    (cursor) =>
+      ask({ ...parameters, pageToken: forge(schema, parameters, cursor) } as unknown as never),
+  ]);
+}
+
+list("programs", ListProgramsRequestSchema, {}, (r) => server.programs.listPrograms(r));
+for (const userId of ["u", "nobody"]) {
+  list(`entries of ${userId}`, points.ListLedgerEntriesRequestSchema, { userId }, (r) =>
+    server.points.listLedgerEntries(r),
+  );
+}
+const { PENDING, PROCESSING, DONE } = Reservation_State;
+const window = { startTime: executeTime, endTime: at("2029-02-01T00:00:00Z") };
+for (const filter of [
+  { case: "userId", value: "u" } as const,
+  ...[PENDING, PROCESSING, DONE].map((value) => ({ case: "state", value }) as const),
+]) {
+  for (const endTime of [window.endTime, executeTime]) {
+    const empty = endTime === executeTime ? " in no time" : "";
+    const parameters = { filter, ...window, endTime };
+    const name = `reservations, ${filter.case} ${filter.value}${empty}`;
+    list(name, reservations.ListReservationsRequestSchema, parameters, (r) =>
+      server.reservations.listReservations(r),
+    );
+  }
+}
+list("reactors", ListReactorsRequestSchema, { target, kind: "like" }, (r) =>
+  server.reactions.listReactors(r),
+);
+list("reactions of a user", ListUserReactionsRequestSchema, { userId: "u" }, (r) =>
+  server.reactions.listUserReactions(r),
+);
+for (const state of [NotificationState.UNREAD, NotificationState.READ]) {
+  list(`notifications ${state}`, ListNotificationsRequestSchema, { ownerId: "o", state }, (r) =>
+    server.notifications.listNotifications(r),
+  );
+}
+for (const version of [9n, 1n]) {
+  const actors = { ownerId: "o", target, kind: "like", firstVersion: 2n, version };
+  list(`actors up to ${version}`, ListNotificationActorsRequestSchema, actors, (r) =>
+    server.notifications.listNotificationActors(r),
+  );
+}
+
+test.each(lists)("%s: no forged token is taken", async (_, ask) => {
+  for (const cursor of cursors) {
+    const { code, reason, fields } = await refusalOf(ask(cursor));
+    expect([code, reason, fields], JSON.stringify(cursor)).toEqual([
+      "InvalidArgument",
+      "INVALID_REQUEST",
+      ["page_token"],
+    ]);
+  }
+});
+
+test("nor are such cursors by the scans of accounts, which workflows go on with", async () => {
+  const { reader } = server.deps;
+  for (const cursor of ["null", "[]", '{"pk":5}', '{"pk":{"B":"xx"}}', '{"pk":{"S":"P"}}']) {
+    const page = { size: 10, cursor };
+    const refused = { reason: "INVALID_REQUEST", metadata: { field: "page_token" } };
+    await expect(reader.accounts("default", 0, 1, page)).rejects.toMatchObject(refused);
+    await expect(reader.dueAccounts("default", 0, 0, page)).rejects.toMatchObject(refused);
+  }
+});

@@ -1,0 +1,324 @@
+/** Another gRPC implementation, with its own Protobuf, calls every RPC of every service. */
+import { fromBinary } from "@bufbuild/protobuf";
+import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
+import * as grpc from "@grpc/grpc-js";
+import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
+import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import { descriptorSet, services } from "../../support/fixtures/descriptors.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+const clients = new Map<string, grpc.Client>();
+const definitions = loadFileDescriptorSetFromBuffer(
+  descriptorSet([...services.map(({ file }) => file), Health.file]),
+  { longs: String, enums: String, defaults: true, keepCase: true },
+);
+
+beforeAll(async () => {
+  server = await startServer();
+  for (const { typeName } of [...services, Health]) {
+    const Client = grpc.makeClientConstructor(
+      definitions[typeName] as grpc.ServiceDefinition,
+      typeName,
+    );
+    const address = `127.0.0.1:${server.port}`;
+    clients.set(typeName, new Client(address, grpc.credentials.createInsecure()));
+  }
+});
+afterAll(async () => {
+  for (const client of clients.values()) client.close();
+  await server.stop();
+});
+
+type Answer = Record<string, unknown>;
+type UnaryMethod = (
+  request: Answer,
+  metadata: grpc.Metadata,
+  done: (error: grpc.ServiceError | null, answer: Answer) => void,
+) => void;
+type StreamMethod = (request: Answer, metadata: grpc.Metadata) => grpc.ClientReadableStream<Answer>;
+
+/** Calls `meguri.points.v1.PointsService/GrantPoints`. A stream is left at its first message. */
+function call(method: string, request: Answer, caller = "grpc-js"): Promise<Answer> {
+  const [service, name] = method.split("/") as [string, string];
+  const client = clients.get(service) as unknown as Record<string, UnaryMethod & StreamMethod>;
+  const metadata = new grpc.Metadata();
+  if (caller) metadata.set("meguri-caller", caller);
+  const isStream = (definitions[service] as grpc.ServiceDefinition)[name]?.responseStream;
+  return new Promise((resolve, reject) => {
+    if (isStream) {
+      const stream = client[name]?.(request, metadata);
+      stream?.on("error", reject).once("data", (answer) => {
+        resolve(answer);
+        stream.cancel();
+      });
+      return;
+    }
+    client[name]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer)));
+  });
+}
+
+const account = { user_id: "u" };
+const reservation = { reservation_id: "r" };
+const target = { type: "post", id: "t" };
+const notification = { owner_id: "o", target, kind: "like" };
+const later = { seconds: "1900000000", nanos: 0 };
+
+/** A request for every RPC, in an order in which each has something to do, and what it answers. */
+const calls: Record<string, [request: Answer, answer: Answer]> = {
+  "meguri.testing.v1.ClockService/SetTime": [
+    { time: { seconds: "1780000000" } },
+    { time: { seconds: "1780000000" } },
+  ],
+  "meguri.testing.v1.ClockService/Advance": [
+    { duration: { seconds: "60" } },
+    { time: { seconds: "1780000060" } },
+  ],
+  "meguri.testing.v1.ClockService/GetTime": [{}, { time: { seconds: "1780000060" } }],
+  "meguri.programs.v1.ProgramService/CreateProgram": [
+    { program_id: "p", time_zone: "UTC", lifetime_months: 3 },
+    { program: { program_id: "p", time_zone: "UTC", lifetime_months: 3 }, replayed: false },
+  ],
+  "meguri.programs.v1.ProgramService/GetProgram": [
+    { program_id: "p" },
+    { program: { program_id: "p" } },
+  ],
+  "meguri.programs.v1.ProgramService/ListPrograms": [
+    { page_size: 1 },
+    { programs: [{ program_id: "default" }] },
+  ],
+  "meguri.programs.v1.ProgramService/UpdateProgram": [
+    { program_id: "p", lifetime_months: 4 },
+    { program: { lifetime_changes: [{ lifetime_months: 3 }, { lifetime_months: 4 }] } },
+  ],
+  "meguri.points.v1.PointsService/GrantPoints": [
+    { ...account, event_id: "g", points: "100", reason: "hello" },
+    { balance: "100", entry: { type: "TYPE_ISSUED", caller: "grpc-js", reason: "hello" } },
+  ],
+  "meguri.points.v1.PointsService/UsePoints": [
+    { ...account, event_id: "u", points: "30" },
+    { balance: "70", entry: { number: "2" } },
+  ],
+  "meguri.points.v1.PointsService/RefundPoints": [
+    {
+      ...account,
+      event_id: "r",
+      use_event_id: "u",
+      points: "10",
+      expired_points: "EXPIRED_POINTS_POLICY_CURRENT_MONTH",
+    },
+    { balance: "80", entry: { related_event: { event_id: "u" } } },
+  ],
+  "meguri.points.v1.PointsService/RevokePoints": [
+    { ...account, event_id: "v", grant: { event_id: "g" } },
+    { balance: "0", entry: { points: "80" } },
+  ],
+  "meguri.points.v1.PointsService/FreezeAccount": [
+    { ...account, event_id: "f" },
+    { entry: { type: "TYPE_FROZEN" } },
+  ],
+  "meguri.points.v1.PointsService/UnfreezeAccount": [
+    { ...account, event_id: "t" },
+    { entry: { type: "TYPE_UNFROZEN" } },
+  ],
+  "meguri.points.v1.PointsService/GetBalance": [
+    account,
+    { balance: { available: "0", totals: { issued: "100", used: "30", revoked: "80" } } },
+  ],
+  "meguri.points.v1.PointsService/ListLedgerEntries": [
+    { ...account, page_size: 1 },
+    { entries: [{ number: "6" }] },
+  ],
+  "meguri.points.v1.PointsService/GetLedgerEntry": [
+    { ...account, number: "1" },
+    { entry: { event_id: "g", origin: "EVENT_ORIGIN_CALLER" } },
+  ],
+  "meguri.points.v1.PointsService/VerifyAccount": [
+    { ...account, repair: true },
+    { differences: [], entry_count: "6", repaired: false },
+  ],
+  "meguri.points.v1.PointsService/VerifyProgram": [
+    {},
+    { verification: { state: "STATE_RUNNING" } },
+  ],
+  "meguri.points.v1.PointsService/GetProgramVerification": [
+    {},
+    { verification: { program_id: "default" } },
+  ],
+  "meguri.reservations.v1.ReservationService/CreateReservation": [
+    { ...reservation, ...account, points: "5", execute_time: later },
+    { reservation: { state: "STATE_PENDING", execute_time: later, points: "5" } },
+  ],
+  "meguri.reservations.v1.ReservationService/GetReservation": [
+    reservation,
+    { reservation: { user_id: "u", caller: "grpc-js" } },
+  ],
+  "meguri.reservations.v1.ReservationService/ListReservations": [
+    { user_id: "u" },
+    { reservations: [{ reservation_id: "r" }], next_page_token: "" },
+  ],
+  "meguri.reservations.v1.ReservationService/RescheduleReservation": [
+    { ...reservation, execute_time: { seconds: "1900000001", nanos: 5_999_999 } },
+    { reservation: { execute_time: { seconds: "1900000001", nanos: 5_000_000 } } },
+  ],
+  "meguri.reservations.v1.ReservationService/CancelReservation": [
+    reservation,
+    { reservation: { state: "STATE_CANCELLED" } },
+  ],
+  "meguri.reservations.v1.ReservationService/RetryReservation": [
+    reservation,
+    { refused: "WRONG_STATE" },
+  ],
+  "meguri.reactions.v1.ReactionService/RegisterTarget": [
+    { target, owner_id: "o", title: "巡り", link: "/t" },
+    { target: { name: target, owner_id: "o", title: "巡り", link: "/t", deleted: false } },
+  ],
+  "meguri.reactions.v1.ReactionService/React": [
+    { target, user_id: "u", actor_name: "U" },
+    { changed: true, reaction_count: "1" },
+  ],
+  "meguri.reactions.v1.ReactionService/BatchGetReactionSummaries": [
+    { targets: [target], viewer_id: "u" },
+    {
+      summaries: [
+        {
+          state: "STATE_ACTIVE",
+          counts: [{ kind: "like", reaction_count: "1", viewer_reacted: true }],
+        },
+      ],
+    },
+  ],
+  "meguri.reactions.v1.ReactionService/ListReactors": [
+    { target },
+    { reactions: [{ user_id: "u", actor_name: "U", kind: "like" }], next_page_token: "" },
+  ],
+  "meguri.reactions.v1.ReactionService/ListUserReactions": [
+    { user_id: "u" },
+    { reactions: [{ target, user_id: "u", actor_name: "U" }] },
+  ],
+  "meguri.notifications.v1.NotificationService/ListNotifications": [
+    { owner_id: "o", state: "STATE_UNREAD" },
+    {
+      notifications: [
+        {
+          target: { name: target, title: "巡り" },
+          people_count: "1",
+          text: { names: ["U"], other_count: "0" },
+          read_time: null,
+        },
+      ],
+    },
+  ],
+  "meguri.notifications.v1.NotificationService/GetUnreadCount": [
+    { owner_id: "o" },
+    { unread_count: { people_count: "1", group_count: "1", version: "1" } },
+  ],
+  "meguri.notifications.v1.NotificationService/WatchNotifications": [
+    { owner_id: "o" },
+    { unread_count: { people_count: "1", group_count: "1", version: "1" } },
+  ],
+  "meguri.notifications.v1.NotificationService/ListNotificationActors": [
+    { ...notification, first_version: "1", version: "1" },
+    { actors: [{ user_id: "u", actor_name: "U" }] },
+  ],
+  "meguri.notifications.v1.NotificationService/MarkNotificationRead": [
+    { ...notification, version: "1" },
+    { changed: true, unread_count: { people_count: "0", group_count: "0", version: "2" } },
+  ],
+  "meguri.notifications.v1.NotificationService/MarkAllNotificationsRead": [
+    { owner_id: "o", version: "2" },
+    { marked_count: "0", unread_count: { version: "2" } },
+  ],
+  "meguri.notifications.v1.NotificationService/SetTargetMuted": [
+    { owner_id: "o", target, muted: true },
+    { target: { muted: true } },
+  ],
+  "meguri.reactions.v1.ReactionService/Unreact": [
+    { target, user_id: "u" },
+    { changed: true, reaction_count: "0" },
+  ],
+  "meguri.reactions.v1.ReactionService/DeleteTarget": [
+    { target },
+    { target: { name: target, deleted: true } },
+  ],
+};
+
+describe("every RPC", () => {
+  test("has a call in this test", () => {
+    const methods = services.flatMap(({ typeName, methods }) =>
+      methods.map(({ name }) => `${typeName}/${name}`),
+    );
+    expect(Object.keys(calls).sort()).toEqual(methods.sort());
+  });
+
+  test.each(Object.entries(calls))("%s", async (method, [request, expected]) => {
+    if (expected.refused) {
+      expect(await refusal(call(method, request))).toMatchObject({ reason: expected.refused });
+    } else {
+      expect(await call(method, request)).toMatchObject(expected);
+    }
+  });
+
+  test.each(Object.entries(calls))("%s needs a caller", async (method, [request]) => {
+    expect(await refusal(call(method, request, ""))).toMatchObject({
+      code: grpc.status.UNAUTHENTICATED,
+      reason: "UNAUTHENTICATED",
+    });
+  });
+});
+
+describe("refusals in grpc-status-details-bin", () => {
+  test.each([
+    ["GetBalance", {}, grpc.status.INVALID_ARGUMENT, "INVALID_REQUEST"],
+    ["GetBalance", { program_id: "x", user_id: "u" }, grpc.status.NOT_FOUND, "PROGRAM_NOT_FOUND"],
+    [
+      "UsePoints",
+      { ...account, event_id: "u9", points: "1" },
+      grpc.status.FAILED_PRECONDITION,
+      "INSUFFICIENT_POINTS",
+    ],
+  ])("%s %j", async (name, request, code, reason) => {
+    const method = `meguri.points.v1.PointsService/${name}`;
+    expect(await refusal(call(method, request))).toMatchObject({ code, reason, domain: "meguri" });
+  });
+});
+
+describe("the health check", () => {
+  const check = (service: string) => call("grpc.health.v1.Health/Check", { service }, "");
+
+  test("knows the server and its services, and needs no caller", async () => {
+    for (const service of ["", ...services.map(({ typeName }) => typeName)]) {
+      expect(await check(service)).toEqual({ status: "SERVING" });
+    }
+    await expect(check("none")).rejects.toMatchObject({ code: grpc.status.NOT_FOUND });
+  });
+});
+
+/** The code and the one ErrorInfo of a refused call, decoded by hand. */
+async function refusal(refused: Promise<Answer>) {
+  const error: grpc.ServiceError = await refused.then(
+    () => expect.fail("was answered"),
+    (reason) => reason,
+  );
+  const [details] = error.metadata.get("grpc-status-details-bin");
+  const infos = anysOf(details as Buffer)
+    .filter(({ typeUrl }) => typeUrl === "type.googleapis.com/google.rpc.ErrorInfo")
+    .map(({ value }) => fromBinary(ErrorInfoSchema, value));
+  expect(infos).toHaveLength(1);
+  return { code: error.code, reason: infos[0]?.reason, domain: infos[0]?.domain };
+}
+
+/** The details (field 3) of a google.rpc.Status, each a google.protobuf.Any. */
+function anysOf(status: Uint8Array) {
+  const reader = new BinaryReader(status);
+  const found: Any[] = [];
+  while (reader.pos < reader.len) {
+    const [field, wireType] = reader.tag();
+    if (field === 3) found.push(fromBinary(AnySchema, reader.bytes()));
+    else reader.skip(wireType, field);
+  }
+  return found;
+}

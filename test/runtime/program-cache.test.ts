@@ -1,0 +1,102 @@
+/** How long a server decides on its copy of a program. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { programRef } from "../../src/app/ports/deps.ts";
+import type { Program } from "../../src/domain/program.ts";
+import { createPrograms } from "../../src/runtime/program-cache.ts";
+import { countingReader } from "../support/stores/counting-reader.ts";
+import { createMemoryStore } from "../support/stores/memory-store.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const program = (months: number): Program => ({
+  id: "p",
+  zone: "UTC",
+  lifetimes: [{ months, from: 0 }],
+  createTime: 0,
+});
+
+const tick = () => new Promise((resolve) => setTimeout(resolve, 1));
+
+function setUp(always = false) {
+  const store = createMemoryStore();
+  store.force(programRef("p"), program(1));
+  const { state, counting } = countingReader(store.reader);
+  const programs = createPrograms(counting, always);
+  const months = async () => (await programs.get("p")).lifetimes[0]?.months;
+  return { store, state, months, programs };
+}
+
+test("a copy serves for 30 s, and is then refreshed without waiting", async () => {
+  const { store, state, months } = setUp();
+  expect(await Promise.all([months(), months()])).toEqual([1, 1]);
+  expect(state.reads).toBe(1);
+  store.force(programRef("p"), program(2));
+  vi.advanceTimersByTime(29_999);
+  expect(await months()).toBe(1);
+  expect(state.reads).toBe(1);
+  vi.advanceTimersByTime(1);
+  expect(await months()).toBe(1);
+  await tick();
+  expect(state.reads).toBe(2);
+  expect(await months()).toBe(2);
+});
+
+test("nothing is decided on a copy older than 60 s", async () => {
+  const { store, state, months } = setUp();
+  await months();
+  state.down = true;
+  vi.advanceTimersByTime(59_999);
+  expect(await months()).toBe(1);
+  await tick();
+  vi.advanceTimersByTime(1);
+  await expect(months()).rejects.toMatchObject({ reason: "PROGRAM_STALE", retryable: true });
+  state.down = false;
+  store.force(programRef("p"), program(2));
+  expect(await months()).toBe(2);
+});
+
+test("a copy from before the machine was suspended is old", async () => {
+  const { store, months } = setUp();
+  await months();
+  store.force(programRef("p"), program(2));
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(await months()).toBe(2);
+});
+
+test("a wall clock that was set back does not make a copy young", async () => {
+  const { store, state, months } = setUp();
+  await months();
+  store.force(programRef("p"), program(2));
+  // By a little, as time servers do: the copy still ages by the monotonic clock.
+  vi.setSystemTime(Date.now() - 1_000);
+  vi.advanceTimersByTime(29_999);
+  expect(await months()).toBe(1);
+  expect(state.reads).toBe(1);
+  vi.advanceTimersByTime(30_001);
+  expect(await months()).toBe(2);
+  // By much: the time before cannot be told any more.
+  store.force(programRef("p"), program(3));
+  vi.setSystemTime(Date.now() - 3_600_000);
+  expect(await months()).toBe(3);
+});
+
+test("an unknown program, and a store that is away from the start", async () => {
+  const { state, programs } = setUp();
+  await expect(programs.get("q")).rejects.toMatchObject({ reason: "PROGRAM_NOT_FOUND" });
+  state.down = true;
+  await expect(programs.get("q")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+});
+
+test("always means always", async () => {
+  const { store, state, months } = setUp(true);
+  await months();
+  store.force(programRef("p"), program(2));
+  expect(await months()).toBe(2);
+  expect(state.reads).toBe(2);
+});

@@ -1,0 +1,40 @@
+/** What is remembered of the owners of targets. */
+import { expect, test } from "vitest";
+import { targetRef } from "../../src/app/ports/deps.ts";
+import type { Target } from "../../src/domain/reaction.ts";
+import { createOwners } from "../../src/runtime/target-owner-cache.ts";
+import { post } from "../support/fixtures/crowd.ts";
+import { countingReader } from "../support/stores/counting-reader.ts";
+import { createMemoryStore } from "../support/stores/memory-store.ts";
+
+const target = (more: Partial<Target> = {}): Target => ({ ...post, ...more });
+
+function setUp() {
+  const store = createMemoryStore();
+  const { state, counting } = countingReader(store.reader);
+  return { store, state, owners: createOwners(counting) };
+}
+
+test("an owner is read once, and then known though the store is away", async () => {
+  const { store, state, owners } = setUp();
+  store.force(targetRef(post), target({ deleted: true }));
+  expect(await owners.of(post)).toBe("owner");
+  state.down = true;
+  expect(await owners.of(target())).toBe("owner");
+  expect(state.reads).toBe(1);
+  await expect(owners.of({ ...post, type: "other" })).rejects.toMatchObject({
+    reason: "STORE_UNAVAILABLE",
+  });
+});
+
+test("that there is no target is not remembered, nor told from an earlier look", async () => {
+  const { store, state, owners } = setUp();
+  const refused = { reason: "TARGET_NOT_FOUND" };
+  await expect(owners.of(post)).rejects.toMatchObject(refused);
+  const early = owners.of(post);
+  store.force(targetRef(post), target());
+  const late = owners.of(post);
+  await expect(early).rejects.toMatchObject(refused);
+  expect(await late).toBe("owner");
+  expect(state.reads).toBe(3);
+});

@@ -1,0 +1,277 @@
+/** Streams of unread counts over a store that is told what to say. */
+import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { pino } from "pino";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Reader, WatchEvent, Watches } from "../../src/app/ports/deps.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import type { Inbox } from "../../src/domain/notification.ts";
+import { createWatches, type WatchesDeps } from "../../src/runtime/unread-count-streams.ts";
+
+/** Longer than any test: what waits for it does not happen. */
+const never = 600_000;
+
+/** For what comes soon, on a machine that may be busy. */
+const patience = { timeout: 30_000 };
+
+const inbox = (n: number): Inbox => ({ n, groups: 1, people: n });
+
+const counts = (n: number): WatchEvent => ({ inbox: inbox(n) });
+
+/** A store with nothing in it, and what it is asked. */
+function createStore() {
+  const inboxes = new Map<string, Inbox>();
+  const polls: string[][] = [];
+  const store = {
+    inboxes,
+    polls,
+    failure: undefined as Error | undefined,
+    reader: {
+      get: async ({ id }: { id: string }) => {
+        if (store.failure) throw store.failure;
+        const value = inboxes.get(id);
+        return value && { value, version: value.n };
+      },
+      inboxes: async (owners: readonly string[]) => {
+        polls.push([...owners]);
+        if (store.failure) throw store.failure;
+        return new Map([...inboxes].filter(([owner]) => owners.includes(owner)));
+      },
+    } as Pick<Reader, "get" | "inboxes">,
+  };
+  return store;
+}
+
+let store: ReturnType<typeof createStore>;
+let watches: Watches;
+let lines: Record<string, unknown>[];
+
+function create(options: Partial<WatchesDeps> = {}): void {
+  store = createStore();
+  lines = [];
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { reader } = store;
+  watches = createWatches({ reader, log, maxStreams: 9, pollMs: never, ...options });
+}
+afterEach(() => watches.close());
+
+/** A stream that is read by hand. */
+function open(owner: string, signal = new AbortController().signal) {
+  const events = watches.watch(owner, signal)[Symbol.asyncIterator]();
+  const next = async (): Promise<WatchEvent | undefined> => (await events.next()).value;
+  return { next, leave: () => events.return?.() };
+}
+
+describe("a stream", () => {
+  test("begins with what the store holds: zeros of somebody unknown", async () => {
+    create();
+    store.inboxes.set("o", inbox(7));
+    expect(await open("o").next()).toEqual(counts(7));
+    expect(await open("nobody").next()).toEqual({ inbox: { n: 0, groups: 0, people: 0 } });
+  });
+
+  test("begins no older than it was opened, whatever others have been sent", async () => {
+    create();
+    store.inboxes.set("o", inbox(1));
+    const first = open("o");
+    await first.next();
+    store.inboxes.set("o", inbox(2));
+    expect(await open("o").next()).toEqual(counts(2));
+    expect(await first.next()).toEqual(counts(2));
+  });
+
+  test("gets this process's own commits at once", async () => {
+    create();
+    const one = open("o");
+    const two = open("o");
+    await Promise.all([one.next(), two.next()]);
+    watches.saw("o", inbox(1));
+    watches.saw("other", inbox(5));
+    expect(await Promise.all([one.next(), two.next()])).toEqual([counts(1), counts(1)]);
+  });
+
+  test("gets others' changes by polls", async () => {
+    create({ pollMs: 5 });
+    const stream = open("o");
+    await stream.next();
+    for (const n of [1, 2, 3]) {
+      store.inboxes.set("o", inbox(n));
+      expect(await stream.next()).toEqual(counts(n));
+    }
+  });
+
+  test("never goes back", async () => {
+    create({ pollMs: 5 });
+    store.inboxes.set("o", inbox(3));
+    const stream = open("o");
+    expect(await stream.next()).toEqual(counts(3));
+    watches.saw("o", inbox(5));
+    expect(await stream.next()).toEqual(counts(5));
+    // The store's copy lags, and a commit is told of late.
+    const polled = store.polls.length;
+    await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 1);
+    watches.saw("o", inbox(4));
+    watches.saw("o", inbox(5));
+    watches.saw("o", inbox(6));
+    expect(await stream.next()).toEqual(counts(6));
+  });
+
+  test("that is read slowly gets the latest alone", async () => {
+    create();
+    const stream = open("o");
+    await stream.next();
+    for (let n = 1; n <= 1_000; n++) watches.saw("o", inbox(n));
+    expect(await stream.next()).toEqual(counts(1_000));
+    watches.saw("o", inbox(1_001));
+    expect(await stream.next()).toEqual(counts(1_001));
+  });
+
+  test("ends with its signal, in the middle of waiting too", async () => {
+    create();
+    const leaving = new AbortController();
+    const stream = open("o", leaving.signal);
+    await stream.next();
+    const waiting = stream.next();
+    leaving.abort();
+    expect(await waiting).toBeUndefined();
+    expect(await open("o", leaving.signal).next()).toBeUndefined();
+  });
+
+  test("ends with the error of its first read", async () => {
+    create();
+    store.failure = new DomainError("STORE_UNAVAILABLE", "no answer");
+    await expect(open("o").next()).rejects.toBe(store.failure);
+  });
+
+  test("ends after its time", async () => {
+    create({ limitMs: 20 });
+    const stream = open("o");
+    await stream.next();
+    expect(await stream.next()).toEqual({ end: "TIME_LIMIT" });
+    expect(await stream.next()).toBeUndefined();
+  });
+
+  test("ends when the server drains, and so do those that come then", async () => {
+    create();
+    const stream = open("o");
+    await stream.next();
+    watches.saw("o", inbox(1));
+    watches.close();
+    watches.saw("o", inbox(2));
+    for (const each of [stream, open("o")]) {
+      expect(await each.next()).toEqual({ end: "DRAINING" });
+      expect(await each.next()).toBeUndefined();
+    }
+  });
+});
+
+describe("places", () => {
+  const refused = { reason: "TOO_MANY_STREAMS", retryable: true };
+
+  test("are limited, whoever is watched", async () => {
+    create({ maxStreams: 2 });
+    const streams = [open("o"), open("o")];
+    for (const stream of streams) await stream.next();
+    await expect(open("p").next()).rejects.toMatchObject(refused);
+    await streams[0]?.leave();
+    expect(await open("p").next()).toBeDefined();
+    await expect(open("o").next()).rejects.toMatchObject(refused);
+  });
+
+  test("are free at once when a client leaves, though nobody reads the stream", async () => {
+    create({ maxStreams: 1 });
+    const leaving = new AbortController();
+    await open("o", leaving.signal).next();
+    leaving.abort();
+    expect(await open("o").next()).toBeDefined();
+  });
+
+  test("are free when a stream could not begin, or has ended", async () => {
+    create({ maxStreams: 1, limitMs: 20 });
+    store.failure = new Error("gone");
+    await expect(open("o").next()).rejects.toThrow("gone");
+    store.failure = undefined;
+    const stream = open("o");
+    await stream.next();
+    expect(await stream.next()).toEqual({ end: "TIME_LIMIT" });
+    expect(await stream.next()).toBeUndefined();
+    expect(await open("o").next()).toBeDefined();
+  });
+});
+
+describe("polls", () => {
+  test("ask for each owner once, a hundred at a time", async () => {
+    create({ pollMs: 5, maxStreams: 1_000 });
+    const owners = Array.from({ length: 250 }, (_, i) => `o${i}`);
+    for (const owner of [...owners, ...owners]) await open(owner).next();
+    const polled = store.polls.length;
+    await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 6);
+    const sizes = store.polls.slice(-6).map(({ length }) => length);
+    expect(sizes.sort((a, b) => b - a)).toEqual([100, 100, 100, 100, 50, 50]);
+    const last = store.polls.findLastIndex(({ length }) => length === 50);
+    const whole = store.polls.slice(last - 2, last + 1).flat();
+    expect(new Set(whole)).toEqual(new Set(owners));
+  });
+
+  test("rest while nobody watches", async () => {
+    create({ pollMs: 1 });
+    const quiet = async () => {
+      // One that was under way ends.
+      await sleep(20);
+      const polled = store.polls.length;
+      await sleep(50);
+      return store.polls.length === polled;
+    };
+    expect(await quiet()).toBe(true);
+    for (let round = 0; round < 3; round++) {
+      const streams = [open("o"), open("p")];
+      for (const stream of streams) await stream.next();
+      const polled = store.polls.length;
+      await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled);
+      for (const stream of streams) await stream.leave();
+      expect(await quiet()).toBe(true);
+    }
+    const stream = open("o");
+    await stream.next();
+    watches.close();
+    expect(await quiet()).toBe(true);
+  });
+
+  test("that fail are told of once, and the streams stay", async () => {
+    create({ pollMs: 5 });
+    const stream = open("o");
+    await stream.next();
+    const lasts = async () => {
+      const polled = store.polls.length;
+      await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 3);
+    };
+    store.failure = new Error("gone");
+    await lasts();
+    expect(lines).toMatchObject([{ level: 40, err: { message: "gone" } }]);
+    store.failure = undefined;
+    store.inboxes.set("o", inbox(1));
+    expect(await stream.next()).toEqual(counts(1));
+    await lasts();
+    expect(lines).toMatchObject([{ level: 40 }, { level: 30 }]);
+  });
+});
+
+test("nothing keeps a process that has closed them", async () => {
+  const script = `
+    import { pino } from "pino";
+    import { createWatches } from "./src/watches.ts";
+    const reader = { get: async () => undefined, inboxes: async () => new Map() };
+    const watches = createWatches({ reader, log: pino(), maxStreams: 9 });
+    const signal = new AbortController().signal;
+    const streams = ["a", "b"].map((owner) => watches.watch(owner, signal));
+    for (const stream of streams) await stream.next();
+    watches.close();
+  `;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--input-type=module", "--eval", script],
+    { cwd: new URL("../..", import.meta.url) },
+  );
+  expect(stdout).toBe("");
+});

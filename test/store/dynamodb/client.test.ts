@@ -1,0 +1,81 @@
+import { createHash, createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+
+const region = "ap-northeast-1";
+
+interface Request {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+let server: Server;
+let clients: Clients;
+let requests: Request[];
+let status: number;
+
+beforeEach(async () => {
+  requests = [];
+  status = 200;
+  server = createServer(async (request, response) => {
+    requests.push({ headers: request.headers, body: await text(request) });
+    response.writeHead(status).end("{}");
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  clients = createClients({ endpoint: `http://127.0.0.1:${port}`, region });
+});
+
+afterEach(() => {
+  clients.close();
+  server.close();
+});
+
+const get = (id: number) =>
+  new GetItemCommand({ TableName: "points", Key: { pk: { S: `A#${id}` } } });
+
+const put = (id: number) =>
+  new PutItemCommand({ TableName: "points", Item: { pk: { S: `A#${id}` } } });
+
+test("requests under way at the same time are each signed for what they carry", async () => {
+  const { single, retrying } = clients;
+  const ids = Array.from({ length: 20 }, (_, i) => i);
+  await Promise.all(ids.flatMap((id) => [single.send(put(id)), retrying.send(get(id))]));
+  expect(requests).toHaveLength(40);
+  for (const request of requests) {
+    expect(request.headers["user-agent"]).toBe("meguri");
+    expect(request.headers.authorization).toMatch(/Signature=[0-9a-f]{64}$/);
+    expect(request.headers.authorization).toContain(`Signature=${signature(request)}`);
+  }
+  const keys = requests.map(({ body }) => JSON.parse(body).Key?.pk.S).filter(Boolean);
+  expect(new Set(keys)).toEqual(new Set(ids.map((id) => `A#${id}`)));
+});
+
+test("one client sends once, the other tries again", async () => {
+  status = 500;
+  await expect(clients.single.send(get(1))).rejects.toThrow();
+  expect(requests).toHaveLength(1);
+  await expect(clients.retrying.send(get(1))).rejects.toThrow();
+  expect(requests).toHaveLength(1 + 4);
+});
+
+/** Signature Version 4, as the AWS documentation has it. */
+function signature({ headers, body }: Request): string {
+  const signed = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? "")?.[1] ?? "";
+  expect(signed.split(";")).toEqual(expect.arrayContaining(["host", "x-amz-date", "x-amz-target"]));
+  const sha256 = (data: string) => createHash("sha256").update(data).digest("hex");
+  const hmac = (key: string | Buffer, data: string) =>
+    createHmac("sha256", key).update(data).digest();
+  const lines = signed.split(";").map((name) => `${name}:${headers[name]}\n`);
+  const canonical = `POST\n/\n\n${lines.join("")}\n${signed}\n${sha256(body)}`;
+  const time = String(headers["x-amz-date"]);
+  const scope = [time.slice(0, 8), region, "dynamodb", "aws4_request"];
+  const key = scope.reduce<string | Buffer>(hmac, "AWS4local");
+  const toSign = `AWS4-HMAC-SHA256\n${time}\n${scope.join("/")}\n${sha256(canonical)}`;
+  return hmac(key, toSign).toString("hex");
+}

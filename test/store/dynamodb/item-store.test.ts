@@ -1,0 +1,224 @@
+/** What the store makes of DynamoDB's answers that DynamoDB Local never gives. */
+import {
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  DynamoDBServiceException,
+  InternalServerError,
+  ProvisionedThroughputExceededException,
+  TransactionCanceledException,
+  TransactionInProgressException,
+} from "@aws-sdk/client-dynamodb";
+import { describe, expect, test } from "vitest";
+import { accountRef, type Ref } from "../../../src/app/ports/deps.ts";
+import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
+import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
+import { createDynamoItems } from "../../../src/store/dynamodb/item-store.ts";
+import { createDynamoRemover } from "../../../src/store/dynamodb/purger.ts";
+import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
+import { type Clients, skewOf } from "../../../src/store/dynamodb/sdk/client.ts";
+import type { Write } from "../../../src/store/engine/item-store.ts";
+
+/** Clients that answer as the test says. */
+function clientsOn(send: (command: unknown) => unknown): Clients {
+  const client = { send: async (command: unknown) => send(command) };
+  return { retrying: client, single: client } as unknown as Clients;
+}
+
+const itemsOn = (send: (command: unknown) => unknown) =>
+  createDynamoItems(clientsOn(send).single, (table) => table);
+
+const account = {
+  program: "p",
+  user: "u",
+  month: 24_322,
+  slots: [1],
+  totals: { issued: 1, used: 0, expired: 0, refunded: 0, revoked: 0 },
+  frozen: false,
+  last: 1,
+  time: 5,
+};
+const ref = accountRef("p", "u");
+const $metadata = { httpStatusCode: 400 };
+
+describe("reading many", () => {
+  const refs = Array.from({ length: 10 }, (_, i) => accountRef("p", `u${i}`));
+  const keyOf = ({ id }: Ref): Item => ({ pk: { S: `A#${id}` }, sk: { S: "A" } });
+
+  test("asks again for what was left out, three keys an answer", async () => {
+    let asked = 0;
+    const items = itemsOn((command) => {
+      asked += 1;
+      const { RequestItems } = (command as BatchGetItemCommand).input;
+      const keys = RequestItems?.points?.Keys as Item[];
+      const read = keys.slice(0, 3).map((key) => ({ ...toItem(ref, account, 7), ...key }));
+      const left = keys.slice(3);
+      const UnprocessedKeys = left.length > 0 ? { points: { Keys: left } } : {};
+      return { Responses: { points: read }, UnprocessedKeys };
+    });
+    const loaded = await items.read(refs);
+    expect(loaded.map(({ value }) => value)).toEqual(
+      refs.map((_, i) => ({ ...account, user: `u${i}` })),
+    );
+    expect(asked).toBe(4);
+  });
+
+  test("gives up when nothing is ever read", async () => {
+    let asked = 0;
+    const items = itemsOn((command) => {
+      asked += 1;
+      expect(command).toBeInstanceOf(BatchGetItemCommand);
+      return { Responses: {}, UnprocessedKeys: { points: { Keys: refs.map(keyOf) } } };
+    });
+    await expect(items.read(refs)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(asked).toBeLessThan(20);
+  });
+});
+
+describe("removing", () => {
+  const target = { type: "post", id: "1" };
+  const Items = Array.from({ length: 60 }, (_, i) => ({ pk: { S: "p" }, sk: { S: `u${i}` } }));
+
+  test("sends again what was left undone, 25 keys at once", async () => {
+    const removed: Item[] = [];
+    const sizes: number[] = [];
+    const clients = clientsOn((command) => {
+      if (!(command instanceof BatchWriteItemCommand)) return { Items };
+      const requests = command.input.RequestItems?.reactions ?? [];
+      sizes.push(requests.length);
+      removed.push(...requests.slice(0, 20).map(({ DeleteRequest }) => DeleteRequest?.Key as Item));
+      const left = requests.slice(20);
+      return { UnprocessedItems: left.length > 0 ? { reactions: left } : {} };
+    });
+    expect(await createDynamoRemover(clients, (table) => table).reactions(target, "like")).toBe(
+      false,
+    );
+    expect(sizes).toEqual([25, 5, 25, 5, 10]);
+    expect(removed).toEqual(Items);
+  });
+
+  test("gives up when nothing is ever done", async () => {
+    let asked = 0;
+    const clients = clientsOn((command) => {
+      asked += 1;
+      return command instanceof BatchWriteItemCommand
+        ? { UnprocessedItems: command.input.RequestItems }
+        : { Items };
+    });
+    const removal = createDynamoRemover(clients, (table) => table).reactions(target, "like");
+    await expect(removal).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(asked).toBeLessThan(20);
+  });
+});
+
+describe("a store that is away", () => {
+  const away = clientsOn(() => {
+    throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
+  });
+  const target = { type: "post", id: "1" };
+  const items = createDynamoItems(away.single, (table) => table);
+  const reader = createDynamoReader(away, (table) => table);
+  const remover = createDynamoRemover(away, (table) => table);
+  const page = { size: 1, cursor: undefined };
+  const range = { target, kind: "like", from: 1, to: 2 };
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["an atomic read", () => items.readAtomically([ref])],
+    ["the ends of a group", () => items.members({ ...range, counted: false })],
+    ["the members of a group", () => items.members({ ...range, counted: true })],
+    ["many records", () => reader.many([ref])],
+    ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
+    ["reactions of one person", () => reader.reactionsOfUser("u", page)],
+    ["unread groups", () => reader.unread("o", true, page)],
+    ["history", () => reader.history("o", 0, page)],
+    ["inboxes", () => reader.inboxes(["o"])],
+    ["removal of reactions", () => remover.reactions(target, "like")],
+    ["removal of history", () => remover.history("o", target, undefined)],
+  ])("%s", async (_, ask) => {
+    await expect(ask()).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  });
+});
+
+describe("what became of a transaction", () => {
+  const other = accountRef("p", "u2");
+  const writes: Write[] = [
+    { ref, op: "put", value: account, version: 3, next: 4 },
+    { ref: other, op: "put", value: account, version: 0, next: 1 },
+  ];
+  const commit = (error: unknown) =>
+    itemsOn(() => {
+      throw error;
+    }).commit(writes, "token");
+  const cancelled = (...CancellationReasons: object[]) =>
+    new TransactionCanceledException({ message: "", $metadata, CancellationReasons });
+  const named = (name: string, httpStatusCode: number, $fault: "client" | "server" = "client") =>
+    new DynamoDBServiceException({ name, $fault, $metadata: { httpStatusCode }, message: "" });
+
+  test.each<[string, unknown, object]>([
+    ["a conflict", cancelled({ Code: "TransactionConflict" }), { kind: "conflict" }],
+    ["throttling inside", cancelled({ Code: "ThrottlingError" }), { kind: "throttled" }],
+    [
+      "throughput inside",
+      cancelled({ Code: "ProvisionedThroughputExceeded" }),
+      { kind: "throttled" },
+    ],
+    [
+      "a failed condition on what is gone",
+      cancelled({ Code: "ConditionalCheckFailed" }),
+      { kind: "failed", found: new Map([[ref, { value: undefined, version: 0 }]]) },
+    ],
+    [
+      "a failed condition beside a conflict",
+      cancelled(
+        { Code: "ConditionalCheckFailed", Item: toItem(ref, account, 9) },
+        { Code: "TransactionConflict" },
+      ),
+      { kind: "failed", found: new Map([[ref, { value: account, version: 9 }]]) },
+    ],
+    [
+      "throttling",
+      new ProvisionedThroughputExceededException({ message: "", $metadata }),
+      { kind: "throttled" },
+    ],
+    ["too many requests", named("RequestLimitExceeded", 400), { kind: "throttled" }],
+    [
+      "in progress",
+      new TransactionInProgressException({ message: "", $metadata }),
+      { kind: "unknown" },
+    ],
+    [
+      "an error of the server",
+      new InternalServerError({ message: "", $metadata: { httpStatusCode: 500 } }),
+      { kind: "unknown" },
+    ],
+    ["a gateway", named("ServiceUnavailable", 503, "server"), { kind: "unknown" }],
+    [
+      "a broken connection",
+      Object.assign(new Error("reset"), { code: "ECONNRESET" }),
+      {
+        kind: "unknown",
+      },
+    ],
+  ])("%s", async (_, error, result) => {
+    expect(await commit(error)).toEqual(result);
+  });
+
+  test.each<[string, unknown]>([
+    ["a request that is wrong", named("ValidationException", 400)],
+    ["no permission", named("AccessDeniedException", 400)],
+    ["a table that is not there", named("ResourceNotFoundException", 400)],
+    ["a reason that is none", cancelled({ Code: "ValidationError" })],
+  ])("%s is thrown", async (_, error) => {
+    await expect(commit(error)).rejects.toBe(error);
+  });
+});
+
+test.each<[string, number, number, number, number]>([
+  ["the same second", 10_000, 10_200, 10_250, 0],
+  ["the server's second begins while it is asked", 11_000, 10_900, 11_100, 0],
+  ["the end of the server's second", 10_000, 10_990, 11_010, 0],
+  ["a slow answer", 13_000, 10_500, 14_000, 0],
+  ["ahead", 10_000, 17_500, 17_600, 6_500],
+  ["behind", 20_000, 12_000, 12_100, -7_900],
+])("the skew of a clock: %s", (_, date, sent, received, skew) => {
+  expect(skewOf(date, sent, received)).toBe(skew);
+});

@@ -1,0 +1,68 @@
+/** What has to be read before the outcomes of a batch may be delivered. */
+import { expect, test } from "vitest";
+import { groupRef, inboxRef, type Ref, targetRef } from "../../../src/app/ports/deps.ts";
+import {
+  type Outcome,
+  type Pending,
+  type Snapshot,
+  toValidate,
+} from "../../../src/store/engine/batch.ts";
+import { nameOf } from "../../../src/store/engine/item-store.ts";
+
+const name = { type: "post", id: "p" };
+const [shared, one, other] = [inboxRef("owner"), targetRef(name), groupRef("owner", name, "like")];
+
+const snapshot = (at: number, ...refs: readonly Ref[]): Snapshot =>
+  new Map(refs.map((ref) => [nameOf(ref), { ref, value: undefined, version: 0, at }]));
+const late = snapshot(10, shared, one, other);
+
+/** One read of these records, which are in the late snapshot since. */
+const read = (at: number, ...refs: readonly Ref[]) => ({
+  records: new Set(refs.flatMap((ref) => late.get(nameOf(ref)) ?? [])),
+  at,
+});
+const nothing = read(Number.NEGATIVE_INFINITY);
+
+/** A call that came in at `start` and looked at `refs`. */
+const outcome = (writes: boolean, start: number, ...refs: readonly Ref[]): Outcome => ({
+  pending: { start } as unknown as Pending,
+  deliver: () => undefined,
+  readSet: new Map(refs.map((ref) => [nameOf(ref), ref])),
+  writes,
+});
+
+test("everything that refusals looked at is read at once, each record once", () => {
+  const refusals = [outcome(false, 0, shared, one), outcome(false, 5, shared, other)];
+  expect(toValidate(refusals, late, nothing)).toEqual([shared, one, other]);
+  expect(toValidate(refusals, late, read(5, shared, one, other))).toEqual([]);
+});
+
+test("a read that lacks a record, or was sent before a call came in, validates nothing", () => {
+  const refusals = [outcome(false, 0, shared, one), outcome(false, 5, shared, other)];
+  for (const before of [read(9, shared, one), read(4, shared, one, other)]) {
+    expect(toValidate(refusals, late, before)).toEqual([shared, one, other]);
+  }
+});
+
+test("a record that was loaded again since is not of the moment of the read", () => {
+  const refusals = [outcome(false, 0, shared, one)];
+  const later = new Map([...late, ...snapshot(11, shared)]);
+  expect(toValidate(refusals, later, read(9, shared, one))).toEqual([shared, one]);
+});
+
+test("one record alone needs any read since the call came in", () => {
+  const alone = [outcome(false, 5, one)];
+  expect(toValidate(alone, snapshot(5, one), nothing)).toEqual([]);
+  expect(toValidate(alone, snapshot(4, one), nothing)).toEqual([one]);
+  expect(toValidate(alone, new Map(), read(9, other))).toEqual([one]);
+});
+
+test("what writes is validated by its transaction, and what rests on it alone with it", () => {
+  const [writer, twin, refusal] = [
+    outcome(true, 0, shared, one),
+    outcome(false, 0),
+    outcome(false, 0, one, other),
+  ];
+  expect(toValidate([writer, twin], late, nothing)).toEqual([]);
+  expect(toValidate([writer, refusal], late, nothing)).toEqual([one, other]);
+});

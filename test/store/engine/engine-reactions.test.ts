@@ -1,0 +1,442 @@
+/** The commit engine where records are deleted, looked at only, or asked about. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+import {
+  type Deps,
+  groupRef,
+  inboxRef,
+  type Ref,
+  reactionRef,
+  targetRef,
+  type View,
+} from "../../../src/app/ports/deps.ts";
+import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
+import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import type { Group } from "../../../src/domain/notification.ts";
+import type { Reaction } from "../../../src/domain/reaction.ts";
+import { nameOf } from "../../../src/store/engine/item-store.ts";
+import {
+  createGate,
+  holdOf,
+  type Isolation,
+  isolations,
+} from "../../support/fixtures/account-fixture.ts";
+import { settled } from "../../support/fixtures/settled.ts";
+import { type Fault, memoryDeps, type Request } from "../../support/stores/memory-store.ts";
+
+// Time stands still unless everybody waits for it.
+vi.mock("node:timers/promises", () => ({
+  setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const owner = "owner";
+const post = { type: "post", id: "1" };
+const refs = {
+  target: targetRef(post),
+  inbox: inboxRef(owner),
+  group: groupRef(owner, post, "like"),
+  row: (user: string) => reactionRef(post, "like", user),
+};
+
+const like = (deps: Deps, user: string): Promise<ReactionResult> =>
+  react(deps, { target: post, kind: "like", user, name: user.toUpperCase() });
+const unlike = (deps: Deps, user: string): Promise<ReactionResult> =>
+  unreact(deps, { target: post, kind: "like", user });
+const read = async (deps: Deps, version: number): Promise<boolean> => {
+  const name = { owner, target: post, kind: "like" };
+  return (await markNotificationRead(deps, { ...name, version })).changed;
+};
+
+/** Behind those that were called before: a reaction asks for its owner first. */
+const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
+  new Promise((resolve) => setTimeout(resolve, 1)).then(call);
+
+const done = (count: number): ReactionResult => ({ changed: true, count });
+const same = (count: number): ReactionResult => ({ changed: false, count });
+
+const worldsOf =
+  (isolation: Isolation) =>
+  (...likers: string[]) =>
+    createReactions(isolation, likers);
+
+async function createReactions(isolation: Isolation, likers: readonly string[]) {
+  const { deps, store, process } = memoryDeps({ random: () => 0.5 });
+  store.latencyMs = 1;
+  store.beforeItem = holdOf(isolation);
+  const others = { title: "", link: "" };
+  await settled(registerTarget(deps, { target: post, owner, ...others }));
+  for (const user of likers) await settled(like(deps, user));
+  store.resetStats();
+
+  /** Starts `calls` while a commit on their key is under way, so that they fold into one batch. */
+  async function folded<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
+    const gate = createGate();
+    store.arriving = async ({ op }) => {
+      if (op !== "commit") return undefined;
+      store.arriving = undefined;
+      gate.reach();
+      await gate.passed;
+      return undefined;
+    };
+    const target = { type: "post", id: `fold-${Math.random()}` };
+    const first = registerTarget(from, { target, owner, ...others });
+    await settled(gate.reached);
+    const asked = calls();
+    for (const each of asked) each.catch(() => undefined);
+    await vi.advanceTimersByTimeAsync(5);
+    store.resetStats();
+    gate.open();
+    const answers = await settled(Promise.all(asked));
+    await settled(first);
+    return answers;
+  }
+
+  /** Does something once, before a request of this sort takes effect. */
+  const once = (op: Request["op"], act: () => Promise<unknown>): void => {
+    store.arriving = async (request): Promise<Fault | undefined> => {
+      if (request.op !== op) return undefined;
+      store.arriving = undefined;
+      await act();
+      return undefined;
+    };
+  };
+
+  /** The kinds of what each commit writes. */
+  const commits: string[][] = [];
+  store.answering = ({ op, writes }) => {
+    if (op !== "commit") return;
+    commits.push(writes.map((write) => `${write.op} ${write.ref.kind}`));
+  };
+
+  /** Everything that is stored, against itself: counts, groups and inbox by the rows. */
+  async function check(): Promise<{ unread: string[]; read: string[][] }> {
+    const rows = (
+      await deps.reader.reactions(
+        { target: post, kind: "like" },
+        { size: 1_000, cursor: undefined },
+      )
+    ).items.toReversed();
+    const target = (await deps.reader.get(refs.target))?.value;
+    const inbox = (await deps.reader.get(refs.inbox))?.value;
+    const group = (await deps.reader.get(refs.group))?.value;
+    expect(target?.counts.like ?? 0).toBe(rows.length);
+    const members = rows.filter(({ n, notified }) => notified && group && n >= group.from);
+    expect(group?.people ?? 0).toBe(members.length);
+    expect(inbox).toMatchObject({ groups: group ? 1 : 0, people: members.length });
+    const users = members.map(({ user }) => user);
+    expect((group?.first ?? []).map(({ user }) => user)).toEqual(users.slice(0, 2));
+    expect((group?.latest ?? []).map(({ user }) => user)).toEqual(users.toReversed().slice(0, 3));
+    const history = await deps.reader.history(owner, 0, { size: 1_000, cursor: undefined });
+    const read = history.items.map(({ first, people }) => [
+      String(people),
+      ...first.map(({ user }) => user),
+    ]);
+    return { unread: users, read };
+  }
+
+  return { deps, store, process, folded, once, commits, check };
+}
+
+describe.each(isolations)("deleting, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("put then delete, delete then put, and twins, in one batch", async () => {
+    const { deps, folded, commits, check } = await createWorld("old");
+    const answers = await folded(deps, () => [
+      like(deps, "a"),
+      like(deps, "a"),
+      unlike(deps, "a"),
+      unlike(deps, "a"),
+      unlike(deps, "old"),
+      like(deps, "old"),
+      like(deps, "a"),
+    ]);
+    expect(answers).toEqual([done(2), same(2), done(1), same(1), done(0), done(1), done(2)]);
+    expect(await check()).toEqual({ unread: ["old", "a"], read: [] });
+    const reactions = commits.at(-1)?.filter((each) => each.endsWith("reaction"));
+    expect(reactions).toEqual(["put reaction", "put reaction"]);
+  });
+
+  test("what was never there in the end leaves nothing", async () => {
+    const { deps, folded, store, check } = await createWorld();
+    const answers = await folded(deps, () => [like(deps, "a"), unlike(deps, "a")]);
+    expect(answers).toEqual([done(1), done(0)]);
+    expect(await check()).toEqual({ unread: [], read: [] });
+    expect(Object.keys(store.dump()).filter((name) => name.startsWith("reaction"))).toEqual([]);
+    expect((await deps.reader.get(refs.inbox))?.value.n).toBe(2);
+  });
+
+  test("what was deleted is known to be gone", async () => {
+    const { deps, store, check } = await createWorld("a");
+    expect(await settled(unlike(deps, "a"))).toEqual(done(0));
+    store.resetStats();
+    expect(await settled(like(deps, "b"))).toEqual(done(1));
+    expect(store.stats).toMatchObject({ reads: 0, commits: 1, writtenItems: 4 });
+    expect(await check()).toEqual({ unread: ["b"], read: [] });
+  });
+
+  test("a call sees the versions that it and those ahead leave", async () => {
+    const { deps } = await createWorld("a");
+    const seen: number[] = [];
+    const see = (view: View) => void seen.push(view.version(refs.row("a")));
+    const call = deps.engine.run({
+      key: refs.inbox,
+      reads: [refs.row("a")],
+      absent: [],
+      deadline: undefined,
+      decide(view) {
+        const row = view.get(refs.row("a"));
+        if (!row) throw new Error("there is no row");
+        see(view);
+        view.delete(refs.row("a"));
+        expect(view.get(refs.row("a"))).toBeUndefined();
+        see(view);
+        view.put(refs.row("a"), row);
+        see(view);
+      },
+    });
+    await settled(call);
+    expect(seen).toEqual([1, 0, 2]);
+  });
+
+  test("a stale copy of a reaction that was made again is not accepted", async () => {
+    const { deps, process, once } = await createWorld("a");
+    const other = process();
+    once("commit", async () => {
+      await unlike(other, "a");
+      await like(other, "a");
+    });
+    const ref = refs.row("a");
+    const call = deps.engine.run({
+      key: refs.inbox,
+      reads: [ref],
+      absent: [],
+      deadline: undefined,
+      decide(view) {
+        view.put(ref, { ...(view.get(ref) as Reaction), name: "new" });
+      },
+    });
+    await settled(call);
+    expect((await deps.reader.get(ref))?.value).toMatchObject({ name: "new", n: 3 });
+  });
+
+  test("a stale copy of a group that was made again is not accepted", async () => {
+    const { deps, process, check } = await createWorld("a");
+    // This process has the group of "a" in its cache; another one reads it and gets a new one.
+    const other = process();
+    expect(await settled(read(other, 1))).toBe(true);
+    await settled(like(other, "b"));
+    const seen: string[][] = [];
+    const call = deps.engine.run({
+      key: refs.inbox,
+      reads: [refs.group],
+      absent: [],
+      deadline: undefined,
+      decide(view) {
+        const group = view.get(refs.group) as Group;
+        seen.push(group.first.map(({ user }) => user));
+        view.put(refs.group, { ...group, updateTime: 7 });
+      },
+    });
+    await settled(call);
+    expect(seen).toEqual([["a"], ["b"]]);
+    expect(await check()).toEqual({ unread: ["b"], read: [["1", "a"]] });
+  });
+});
+
+describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  const looking = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
+    deps.engine.run({
+      key: refs.inbox,
+      reads: [...reads, refs.inbox],
+      absent,
+      deadline: undefined,
+      decide(view) {
+        seen.push([...reads, ...absent].map((ref) => view.version(ref)).join());
+        view.put(refs.inbox, view.get(refs.inbox) ?? { n: 9, groups: 0, people: 0 });
+      },
+    });
+
+  test.each([
+    ["read", [refs.target], [], ["1", "2"]],
+    ["taken as absent", [], [refs.target], ["0", "2"]],
+  ])("%s and changed meanwhile fails the commit", async (_, reads, absent, versions) => {
+    const { deps, process, once, commits } = await createWorld();
+    const change = () => registerTarget(process(), { target: post, owner, title: "new", link: "" });
+    once("commit", change);
+    const seen: string[] = [];
+    await settled(looking(deps, seen, reads, absent));
+    expect(seen).toEqual(versions);
+    expect(commits.at(-1)).toEqual(["put inbox", "check target"]);
+  });
+
+  test("an unlike of somebody who was read already checks the new group", async () => {
+    const { deps, folded, commits, check } = await createWorld("a", "z");
+    await settled(read(deps, 2));
+    await settled(like(deps, "b"));
+    await folded(deps, () => [unlike(deps, "a")]);
+    expect(commits.at(-1)?.toSorted()).toEqual([
+      "check group",
+      "delete reaction",
+      "put inbox",
+      "put target",
+    ]);
+    // Where others behind write it, that is the check; and they see what it holds.
+    await folded(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
+    expect(commits.at(-1)?.filter((each) => each.endsWith("group"))).toEqual(["put group"]);
+    expect(await check()).toEqual({ unread: ["c"], read: [["2", "a", "z"]] });
+  });
+});
+
+describe.each(isolations)("asking for members, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("goes first in a batch, and calls behind fold onto it", async () => {
+    const { deps, store, folded, commits, check } = await createWorld("a", "b");
+    const answers = await folded<unknown>(deps, () => [
+      like(deps, "c"),
+      afterwards(() => read(deps, 1)),
+      afterwards(() => like(deps, "d")),
+      afterwards(() => unlike(deps, "b")),
+    ]);
+    expect(answers).toEqual([done(3), true, done(4), done(3)]);
+    expect(await check()).toEqual({ unread: ["c", "d"], read: [["1", "a"]] });
+    // "c" has to be in the store when those who came after version 1 are counted.
+    expect(commits.slice(-2).map((each) => each.includes("put history"))).toEqual([false, true]);
+    // A small group is read whole.
+    expect(store.stats).toMatchObject({ queries: 1, commits: 2 });
+  });
+
+  test("does not cost the others in front of it their batch", async () => {
+    const users = Array.from({ length: 9 }, (_, i) => `u${i}`);
+    const { deps, folded, commits, check } = await createWorld(...users);
+    // "u4" is not shown, "u0" and "u8" are.
+    await folded(deps, () => ["u4", "u0", "u3", "u8"].map((user) => unlike(deps, user)));
+    const sizes = commits.slice(-3).map((each) => each.filter((one) => one.endsWith("reaction")));
+    expect(sizes.map(({ length }) => length)).toEqual([1, 2, 1]);
+    expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
+  });
+
+  test("a split that lost a race asks again", async () => {
+    const { deps, process, store, once, check } = await createWorld("a", "b", "c");
+    once("commit", () => like(process(), "d"));
+    expect(await settled(read(deps, 1))).toBe(true);
+    expect(await check()).toEqual({ unread: ["b", "c", "d"], read: [["1", "a"]] });
+    expect(store.stats.queries).toBe(2);
+  });
+
+  test("an answer is dropped when the records turn out to be others", async () => {
+    const { deps, process, store, check } = await createWorld("a", "b");
+    // This process still has "a" in its cache.
+    await settled(unlike(process(), "a"));
+    store.resetStats();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await settled(read(deps, 1))).toBe(false);
+    // The row is read again together with inbox and group, which are then found to be others: that
+    // one read validates the row and the answer.
+    expect(store.stats).toMatchObject({ reads: 1, queries: 1, commits: 0 });
+    expect(await check()).toEqual({ unread: ["b"], read: [] });
+  });
+
+  test.each<[string, (deps: Deps) => Promise<unknown>, boolean, string[]]>([
+    ["the only one seen leaves", (other) => unlike(other, "a"), false, ["b"]],
+    ["as many come as were seen", (other) => like(other, "c"), true, ["b", "c"]],
+    ["all who came later leave", (other) => unlike(other, "b"), true, []],
+    ["others have read it", (other) => read(other, 2), false, []],
+  ])("between the reads and the answer: %s", async (_, act, changed, unread) => {
+    const { process, once, check } = await createWorld("a", "b");
+    once("members", async () => {
+      await act(process());
+    });
+    expect(await settled(read(process(), 1))).toBe(changed);
+    expect((await check()).unread).toEqual(unread);
+  });
+
+  test("between the two ends of a group", async () => {
+    // More than are read whole.
+    const users = Array.from({ length: 105 }, (_, i) => `u${i}`);
+    const { deps, process, store, check } = await createWorld(...users);
+    let asked = 0;
+    store.arriving = async ({ op }) => {
+      if (op !== "members") return undefined;
+      asked += 1;
+      if (asked === 2) {
+        store.arriving = undefined;
+        await unlike(process(), "u104");
+        await like(process(), "u105");
+      }
+      return undefined;
+    };
+    expect(await settled(unlike(deps, "u0"))).toEqual(done(104));
+    expect((await check()).unread).toEqual([...users.slice(1, -1), "u105"]);
+  });
+
+  test("a store that gives no answer is asked again, and given up in the end", async () => {
+    const { deps, store, check } = await createWorld("a", "b");
+    let left = 2;
+    store.arriving = ({ op }) => (op === "members" && left-- > 0 ? "unavailable" : undefined);
+    expect(await settled(read(deps, 1))).toBe(true);
+    expect(await check()).toEqual({ unread: ["b"], read: [["1", "a"]] });
+    await settled(like(deps, "c"));
+    store.arriving = ({ op }) => (op === "members" ? "unavailable" : undefined);
+    const error = await settled(read(deps, 2).catch((each: unknown) => each));
+    expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  });
+});
+
+describe.each(isolations)("costs, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("a like is one read and one write, on a busy target one write", async () => {
+    const { deps, process, store } = await createWorld("a");
+    const fresh = process();
+    await settled(fresh.owners.of(post));
+    store.resetStats();
+    await settled(like(fresh, "b"));
+    expect(store.stats).toMatchObject({ reads: 1, readItems: 3, commits: 1, writtenItems: 4 });
+    await settled(like(fresh, "c"));
+    expect(store.stats).toMatchObject({ reads: 1, commits: 2, writtenItems: 8, queries: 0 });
+    expect(await settled(like(deps, "c"))).toEqual(same(3));
+  });
+
+  test("many likers of one target share transactions", async () => {
+    const { deps, store, folded, check } = await createWorld();
+    const users = Array.from({ length: 128 }, (_, i) => `u${i}`);
+    const answers = await folded(deps, () => users.map((user) => like(deps, user)));
+    expect(answers).toEqual(users.map((_, i) => done(i + 1)));
+    // 97 rows with target, inbox and group, and then the rest; the call that folded them besides.
+    expect(store.stats).toMatchObject({ commits: 2, writtenItems: 128 + 6, queries: 0 });
+    expect((await check()).unread).toEqual(users);
+  });
+
+  test("processes that race for one target lose and double nobody", async () => {
+    const { deps, process, check } = await createWorld();
+    const processes = [deps, process(), process()];
+    const users = Array.from({ length: 40 }, (_, i) => `u${i}`);
+    const calls = users.flatMap((user, i) =>
+      [0, 1].map((turn) => like(processes[(i + turn) % 3] as Deps, user)),
+    );
+    const answers = await settled(Promise.all(calls));
+    expect(answers.filter(({ changed }) => changed)).toHaveLength(40);
+    expect((await check()).unread.toSorted()).toEqual(users.toSorted());
+  });
+});
+
+test("names of records are those of their keys", () => {
+  const all = [refs.target, refs.inbox, refs.group, refs.row("a")].map(nameOf);
+  expect(all).toEqual([
+    "target#post#1",
+    "inbox#owner",
+    "group#owner#like#post#1",
+    "reaction#post#1#like#a",
+  ]);
+});

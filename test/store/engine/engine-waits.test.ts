@@ -1,0 +1,384 @@
+/**
+ * The commit engine when the store is slow, contended, silent or unclear. Time passes only when
+ * everybody waits for it, so how long something takes is exact, however slow the machine is.
+ */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  answer,
+  balance,
+  createGate,
+  createWorld,
+  differences,
+  done,
+  grant,
+  isolations,
+  kinds,
+  refund,
+  replayed,
+  textOf,
+  use,
+  worldsOf,
+} from "../../support/fixtures/account-fixture.ts";
+import { settled } from "../../support/fixtures/settled.ts";
+import type { Fault, Request } from "../../support/stores/memory-store.ts";
+
+/** The pauses that the engine asked for, in milliseconds; emptied before each test. */
+const pauses = vi.hoisted((): number[] => []);
+
+// The engine's pauses go through the timers that are faked, which the module's own do not.
+vi.mock("node:timers/promises", () => ({
+  setTimeout(ms: number) {
+    pauses.push(ms);
+    return new Promise<void>((resolve) => setTimeout(resolve, ms));
+  },
+}));
+
+beforeEach(() => {
+  pauses.length = 0;
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What a call answers, and how long it took in milliseconds. */
+async function timed(call: () => ReturnType<typeof grant>) {
+  const start = performance.now();
+  let ms = Number.NaN;
+  const told = answer(call()).finally(() => {
+    ms = performance.now() - start;
+  });
+  return { answered: await settled(told), ms };
+}
+
+const within = (ms: number) => ({ deadline: performance.now() + ms });
+
+/** Faults for the commits to come, one after another; none once they are used up. */
+function faultsOnCommit(faults: readonly (Fault | undefined)[], sent: Request[] = []) {
+  const left = [...faults];
+  return (request: Request) => {
+    if (request.op !== "commit") return undefined;
+    sent.push(request);
+    return left.shift();
+  };
+}
+
+describe("lost races", () => {
+  test("the wait of a loser is about one commit and does not grow", async () => {
+    const { deps, store } = createWorld(12, () => 0.9);
+    await grant(deps, "warm", 1);
+    store.arriving = faultsOnCommit(Array<Fault>(30).fill("conflict"));
+    expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
+    // One for each race lost, and the turn that the winner lets pass.
+    expect(pauses).toHaveLength(31);
+    // 2 × commit × 0.9, where a commit was taken to last 10 ms before the first one was seen.
+    for (const pause of pauses.slice(0, 30)) expect(pause).toBeCloseTo(2 * 0.9 * 10 * (15 / 16));
+  });
+
+  test("on a shared key a winner lets one turn pass and forgets what it knew", async () => {
+    const { deps, store } = createWorld(12, () => 0.5);
+    store.latencyMs = 20;
+    for (let i = 0; i < 20; i++) await settled(grant(deps, `warm${i}`, 1));
+    const ops: string[] = [];
+    const pausesBefore: number[] = [];
+    store.arriving = ({ op, refs }) => {
+      if (refs.some(({ kind }) => kind === "program")) return undefined;
+      ops.push(op);
+      pausesBefore.push(pauses.length);
+      return ops.length === 1 && pauses.length === 0 ? "conflict" : undefined;
+    };
+    for (const id of ["a", "b"]) await settled(grant(deps, id, 1));
+    // The conflict, and then a read before each commit.
+    expect(ops).toEqual(["commit", "read", "commit", "read", "commit"]);
+    // One pause for the lost race and one for the turn that "a" let pass, though nobody waited.
+    expect(pausesBefore).toEqual([0, 1, 1, 2, 2]);
+    // A commit takes 20 ms, which the average comes near; a turn is 3 to 7 of them.
+    expect(pauses[0]).toBeGreaterThan(15);
+    expect(pauses[0]).toBeLessThanOrEqual(20);
+    expect(pauses[1]).toBeGreaterThan(75);
+    expect(pauses[1]).toBeLessThanOrEqual(100);
+    await vi.advanceTimersByTimeAsync(3_050);
+    ops.length = 0;
+    for (const id of ["c", "d"]) await settled(grant(deps, id, 1));
+    // Nobody was met for three seconds: all is as ever.
+    expect(ops).toEqual(["read", "commit", "commit"]);
+  });
+
+  test("the records of a contended key are read first, and calls coalesce meanwhile", async () => {
+    const { deps, store } = createWorld(12, () => 0.5);
+    await settled(grant(deps, "warm", 1));
+    const sent: Request[] = [];
+    const faults: (Fault | undefined)[] = ["conflict", "conflict", "conflict"];
+    store.arriving = (request) => {
+      sent.push(request);
+      return faults.shift();
+    };
+    const calls = Array.from({ length: 10 }, (_, i) => answer(grant(deps, `g${i}`, 1)));
+    expect(await settled(Promise.all(calls))).toHaveLength(10);
+    // One transaction lost; two reads that were refused, one that was not; one transaction won.
+    expect(sent.map(({ op }) => op)).toEqual(["commit", "read", "read", "read", "commit"]);
+    expect(sent.at(-1)?.writes).toHaveLength(21);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("after eight rejected reads a batch goes out without one", async () => {
+    const { deps, store } = createWorld();
+    await settled(grant(deps, "warm", 1));
+    const ops: string[] = [];
+    const faults: (Fault | undefined)[] = Array(9).fill("conflict");
+    store.arriving = ({ op }) => {
+      ops.push(op);
+      return faults.shift();
+    };
+    expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
+    expect(ops).toEqual(["commit", ...Array(8).fill("read"), "read", "commit"]);
+  });
+
+  test("CONTENDED after five seconds", async () => {
+    const { deps, store } = createWorld();
+    await grant(deps, "warm", 1);
+    store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
+    const { answered, ms } = await timed(() => grant(deps, "a", 1));
+    expect(answered).toBe("CONTENDED");
+    expect(ms).toBe(5_000);
+    store.arriving = undefined;
+    expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
+  });
+
+  test("CONTENDED when its own deadline comes first, DEADLINE without a turn", async () => {
+    const { deps, store } = createWorld();
+    await grant(deps, "warm", 1);
+    store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
+    const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
+    expect(answered).toBe("CONTENDED");
+    expect(ms).toBe(300);
+    expect(await settled(answer(grant(deps, "b", 1, { deadline: performance.now() - 1 })))).toBe(
+      "DEADLINE",
+    );
+    store.arriving = undefined;
+    expect(await settled(answer(grant(deps, "b", 1, within(300))))).toEqual(done(1, 2));
+  });
+
+  test("a deadline that passes in the queue is told in time, and the call is dropped", async () => {
+    const { deps, store } = createWorld();
+    await grant(deps, "warm", 1);
+    const gate = createGate();
+    store.arriving = async () => {
+      gate.reach();
+      await gate.passed;
+      return undefined;
+    };
+    const first = grant(deps, "a", 1);
+    await gate.reached;
+    const { answered, ms } = await timed(() => grant(deps, "b", 10, within(200)));
+    expect(answered).toBe("DEADLINE");
+    expect(ms).toBe(200);
+    const patient = grant(deps, "c", 100);
+    gate.open();
+    await settled(Promise.all([first, patient]));
+    expect(await balance(deps)).toBe(102);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("an account that wins back from an outage says CONTENDED again", async () => {
+    const { deps, store } = createWorld();
+    store.arriving = faultsOnCommit([
+      "throttled",
+      undefined,
+      ...Array<Fault>(500).fill("conflict"),
+    ]);
+    expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 1));
+    expect(await settled(answer(grant(deps, "b", 1, within(200))))).toBe("CONTENDED");
+  });
+});
+
+describe("a store that is not there", () => {
+  test("STORE_UNAVAILABLE after five seconds without a read", async () => {
+    const { deps, store } = createWorld();
+    store.arriving = () => "unavailable";
+    const { answered, ms } = await timed(() => grant(deps, "a", 1));
+    expect(answered).toBe("STORE_UNAVAILABLE");
+    expect(ms).toBe(5_000);
+    store.arriving = undefined;
+    expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 1));
+  });
+
+  test("STORE_UNAVAILABLE when it takes no writes", async () => {
+    const { deps, store } = createWorld();
+    await grant(deps, "warm", 1);
+    store.arriving = ({ op }) => (op === "commit" ? "throttled" : undefined);
+    const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
+    expect(answered).toBe("STORE_UNAVAILABLE");
+    expect(ms).toBe(300);
+  });
+
+  test("a store that never answers keeps nobody", async () => {
+    const { deps, store } = createWorld();
+    await grant(deps, "warm", 1);
+    const gate = createGate();
+    store.arriving = async ({ op }) => {
+      if (op === "commit") await gate.passed;
+      return undefined;
+    };
+    const calls = [
+      timed(() => grant(deps, "a", 1)),
+      timed(() => grant(deps, "b", 1, within(1_500))),
+      timed(() => grant(deps, "c", 1)),
+    ];
+    expect(await Promise.all(calls)).toEqual([
+      { answered: "STORE_UNAVAILABLE", ms: 5_000 },
+      { answered: "DEADLINE", ms: 1_500 },
+      { answered: "STORE_UNAVAILABLE", ms: 5_000 },
+    ]);
+    gate.open();
+    // What was on its way may have come through: the same call then is a replay, the others not.
+    expect(await settled(answer(grant(deps, "a", 1)))).toEqual(replayed(1, 2));
+    expect(await settled(answer(grant(deps, "c", 1)))).toEqual(done(1, 3));
+    expect(await differences(deps)).toEqual([]);
+  });
+});
+
+describe("throttling", () => {
+  const users = Array.from({ length: 50 }, (_, i) => `u${i}`);
+
+  /** A grant on each of 50 accounts that this process has in its cache, and what it took. */
+  async function grantAll(throttledMs: number) {
+    const { deps, store } = createWorld(12, Math.random);
+    store.latencyMs = 5;
+    await settled(Promise.all(users.map((user) => grant(deps, "warm", 1, { user }))));
+    store.resetStats();
+    const start = performance.now();
+    const times: number[] = [];
+    store.arriving = (request) => {
+      if (kinds(request) === "program") return undefined;
+      times.push(performance.now() - start);
+      return performance.now() < start + throttledMs ? "throttled" : undefined;
+    };
+    const calls = users.map((user) => timed(() => grant(deps, "a", 1, { user })));
+    const answers = await settled(Promise.all(calls));
+    return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
+  }
+
+  test("a store that throttles everything is asked a few times a call, ever less", async () => {
+    const { answers, times } = await grantAll(5_000);
+    for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
+    expect(times.length).toBeLessThanOrEqual(10 * users.length);
+    const within = (from: number, to: number) =>
+      times.filter((time) => time >= from && time < to).length;
+    expect(within(0, 100)).toBeGreaterThan(users.length);
+    // The budget of the process is spent: twenty retries a second are left.
+    expect(within(4_000, 5_000)).toBeLessThanOrEqual(21);
+  });
+
+  test("when it ends, the first that succeed release the others", async () => {
+    const { ms: without } = await grantAll(0);
+    const { answers, ms } = await grantAll(3_000);
+    for (const { answered } of answers) expect(answered).toEqual(done(1, 2));
+    expect(without).toBe(5);
+    // Up to 50 ms until a retry is free, then twice as many each time.
+    expect(ms - 3_000).toBeLessThan(150);
+  });
+
+  test("an account alone that is throttled holds up no other", async () => {
+    const { deps, store } = createWorld();
+    store.latencyMs = 5;
+    const [hot, cold] = ["hot", "cold"];
+    store.arriving = ({ op, refs }) =>
+      op === "commit" && refs[0]?.id.endsWith(hot) ? "throttled" : undefined;
+    const throttled = timed(() => grant(deps, "a", 1, { user: hot, ...within(2_000) }));
+    for (let i = 0; i < 20; i++) {
+      const { answered, ms } = await timed(() => grant(deps, `${i}`, 1, { user: cold }));
+      expect(answered).toEqual(done(1, i + 1));
+      expect(ms).toBeLessThanOrEqual(20);
+    }
+    expect((await throttled).answered).toBe("STORE_UNAVAILABLE");
+  });
+});
+
+// All else here is about times and numbers of requests, and transactions are applied whole.
+describe.each(isolations)("lost answers, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test.each<[string, Fault[]]>([
+    ["after the commit", ["lost after", "lost before", "lost after"]],
+    ["before the commit", ["lost before", "lost before"]],
+    ["then throttled", ["lost after", "throttled", "throttled"]],
+    ["then in conflict", ["lost after", "conflict", "throttled", "lost before"]],
+    ["before the commit, then in conflict", ["lost before", "conflict"]],
+  ])("%s: the identical transaction under the same token", async (_, faults) => {
+    const { deps, store } = createWorld();
+    await settled(grant(deps, "warm", 1));
+    const sent: Request[] = [];
+    store.arriving = faultsOnCommit(faults, sent);
+    expect(await settled(answer(use(deps, "a", 1)))).toEqual(done(1, 0));
+    expect(sent).toHaveLength(faults.length + 1);
+    expect(new Set(sent.map(({ token }) => token)).size).toBe(1);
+    expect(new Set(sent.map(({ writes }) => textOf(writes))).size).toBe(1);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("each transaction has a token of its own", async () => {
+    const { deps, store } = createWorld();
+    const sent: Request[] = [];
+    store.arriving = faultsOnCommit(["conflict", "throttled", "lost before"], sent);
+    await settled(grant(deps, "a", 1));
+    await settled(grant(deps, "b", 1));
+    expect(sent.map(({ token }) => token)).toHaveLength(5);
+    expect(new Set(sent.map(({ token }) => token)).size).toBe(4);
+  });
+
+  test("another process may go on meanwhile", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    await settled(grant(deps, "g", 10));
+    store.arriving = faultsOnCommit(["lost after"]);
+    // It is committed, the answer is lost, and then others use the account.
+    store.answering = async () => {
+      store.answering = undefined;
+      await use(other, "b", 6);
+    };
+    expect(await settled(answer(use(deps, "a", 4)))).toEqual(done(4, 6));
+    expect(await balance(deps)).toBe(0);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("one that stays lost is STORE_UNAVAILABLE, and its retry a replay", async () => {
+    const { deps, store } = createWorld();
+    await settled(grant(deps, "g", 10));
+    const sent: Request[] = [];
+    store.arriving = (request) => {
+      if (request.op === "read") return undefined;
+      sent.push(request);
+      return "lost after";
+    };
+    const { answered, ms } = await timed(() => use(deps, "a", 10));
+    expect(answered).toBe("STORE_UNAVAILABLE");
+    expect(ms).toBe(5_000);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(new Set(sent.map(({ token }) => token)).size).toBe(1);
+    store.arriving = undefined;
+    store.resetStats();
+    expect(await settled(answer(use(deps, "a", 10)))).toEqual(replayed(10, 0));
+    // The cached state is gone: account, own key.
+    expect(store.stats.reads).toBe(2);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("a lost answer and a failed condition", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    await settled(grant(deps, "g", 10));
+    let isFirst = true;
+    store.arriving = async ({ op }) => {
+      if (op !== "commit" || !isFirst) return undefined;
+      isFirst = false;
+      // It never arrives, and meanwhile another takes the points.
+      await use(other, "b", 7);
+      return "lost before";
+    };
+    expect(await settled(answer(use(deps, "a", 4)))).toBe("INSUFFICIENT_POINTS");
+    expect(await settled(answer(refund(deps, "r", "b")))).toEqual(done(7, 10));
+    expect(await settled(answer(use(deps, "a", 4)))).toEqual(done(4, 6));
+    expect(await differences(deps)).toEqual([]);
+  });
+});

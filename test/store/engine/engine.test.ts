@@ -1,0 +1,634 @@
+/** The commit engine on the store in memory: folding, answers, cache and costs. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
+import { verifyAccount } from "../../../src/app/points/verify.ts";
+import {
+  type Deps,
+  entryRef,
+  eventRef,
+  type Ref,
+  reservationRef,
+} from "../../../src/app/ports/deps.ts";
+import { createReservation } from "../../../src/app/reservations/commands.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import type { Account } from "../../../src/domain/account.ts";
+import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
+import { CommitEngine } from "../../../src/store/engine/engine.ts";
+import {
+  account,
+  answer,
+  balance,
+  createWorld,
+  differences,
+  done,
+  grant,
+  isolations,
+  kinds,
+  program,
+  refund,
+  replayed,
+  revoke,
+  use,
+  user,
+  worldsOf,
+} from "../../support/fixtures/account-fixture.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Time stands from here on until it is advanced. Pauses of the test itself stay real. */
+const holdTime = () => vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+
+describe.each(isolations)("folding, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("calls that wait for one account share a transaction", async () => {
+    const { deps, store, folded } = createWorld();
+    const answers = await folded(deps, () => [
+      answer(grant(deps, "a", 10)),
+      answer(use(deps, "b", 4)),
+      answer(grant(deps, "c", 5)),
+      answer(use(deps, "d", 12)),
+    ]);
+    expect(answers).toEqual([done(10, 11), done(4, 7), done(5, 12), done(12, 0)]);
+    expect(store.stats).toMatchObject({ reads: 0, commits: 1, writtenItems: 9 });
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("two calls with one id are one call with two waiters", async () => {
+    const { deps, store, folded, stored } = createWorld();
+    const answers = await folded(deps, () => [
+      answer(grant(deps, "a", 10)),
+      answer(grant(deps, "a", 10)),
+      answer(grant(deps, "a", 11)),
+    ]);
+    expect(answers).toEqual([done(10, 11), replayed(10, 11), "ID_REUSED"]);
+    expect(store.stats).toMatchObject({ reads: 0, commits: 1, writtenItems: 3 });
+    expect((await stored())?.last).toBe(2);
+  });
+
+  test("twins wait for the commit that makes both true", async () => {
+    const { deps, store, folded } = createWorld();
+    const told: string[] = [];
+    await folded(deps, () => {
+      store.answering = async ({ op }) => {
+        if (op !== "commit") return;
+        await sleep(20);
+        told.push("committed");
+      };
+      return ["one", "two"].map((who) => grant(deps, "a", 10).then(() => void told.push(who)));
+    });
+    // The commit that held them comes first, then theirs.
+    expect(told).toEqual(["committed", "committed", "one", "two"]);
+  });
+
+  test("those who wait are sent before those ahead are answered", async () => {
+    const { deps, store } = createWorld();
+    const seen: string[] = [];
+    let waiting: Promise<unknown> | undefined;
+    store.arriving = async ({ op }) => {
+      if (op !== "commit") return undefined;
+      seen.push("sent");
+      waiting ??= grant(deps, "b", 1);
+      // Use cases ask for their program before they come to the engine.
+      await sleep(5);
+      return undefined;
+    };
+    await grant(deps, "a", 1);
+    seen.push("answered");
+    await waiting;
+    expect(seen).toEqual(["sent", "sent", "answered"]);
+  });
+
+  test("callers who come back are served by two batches of one size", async () => {
+    const { deps, store } = createWorld();
+    store.latencyMs = 2;
+    const sizes: number[] = [];
+    store.arriving = async ({ op, writes }) => {
+      if (op === "commit") sizes.push(writes.filter(({ ref }) => ref.kind === "entry").length);
+      return undefined;
+    };
+    const callers = Array.from({ length: 40 }, async (_, caller) => {
+      for (let n = 0; n < 10; n++) await grant(deps, `${caller}-${n}`, 1);
+    });
+    await Promise.all(callers);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(400);
+    const steady = sizes.slice(6, -3);
+    expect(steady.length).toBeGreaterThan(8);
+    for (const size of steady) expect(size, String(sizes)).toBeLessThanOrEqual(24);
+  });
+
+  test("two refunds of one use see each other", async () => {
+    const { deps, folded } = createWorld();
+    await grant(deps, "g", 100);
+    await use(deps, "u", 100);
+    const answers = await folded(deps, () => [
+      answer(refund(deps, "r1", "u", 60)),
+      answer(refund(deps, "r2", "u", 60)),
+      answer(refund(deps, "r3", "u")),
+      answer(refund(deps, "r4", "u")),
+    ]);
+    expect(answers).toEqual([done(60, 61), "LIMIT_EXCEEDED", done(40, 101), "LIMIT_EXCEEDED"]);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("a use and its refund in one batch", async () => {
+    const { deps, folded, store } = createWorld();
+    await grant(deps, "g", 100);
+    const answers = await folded(deps, () => [
+      answer(use(deps, "u", 30)),
+      answer(refund(deps, "r", "u")),
+      answer(revoke(deps, "v", "g")),
+    ]);
+    expect(answers).toEqual([done(30, 71), done(30, 101), done(100, 1)]);
+    // The event keys of use and grant are read once, together.
+    expect(store.stats).toMatchObject({ reads: 1, readItems: 2, commits: 1 });
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("a use behind a replayed use is not refused for it", async () => {
+    const { deps, process, folded } = createWorld();
+    await grant(deps, "g", 99);
+    const other = process();
+    await use(other, "first", 60);
+    // This process does not know that "first" is done, and 40 are left for "second".
+    const answers = await folded(deps, () => [
+      answer(use(deps, "first", 60)),
+      answer(use(deps, "second", 40)),
+    ]);
+    expect(answers).toEqual([replayed(60, 39), done(40, 0)]);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("36 expiries and the riders of reservations in one batch", async () => {
+    const { deps, clock, store, folded } = createWorld(36);
+    for (let month = 0; month < 36; month++) {
+      clock.time = Date.UTC(2026, month, 15);
+      await grant(deps, `g${month}`, 10);
+    }
+    clock.time = Date.UTC(2032, 0, 15);
+    const ids = Array.from({ length: 10 }, (_, i) => `r${i}`);
+    for (const id of ids) {
+      const row = { id, user, points: 5, reason: "", executeTime: 0, caller: "test" };
+      await createReservation(deps, { program, ...row });
+    }
+    store.resetStats();
+    const commits: number[] = [];
+    store.answering = ({ op, refs }) => {
+      if (op === "commit") commits.push(refs.length);
+    };
+    const fresh = createEngine(deps, store.items);
+    const steps = await Promise.all(
+      ids.map((id) => executeReservation(fresh, { program, id, user, run: "run" })),
+    );
+    expect(steps.map(({ step }) => step)).toEqual(
+      ids.map((_, i) => ({ step: "DONE", entry: 73 + i })),
+    );
+    // The first call alone: account, 36 expiries, its entry, key and row; then the other nine.
+    expect(commits).toEqual([40, 28]);
+    expect(await balance(deps)).toBe(50);
+    expect(await differences(deps)).toEqual([]);
+
+    clock.time = Date.UTC(2035, 0, 15);
+    const answers = await folded(deps, () =>
+      Array.from({ length: 60 }, (_, i) => answer(grant(deps, `late${i}`, 1))),
+    );
+    expect(answers.every((each) => typeof each === "object")).toBe(true);
+    expect(await balance(deps)).toBe(61);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("a batch closes at 100 items as they are packed, and the rest goes next", async () => {
+    const { deps, store, folded } = createWorld();
+    const items: number[] = [];
+    const grants: number[] = [];
+    const answers = await folded(deps, () => {
+      store.answering = ({ op, writes }) => {
+        if (op !== "commit") return;
+        items.push(pack(writes).length);
+        grants.push(writes.filter(({ ref }) => ref.kind === "entry").length);
+      };
+      return Array.from({ length: 300 }, (_, i) => answer(grant(deps, `g${i}`, 1)));
+    });
+    expect(answers).toEqual(answers.map((_, i) => done(1, i + 2)));
+    expect(Math.max(...items)).toBe(100);
+    // The account, a key for each grant, and their entries in items that they share.
+    expect(Math.max(...grants)).toBeGreaterThan(85);
+    expect(grants.length).toBeLessThanOrEqual(6);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("one call above the limits fails alone", async () => {
+    const { deps } = createWorld();
+    const refs = Array.from({ length: 101 }, (_, i) => eventRef(program, "other", `c:${i}`));
+    const absent: Ref[] = [];
+    const tooBig = deps.engine.run({
+      key: account,
+      reads: [],
+      absent,
+      deadline: undefined,
+      decide(view) {
+        for (const ref of refs) view.put(ref, {} as never);
+      },
+    });
+    const [failed, answered] = await Promise.all([
+      tooBig.catch((error: Error) => error.message),
+      answer(grant(deps, "a", 1)),
+    ]);
+    expect(failed).toContain("exceeds");
+    expect(answered).toEqual(done(1, 1));
+  });
+
+  test("many waiting refunds do not read each other's uses again and again", async () => {
+    const { deps, store, folded } = createWorld();
+    const ids = Array.from({ length: 300 }, (_, i) => `u${i}`);
+    await grant(deps, "g", 300);
+    await Promise.all(ids.map((id) => use(deps, id, 1)));
+    const answers = await folded(deps, () => ids.map((id) => answer(refund(deps, `r-${id}`, id))));
+    expect(answers.every((each) => typeof each === "object" && each.points === 1)).toBe(true);
+    // 33 go into a transaction; at most 100 look at their uses for each.
+    expect(store.stats.readItems).toBeLessThan(1_200);
+    expect(await balance(deps)).toBe(301);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("an error in one decision fails that call alone", async () => {
+    const { deps, folded } = createWorld();
+    const broken = () =>
+      deps.engine.run({
+        key: account,
+        reads: [account],
+        absent: [],
+        deadline: undefined,
+        decide(view): void {
+          view.put(account, { ...(view.get(account) as Account), last: 1_000 });
+          throw new TypeError("a mistake");
+        },
+      });
+    const answers = await folded<unknown>(deps, () => [
+      answer(grant(deps, "a", 10)),
+      broken().catch((error: Error) => error),
+      answer(grant(deps, "b", 10)),
+    ]);
+    expect(answers).toEqual([done(10, 11), new TypeError("a mistake"), done(10, 21)]);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("a neighbour's failed condition fails nobody", async () => {
+    const { deps, process, folded } = createWorld();
+    const other = process();
+    await grant(deps, "g", 100);
+    await use(other, "u", 20);
+    await refund(other, "r", "u", 15);
+    await grant(other, "old", 5);
+    const answers = await folded(deps, () => [
+      answer(grant(deps, "old", 5)),
+      answer(grant(deps, "new", 1)),
+      answer(refund(deps, "r2", "u", 10)),
+      answer(refund(deps, "r3", "u", 5)),
+      answer(grant(deps, "old", 6)),
+      answer(use(deps, "u", 20)),
+    ]);
+    expect(answers).toEqual([
+      replayed(5, 100),
+      done(1, 102),
+      "LIMIT_EXCEEDED",
+      done(5, 107),
+      "ID_REUSED",
+      replayed(20, 80),
+    ]);
+    expect(await differences(deps)).toEqual([]);
+  });
+});
+
+describe.each(isolations)("refusals, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("the retry of the use that emptied the account hears that it is done", async () => {
+    const { deps, process } = createWorld();
+    await grant(deps, "g", 50);
+    expect(await answer(use(deps, "u", 50))).toEqual(done(50, 0));
+    // With the emptied account in the cache, without any, and with one out of date.
+    expect(await answer(use(deps, "u", 50))).toEqual(replayed(50, 0));
+    const [cold, stale] = [process(), process()];
+    expect(await answer(use(cold, "u", 50))).toEqual(replayed(50, 0));
+    await grant(stale, "g2", 10);
+    expect(await answer(use(cold, "u2", 10))).toEqual(done(10, 0));
+    expect(await answer(use(stale, "u2", 10))).toEqual(replayed(10, 0));
+    expect(await answer(use(cold, "u3", 1))).toBe("INSUFFICIENT_POINTS");
+  });
+
+  test("even when the first lands before the read that validates the refusal", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    await grant(other, "g", 50);
+    await use(other, "before", 20);
+    // "late" asks for 40 of 30; before its key is read, the points come and the same id takes them.
+    let landed: unknown;
+    store.arriving = async (request) => {
+      if (request.op !== "read" || !kinds(request).includes("event")) return undefined;
+      store.arriving = undefined;
+      await grant(other, "more", 10);
+      landed = await answer(use(other, "late", 40));
+      return undefined;
+    };
+    expect(await answer(use(deps, "late", 40))).toEqual(replayed(40, 0));
+    expect(landed).toEqual(done(40, 0));
+  });
+
+  test("never rest on a stale cache", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    await grant(deps, "g", 10);
+    await grant(other, "more", 90);
+    expect(await answer(use(deps, "u", 100))).toEqual(done(100, 0));
+    // And one that is final costs one read of the account and its own key at one moment.
+    store.resetStats();
+    const asked: string[] = [];
+    store.arriving = (request) => void asked.push(kinds(request));
+    expect(await answer(use(deps, "v", 1))).toBe("INSUFFICIENT_POINTS");
+    expect(asked).toEqual(["event+account"]);
+    // On a process that has nothing in its cache, one read more.
+    asked.length = 0;
+    expect(await answer(use(process(), "w", 1))).toBe("INSUFFICIENT_POINTS");
+    expect(asked.filter((each) => each !== "program")).toEqual(["account", "event+account"]);
+  });
+
+  test("are told only when what they rest on has committed", async () => {
+    const { deps, process, store, folded } = createWorld();
+    const other = process();
+    await grant(other, "g", 49);
+    // In the batch "a" takes all and "b" is refused; but the batch loses against "more".
+    const answers = await folded(deps, () => {
+      let isFirst = true;
+      store.answering = async ({ op }) => {
+        if (op !== "commit" || !isFirst) return;
+        isFirst = false;
+        await grant(other, "more", 50);
+      };
+      return [answer(use(deps, "a", 50)), answer(use(deps, "b", 50))];
+    });
+    expect(answers).toEqual([done(50, 50), done(50, 0)]);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("behind a writer cost a read of their own key alone", async () => {
+    const { deps, store, folded } = createWorld();
+    const asked: string[] = [];
+    const answers = await folded(deps, () => {
+      store.answering = (request) => void asked.push(kinds(request));
+      return [answer(use(deps, "a", 1)), answer(use(deps, "b", 1))];
+    });
+    expect(answers).toEqual([done(1, 0), "INSUFFICIENT_POINTS"]);
+    const commit = "account+entry+event";
+    expect(asked).toEqual([commit, "event", commit]);
+  });
+
+  test("never mix what was read before a change with what was read after it", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    const words = { program, user, reason: "", caller: "test", deadline: undefined };
+    await grant(other, "g", 10);
+    await freezeAccount(other, { ...words, eventId: "f" });
+    // A version conflict: from here on records are read before a batch, and the use lands after it.
+    let isFirst = true;
+    store.arriving = ({ op }) => {
+      if (op !== "commit" || !isFirst) return undefined;
+      isFirst = false;
+      return "conflict";
+    };
+    await unfreezeAccount(deps, { ...words, eventId: "t" });
+    await freezeAccount(other, { ...words, eventId: "f2" });
+    store.answering = async ({ op, refs }) => {
+      if (op !== "read" || !refs.some(({ kind }) => kind === "account")) return;
+      store.answering = undefined;
+      await unfreezeAccount(other, { ...words, eventId: "t2" });
+      await use(other, "u", 4);
+    };
+    expect(await answer(refund(deps, "r", "u"))).toEqual(done(4, 10));
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("that do not hold after a lost race are not told", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    // Nothing to undo when asked; the use lands before the second look.
+    await grant(other, "g", 10);
+    store.arriving = async (request) => {
+      if (request.op !== "read" || !kinds(request).includes("event")) return undefined;
+      store.arriving = undefined;
+      await use(other, "u", 10);
+      return undefined;
+    };
+    expect(await answer(refund(deps, "r", "u"))).toEqual(done(10, 10));
+    expect(await answer(refund(deps, "r2", "nothing"))).toBe("LEDGER_ENTRY_NOT_FOUND");
+  });
+});
+
+describe.each(isolations)("costs and cache, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("cold: one read and one write; busy: one write", async () => {
+    const { deps, store } = createWorld();
+    await grant(deps, "a", 10);
+    expect(store.stats).toMatchObject({ reads: 1, readItems: 1, commits: 1 });
+    await grant(deps, "b", 10);
+    await use(deps, "c", 5);
+    expect(store.stats).toMatchObject({ reads: 1, readItems: 1, commits: 3, writtenItems: 9 });
+  });
+
+  test("a replay of a grant costs no read", async () => {
+    const { deps, process, store } = createWorld();
+    await grant(process(), "a", 10);
+    await grant(deps, "b", 10);
+    store.resetStats();
+    expect(await answer(grant(deps, "a", 10))).toEqual(replayed(10, 10));
+    expect(store.stats).toMatchObject({ reads: 0, commits: 1 });
+  });
+
+  // Time stands in it, and so would the items.
+  test.runIf(isolation === "whole")("the cache serves for a second, and no longer", async () => {
+    const { deps, store } = createWorld();
+    holdTime();
+    await grant(deps, "a", 10);
+    vi.advanceTimersByTime(700);
+    store.resetStats();
+    await grant(deps, "b", 10);
+    expect(store.stats).toMatchObject({ reads: 0, commits: 1 });
+    vi.advanceTimersByTime(1_050);
+    store.resetStats();
+    await grant(deps, "c", 10);
+    expect(store.stats).toMatchObject({ reads: 1, commits: 1 });
+  });
+
+  test("reads never answer from the cache", async () => {
+    const { deps, process } = createWorld();
+    await grant(deps, "a", 10);
+    await grant(process(), "b", 10);
+    expect(await balance(deps)).toBe(20);
+  });
+
+  test("a lost race takes what the failed conditions return", async () => {
+    const { deps, process, store } = createWorld();
+    const other = process();
+    await grant(deps, "a", 10);
+    await grant(other, "b", 10);
+    store.resetStats();
+    expect(await answer(grant(deps, "c", 10))).toEqual(done(10, 30));
+    expect(store.stats).toMatchObject({ reads: 0, commits: 2 });
+  });
+
+  // Time stands in it, and so would the items.
+  test.runIf(isolation === "whole")("keys at rest are forgotten", async () => {
+    const { deps, store } = createWorld();
+    holdTime();
+    // A key comes to rest just after its last call has been answered.
+    const rested = () => sleep(5);
+    const users = Array.from({ length: 500 }, (_, i) => `user-${i}`);
+    await Promise.all(users.map((each) => grant(deps, "g", 1, { user: each })));
+    const engine = deps.engine as CommitEngine;
+    expect(engine.keyCount).toBe(500);
+    await rested();
+    vi.advanceTimersByTime(3_050);
+    await grant(deps, "g", 1);
+    await rested();
+    expect(engine.keyCount).toBe(1);
+    // Keys under way are kept, and do not keep the others.
+    const release = Promise.withResolvers<void>();
+    store.arriving = async ({ refs }) => {
+      if (refs.some(({ id }) => id === `${program}#slow`)) await release.promise;
+      return undefined;
+    };
+    const slow = grant(deps, "g", 1, { user: "slow" });
+    await Promise.all(users.map((each) => grant(deps, "h", 1, { user: each })));
+    await rested();
+    vi.advanceTimersByTime(3_050);
+    await grant(deps, "h", 1);
+    await rested();
+    expect(engine.keyCount).toBe(2);
+    release.resolve();
+    await slow;
+  });
+});
+
+describe.each(isolations)("two processes, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("racing for one account lose and double nothing", async () => {
+    const { deps, process, store } = createWorld();
+    store.latencyMs = 1;
+    const processes = [deps, process(), process()];
+    await grant(deps, "g", 200);
+    const used = await Promise.all(
+      Array.from({ length: 300 }, (_, i) =>
+        answer(use(processes[i % 3] as Deps, `u${Math.floor(i / 2)}`, 2)),
+      ),
+    );
+    const taken = used.filter((each) => typeof each === "object" && !each.replayed);
+    expect(taken).toHaveLength(100);
+    expect(used.filter((each) => each === "CONTENDED")).toEqual([]);
+    expect(await balance(deps)).toBe(0);
+    expect(await differences(deps)).toEqual([]);
+  });
+
+  test("the version that a call sees counts what calls ahead have put", async () => {
+    const { deps, store, folded, stored } = createWorld();
+    await grant(deps, "g", 10);
+    const healthy = (await stored()) as Account;
+    store.force(account, { ...healthy, totals: { ...healthy.totals, used: 7 } });
+    const name = { program, user };
+    // The repair must not undo the grant that is decided ahead of it in the same batch.
+    const answers = await folded<unknown>(deps, () => [
+      answer(grant(deps, "ahead", 100)),
+      verifyAccount(deps, name, true).then(({ repaired }) => repaired),
+      answer(grant(deps, "behind", 1000)),
+    ]);
+    expect(answers[1]).toBe(true);
+    expect(await differences(deps)).toEqual([]);
+    expect(await balance(deps)).toBe(1_111);
+  });
+});
+
+describe.each(isolations)("what must never be overwritten, applied %s", (isolation) => {
+  const createWorld = worldsOf(isolation);
+
+  test("ledger entries, though the account has forgotten them", async () => {
+    const { deps, process, store, stored } = createWorld();
+    await grant(deps, "a", 10);
+    const before = await stored();
+    await grant(deps, "b", 20);
+    const second = await deps.reader.get(entryRef(program, user, 2));
+    store.force(account, before);
+    const call = grant(process(), "c", 30, { deadline: performance.now() + 1_000 });
+    expect(await answer(call)).toBe("CONTENDED");
+    expect(await deps.reader.get(entryRef(program, user, 2))).toEqual(second);
+
+    const verified = await verifyAccount(deps, { program, user }, true);
+    expect(verified.differences.map(({ field }) => field)).toContain("last");
+    expect(verified.repaired).toBe(true);
+    expect(await differences(deps)).toEqual([]);
+    expect(await answer(grant(process(), "c", 30))).toEqual(done(30, 60));
+  });
+
+  test("the event key of a reservation, though its row has forgotten the grant", async () => {
+    const { deps, process, store } = createWorld();
+    const ref = reservationRef(program, "r");
+    const asked = { program, id: "r", user, points: 5, reason: "", caller: "test" };
+    await createReservation(deps, { ...asked, executeTime: 0 });
+    const pending = (await deps.reader.get(ref))?.value;
+    const attempt = { program, id: "r", user, run: "one" };
+    const first = await executeReservation(deps, attempt);
+    expect(first.step).toEqual({ step: "DONE", entry: 1 });
+    store.force(ref, pending);
+    const again = await executeReservation(process(), { ...attempt, run: "two" });
+    expect(again.step).toEqual({ step: "DONE", entry: 1 });
+    expect(await balance(deps)).toBe(5);
+    expect(await differences(deps)).toEqual([]);
+  });
+});
+
+test("an account that is written all the time can be verified", async () => {
+  const { deps, store } = createWorld();
+  store.latencyMs = 1;
+  await grant(deps, "first", 1);
+  let busy = true;
+  const writer = (async () => {
+    for (let i = 0; busy; i++) await grant(deps, `g${i}`, 1);
+  })();
+  const slow: Deps = {
+    ...deps,
+    reader: {
+      ...deps.reader,
+      async entries(...query) {
+        await sleep(10);
+        return deps.reader.entries(...query);
+      },
+    },
+  };
+  for (let i = 0; i < 5; i++) {
+    const { differences: found, entries } = await verifyAccount(slow, { program, user }, false);
+    expect(found).toEqual([]);
+    expect(entries).toBeGreaterThan(0);
+  }
+  busy = false;
+  await writer;
+});
+
+test("an account without its record is told from its ledger", async () => {
+  const { deps, store, process } = createWorld();
+  await grant(deps, "a", 10);
+  store.force(account, undefined);
+  const verified = await verifyAccount(deps, { program, user }, true);
+  expect(verified).toMatchObject({ repaired: true, entries: 1 });
+  expect(await balance(process())).toBe(10);
+  expect(await differences(deps)).toEqual([]);
+  const nobody = await verifyAccount(deps, { program, user: "nobody" }, true);
+  expect(nobody).toMatchObject({ differences: [], entries: 0, repaired: false });
+});
+
+/** The same dependencies with an engine that has just started. */
+function createEngine(deps: Deps, items: ConstructorParameters<typeof CommitEngine>[0]["items"]) {
+  return { ...deps, engine: new CommitEngine({ items, clock: deps.clock }) };
+}

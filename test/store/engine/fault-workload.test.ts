@@ -1,0 +1,317 @@
+/**
+ * The engine on DynamoDB behind a proxy that loses answers, refuses, delays and locks: once with
+ * transactions that DynamoDB Local shows whole, and once with the isolation that AWS documents.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { grantPoints, usePoints } from "../../../src/app/points/commands.ts";
+import { getBalance } from "../../../src/app/points/queries.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { createProgram } from "../../../src/app/programs/commands.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import {
+  createTables,
+  type TableName,
+  tableName,
+  tables,
+} from "../../../src/store/dynamodb/tables.ts";
+import {
+  attempt,
+  ledgerOf,
+  type Outcome,
+  type Process,
+  plan,
+  program,
+  reckon,
+  startProcess,
+  storm,
+} from "../../support/models/fault-workload.ts";
+import { randomFrom } from "../../support/models/random.ts";
+import { itemByItem } from "../../support/stores/dynamo-isolation.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
+
+const upstream = inject("dynamodbEndpoint");
+const seed = 20_261_101;
+let names: TableName;
+let clients: Clients;
+let proxy: DynamoProxy;
+let direct: Process;
+let started: Process[];
+
+/** Processes that see the store through the proxy. */
+function processes(count: number): Process[] {
+  const all = Array.from({ length: count }, () => startProcess(proxy.endpoint, names));
+  started.push(...all);
+  return all;
+}
+
+const grant = (deps: Deps, user: string, eventId: string, points: number, waitMs?: number) =>
+  grantPoints(deps, {
+    program,
+    user,
+    eventId,
+    points,
+    reason: "",
+    caller: "test",
+    deadline: waitMs === undefined ? undefined : performance.now() + waitMs,
+  });
+
+const use = (deps: Deps, user: string, eventId: string, points: number) =>
+  usePoints(deps, {
+    program,
+    user,
+    eventId,
+    points,
+    reason: "",
+    caller: "test",
+    deadline: undefined,
+    allowPartial: false,
+  });
+
+const reasonOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => "done",
+    (error: unknown) => (error instanceof DomainError ? error.reason : String(error)),
+  );
+
+const mayCallAgain = new Set<string | undefined>(["CONTENDED", "STORE_UNAVAILABLE"]);
+
+/** A call with the engine's own patience of five seconds, and whether it still waits. */
+function patient(deps: Deps, user: string) {
+  const call = { waits: true, over: Promise.resolve() };
+  call.over = reasonOf(grant(deps, user, "patient", 1)).then(() => {
+    call.waits = false;
+  });
+  return call;
+}
+
+const modes = [
+  { mode: "transactions seen whole", isolation: undefined },
+  {
+    mode: "transactions applied item by item",
+    isolation: itemByItem,
+  },
+] as const;
+
+describe.each(modes)("$mode", ({ isolation }) => {
+  beforeAll(async () => {
+    names = tableName(`faults-${randomUUID().slice(0, 8)}-`);
+    clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
+    await createTables(clients.retrying, names);
+    direct = startProcess(upstream, names);
+    await createProgram(direct.deps, { id: program, zone: "Asia/Tokyo", lifetime: 12 });
+  });
+
+  beforeEach(async () => {
+    started = [];
+    proxy = await startDynamoProxy({ upstream, seed });
+    proxy.isolation(isolation);
+  });
+
+  afterEach(async () => {
+    for (const each of started) each.close();
+    await proxy.stop();
+  });
+
+  afterAll(async () => {
+    for (const { TableName } of tables(names)) {
+      await clients.retrying.send(new DeleteTableCommand({ TableName }));
+    }
+    direct.close();
+    clients.close();
+  });
+
+  test("1,000 operations under faults: acknowledged is once, the rest at most once", async () => {
+    console.info(`seed of the storm: ${seed}`);
+    const some = processes(3);
+    proxy.faults({
+      lostAnswer: 0.06,
+      conflict: 0.06,
+      throttle: 0.06,
+      serverError: 0.06,
+      delay: 0.2,
+      delayMs: [1, 30],
+    });
+    const outcomes = await storm(some, plan(seed, 1_000, 36), seed, 32);
+    const { faults } = proxy.stats();
+    proxy.faults({});
+    // What was given up may still be on its way.
+    await sleep(500);
+    expect(outcomes).toHaveLength(1_000);
+    for (const kind of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
+      expect(faults[kind]).toBeGreaterThan(25);
+    }
+    const counts = await reckon(direct.deps, outcomes);
+    expect(counts.acknowledged).toBeGreaterThan(600);
+    expect(counts.refused).toBeGreaterThan(50);
+  }, 180_000);
+
+  test("answers so often lost that callers give up: each is there once or not at all", async () => {
+    const [one] = processes(1) as [Process];
+    await grant(one.deps, "lost-warm", "warm", 1);
+    const operations = plan(seed + 1, 60, 6).map((each) => ({
+      ...each,
+      id: `lost-${each.id}`,
+      user: `lost-${each.user}`,
+      undoes: `lost-${each.undoes}`,
+    }));
+    proxy.faults({ lostAnswer: 0.97, operations: "writes" });
+    const outcomes = await Promise.all(
+      operations.map(async (operation) => ({
+        operation,
+        attempts: [await attempt(one.deps, operation, 300)],
+      })),
+    );
+    proxy.faults({});
+    await sleep(500);
+    const counts = await reckon(direct.deps, outcomes);
+    expect(counts.lost).toBeGreaterThan(10);
+    expect(counts.lostButDone).toBeGreaterThan(0);
+  });
+
+  test("locked items: overlapping transactions conflict, and nobody overspends", async () => {
+    const some = processes(4);
+    const user = "contended";
+    await grant(direct.deps, user, "start", 1_000);
+    proxy.lock(8);
+    let asked = 0;
+    const answers = new Map<string, string>();
+    const caller = async (i: number) => {
+      const { deps } = some[i % some.length] as Process;
+      for (let k = 0; k < 4; k++) {
+        const id = `use-${i}-${k}`;
+        // As clients do. The lock is on until all have been answered.
+        do {
+          asked += 1;
+          answers.set(id, await reasonOf(use(deps, user, id, 5)));
+        } while (mayCallAgain.has(answers.get(id)));
+      }
+    };
+    await Promise.all(Array.from({ length: 64 }, (_, i) => caller(i)));
+    const { lockConflicts } = proxy.stats();
+    proxy.lock(0);
+    console.info(`${lockConflicts} conflicts, ${asked - answers.size} calls sent again`);
+    const all = [...answers.values()];
+    // 256 wanted 5 of 1,000 points.
+    expect(all.filter((reason) => reason === "done")).toHaveLength(200);
+    expect(all.filter((reason) => reason === "INSUFFICIENT_POINTS")).toHaveLength(56);
+    expect((await getBalance(direct.deps, { program, user })).available).toBe(0);
+    const entries = await ledgerOf(direct.deps, user);
+    expect(entries).toHaveLength(201);
+    expect(lockConflicts).toBeGreaterThan(5);
+  }, 180_000);
+
+  test("two processes on one account, each with a cache of its own", async () => {
+    const [one, two] = processes(2) as [Process, Process];
+    const user = "shared";
+    await grant(one.deps, user, "g1", 10);
+    await grant(two.deps, user, "g2", 10);
+    expect(await reasonOf(use(one.deps, user, "u1", 20))).toBe("done");
+    // The other still believes in twenty points, and is asked for the same and for another use.
+    const again = await usePoints(two.deps, {
+      program,
+      user,
+      eventId: "u1",
+      points: 20,
+      reason: "",
+      caller: "test",
+      deadline: undefined,
+      allowPartial: false,
+    });
+    expect(again).toMatchObject({ replayed: true, balance: 0 });
+    expect(await reasonOf(use(two.deps, user, "u2", 1))).toBe("INSUFFICIENT_POINTS");
+    const both = await Promise.all(
+      [one, two].flatMap(({ deps }) =>
+        Array.from({ length: 20 }, (_, i) => grant(deps, user, `twin-${i}`, 1)),
+      ),
+    );
+    expect(both.filter(({ replayed }) => !replayed)).toHaveLength(20);
+    expect((await getBalance(direct.deps, { program, user })).available).toBe(20);
+  });
+
+  test("a use of all points is done for both callers who send it at once", async () => {
+    const [one, two] = processes(2) as [Process, Process];
+    const random = randomFrom(seed);
+    // Half of the event keys become visible long after the account, or long before.
+    if (isolation) proxy.isolation({ applyMs: [0, 5], slowShare: 0.5, slowMs: 150 });
+    const doubled = async (i: number): Promise<Outcome[]> => {
+      const all = { user: `doubled-${i}`, points: 11, undoes: "nothing" };
+      const granted = { ...all, id: `all-${i}`, kind: "grant" } as const;
+      const used = { ...all, id: `use-${i}`, kind: "use" } as const;
+      const first = { operation: granted, attempts: [await attempt(direct.deps, granted)] };
+      const later = 100 * random();
+      const attempts = await Promise.all([
+        attempt(one.deps, used),
+        sleep(later).then(() => attempt(two.deps, used)),
+      ]);
+      return [first, { operation: used, attempts }];
+    };
+    const outcomes: Outcome[] = [];
+    for (let i = 0; i < 120; i += 20) {
+      const some = await Promise.all(Array.from({ length: 20 }, (_, k) => doubled(i + k)));
+      outcomes.push(...some.flat());
+    }
+    const { acknowledged } = await reckon(direct.deps, outcomes);
+    expect(acknowledged).toBe(outcomes.length);
+  }, 120_000);
+
+  test("a silent store keeps nobody beyond the deadline", async () => {
+    const [one] = processes(1) as [Process];
+    await grant(one.deps, "silent", "warm", 1);
+    proxy.faults({ lostAnswer: 1, lostBy: "silence" });
+    const other = patient(one.deps, "silent-patient");
+    const asked = Array.from({ length: 5 }, (_, i) => grant(one.deps, "silent", `g${i}`, 1, 700));
+    const reasons = await Promise.all(asked.map(reasonOf));
+    expect(other.waits).toBe(true);
+    for (const reason of reasons) expect(["DEADLINE", "STORE_UNAVAILABLE"]).toContain(reason);
+    proxy.faults({});
+    await other.over;
+    // Behind the silence everything goes on, and what was sent has been done once.
+    await expect
+      .poll(() => reasonOf(grant(one.deps, "silent", "g0", 1)), { timeout: 60_000 })
+      .toBe("done");
+    const ids = (await ledgerOf(direct.deps, "silent")).map(({ event }) => event.id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).toEqual(expect.arrayContaining(["warm", "g0"]));
+    const { available } = await getBalance(direct.deps, { program, user: "silent" });
+    expect(available).toBe(ids.length);
+  }, 120_000);
+
+  test("a clock off by more than five seconds decides nothing, until it is right", async () => {
+    const [one] = processes(1) as [Process];
+    const user = "clock";
+    const read = () => reasonOf(getBalance(one.deps, { program, user }));
+    await grant(one.deps, user, "g1", 10);
+    for (const ms of [7_500, -7_500, 86_400_000]) {
+      proxy.dateSkew(ms);
+      // An account of its own: what was committed a moment ago needs no answer of the store.
+      const other = `clock-${ms}`;
+      expect(await reasonOf(grant(one.deps, other, "g", 10))).toBe("CLOCK_OFF");
+      expect(await read()).toBe("CLOCK_OFF");
+      proxy.dateSkew(ms > 0 ? 3_500 : -3_500);
+      expect(await read()).toBe("done");
+      expect(await reasonOf(use(one.deps, user, `u${ms}`, 1))).toBe("done");
+      proxy.dateSkew(undefined);
+      expect(await reasonOf(grant(one.deps, other, "g", 10))).toBe("done");
+      expect(await ledgerOf(direct.deps, other)).toHaveLength(1);
+    }
+  });
+
+  test("while the store is away calls say so, and afterwards they work", async () => {
+    const [one] = processes(1) as [Process];
+    await grant(one.deps, "away", "warm", 1);
+    proxy.down(true);
+    const other = patient(one.deps, "away-patient");
+    const reason = await reasonOf(grant(one.deps, "away", "g", 1, 800));
+    expect(["STORE_UNAVAILABLE", "DEADLINE"]).toContain(reason);
+    expect(other.waits).toBe(true);
+    proxy.down(false);
+    await other.over;
+    expect(await reasonOf(grant(one.deps, "away", "g", 1))).toBe("done");
+    const entries = await ledgerOf(direct.deps, "away");
+    expect(entries.map(({ event }) => event.id)).toEqual(["warm", "g"]);
+  });
+});

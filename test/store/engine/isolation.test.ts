@@ -1,0 +1,204 @@
+/**
+ * Calls that are sent again while the transaction of the first is applied item by item: the second
+ * one, on another process, must not be answered from a part of that transaction.
+ */
+import { expect, test } from "vitest";
+import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+import {
+  type Deps,
+  eventRef,
+  groupRef,
+  inboxRef,
+  type Ref,
+  reactionRef,
+  targetRef,
+} from "../../../src/app/ports/deps.ts";
+import { react, unreact } from "../../../src/app/reactions/commands.ts";
+import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { nameOf } from "../../../src/store/engine/item-store.ts";
+import {
+  answer,
+  createGate,
+  createWorld,
+  done,
+  grant,
+  program,
+  refund,
+  replayed,
+  use,
+  user,
+} from "../../support/fixtures/account-fixture.ts";
+import { pause } from "../../support/stores/item-by-item.ts";
+import type { MemoryStore } from "../../support/stores/memory-store.ts";
+
+/** Sends a call twice, the second time as `whileLate` does. */
+const twice = <T>(
+  store: MemoryStore,
+  last: Ref,
+  processes: readonly [Deps, Deps],
+  call: (deps: Deps) => Promise<T>,
+): Promise<[T, T]> => whileLate(store, last, processes, call, call);
+
+/**
+ * Sends a call to one process, and another one to the other process when all of the first call's
+ * transaction is applied but one item. This follows after a while. Returns both answers.
+ */
+async function whileLate<A, B>(
+  store: MemoryStore,
+  last: Ref,
+  processes: readonly [Deps, Deps],
+  call: (deps: Deps) => Promise<A>,
+  then: (deps: Deps) => Promise<B>,
+): Promise<[A, B]> {
+  const gate = createGate();
+  store.beforeItem = async (op, ref) => {
+    if (op !== "apply" || nameOf(ref) !== nameOf(last)) return;
+    gate.reach();
+    await gate.passed;
+  };
+  const [one, other] = processes;
+  const first = call(one);
+  await gate.reached;
+  await pause(5);
+  const second = then(other);
+  await pause(100);
+  store.beforeItem = undefined;
+  gate.open();
+  return Promise.all([first, second]);
+}
+
+const keyOf = (id: string) => eventRef(program, user, `c:${id}`);
+
+test("the retry of the use that emptied the account is no refusal", async () => {
+  const { deps, process, store } = createWorld();
+  await grant(deps, "g", 10);
+  const answers = await twice(store, keyOf("u"), [deps, process()], (each) =>
+    answer(use(each, "u", 10)),
+  );
+  expect(answers).toEqual([done(10, 0), replayed(10, 0)]);
+});
+
+test("nor is it when the account alone has changed since both were read together", async () => {
+  const { deps, process, store } = createWorld();
+  const other = process();
+  await grant(deps, "g", 5);
+  await grant(other, "h", 5);
+  // In the cache there are 5, so that 10 are refused; read validation finds 10, and no event key.
+  const gate = createGate();
+  let first: ReturnType<typeof answer> | undefined;
+  store.arriving = async ({ op }) => {
+    if (op !== "commit") return undefined;
+    store.arriving = undefined;
+    store.beforeItem = (_, { kind }) => (kind === "event" ? gate.passed : undefined);
+    first = answer(use(other, "u", 10));
+    await pause(5);
+    store.beforeItem = undefined;
+    return undefined;
+  };
+  const second = answer(use(deps, "u", 10));
+  await pause(100);
+  gate.open();
+  expect(await Promise.all([first, second])).toEqual([done(10, 0), replayed(10, 0)]);
+});
+
+test("nor is the retry of a refund of all that was left, or of a part", async () => {
+  const { deps, process, store } = createWorld();
+  await grant(deps, "g", 10);
+  await use(deps, "u", 10);
+  const processes = [deps, process()] as const;
+  const part = await twice(store, keyOf("r"), processes, (each) =>
+    answer(refund(each, "r", "u", 6)),
+  );
+  expect(part).toEqual([done(6, 6), replayed(6, 6)]);
+  const rest = await twice(store, keyOf("s"), processes, (each) => answer(refund(each, "s", "u")));
+  expect(rest).toEqual([done(4, 10), replayed(4, 10)]);
+});
+
+const owner = "owner";
+const like = { target: { type: "post", id: "1" }, kind: "like", user: "a", name: "A" };
+
+async function createPost(...likers: string[]) {
+  const { deps, process, store } = createWorld();
+  await registerTarget(deps, { target: like.target, owner, title: "", link: "" });
+  for (const user of likers) await react(deps, { ...like, user });
+  return { store, processes: [deps, process()] as const };
+}
+
+test("a like that exists is counted", async () => {
+  const { store, processes } = await createPost("b");
+  const answers = await twice(store, targetRef(like.target), processes, (deps) =>
+    react(deps, like),
+  );
+  expect(answers).toEqual([
+    { changed: true, count: 2 },
+    { changed: false, count: 2 },
+  ]);
+});
+
+test("an unlike of nothing leaves nothing counted", async () => {
+  const { store, processes } = await createPost("a", "b");
+  const answers = await twice(store, targetRef(like.target), processes, (deps) =>
+    unreact(deps, like),
+  );
+  expect(answers).toEqual([
+    { changed: true, count: 1 },
+    { changed: false, count: 1 },
+  ]);
+});
+
+test("a mark-read that changes nothing shows what is unread", async () => {
+  const { store, processes } = await createPost("a", "b");
+  const answers = await twice(store, inboxRef(owner), processes, (deps) =>
+    markNotificationRead(deps, { owner, target: like.target, kind: "like", version: 2 }),
+  );
+  const inbox = { n: 3, groups: 0, people: 0 };
+  expect(answers).toEqual([
+    { changed: true, inbox },
+    { changed: false, inbox },
+  ]);
+});
+
+const rowOf = (user: string) => reactionRef(like.target, "like", user);
+const readAt = (version: number) => (deps: Deps) =>
+  markNotificationRead(deps, { owner, target: like.target, kind: "like", version });
+
+/** The unread group: how many there are, the first and the latest names; and the badge's people. */
+async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
+  const group = (await reader.get(groupRef(owner, like.target, "like")))?.value;
+  const people = (await reader.get(inboxRef(owner)))?.value.people;
+  const names = (actors: readonly { user: string }[] = []) =>
+    actors.map(({ user }) => user).join("");
+  return [group?.people, names(group?.first), names(group?.latest), people];
+}
+
+test("a mark-read counts the newcomer whose row is applied last", async () => {
+  const { store, processes } = await createPost("a", "b");
+  const newcomer = (deps: Deps) => react(deps, { ...like, user: "c" });
+  await whileLate(store, rowOf("c"), processes, newcomer, readAt(1));
+  expect(await unreadOf(processes)).toEqual([2, "bc", "cb", 2]);
+});
+
+test("a mark-read does not count a newcomer whose row is deleted last", async () => {
+  const { store, processes } = await createPost("a", "b", "c", "d");
+  const leaving = (deps: Deps) => unreact(deps, { ...like, user: "c" });
+  await whileLate(store, rowOf("c"), processes, leaving, readAt(2));
+  expect(await unreadOf(processes)).toEqual([1, "d", "d", 1]);
+});
+
+test("a mark-read of a group of which no row shows yet waits for them", async () => {
+  const { store, processes } = await createPost();
+  const first = (deps: Deps) => react(deps, { ...like, user: "a" });
+  await whileLate(store, rowOf("a"), processes, first, async (deps) => {
+    await react(deps, { ...like, user: "b" });
+    return readAt(1)(deps);
+  });
+  expect(await unreadOf(processes)).toEqual([1, "b", "b", 1]);
+});
+
+test("a name that leaves is replaced by the one whose row is applied last", async () => {
+  const { store, processes } = await createPost("a", "b", "c", "d", "e", "f");
+  const newcomer = (deps: Deps) => react(deps, { ...like, user: "g" });
+  const leaving = (deps: Deps) => unreact(deps, { ...like, user: "f" });
+  await whileLate(store, rowOf("g"), processes, newcomer, leaving);
+  expect(await unreadOf(processes)).toEqual([6, "ab", "ged", 6]);
+});

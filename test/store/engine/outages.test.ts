@@ -1,0 +1,137 @@
+/** What counts as an outage of the store, on real connections, and what is an error of ours. */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { GetItemCommand } from "@aws-sdk/client-dynamodb";
+import { expect, test } from "vitest";
+import { programRef } from "../../../src/app/ports/deps.ts";
+import { createDynamoItems } from "../../../src/store/dynamodb/item-store.ts";
+import {
+  type Clients,
+  createClients,
+  isTransient,
+  orUnavailable,
+} from "../../../src/store/dynamodb/sdk/client.ts";
+import { tableName } from "../../../src/store/dynamodb/tables.ts";
+
+type Answer = (socket: Socket) => void;
+
+const status =
+  (line: string, body = ""): Answer =>
+  (socket) =>
+    socket.end(`HTTP/1.1 ${line}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+
+const refused = (name: string): Answer =>
+  status("400 Bad Request", JSON.stringify({ __type: `com.amazonaws.dynamodb#${name}` }));
+
+const cut = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"Item":';
+
+/** The request failed on its way or on the other side. */
+const outages: Record<string, Answer> = {
+  "breaks off": (socket) => socket.end(),
+  resets: (socket) => socket.resetAndDestroy(),
+  hangs: () => undefined,
+  "hangs within the body": (socket) => void socket.write(cut),
+  "breaks off within the body": (socket) => socket.end(cut),
+  "sends what is not HTTP": (socket) => socket.end("SSH-2.0-OpenSSH\r\n\r\n"),
+  "sends a broken header": (socket) => socket.end("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"),
+  "sends what is not JSON": status("200 OK", "<html>"),
+  "sends half of the JSON": status("200 OK", '{"Item":'),
+  "500": status("500 Internal Server Error"),
+  "500 of DynamoDB": status("500 Internal Server Error", '{"__type":"InternalServerError"}'),
+  "501": status("501 Not Implemented"),
+  "502 of a proxy": status("502 Bad Gateway", "<html>"),
+  "503": status("503 Service Unavailable"),
+  "429": status("429 Too Many Requests"),
+  throttles: refused("ThrottlingException"),
+  "throttles a table": refused("ProvisionedThroughputExceededException"),
+};
+
+/** The request was wrong: asking again does not help, and nobody should wait. */
+const mistakes: Record<string, Answer> = {
+  "invalid request": refused("ValidationException"),
+  "request that cannot be parsed": refused("SerializationException"),
+  "no such table": refused("ResourceNotFoundException"),
+  "no right to it": refused("AccessDeniedException"),
+};
+
+/** Runs `use` with clients of a server that answers every request in one way. */
+async function against<T>(answer: Answer, use: (clients: Clients) => Promise<T>): Promise<T> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.once("data", () => answer(socket));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const clients = createClients({ endpoint: `http://127.0.0.1:${port}`, region: "local" });
+  try {
+    return await use(clients);
+  } finally {
+    clients.close();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+}
+
+const read = ({ single }: Clients): Promise<unknown> =>
+  orUnavailable(
+    single.send(new GetItemCommand({ TableName: "t", Key: { pk: { S: "P" }, sk: { S: "p" } } })),
+  );
+
+function commit(clients: Clients) {
+  const ref = programRef("p");
+  const write = { ref, op: "check", version: 1, value: undefined, next: 1 } as const;
+  return createDynamoItems(clients.single, tableName("t-")).commit([write], "token");
+}
+
+test.concurrent.each(Object.entries(outages))("a store that %s", async (name, answer) => {
+  await expect(against(answer, read)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  const kind = name.startsWith("throttles") ? "throttled" : "unknown";
+  expect(await against(answer, commit)).toEqual({ kind });
+});
+
+test.each(Object.entries(mistakes))("a store that says: %s", async (_, answer) => {
+  for (const use of [read, commit]) {
+    const error: unknown = await against(answer, use).catch((reason) => reason);
+    expect(String(error)).toMatch(/^\w+Exception: /);
+    expect(error).not.toHaveProperty("reason");
+  }
+});
+
+test("a store that is not there", async () => {
+  const clients = createClients({ endpoint: "http://127.0.0.1:1", region: "local" });
+  await expect(read(clients)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  clients.close();
+});
+
+test("an error of the program, on the way of a request that was begun", async () => {
+  const broken = (clients: Clients) => {
+    const fail = () => () => {
+      throw Buffer.from(5 as never);
+    };
+    clients.single.middlewareStack.add(fail, { step: "finalizeRequest" });
+    return read(clients);
+  };
+  await expect(against(status("200 OK", "{}"), broken)).rejects.toMatchObject({
+    name: "TypeError",
+    code: "ERR_INVALID_ARG_TYPE",
+  });
+});
+
+test.each([
+  ["a connection that the other side gave up", { code: "ECONNABORTED" }, true],
+  ["a machine out of ports", { code: "EADDRNOTAVAIL" }, true],
+  ["a name server that is away", { code: "EAI_AGAIN" }, true],
+  ["a broken handshake", { code: "ERR_SSL_WRONG_VERSION_NUMBER" }, true],
+  ["a file that is not there", { code: "ENOENT" }, false],
+  ["a wrong argument", { code: "ERR_INVALID_ARG_VALUE" }, false],
+  ["JSON of ours that is broken", { name: "SyntaxError" }, false],
+  ["a call that was broken off", { name: "AbortError" }, false],
+])("%s", (_, more, expected) => {
+  expect(isTransient(Object.assign(new Error("x"), more))).toBe(expected);
+});
+
+test("what is no error at all", () => {
+  expect(isTransient("ECONNRESET")).toBe(false);
+});

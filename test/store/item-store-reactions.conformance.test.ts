@@ -1,0 +1,603 @@
+/** What reactions and notifications rely on, held by the store in memory and DynamoDB alike. */
+import { randomUUID } from "node:crypto";
+import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
+import { describe, expect, test, vi } from "vitest";
+import {
+  groupRef,
+  historyRef,
+  inboxRef,
+  type Kind,
+  type MembersQuery,
+  type PageRequest,
+  type Records,
+  type Ref,
+  reactionRef,
+  targetRef,
+} from "../../src/app/ports/deps.ts";
+import type { Actor, Group, ReadGroup } from "../../src/domain/notification.ts";
+import type { Reaction, Target, TargetName } from "../../src/domain/reaction.ts";
+import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
+import { createTables } from "../../src/store/dynamodb/tables.ts";
+import { firstVersion } from "../../src/store/engine/item-store.ts";
+import {
+  bothStores,
+  check,
+  fill,
+  pages,
+  patience,
+  rejection,
+  remove,
+  write,
+} from "../support/stores/both-stores.ts";
+
+const { stores, names, client } = bothStores();
+
+/** Targets and people of one test never meet those of another in the same tables. */
+const newTarget = (): TargetName => ({ type: "post", id: randomUUID() });
+const newUser = () => `u-${randomUUID()}`;
+
+const reaction = (target: TargetName, n: number, more: Partial<Reaction> = {}): Reaction => ({
+  target,
+  kind: "like",
+  user: `user-${n}`,
+  name: `User ${n}`,
+  n,
+  notified: true,
+  time: 1_790_000_000_000 + n,
+  ...more,
+});
+
+const refOf = ({ target, kind, user }: Reaction) => reactionRef(target, kind, user);
+const put = (row: Reaction) => write(refOf(row), row);
+
+const target = (name: TargetName, more: Partial<Target> = {}): Target => ({
+  ...name,
+  owner: "owner",
+  title: "A post",
+  link: "https://example.com/1",
+  counts: { like: 3 },
+  muted: false,
+  deleted: false,
+  createTime: 1_790_000_000_000,
+  ...more,
+});
+
+const actor = (user: string): Actor => ({ user, name: user.toUpperCase() });
+
+const group = (name: TargetName, last: number, more: Partial<Group> = {}): Group => ({
+  kind: "like",
+  target: name,
+  from: 1,
+  last,
+  people: 2,
+  first: [actor("a"), actor("b")],
+  latest: [actor("b"), actor("a")],
+  createTime: 1_790_000_000_000,
+  updateTime: 1_790_000_000_001,
+  ...more,
+});
+
+const far = 253_402_300_799_999;
+const readGroup = (name: TargetName, last: number, more: Partial<ReadGroup> = {}): ReadGroup => ({
+  ...group(name, last),
+  readTime: 1_790_000_000_002,
+  expireTime: far,
+  ...more,
+});
+
+describe.each(stores)("%s: transactions", (_, open) => {
+  const setUp = () => {
+    const name = newTarget();
+    const [a, b] = [reaction(name, 1), reaction(name, 2)];
+    return { ...open(), name, a, b };
+  };
+
+  test("a record that is deleted is gone, and made again starts at its number", async () => {
+    const { items, a } = setUp();
+    await fill(items, [put({ ...a, n: 7 })]);
+    expect(await items.read([refOf(a)])).toEqual([{ value: { ...a, n: 7 }, version: 7 }]);
+    const stale = await items.commit([remove(refOf(a), 6)], randomUUID());
+    expect(stale).toMatchObject({ kind: "failed" });
+    await fill(items, [remove(refOf(a), 7)]);
+    expect(await items.read([refOf(a)])).toEqual([{ value: undefined, version: 0 }]);
+    await fill(items, [put({ ...a, n: 9 })]);
+    expect((await items.read([refOf(a)]))[0]?.version).toBe(9);
+  });
+
+  test("an absent record may be deleted, if it is absent", async () => {
+    const { items, a, b } = setUp();
+    await fill(items, [remove(refOf(a), 0), put(b)]);
+    expect((await items.read([refOf(a), refOf(b)])).map(({ version }) => version)).toEqual([0, 2]);
+    const result = await items.commit([remove(refOf(b), 0)], randomUUID());
+    expect(result).toMatchObject({ kind: "failed" });
+    if (result.kind !== "failed") return;
+    expect([...result.found.values()]).toEqual([{ value: b, version: 2 }]);
+    expect((await items.read([refOf(b)]))[0]?.version).toBe(2);
+  });
+
+  test("a check changes nothing and holds all others to its condition", async () => {
+    const { items, a, b } = setUp();
+    const inbox = { ref: inboxRef(newUser()), value: { n: 1, groups: 0, people: 0 } };
+    await fill(items, [put(a)]);
+    await fill(items, [check(refOf(a), 1), check(refOf(b), 0), write(inbox.ref, inbox.value)]);
+    expect(await items.read([refOf(a), refOf(b)])).toEqual([
+      { value: a, version: 1 },
+      { value: undefined, version: 0 },
+    ]);
+
+    const failed = await items.commit(
+      [check(refOf(a), 0), check(refOf(b), 5), remove(inbox.ref, 1)],
+      randomUUID(),
+    );
+    if (failed.kind !== "failed") throw new Error(failed.kind);
+    expect([...failed.found].map(([{ id }, loaded]) => [id, loaded])).toEqual([
+      [refOf(a).id, { value: a, version: 1 }],
+      [refOf(b).id, { value: undefined, version: 0 }],
+    ]);
+    expect((await items.read([inbox.ref]))[0]?.version).toBe(1);
+  });
+
+  test("the same deletes and checks under one token happen once", async () => {
+    const { items, a, b } = setUp();
+    await fill(items, [put(a), put(b)]);
+    const [writes, token] = [[remove(refOf(a), 1), check(refOf(b), 2)], randomUUID()];
+    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
+    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
+  });
+});
+
+const longest = {
+  type: "t".repeat(20),
+  id: "i".repeat(64),
+  kind: "k".repeat(20),
+  owner: "o".repeat(64),
+};
+
+/** The longest of everything, with numbers of as many digits as there are. */
+function longestOf(): [string, Ref, Records[Kind]][] {
+  const name = { type: longest.type, id: longest.id };
+  const n = Number.MAX_SAFE_INTEGER - 1;
+  const people = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ user: `${i}`.repeat(64), name: `${i}`.repeat(64) }));
+  const full: Group = {
+    kind: longest.kind,
+    target: name,
+    from: n,
+    last: 999_999_999_999_999,
+    people: n,
+    first: people(2),
+    latest: people(3),
+    createTime: far,
+    updateTime: far,
+  };
+  const kinds = Array.from({ length: 16 }, (_, i) => [`${i}`.padStart(20, "k"), n]);
+  const everything = target(name, {
+    owner: longest.owner,
+    title: "題".repeat(32),
+    link: "l".repeat(200),
+    counts: Object.fromEntries(kinds),
+    muted: true,
+    deleted: true,
+    createTime: far,
+  });
+  const row = reaction(name, n, {
+    kind: longest.kind,
+    user: "u".repeat(64),
+    name: "名".repeat(21),
+    notified: false,
+    time: far,
+  });
+  const read: ReadGroup = { ...full, readTime: far, expireTime: far };
+  return [
+    ["target", targetRef(name), everything],
+    ["reaction", refOf(row), row],
+    ["inbox", inboxRef(longest.owner), { n, groups: n, people: n }],
+    ["group", groupRef(longest.owner, name, longest.kind), full],
+    ["history", historyRef(longest.owner, read), read],
+  ];
+}
+
+test.each(longestOf())("the largest %s is under 1 KB", (_, ref, value) => {
+  expect(itemSize(toItem(ref, value, Number.MAX_SAFE_INTEGER - 1))).toBeLessThan(1024);
+});
+
+describe.each(stores)("%s: records", (_, open) => {
+  test("come back as they were written", async () => {
+    const { items, reader } = open();
+    const name = { type: "a-b_c", id: `!~:/@$\\"${randomUUID()}` };
+    const owner = newUser();
+    const plain = target(name, { title: "", link: "", counts: {}, owner });
+    const all: [string, Ref, Records[Kind]][] = [
+      ...longestOf(),
+      ["target without words", targetRef(name), plain],
+      ["reaction", refOf(reaction(name, 3)), reaction(name, 3)],
+      [
+        "reaction without a name",
+        reactionRef(name, "like", "x"),
+        reaction(name, 4, { user: "x", name: "" }),
+      ],
+      ["inbox", inboxRef(owner), { n: 0, groups: 0, people: 0 }],
+      ["group", groupRef(owner, name, "like"), group(name, 3)],
+      ["history", historyRef(owner, group(name, 3)), readGroup(name, 3)],
+    ];
+    await fill(
+      items,
+      all.map(([, ref, value]) => write(ref, value)),
+    );
+    const loaded = await items.read(all.map(([, ref]) => ref));
+    for (const [i, [what, ref, value]] of all.entries()) {
+      const version = firstVersion(ref.kind, value);
+      expect.soft(loaded[i], what).toEqual({ value, version });
+      expect.soft(await reader.get(ref), what).toEqual({ value, version });
+    }
+    await fill(
+      items,
+      all.map(([, ref], i) => remove(ref, loaded[i]?.version ?? 0)),
+    );
+  });
+
+  test("many at once come in the order asked, twins and gaps included", async () => {
+    const { items, reader } = open();
+    const name = newTarget();
+    const rows = Array.from({ length: 130 }, (_, i) => reaction(name, i + 1));
+    await fill(items, rows.map(put));
+    await fill(items, [write(targetRef(name), target(name))]);
+    const asked = Array.from({ length: 260 }, (_, i) => i % 140);
+    const found = await reader.many(asked.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
+    expect(found).toEqual(asked.map((i) => rows[i]));
+    expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
+      target(name),
+      undefined,
+    ]);
+    expect(await reader.many([])).toEqual([]);
+  });
+});
+
+describe.each(stores)("%s: members of a group", (_, open) => {
+  const ns = (rows: readonly Reaction[]) => rows.map(({ n }) => n);
+  const end = Number.MAX_SAFE_INTEGER;
+  const ask = async (
+    items: ReturnType<typeof open>["items"],
+    query: Omit<MembersQuery, "kind"> & { kind?: string },
+  ) => {
+    const { people, first, latest } = await items.members({ kind: "like", ...query });
+    return [people, ns(first), ns(latest)];
+  };
+
+  test("a few, and none", async () => {
+    const { items } = open();
+    const name = newTarget();
+    await fill(
+      items,
+      [2, 5].map((n) => put(reaction(name, n))),
+    );
+    await fill(items, [
+      put(reaction(name, 3, { kind: "love" })),
+      put(reaction({ ...name, type: "other" }, 4)),
+    ]);
+    const query = { target: name, from: 1, to: end };
+    expect(await ask(items, { ...query, counted: false })).toEqual([0, [2, 5], [5, 2]]);
+    expect(await ask(items, { ...query, counted: true })).toEqual([2, [2, 5], [5, 2]]);
+    expect(await ask(items, { ...query, from: 6, counted: false })).toEqual([0, [], []]);
+    expect(await ask(items, { ...query, from: 6, counted: true })).toEqual([0, [], []]);
+    expect(await ask(items, { ...query, to: 2, counted: true })).toEqual([1, [2], [2]]);
+    expect(await ask(items, { ...query, kind: "love", counted: true })).toEqual([1, [3], [3]]);
+    const { first } = await items.members({ ...query, kind: "like", counted: false });
+    expect(first).toEqual([reaction(name, 2), reaction(name, 5)]);
+  });
+
+  test("three first and four latest of many, the ends of the range included", async () => {
+    const { items } = open();
+    const name = newTarget();
+    await fill(
+      items,
+      Array.from({ length: 40 }, (_, i) => put(reaction(name, i + 1))),
+    );
+    const all = { target: name, from: 1, to: end };
+    expect(await ask(items, { ...all, counted: false })).toEqual([0, [1, 2, 3], [40, 39, 38, 37]]);
+    const some = { target: name, from: 11, to: 30 };
+    const ends = [
+      [11, 12, 13],
+      [30, 29, 28, 27],
+    ];
+    expect(await ask(items, { ...some, counted: false })).toEqual([0, ...ends]);
+    expect(await ask(items, { ...some, counted: true })).toEqual([20, ...ends]);
+  });
+
+  test("a whole group: all of its rows, and more than expected when there are more", async () => {
+    const { items } = open();
+    const name = newTarget();
+    const numbers = Array.from({ length: 40 }, (_, i) => i + 1);
+    await fill(
+      items,
+      numbers.map((n) => put(reaction(name, n))),
+    );
+    const all = { target: name, from: 1, to: end, counted: true };
+    const rows = [numbers, numbers.toReversed()];
+    expect(await ask(items, { ...all, whole: 40 })).toEqual([40, ...rows]);
+    expect(await ask(items, { ...all, whole: 50 })).toEqual([40, ...rows]);
+    const [people] = await ask(items, { ...all, whole: 39 });
+    expect(people).toBe(40);
+  });
+
+  test("behind and between many of whom nobody was told", async () => {
+    const { items } = open();
+    const name = newTarget();
+    const told = new Set([30, 31, 100, 250, 251, 252, 253]);
+    await fill(
+      items,
+      Array.from({ length: 300 }, (_, i) =>
+        put(reaction(name, i + 1, { notified: told.has(i + 1) })),
+      ),
+    );
+    const all = { target: name, from: 1, to: end };
+    const ends = [
+      [30, 31, 100],
+      [253, 252, 251, 250],
+    ];
+    expect(await ask(items, { ...all, counted: false })).toEqual([0, ...ends]);
+    expect(await ask(items, { ...all, counted: true })).toEqual([7, ...ends]);
+    const gap = { target: name, from: 101, to: 249 };
+    expect(await ask(items, { ...gap, counted: false })).toEqual([0, [], []]);
+    expect(await ask(items, { ...gap, counted: true })).toEqual([0, [], []]);
+  });
+
+  test("counts over many pages", async () => {
+    const { items } = open();
+    const name = newTarget();
+    // Pages end at 1 MB: rows far beyond what the service writes fill them sooner.
+    const heavy = "n".repeat(30_000);
+    await fill(
+      items,
+      Array.from({ length: 90 }, (_, i) => put(reaction(name, i + 1, { name: heavy }))),
+    );
+    const all = { target: name, from: 1, to: end };
+    expect(await ask(items, { ...all, counted: true })).toEqual([90, [1, 2, 3], [90, 89, 88, 87]]);
+  });
+});
+
+describe.each(stores)("%s: lists", (_, open) => {
+  test("who reacts, newest first: all, and those told in a range", async () => {
+    const { items, reader } = open();
+    const name = newTarget();
+    const rows = Array.from({ length: 25 }, (_, i) =>
+      reaction(name, i + 1, { notified: i % 5 !== 2 }),
+    );
+    await fill(items, rows.map(put));
+    await fill(items, [
+      put(reaction(name, 26, { kind: "love" })),
+      write(targetRef(name), target(name)),
+    ]);
+    const query = { target: name, kind: "like" };
+    const newest = rows.toReversed();
+    for (const size of [1, 10, 100]) {
+      const found = await pages((page) => reader.reactions(query, page), size);
+      expect(found.flat()).toEqual(newest);
+    }
+    const notified = { from: 4, to: 20 };
+    for (const size of [1, 4, 100]) {
+      const ask = (page: PageRequest) => reader.reactions({ ...query, notified }, page);
+      expect((await pages(ask, size)).flat()).toEqual(
+        newest.filter((row) => row.notified && row.n >= 4 && row.n <= 20),
+      );
+    }
+    const nobody = { target: newTarget(), kind: "like" };
+    expect(await pages((page) => reader.reactions(nobody, page), 5)).toEqual([[]]);
+  });
+
+  test("what one person reacts to, newest first", async () => {
+    const { items, reader } = open();
+    const user = newUser();
+    // Some at the same instant; numbers are of different owners and say nothing.
+    const rows = Array.from({ length: 12 }, (_, i) =>
+      reaction(newTarget(), 100 - i, { user, time: Math.floor(i / 2), notified: i % 3 === 0 }),
+    );
+    await fill(items, rows.map(put));
+    const list = (size: number) => pages((page) => reader.reactionsOfUser(user, page), size);
+    await vi.waitFor(async () => {
+      const found = (await list(5)).flat();
+      expect(found.map(({ time }) => time)).toEqual(rows.map(({ time }) => time).reverse());
+      const byNumber = (a: Reaction, b: Reaction) => b.n - a.n;
+      expect(found.toSorted(byNumber)).toEqual(rows);
+    }, patience);
+    await fill(items, [remove(refOf(rows[0] as Reaction), 100)]);
+    await vi.waitFor(async () => expect((await list(100)).flat()).toHaveLength(11), patience);
+  });
+
+  test("targets are in no list of reactions", async () => {
+    const { items, reader } = open();
+    const name = newTarget();
+    await fill(items, [write(targetRef(name), target(name))]);
+    // The range key of targets, read as a person.
+    const row = reaction(name, 1, { user: "T" });
+    await fill(items, [put(row)]);
+    await vi.waitFor(async () => {
+      const { items: found } = await reader.reactionsOfUser("T", { size: 99, cursor: undefined });
+      expect(found.filter((each) => each.target.id === name.id)).toEqual([row]);
+    }, patience);
+    await fill(items, [remove(refOf(row), 1)]);
+  });
+
+  test("unread groups by their latest number, either way round", async () => {
+    const { items, reader } = open();
+    const owner = newUser();
+    const groups = Array.from({ length: 15 }, (_, i) => group(newTarget(), (i + 1) * 7));
+    await fill(
+      items,
+      groups.map((each) => write(groupRef(owner, each.target, "like"), each)),
+    );
+    const other = `${owner}x`;
+    await fill(items, [
+      write(inboxRef(owner), { n: 200, groups: 15, people: 30 }),
+      write(historyRef(owner, group(newTarget(), 50)), readGroup(newTarget(), 50)),
+      write(groupRef(other, newTarget(), "like"), group(newTarget(), 60)),
+    ]);
+    const list = async (newestFirst: boolean, size: number) =>
+      (await pages((page) => reader.unread(owner, newestFirst, page), size)).flat();
+    for (const size of [1, 5, 100]) {
+      expect(await list(true, size)).toEqual(groups.toReversed());
+      expect(await list(false, size)).toEqual(groups);
+    }
+    // One that gets a reaction moves to the end.
+    const [first] = groups as [Group];
+    const moved = { ...first, last: 201 };
+    await fill(items, [write(groupRef(owner, first.target, "like"), moved, 7)]);
+    expect((await list(false, 4)).at(-1)).toEqual(moved);
+    expect(await list(false, 4)).toHaveLength(15);
+  });
+
+  test("history by its latest number, newest first, without what has expired", async () => {
+    const { items, reader } = open();
+    const owner = newUser();
+    // Numbers of different lengths sort as numbers; half of them expires a millisecond apart.
+    const read = Array.from({ length: 20 }, (_, i) =>
+      readGroup(newTarget(), 3 ** i, { expireTime: i % 2 === 0 ? far : far - 1_000 + i }),
+    );
+    await fill(
+      items,
+      read.map((each) => write(historyRef(owner, each), each)),
+    );
+    await fill(items, [write(groupRef(owner, newTarget(), "like"), group(newTarget(), 5))]);
+    const list = async (now: number, size: number) =>
+      (await pages((page) => reader.history(owner, now, page), size)).flat();
+    const newest = read.toReversed();
+    expect(await list(0, 6)).toEqual(newest);
+    for (const size of [1, 6, 100]) {
+      expect(await list(far - 1_000 + 9, size)).toEqual(
+        newest.filter(({ expireTime }) => expireTime > far - 1_000 + 9),
+      );
+    }
+    expect(await list(far, 6)).toEqual([]);
+  });
+
+  test("inboxes of many owners, those that are there", async () => {
+    const { items, reader } = open();
+    const owners = Array.from({ length: 230 }, () => newUser());
+    const inbox = (i: number) => ({ n: i, groups: 1, people: 2 });
+    const there = owners.flatMap((owner, i) => (i % 3 === 0 ? [[owner, inbox(i)] as const] : []));
+    await fill(
+      items,
+      there.map(([owner, value]) => write(inboxRef(owner), value)),
+    );
+    await vi.waitFor(async () => {
+      const found = await reader.inboxes([...owners, ...owners.slice(0, 10)]);
+      expect(found).toEqual(new Map(there));
+    }, patience);
+    expect(await reader.inboxes([])).toEqual(new Map());
+  });
+
+  test("a cursor is good for its own list alone", async () => {
+    const { items, reader } = open();
+    const [owner, user, name] = [newUser(), newUser(), newTarget()];
+    await fill(items, [
+      ...[1, 2, 3].map((n) => put(reaction(name, n))),
+      ...[1, 2, 3].map((n) => put(reaction(newTarget(), n, { user }))),
+      ...[1, 2, 3].map((n) => write(groupRef(owner, newTarget(), "like"), group(name, n))),
+      ...[1, 2, 3].map((n) => write(historyRef(owner, group(name, n)), readGroup(name, n))),
+    ]);
+    const lists = {
+      reactions: (page: PageRequest) => reader.reactions({ target: name, kind: "like" }, page),
+      otherReactions: (page: PageRequest) => reader.reactions({ target: name, kind: "x" }, page),
+      reactionsOfUser: (page: PageRequest) => reader.reactionsOfUser(user, page),
+      otherUser: (page: PageRequest) => reader.reactionsOfUser("another", page),
+      unread: (page: PageRequest) => reader.unread(owner, true, page),
+      otherUnread: (page: PageRequest) => reader.unread("another", true, page),
+      history: (page: PageRequest) => reader.history(owner, 0, page),
+      otherHistory: (page: PageRequest) => reader.history("another", 0, page),
+      programs: (page: PageRequest) => reader.programs(page),
+    };
+    const first = { size: 1, cursor: undefined };
+    await vi.waitFor(async () => {
+      expect((await lists.reactionsOfUser(first)).cursor).toBeDefined();
+    }, patience);
+    for (const from of ["reactions", "reactionsOfUser", "unread", "history"] as const) {
+      const { cursor } = await lists[from](first);
+      expect(cursor?.length, from).toBeGreaterThan(0);
+      for (const [to, ask] of Object.entries(lists)) {
+        const error = await rejection(ask({ size: 1, cursor }));
+        if (to === from) expect(error, to).toBeUndefined();
+        else expect(error, `${from} in ${to}`).toMatchObject({ reason: "INVALID_REQUEST" });
+      }
+    }
+    for (const ask of Object.values(lists)) {
+      const error = await rejection(ask({ size: 1, cursor: "{" }));
+      expect(error).toMatchObject({ reason: "INVALID_REQUEST" });
+    }
+  });
+});
+
+describe.each(stores)("%s: removal", (_, open) => {
+  test("of reactions of one kind to one target, 1,000 at a time", async () => {
+    const { items, reader, remover } = open();
+    const [name, user] = [newTarget(), newUser()];
+    const rows = Array.from({ length: 1_030 }, (_, i) => reaction(name, i + 1, { user: `u${i}` }));
+    const kept = [
+      reaction(name, 2_000, { kind: "love", user }),
+      reaction({ ...name, id: `${name.id}x` }, 2_001, { user }),
+    ];
+    await fill(items, [...rows, ...kept].map(put));
+    expect(await remover.reactions(name, "like")).toBe(true);
+    const left = await pages((page) => reader.reactions({ target: name, kind: "like" }, page), 500);
+    expect(left.flat()).toHaveLength(30);
+    expect(await remover.reactions(name, "like")).toBe(false);
+    expect(await remover.reactions(name, "like")).toBe(false);
+    const gone = await reader.many(rows.map(refOf));
+    expect(gone.every((row) => row === undefined)).toBe(true);
+    expect(await reader.many(kept.map(refOf))).toEqual(kept);
+  });
+
+  test("of what was read of one target, page by page", async () => {
+    const { items, reader, remover } = open();
+    const [owner, name] = [newUser(), newTarget()];
+    const others = [{ ...name, type: "xpost" }, { ...name, id: `x${name.id}` }, newTarget()];
+    const read = Array.from({ length: 1_300 }, (_, i) =>
+      i % 3 === 0
+        ? readGroup(others[i % others.length] as TargetName, i + 1)
+        : readGroup(name, i + 1, { kind: i % 2 === 0 ? "like" : "love" }),
+    );
+    await fill(
+      items,
+      read.map((each) => write(historyRef(owner, each), each)),
+    );
+    const stays = readGroup(name, 1);
+    await fill(items, [write(historyRef(`${owner}x`, stays), stays)]);
+    let cursor: string | undefined;
+    let calls = 0;
+    do {
+      cursor = await remover.history(owner, name, cursor);
+      calls += 1;
+    } while (cursor !== undefined && calls < 100);
+    expect(calls).toBeGreaterThan(1);
+    const left = await pages((page) => reader.history(owner, 0, page), 500);
+    const isOther = ({ target: of }: ReadGroup) => of.type !== name.type || of.id !== name.id;
+    expect(left.flat()).toEqual(read.filter(isOther).reverse());
+    expect(await reader.get(historyRef(`${owner}x`, stays))).toBeDefined();
+    expect(await remover.history(newUser(), name, undefined)).toBeUndefined();
+  });
+});
+
+test("tables are made once; history alone expires", async () => {
+  await createTables(client(), names);
+  const ttlOf = async (table: string) => {
+    const command = new DescribeTimeToLiveCommand({ TableName: table });
+    const { TimeToLiveDescription: found } = await client().send(command);
+    return found?.TimeToLiveStatus === "DISABLED" ? undefined : found?.AttributeName;
+  };
+  expect(await ttlOf(names("notifications"))).toBe("ttl");
+  for (const table of ["points", "reservations", "reactions"] as const) {
+    expect(await ttlOf(names(table))).toBeUndefined();
+  }
+  const name = newTarget();
+  const read = toItem(
+    historyRef("o", group(name, 1)),
+    readGroup(name, 1, { expireTime: 5_001 }),
+    1,
+  );
+  expect(read).toMatchObject({ ttl: { N: "6" }, x: { N: "5001" } });
+  const unread = toItem(groupRef("o", name, "like"), group(name, 1), 1);
+  const inbox = toItem(inboxRef("o"), { n: 1, groups: 1, people: 1 }, 1);
+  expect("ttl" in unread || "ttl" in inbox).toBe(false);
+  // In by-last is what has an `l`.
+  expect([read, inbox, unread].map((item) => "l" in item)).toEqual([false, false, true]);
+});

@@ -1,0 +1,608 @@
+/** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
+import {
+  accountRef,
+  entryRef,
+  eventRef,
+  type Kind,
+  type PageRequest,
+  programRef,
+  type Reader,
+  type Records,
+  type Ref,
+  reservationRef,
+  shardCount,
+  testClockRef,
+} from "../../src/app/ports/deps.ts";
+import type { Account } from "../../src/domain/account.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
+import { maxBalance, maxPoints } from "../../src/domain/points.ts";
+import type { Program } from "../../src/domain/program.ts";
+import type { Reservation } from "../../src/domain/reservation.ts";
+import { shardOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
+import {
+  bothStores,
+  fill,
+  pages,
+  patience,
+  rejection,
+  write,
+} from "../support/stores/both-stores.ts";
+
+const { stores } = bothStores();
+
+/** Programs of this file never meet those of other tests in the same tables. */
+const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
+
+const account = (program: string, user: string, more: Partial<Account> = {}): Account => ({
+  program,
+  user,
+  month: 24_322,
+  slots: [0, 10, 0],
+  totals: { issued: 10, used: 0, expired: 0, refunded: 0, revoked: 0 },
+  frozen: false,
+  last: 1,
+  time: 1_790_000_000_000,
+  ...more,
+});
+
+const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => ({
+  number,
+  type: "ISSUED",
+  event: { origin: "c", id: `e${number}` },
+  createTime: 1_790_000_000_000,
+  effectiveTime: 1_790_000_000_000,
+  points: 10,
+  changes: [{ month: 24_322, points: 10 }],
+  total: "issued",
+  frozen: false,
+  balance: 10,
+  reason: "",
+  caller: "shop",
+  expireTime: 1_793_000_000_000,
+  ...more,
+});
+
+const eventKey = (number: number): EventKey => ({
+  hash: "1:x",
+  entry: entry(number),
+  balance: 10,
+  undone: 0,
+});
+
+const reservation = (
+  program: string,
+  id: string,
+  more: Partial<Reservation> = {},
+): Reservation => ({
+  program,
+  id,
+  user: "u",
+  points: 10,
+  reason: "",
+  caller: "shop",
+  hash: "1:x",
+  executeTime: 1_790_000_000_000,
+  state: "PENDING",
+  createTime: 1_780_000_000_000,
+  updateTime: 1_780_000_000_000,
+  ...more,
+});
+
+describe.each(stores)("%s: transactions", (kind, open) => {
+  const setUp = () => {
+    const p = newProgram();
+    const a = accountRef(p, "a");
+    const b = accountRef(p, "b");
+    return { ...open(), p, a, b };
+  };
+
+  test("a write that must be the first, and one on a version", async () => {
+    const { items, p, a } = setUp();
+    const first = account(p, "a");
+    const second = account(p, "a", { last: 2 });
+    expect(await items.read([a])).toEqual([{ value: undefined, version: 0 }]);
+    expect(await items.commit([write(a, first)], randomUUID())).toEqual({ kind: "committed" });
+    expect(await items.read([a])).toEqual([{ value: first, version: 1 }]);
+
+    const again = await items.commit([write(a, second)], randomUUID());
+    expect(again).toEqual({ kind: "failed", found: new Map([[a, { value: first, version: 1 }]]) });
+    const ahead = await items.commit([write(a, second, 2)], randomUUID());
+    expect(ahead).toEqual({ kind: "failed", found: new Map([[a, { value: first, version: 1 }]]) });
+
+    expect(await items.commit([write(a, second, 1)], randomUUID())).toEqual({ kind: "committed" });
+    expect(await items.read([a])).toEqual([{ value: second, version: 2 }]);
+  });
+
+  test("an atomic read finds what any read finds, up to the limit", async () => {
+    const { items, p, a, b } = setUp();
+    await items.commit([write(a, account(p, "a"))], randomUUID());
+    const [found, none] = [
+      { value: account(p, "a"), version: 1 },
+      { value: undefined, version: 0 },
+    ];
+    expect(await items.readAtomically([b, a])).toEqual([none, found]);
+    const others = Array.from({ length: 100 }, (_, i) => eventRef(p, "a", `c:${i}`));
+    expect(await items.readAtomically(others)).toEqual(Array(100).fill(none));
+    for (const refs of [
+      [a, a],
+      [a, ...others],
+    ]) {
+      expect(await rejection(items.readAtomically(refs))).toBeInstanceOf(Error);
+    }
+  });
+
+  test("a failed condition on what is not there finds nothing", async () => {
+    const { items, p, a } = setUp();
+    const result = await items.commit([write(a, account(p, "a"), 3)], randomUUID());
+    const nothing = { value: undefined, version: 0 };
+    expect(result).toEqual({ kind: "failed", found: new Map([[a, nothing]]) });
+  });
+
+  test("all or nothing, and every failed condition is told", async () => {
+    const { items, p, a, b } = setUp();
+    const other = reservationRef(p, "r");
+    await fill(items, [write(a, account(p, "a")), write(other, reservation(p, "r"))]);
+    const result = await items.commit(
+      [
+        write(b, account(p, "b")),
+        write(a, account(p, "a", { last: 7 })),
+        write(entryRef(p, "b", 1), entry(1)),
+        write(other, reservation(p, "r", { points: 3 })),
+      ],
+      randomUUID(),
+    );
+    if (result.kind !== "failed") throw new Error(result.kind);
+    expect([...result.found.keys()]).toEqual([a, other]);
+    expect(result.found.get(other)).toEqual({ value: reservation(p, "r"), version: 1 });
+    const loaded = await items.read([b, entryRef(p, "b", 1), a]);
+    expect(loaded.map(({ version }) => version)).toEqual([0, 0, 1]);
+  });
+
+  test("a token's transaction happens once; a cancelled one is judged again", async () => {
+    const { items, p, a, b } = setUp();
+    const [token, other] = [randomUUID(), randomUUID()];
+    const writes = [write(a, account(p, "a"))];
+    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
+    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
+    expect((await items.read([a]))[0]?.version).toBe(1);
+    const different = [write(a, account(p, "a", { last: 9 }))];
+    expect(await rejection(items.commit(different, token))).toBeInstanceOf(Error);
+
+    const early = [write(b, account(p, "b", { last: 2 }), 1)];
+    expect((await items.commit(early, other)).kind).toBe("failed");
+    await fill(items, [write(b, account(p, "b"))]);
+    expect(await items.commit(early, other)).toEqual({ kind: "committed" });
+    expect(await items.commit(early, other)).toEqual({ kind: "committed" });
+    expect((await items.read([b]))[0]?.version).toBe(2);
+  });
+
+  test("100 items pass, 101 do not, and no item twice", async () => {
+    const { items, p, a } = setUp();
+    const keys = Array.from({ length: 101 }, (_, i) =>
+      write(eventRef(p, "a", `c:e${i}`), eventKey(i)),
+    );
+    const tooMany = await rejection(items.commit(keys, randomUUID()));
+    expect(tooMany).toMatchObject({ name: "ValidationException" });
+    expect(await items.commit(keys.slice(1), randomUUID())).toEqual({ kind: "committed" });
+    const twice = [write(a, account(p, "a")), write(a, account(p, "a", { last: 2 }))];
+    // DynamoDB refuses this with a ValidationException; DynamoDB Local fails the second condition.
+    const twiceSent = items.commit(twice, randomUUID());
+    if (kind === "memory") await expect(twiceSent).rejects.toThrow("twice");
+    else expect((await twiceSent.catch(() => ({ kind: "refused" }))).kind).not.toBe("committed");
+    expect((await items.read([a]))[0]?.version).toBe(0);
+    expect(await rejection(items.commit([], randomUUID()))).toBeInstanceOf(Error);
+    expect(items.maxItems).toBe(100);
+  });
+
+  test("4 MB do not pass", async () => {
+    const { items, p } = setUp();
+    const reason = "x".repeat(45_000);
+    const entries = Array.from({ length: 100 }, (_, i) =>
+      write(entryRef(p, "a", i), entry(i, { reason })),
+    );
+    expect(await rejection(items.commit(entries, randomUUID()))).toBeInstanceOf(Error);
+  });
+
+  test("of many racing for one version, one wins", async () => {
+    const { items, p, a } = setUp();
+    await fill(items, [write(a, account(p, "a"))]);
+    const results = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        items.commit([write(a, account(p, "a", { last: i + 2 }), 1)], randomUUID()),
+      ),
+    );
+    const won = results.flatMap(({ kind }, i) => (kind === "committed" ? [i] : []));
+    expect(won).toHaveLength(1);
+    const [loaded] = await items.read([a]);
+    expect(loaded).toEqual({ value: account(p, "a", { last: (won[0] ?? 0) + 2 }), version: 2 });
+  });
+
+  test("reads come in the order asked, more than 100 at once, with gaps", async () => {
+    const { items, p } = setUp();
+    const odd = Array.from({ length: 125 }, (_, i) => 2 * i + 1);
+    await fill(
+      items,
+      odd.map((number) => write(eventRef(p, "a", `c:e${number}`), eventKey(number))),
+    );
+    await fill(items, [write(reservationRef(p, "r"), reservation(p, "r"))]);
+    const asked = Array.from({ length: 250 }, (_, i) => eventRef(p, "a", `c:e${250 - i}`));
+    const loaded = await items.read([...asked, reservationRef(p, "r"), reservationRef(p, "s")]);
+    expect(loaded.slice(250).map(({ version }) => version)).toEqual([1, 0]);
+    expect(loaded.slice(0, 250)).toEqual(
+      asked.map((_, i) =>
+        i % 2 === 1 ? { value: eventKey(250 - i), version: 1 } : { value: undefined, version: 0 },
+      ),
+    );
+    expect(await items.read([])).toEqual([]);
+    const twice = [accountRef(p, "a"), accountRef(p, "a")];
+    expect(await rejection(items.read(twice))).toMatchObject({ name: "ValidationException" });
+  });
+
+  test("what is read or written is a copy", async () => {
+    const { items, p, a } = setUp();
+    const slots = [1, 2, 3];
+    await fill(items, [write(a, account(p, "a", { slots }))]);
+    slots[0] = 100;
+    const [first] = await items.read([a]);
+    const { slots: loaded } = (first as { value: unknown }).value as { slots: number[] };
+    loaded[1] = 100;
+    expect((await items.read([a]))[0]?.value).toMatchObject({ slots: [1, 2, 3] });
+  });
+});
+
+describe.each(stores)("%s: records", (_, open) => {
+  const id = (length: number) => `${"!~:/@".repeat(26)}`.slice(0, length);
+  const extremes = (p: string): [string, Ref, Records[Kind]][] => {
+    const user = id(64);
+    const event = { origin: "c", id: id(128) } as const;
+    const full = account(p, user, {
+      slots: Array.from({ length: 36 }, (_, i) => maxBalance - i),
+      totals: {
+        issued: maxBalance,
+        used: maxBalance,
+        expired: 2 * maxBalance,
+        refunded: maxBalance,
+        revoked: 1,
+      },
+      frozen: true,
+      last: 999_999_999_999,
+      oldest: 0,
+    });
+    const used = entry(1, {
+      type: "USED",
+      event,
+      effectiveTime: 0,
+      points: maxPoints,
+      changes: [
+        { month: 24_300, points: -1 },
+        { month: 24_335, points: 1 - maxPoints },
+      ],
+      total: "used",
+      frozen: true,
+      reason: "理由".repeat(21),
+      caller: id(64),
+      related: { origin: "b", id: id(128) },
+    });
+    const { total: _, expireTime: _x, ...plain } = entry(2);
+    const frozen: LedgerEntry = { ...plain, type: "FROZEN", points: 0, changes: [], frozen: true };
+    const key: EventKey = { hash: "1:h", entry: used, balance: maxBalance, undone: maxPoints };
+    const program: Program = {
+      id: p,
+      zone: "America/Argentina/ComodRivadavia",
+      lifetimes: [
+        { months: 1, from: 0 },
+        { months: 36, from: 1_790_000_000_001 },
+      ],
+      createTime: 0,
+    };
+    const failed = reservation(p, id(64), {
+      user,
+      state: "FAILED",
+      reason: "r",
+      executeTime: 253_402_300_799_999,
+      failure: { reason: "ACCOUNT_FROZEN", message: "m" },
+      failedRun: randomUUID(),
+      hastened: true,
+    });
+    const done = reservation(p, "x", {
+      executeTime: 0,
+      state: "DONE",
+      executed: { time: 1_790_000_000_001, entry: 9 },
+    });
+    return [
+      ["program", programRef(p), program],
+      ["account", accountRef(p, user), full],
+      ["account without points", accountRef(p, "u"), account(p, "u", { slots: [0] })],
+      ["use", entryRef(p, user, 1), used],
+      ["freeze", entryRef(p, user, 2), frozen],
+      ["highest number", entryRef(p, user, 999_999_999_999), entry(999_999_999_999)],
+      ["event key", eventRef(p, user, `c:${event.id}`), key],
+      [
+        "event key, nothing undone",
+        eventRef(p, "u", "c:e1"),
+        { ...key, entry: entry(1), undone: 0 },
+      ],
+      ["failed reservation", reservationRef(p, id(64)), failed],
+      ["done reservation", reservationRef(p, "x"), done],
+    ];
+  };
+
+  test("come back as they were written", async () => {
+    const { items, reader } = open();
+    const all = extremes(newProgram());
+    await fill(
+      items,
+      all.map(([, ref, value]) => write(ref, value)),
+    );
+    const loaded = await items.read(all.map(([, ref]) => ref));
+    for (const [i, [name, ref, value]] of all.entries()) {
+      expect.soft(loaded[i], name).toEqual({ value, version: 1 });
+      expect.soft(await reader.get(ref), name).toEqual({ value, version: 1 });
+    }
+  });
+
+  test("the test clock", async () => {
+    const { items, reader } = open();
+    const version = (await reader.get(testClockRef))?.version ?? 0;
+    const set = await items.commit([write(testClockRef, { time: 123 }, version)], randomUUID());
+    expect(set.kind).toBe("committed");
+    expect((await reader.get(testClockRef))?.value).toEqual({ time: 123 });
+    expect(await reader.get(programRef(newProgram()))).toBeUndefined();
+  });
+});
+
+describe.each(stores)("%s: lists", (kind, open) => {
+  test("programs by id", async () => {
+    const { items, reader } = open();
+    const p = newProgram();
+    const ids = ["d", "a", "c", "b", "e"].map((each) => `${p}-${each}`.slice(2));
+    const lifetimes = [{ months: 12, from: 0 }];
+    await fill(
+      items,
+      ids.map((id) => write(programRef(id), { id, zone: "UTC", lifetimes, createTime: 0 })),
+    );
+    const all = (await pages((page) => reader.programs(page), 2)).flat();
+    const mine = all.map(({ id }) => id).filter((id) => ids.includes(id));
+    expect(mine).toEqual([...ids].sort());
+    const bad = await rejection(reader.programs({ size: 1, cursor: "{" }));
+    expect(bad).toMatchObject({ reason: "INVALID_REQUEST" });
+    if (kind !== "DynamoDB") return;
+    const foreign = JSON.stringify({ pk: { S: "A#x" }, sk: { S: "A" } });
+    const wrong = await rejection(reader.programs({ size: 1, cursor: foreign }));
+    expect(wrong).toBeInstanceOf(DomainError);
+  });
+
+  test("ledger entries in both orders, in a range, of some types", async () => {
+    const { items, reader } = open();
+    const name = { program: newProgram(), user: "u" };
+    const types = ["ISSUED", "USED", "EXPIRED"] as const;
+    const type = (number: number) => types[number % 3] ?? "USED";
+    const numbers = Array.from({ length: 120 }, (_, i) => i + 1);
+    await fill(
+      items,
+      numbers.map((n) => write(entryRef(name.program, "u", n), entry(n, { type: type(n) }))),
+    );
+    // Neighbours in the key space that must not show.
+    await fill(items, [write(accountRef(name.program, "u"), account(name.program, "u"))]);
+    await fill(items, [write(entryRef(name.program, "u2", 1), entry(1))]);
+
+    const all = { from: 1, to: Number.MAX_SAFE_INTEGER, newestFirst: false, types: [] };
+    const list = async (query: Partial<Parameters<Reader["entries"]>[1]>, size: number) => {
+      const found = await pages((page) => reader.entries(name, { ...all, ...query }, page), size);
+      return found.flat().map(({ number }) => number);
+    };
+    expect(await list({}, 500)).toEqual(numbers);
+    expect(await list({}, 7)).toEqual(numbers);
+    expect(await list({ newestFirst: true }, 50)).toEqual([...numbers].reverse());
+    expect(await list({ from: 10, to: 12 }, 2)).toEqual([10, 11, 12]);
+    expect(await list({ from: 10, to: 12, newestFirst: true }, 3)).toEqual([12, 11, 10]);
+    const wanted = numbers.filter((n) => type(n) !== "ISSUED");
+    expect(await list({ types: ["USED", "EXPIRED"] }, 10)).toEqual(wanted);
+    const reversed = [...wanted].reverse();
+    expect(await list({ types: ["USED", "EXPIRED"], newestFirst: true }, 10)).toEqual(reversed);
+    expect(await list({ types: ["FROZEN"] }, 50)).toEqual([]);
+  });
+
+  test("accounts with something to expire, oldest month first, shard by shard", async () => {
+    const { items, reader } = open();
+    const p = newProgram();
+    const users = Array.from({ length: 60 }, (_, i) => `user-${i}`);
+    const month = (i: number) => 24_300 + (i % 10);
+    await fill(
+      items,
+      users.map((user, i) => write(accountRef(p, user), account(p, user, { oldest: month(i) }))),
+    );
+    await fill(items, [write(accountRef(p, "none"), account(p, "none"))]);
+    const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+    await vi.waitFor(async () => {
+      const found = await Promise.all(
+        shards.map((shard) => pages((page) => reader.dueAccounts(p, shard, 24_304, page), 2)),
+      );
+      const wanted = users.filter((_, i) => month(i) <= 24_304);
+      const due = found.map((each) => each.flat().map(({ user }) => user));
+      expect(due.flat().sort()).toEqual([...wanted].sort());
+      for (const [shard, group] of due.entries()) {
+        expect(group.every((user) => shardOf(user) === shard)).toBe(true);
+        const months = group.map((user) => month(users.indexOf(user)));
+        expect(months).toEqual([...months].sort());
+      }
+    }, patience);
+    // Without points an account leaves the index.
+    const [gone] = users.filter((_, i) => month(i) === 24_300);
+    const ref = accountRef(p, gone as string);
+    await items.commit([write(ref, account(p, gone as string), 1)], randomUUID());
+    await vi.waitFor(async () => {
+      const shard = shardOf(gone as string);
+      const found = await reader.dueAccounts(p, shard, 24_300, { size: 100, cursor: undefined });
+      expect(found.items.map(({ user }) => user)).not.toContain(gone);
+    }, patience);
+  });
+
+  test("all accounts of a program, in disjoint segments", async () => {
+    const { items, reader } = open();
+    const p = newProgram();
+    const users = Array.from({ length: 30 }, (_, i) => `u${i}`);
+    await fill(
+      items,
+      users.map((user) => write(accountRef(p, user), account(p, user))),
+    );
+    await fill(items, [
+      write(entryRef(p, "u1", 1), entry(1)),
+      write(accountRef(`${p}x`, "other"), account(`${p}x`, "other")),
+    ]);
+    const found = await Promise.all(
+      [0, 1, 2].map((segment) => pages((page) => reader.accounts(p, segment, 3, page), 25)),
+    );
+    const all = found.flat(2);
+    expect(all.map(({ user }) => user).sort()).toEqual([...users].sort());
+    expect(all.every(({ program }) => program === p)).toBe(true);
+  });
+
+  test("reservations of a user, by time, in a window", async () => {
+    const { items, reader } = open();
+    const p = newProgram();
+    const at = (i: number) => 1_790_000_000_000 + Math.floor(i / 2) * 1_000;
+    const rows = Array.from({ length: 20 }, (_, i) =>
+      reservation(p, `r${String(i).padStart(2, "0")}`, { executeTime: at(i) }),
+    );
+    const foreign = reservation(p, "foreign", { user: "someone" });
+    await fill(
+      items,
+      [...rows, foreign].map((row) => write(reservationRef(p, row.id), row)),
+    );
+    const list = async (window: { start: number | undefined; end: number | undefined }) => {
+      const ask = (page: PageRequest) =>
+        reader.reservationsOfUser({ program: p, user: "u" }, window, page);
+      return (await pages(ask, 3)).flat();
+    };
+    await vi.waitFor(async () => {
+      expect(await list({ start: undefined, end: undefined })).toEqual(rows);
+    }, patience);
+    // The start belongs to the window, the end does not.
+    expect(await list({ start: at(4), end: at(8) })).toEqual(rows.slice(4, 8));
+    expect(await list({ start: at(18), end: undefined })).toEqual(rows.slice(18));
+  });
+
+  test("reservations in a state, merged over the shards", async () => {
+    const { items, reader } = open();
+    const p = newProgram();
+    const base = 1_790_000_000_000;
+    // Several at the same instant, so that pages are cut between equal times.
+    const rows = Array.from({ length: 90 }, (_, i) =>
+      reservation(p, `r${(i * 37) % 90}`, {
+        executeTime: base + Math.floor(i / 7),
+        state: i % 3 === 2 ? "FAILED" : "PENDING",
+      }),
+    );
+    await fill(
+      items,
+      rows.map((row) => write(reservationRef(p, row.id), row)),
+    );
+    const key = ({ executeTime, id }: Reservation) => `${executeTime}#${id}`;
+    const pending = rows
+      .filter(({ state }) => state === "PENDING")
+      .sort((x, y) => (key(x) < key(y) ? -1 : 1));
+    const window = { start: undefined, end: undefined };
+    const ask = (page: PageRequest) => reader.reservationsInState(p, "PENDING", window, page);
+    await vi.waitFor(async () => {
+      expect((await pages(ask, 100)).flat()).toEqual(pending);
+    }, patience);
+    for (const size of [1, 7, 60]) {
+      const found = await pages(ask, size);
+      expect(found.flat()).toEqual(pending);
+      // No page but the last is short, and none is empty.
+      expect(found.slice(0, -1).every((page) => page.length === size)).toBe(true);
+    }
+    expect(new Set(pending.map(({ id }) => shardOf(id))).size).toBeGreaterThan(8);
+    const narrow = { start: base + 3, end: base + 6 };
+    const some = await pages((page) => reader.reservationsInState(p, "PENDING", narrow, page), 4);
+    expect(some.flat()).toEqual(
+      pending.filter(({ executeTime }) => executeTime >= base + 3 && executeTime < base + 6),
+    );
+    const done = await pages((page) => reader.reservationsInState(p, "DONE", window, page), 4);
+    expect(done).toEqual([[]]);
+  });
+});
+
+describe("items stay under 1 KB", () => {
+  const program = "p".repeat(32);
+  const user = "u".repeat(64);
+  const event = { origin: "c", id: "e".repeat(128) } as const;
+  const late = 253_402_300_799_999;
+  const hash = `1:${"h".repeat(43)}`;
+  /** 36 months whose numbers are as long as they can be while their sum keeps to `sum`. */
+  const months = (sum: number) =>
+    Array.from({ length: 36 }, (_, i) => ({ month: 119_964 + i, points: -Math.floor(sum / 36) }));
+  const longest: LedgerEntry = {
+    number: 999_999_999_999,
+    type: "UNFROZEN",
+    event,
+    createTime: late,
+    effectiveTime: late - 1,
+    points: maxPoints - 1,
+    changes: months(maxPoints),
+    total: "refunded",
+    frozen: true,
+    balance: maxBalance - 1,
+    reason: "r".repeat(128),
+    caller: "w".repeat(64),
+    related: { origin: "r", id: "d".repeat(128) },
+  };
+
+  const check = (name: string, ref: Ref, value: Records[Kind]) => {
+    const size = itemSize(toItem(ref, value, 999_999_999_999));
+    expect(size, name).toBeLessThan(1024);
+  };
+
+  test("account", () => {
+    check(
+      "account",
+      accountRef(program, user),
+      account(program, user, {
+        month: 119_999,
+        slots: Array.from({ length: 36 }, () => Math.floor(maxBalance / 36)),
+        totals: {
+          issued: maxBalance - 1,
+          used: maxBalance - 1,
+          expired: 2 * maxBalance - 1,
+          refunded: maxBalance - 1,
+          revoked: maxBalance - 1,
+        },
+        frozen: true,
+        last: 999_999_999_999,
+        time: late,
+        oldest: 119_964,
+      }),
+    );
+  });
+
+  test("entry and event key", () => {
+    check("entry", entryRef(program, user, longest.number), longest);
+    const key = { hash, entry: longest, balance: maxBalance - 1, undone: maxPoints - 1 };
+    check("event key", eventRef(program, user, `c:${event.id}`), key);
+  });
+
+  test("reservation", () => {
+    const id = "i".repeat(64);
+    const row = reservation(program, id, {
+      user,
+      points: maxPoints - 1,
+      reason: longest.reason,
+      caller: longest.caller,
+      hash,
+      state: "CANCELLED",
+      executeTime: late,
+      createTime: late,
+      updateTime: late,
+      executed: { time: late, entry: 999_999_999_999 },
+      failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
+      failedRun: randomUUID(),
+      hastened: true,
+    });
+    check("reservation", reservationRef(program, id), row);
+  });
+});

@@ -1,0 +1,58 @@
+import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect } from "vitest";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "../../../src/gen/google/rpc/error_details_pb.ts";
+
+/** A refusal as a client sees it. */
+export interface Refusal {
+  readonly code: keyof typeof Code;
+  readonly reason: string;
+  readonly metadata: Record<string, string>;
+  /** The fields at fault; empty unless the request was invalid. */
+  readonly fields: string[];
+  readonly retries: boolean;
+  readonly message: string;
+}
+
+/** Waits for a call to be refused; it has to carry exactly one ErrorInfo. */
+export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
+  const error = await call.then(
+    (answer) => expect.fail(`was answered: ${describe(answer)}`),
+    (refused: unknown) => refused,
+  );
+  return toRefusal(error);
+}
+
+/** Reads an error of Connect; it has to carry exactly one ErrorInfo. */
+export function toRefusal(error: unknown): Refusal {
+  expect(error).toBeInstanceOf(ConnectError);
+  const refused = error as ConnectError;
+  const infos = refused.findDetails(ErrorInfoSchema);
+  expect(infos, String(error)).toHaveLength(1);
+  const [info] = infos;
+  expect(info?.domain).toBe("meguri");
+  return {
+    code: Code[refused.code] as keyof typeof Code,
+    reason: info?.reason ?? "",
+    metadata: info?.metadata ?? {},
+    fields: refused
+      .findDetails(BadRequestSchema)
+      .flatMap(({ fieldViolations }) => fieldViolations.map(({ field }) => field)),
+    retries: refused.findDetails(RetryInfoSchema).length === 1,
+    message: refused.rawMessage,
+  };
+}
+
+/** The reason alone, which is what most tests are about. */
+export const reasonOf = async (call: Promise<unknown>): Promise<string> =>
+  (await refusalOf(call)).reason;
+
+/** A timestamp of RFC 3339. */
+export const at = (text: string): Timestamp => timestampFromDate(new Date(text));
+
+const describe = (answer: unknown) =>
+  JSON.stringify(answer, (_, value) => (typeof value === "bigint" ? String(value) : value));

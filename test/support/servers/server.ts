@@ -1,0 +1,146 @@
+/** A real server in this process: real gRPC, real store, tables of its own. */
+import { randomUUID } from "node:crypto";
+import { DeleteTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DescService } from "@bufbuild/protobuf";
+import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { inject } from "vitest";
+import type { Deps, Workflows } from "../../../src/app/ports/deps.ts";
+import { compose } from "../../../src/compose.ts";
+import { type Config, readConfig } from "../../../src/config.ts";
+import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
+import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
+import { createLogger } from "../../../src/log.ts";
+import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
+import { createServer, type Server } from "../../../src/server.ts";
+import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import { tableName, tables } from "../../../src/store/dynamodb/tables.ts";
+import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
+
+export interface TestServerOptions {
+  /** Serves the ClockService; time then stands where it is set. On by default. */
+  readonly testClock?: boolean;
+  /** What the server does with Temporal; only notes what it is asked to do by default. */
+  readonly workflows?: Workflows;
+  /** Another DynamoDB, such as a proxy in front of the run's own. */
+  readonly dynamoEndpoint?: string;
+  /** The tables of another server, which must still run. Absent: it has its own while it runs. */
+  readonly tablePrefix?: string;
+  /** Over the variables of the environment that `readConfig` takes. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A client of every service. */
+export interface Clients {
+  readonly programs: Client<typeof ProgramService>;
+  readonly points: Client<typeof PointsService>;
+  readonly reservations: Client<typeof ReservationService>;
+  readonly reactions: Client<typeof ReactionService>;
+  readonly notifications: Client<typeof notifications.NotificationService>;
+  readonly clock: Client<typeof ClockService>;
+  readonly health: Client<typeof Health>;
+}
+
+export interface TestServer extends Clients {
+  readonly config: Config;
+  readonly deps: Deps;
+  readonly server: Server;
+  /** Of the server as it listens. */
+  readonly port: number;
+  readonly http1Port: number;
+  /** What the default workflows were asked to do. */
+  readonly workflows: RecordingWorkflows;
+  /** For looking into, and tampering with, the tables. */
+  readonly dynamo: DynamoDBClient;
+  /** The full name of a table. */
+  readonly table: ReturnType<typeof tableName>;
+  /** Clients that call as another service; without a name, as none. */
+  clientsOf(caller: string | undefined): Clients;
+  /** Drains, and deletes the tables that were made for it. */
+  stop(): Promise<void>;
+}
+
+/** Starts a server on free ports, with the program `default` in tables of its own. */
+export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const endpoint = options.dynamoEndpoint ?? inject("dynamodbEndpoint");
+  const config = readConfig({
+    MEGURI_PORT: "0",
+    MEGURI_HTTP1_PORT: "0",
+    MEGURI_DYNAMODB_ENDPOINT: endpoint,
+    MEGURI_TABLE_PREFIX: options.tablePrefix ?? `test-${randomUUID()}-`,
+    MEGURI_TEST_CLOCK: options.testClock === false ? "0" : "1",
+    MEGURI_LOG_LEVEL: "silent",
+    MEGURI_DRAIN_SECONDS: "1",
+    ...options.env,
+  });
+  const ownTables = options.tablePrefix === undefined;
+  if (ownTables) await setupTables(config);
+  const log = createLogger("test", config.logLevel);
+  const workflows = recordWorkflows();
+  const { deps, close } = compose(config, options.workflows ?? workflows, log);
+  if (ownTables) await setupProgram(deps);
+  const server = createServer({ deps, config, log });
+  const { port, http1Port } = await server.listen();
+  const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
+  const table = tableName(config.tablePrefix);
+  const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
+  const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);
+  return {
+    ...clientsOf("tests"),
+    config,
+    deps,
+    server,
+    port,
+    http1Port,
+    workflows,
+    dynamo: dynamo.retrying,
+    table,
+    clientsOf,
+    async stop() {
+      sessions.abort();
+      await server.drain();
+      await close();
+      if (ownTables) await deleteTables(dynamo.retrying, table);
+      dynamo.close();
+    },
+  };
+}
+
+function connect(
+  sessionManager: Http2SessionManager,
+  port: number,
+  caller: string | undefined,
+): Clients {
+  const named: Interceptor = (next) => (req) => {
+    if (caller !== undefined && !req.header.has("meguri-caller")) {
+      req.header.set("meguri-caller", caller);
+    }
+    return next(req);
+  };
+  const transport = createGrpcTransport({
+    baseUrl: `http://127.0.0.1:${port}`,
+    sessionManager,
+    interceptors: [named],
+  });
+  const client = <S extends DescService>(service: S) => createClient(service, transport);
+  return {
+    programs: client(ProgramService),
+    points: client(PointsService),
+    reservations: client(ReservationService),
+    reactions: client(ReactionService),
+    notifications: client(notifications.NotificationService),
+    clock: client(ClockService),
+    health: client(Health),
+  };
+}
+
+async function deleteTables(client: DynamoDBClient, name: ReturnType<typeof tableName>) {
+  await Promise.all(
+    tables(name).map(({ TableName }) => client.send(new DeleteTableCommand({ TableName }))),
+  );
+}

@@ -1,0 +1,185 @@
+/**
+ * Everything a test of workflows needs, for one test file: tables and a Temporal namespace of its
+ * own, the use cases on them, and real workers, in this process or as children. Workers reach the
+ * store through a fault proxy; the test itself goes there directly.
+ */
+import { randomUUID } from "node:crypto";
+import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+import type { Client } from "@temporalio/client";
+import { NativeConnection, type Worker, type WorkflowBundle } from "@temporalio/worker";
+import { inject } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { createProgram } from "../../../src/app/programs/commands.ts";
+import { compose } from "../../../src/compose.ts";
+import { type Config, readConfig } from "../../../src/config.ts";
+import type { Child } from "../../../src/dev/stack/child.ts";
+import { startService } from "../../../src/dev/stack/service.ts";
+import { createLogger } from "../../../src/log.ts";
+import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import { createTables, tableName, tables } from "../../../src/store/dynamodb/tables.ts";
+import { ensureSearchAttributes } from "../../../src/temporal/search-attributes.ts";
+import { createWorkflows, type TemporalWorkflows } from "../../../src/temporal/workflows.ts";
+import { bundleWorkflows } from "../../../src/worker/bundle.ts";
+import { createMetrics, type Metrics } from "../../../src/worker/metrics.ts";
+import { installSdkLog } from "../../../src/worker/sdk-log.ts";
+import { createWorker } from "../../../src/worker.ts";
+import { type DynamoProxy, startDynamoProxy } from "../stores/dynamo-proxy.ts";
+import { noWorkflows } from "./no-workflows.ts";
+
+export interface WorkerStack {
+  /** The use cases as a server has them. */
+  readonly deps: Deps;
+  readonly workflows: TemporalWorkflows;
+  readonly client: Client;
+  /** A program that is there. */
+  readonly program: string;
+  /** Between the store and every worker. */
+  readonly proxy: DynamoProxy;
+  /** Of the workers in this process. */
+  readonly metrics: Metrics;
+  readonly clients: Clients;
+  readonly config: Config;
+  /** Starts a worker in this process; answers how to stop it. */
+  startWorker(): Promise<() => Promise<void>>;
+  /** Starts `src/worker.ts`, as production does. */
+  startWorkerProcess(env?: Readonly<Record<string, string>>): Promise<Child>;
+  /** Stops the workers of this process and removes namespace and tables. */
+  stop(): Promise<void>;
+}
+
+export interface WorkerStackOptions {
+  /** `host:port` of another Temporal than the run's. Its namespace is `default`. */
+  readonly temporalAddress?: string;
+  /** Starts a worker in this process at once, as most tests want. True when left out. */
+  readonly worker?: boolean;
+  readonly timeZone?: string;
+  readonly lifetime?: number;
+  readonly testClock?: boolean;
+}
+
+const quiet = createLogger("test", process.env.MEGURI_LOG_LEVEL ?? "silent");
+
+let bundle: Promise<WorkflowBundle> | undefined;
+let sdkLogInstalled = false;
+
+/** Bundles the workflows, once per test file. */
+export function workflowBundle(): Promise<WorkflowBundle> {
+  if (!sdkLogInstalled) installSdkLog(quiet);
+  sdkLogInstalled = true;
+  bundle ??= bundleWorkflows();
+  return bundle;
+}
+
+export async function startWorkerStack(options: WorkerStackOptions = {}): Promise<WorkerStack> {
+  const id = randomUUID().slice(0, 8);
+  const own = options.temporalAddress === undefined;
+  const env = {
+    MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint"),
+    MEGURI_TABLE_PREFIX: `t-${id}-`,
+    MEGURI_TEMPORAL_ADDRESS: options.temporalAddress ?? inject("temporalAddress"),
+    MEGURI_TEMPORAL_NAMESPACE: own ? `t-${id}` : "default",
+    MEGURI_TASK_QUEUE: `t-${id}`,
+    MEGURI_METRICS_PORT: "0",
+    MEGURI_DRAIN_SECONDS: "3",
+    MEGURI_TEST_CLOCK: options.testClock ? "1" : "0",
+    AWS_REGION: "local",
+  };
+  const config = readConfig(env);
+  const proxy = await startDynamoProxy({ upstream: env.MEGURI_DYNAMODB_ENDPOINT });
+  const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
+  await createTables(clients.retrying, tableName(config.tablePrefix));
+  const workflows = connect(config);
+  if (own) await registerNamespace(workflows);
+  await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
+  const server = compose(config, workflows, quiet);
+  const program = `p-${id}`;
+  const { timeZone: zone = "Asia/Tokyo", lifetime = 12 } = options;
+  await createProgram({ ...server.deps, background: () => {} }, { id: program, zone, lifetime });
+  const workerEnv = { ...env, MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint };
+  const metrics = createMetrics();
+  const running = new Set<() => Promise<void>>();
+
+  async function startWorker(): Promise<() => Promise<void>> {
+    const stop = await runWorker(readConfig(workerEnv), metrics);
+    running.add(stop);
+    return async () => {
+      running.delete(stop);
+      await stop();
+    };
+  }
+  if (options.worker !== false) await startWorker();
+  return {
+    deps: server.deps,
+    workflows,
+    client: workflows.link.client,
+    program,
+    proxy,
+    metrics,
+    clients,
+    config,
+    startWorker,
+    startWorkerProcess: (more) =>
+      startService({ name: "worker", entry: "src/worker.ts", env: { ...workerEnv, ...more } }),
+    async stop() {
+      proxy.faults({});
+      proxy.down(false);
+      await Promise.all([...running].map((stop) => stop()));
+      await server.close();
+      if (own) await removeNamespace(workflows);
+      await workflows.close();
+      await proxy.stop();
+      await removeTables(clients, config.tablePrefix);
+      clients.close();
+    },
+  };
+}
+
+/** Deps whose calls to Temporal do nothing: what a server does while Temporal is away. */
+export const withoutTemporal = (deps: Deps): Deps => ({ ...deps, workflows: noWorkflows });
+
+const connect = ({ temporalAddress: address, temporalNamespace: namespace, taskQueue }: Config) =>
+  createWorkflows({ address, namespace, taskQueue, log: quiet });
+
+async function runWorker(config: Config, metrics: Metrics): Promise<() => Promise<void>> {
+  const code = await workflowBundle();
+  const connection = await NativeConnection.connect({ address: config.temporalAddress });
+  const workflows = connect(config);
+  const { deps, close } = compose(config, workflows, quiet);
+  const worker: Worker = await createWorker({
+    connection,
+    config,
+    bundle: code,
+    deps,
+    metrics,
+    log: quiet,
+  });
+  const done = worker.run();
+  return async () => {
+    worker.shutdown();
+    await done;
+    await close();
+    await workflows.close();
+    await connection.close();
+  };
+}
+
+/** The generated types want a `Long`, the encoder takes a number as well. */
+const day = 86_400 as unknown as null;
+
+async function registerNamespace({ link }: TemporalWorkflows): Promise<void> {
+  await link.connection.workflowService.registerNamespace({
+    namespace: link.namespace,
+    workflowExecutionRetentionPeriod: { seconds: day },
+  });
+}
+
+/** Its workflows and schedules go with it. */
+async function removeNamespace({ link }: TemporalWorkflows): Promise<void> {
+  await link.connection.operatorService.deleteNamespace({ namespace: link.namespace });
+}
+
+async function removeTables({ retrying }: Clients, prefix: string): Promise<void> {
+  for (const { TableName } of tables(tableName(prefix))) {
+    await retrying.send(new DeleteTableCommand({ TableName }));
+  }
+}

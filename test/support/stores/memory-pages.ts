@@ -1,0 +1,63 @@
+/** Pages of lists in memory, cut as DynamoDB cuts them. */
+import type { Kind, Page, PageRequest, Records, Ref } from "../../../src/app/ports/deps.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+
+/** A record as the store in memory holds it. */
+export interface Stored {
+  readonly ref: Ref;
+  readonly value: Records[Kind];
+  readonly version: number;
+}
+
+/** A row and the text that it is sorted by. */
+export interface Sorted<T> {
+  readonly sort: string;
+  readonly row: T;
+}
+
+const digits = 16;
+
+/** Numbers as texts that sort as they do, or the other way round. */
+export const pad = (value: number): string => String(value).padStart(digits, "0");
+export const padBack = (value: number): string => pad(Number.MAX_SAFE_INTEGER - value);
+
+export const bySort = (a: Sorted<unknown>, b: Sorted<unknown>): number =>
+  a.sort < b.sort ? -1 : 1;
+
+/** A copy of every record of a kind. */
+export const allOf = <K extends Kind>(
+  records: ReadonlyMap<string, Stored>,
+  kind: K,
+): Records[K][] =>
+  [...records.values()]
+    .filter(({ ref }) => ref.kind === kind)
+    .map(({ value }) => structuredClone(value) as Records[K]);
+
+/** A full page has a cursor, even when nothing is behind it. */
+export function pageOf<T>(
+  list: string,
+  rows: readonly Sorted<T>[],
+  { size, cursor }: PageRequest,
+): Page<T> {
+  const after = cursor === undefined ? "" : parse(cursor, list);
+  const found = rows
+    .toSorted(bySort)
+    .filter(({ sort }) => sort > after)
+    .slice(0, size);
+  const last = found.at(-1);
+  return {
+    items: found.map(({ row }) => row),
+    ...(found.length === size && last && { cursor: JSON.stringify({ list, after: last.sort }) }),
+  };
+}
+
+function parse(cursor: string, list: string): string {
+  const foreign = new DomainError("INVALID_REQUEST", "page_token does not belong to this list");
+  try {
+    const given = JSON.parse(cursor) as { list: string; after: string };
+    if (given.list === list) return given.after;
+  } catch {
+    throw foreign;
+  }
+  throw foreign;
+}

@@ -1,0 +1,128 @@
+/** Reactions and notifications of the store in memory, outside the engine's own records. */
+import {
+  inboxRef,
+  type MembersQuery,
+  type Reader,
+  type Records,
+  type Remover,
+} from "../../../src/app/ports/deps.ts";
+import { type Members, shownFirst, shownLatest } from "../../../src/domain/notification.ts";
+import type { Reaction, TargetName } from "../../../src/domain/reaction.ts";
+import { nameOf } from "../../../src/store/engine/item-store.ts";
+import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
+
+type Stock = ReadonlyMap<string, Stored>;
+
+/** The notified reactions in a range, and those at its ends, earliest and latest first. */
+export function membersOf(
+  records: Stock,
+  { target, kind, from, to, whole }: Omit<MembersQuery, "counted">,
+): Members {
+  const found = reactionsTo(records, target, kind)
+    .filter(({ n, notified }) => notified && n >= from && n <= to)
+    .sort((a, b) => a.n - b.n);
+  if (whole !== undefined) {
+    return { people: found.length, first: found, latest: found.toReversed() };
+  }
+  return {
+    people: found.length,
+    first: found.slice(0, shownFirst + 1),
+    latest: found.toReversed().slice(0, shownLatest + 1),
+  };
+}
+
+const isOf =
+  ({ type, id }: TargetName) =>
+  (target: TargetName): boolean =>
+    target.type === type && target.id === id;
+
+/** Copies only what is asked for: models look at every target after every step. */
+const reactionsTo = (records: Stock, { type, id }: TargetName, kind: string): Reaction[] => {
+  const prefix = `reaction#${type}#${id}#${kind}#`;
+  return [...records.entries()]
+    .filter(([name]) => name.startsWith(prefix))
+    .map(([, { value }]) => structuredClone(value) as Reaction);
+};
+
+/** A group's id starts with its owner, and so does that of what was read. */
+const ownedBy = <K extends "group" | "history">(records: Stock, kind: K, owner: string) =>
+  [...records.values()]
+    .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${owner}#`))
+    .map(({ ref, value }) => ({ name: ref.id, row: structuredClone(value) as Records[K] }));
+
+export function reactionReads(
+  records: Stock,
+): Pick<Reader, "reactions" | "reactionsOfUser" | "unread" | "history" | "inboxes"> {
+  return {
+    async reactions({ target, kind, notified }, page) {
+      const { from, to } = notified ?? { from: 0, to: Number.MAX_SAFE_INTEGER };
+      const rows = reactionsTo(records, target, kind).filter(({ n }) => n >= from && n <= to);
+      const list = `reactions ${target.type}#${target.id}#${kind}`;
+      const sorted = rows.map((row) => ({ sort: padBack(row.n), row }));
+      const found = pageOf(list, sorted, page);
+      return { ...found, items: found.items.filter((row) => row.notified || !notified) };
+    },
+
+    async reactionsOfUser(user, page) {
+      const rows = allOf(records, "reaction").filter((row) => row.user === user);
+      const sorted = rows.map((row) => {
+        const { target, kind, time } = row;
+        return { sort: `${padBack(time)}#${target.type}#${target.id}#${kind}`, row };
+      });
+      return pageOf(`reactions of ${user}`, sorted, page);
+    },
+
+    async unread(owner, newestFirst, page) {
+      const order = newestFirst ? padBack : pad;
+      const sorted = ownedBy(records, "group", owner).map(({ row }) => ({
+        sort: order(row.last),
+        row,
+      }));
+      return pageOf(`unread ${owner}`, sorted, page);
+    },
+
+    async history(owner, now, page) {
+      const sorted = ownedBy(records, "history", owner).map(({ name, row }) => ({
+        sort: `${padBack(row.last)}#${name}`,
+        row,
+      }));
+      const found = pageOf(`history ${owner}`, sorted, page);
+      return { ...found, items: found.items.filter(({ expireTime }) => expireTime > now) };
+    },
+
+    inboxes: async (owners) =>
+      new Map(
+        owners.flatMap((owner) => {
+          const found = records.get(nameOf(inboxRef(owner)));
+          return found ? [[owner, structuredClone(found.value) as Records["inbox"]] as const] : [];
+        }),
+      ),
+  };
+}
+
+/** What the remover takes at once. */
+const pageSize = 1_000;
+
+export function createRemover(records: Map<string, Stored>): Remover {
+  return {
+    async reactions(target, kind) {
+      const prefix = `reaction#${target.type}#${target.id}#${kind}#`;
+      const names = [...records.keys()].filter((name) => name.startsWith(prefix));
+      for (const name of names.slice(0, pageSize)) records.delete(name);
+      return names.length >= pageSize;
+    },
+
+    async history(owner, target, cursor) {
+      const sorted = ownedBy(records, "history", owner).map(({ name, row }) => ({
+        sort: `${pad(row.last)}#${name}`,
+        row: { name, target: row.target },
+      }));
+      const found = pageOf(`removal ${owner}`, sorted, { size: pageSize, cursor });
+      const isTarget = isOf(target);
+      for (const each of found.items) {
+        if (isTarget(each.target)) records.delete(`history#${each.name}`);
+      }
+      return found.cursor;
+    },
+  };
+}

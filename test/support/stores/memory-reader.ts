@@ -1,0 +1,143 @@
+/** How the store in memory is read outside the engine. */
+import type { Kind, Reader, Records, Ref } from "../../../src/app/ports/deps.ts";
+import type { LedgerEntry } from "../../../src/domain/ledger.ts";
+import type { Reservation } from "../../../src/domain/reservation.ts";
+import { shardOf } from "../../../src/store/dynamodb/codecs/index.ts";
+import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
+import { allOf, bySort, pad, padBack, pageOf, type Sorted, type Stored } from "./memory-pages.ts";
+import { reactionReads } from "./memory-reactions.ts";
+
+export function createReader(
+  records: ReadonlyMap<string, Stored>,
+  load: (ref: Ref) => Loaded,
+): Reader {
+  const all = <K extends Kind>(kind: K): Records[K][] => allOf(records, kind);
+
+  return {
+    async get(ref) {
+      const { value, version } = load(ref);
+      return value === undefined
+        ? undefined
+        : { value: value as Records[typeof ref.kind], version };
+    },
+
+    many: async <K extends Kind>(refs: readonly Ref<K>[]) =>
+      refs.map((ref) => load(ref).value as Records[K] | undefined),
+
+    programs: async (page) =>
+      pageOf(
+        "programs",
+        all("program").map((row) => ({ sort: row.id, row })),
+        page,
+      ),
+
+    async entries({ program, user }, { from, to, newestFirst, types }, page) {
+      const mine = [...records.values()]
+        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${program}#${user}#`))
+        .map(({ value }) => structuredClone(value) as LedgerEntry)
+        .filter(({ number }) => number >= from && number <= to)
+        .map((row) => ({ sort: (newestFirst ? padBack : pad)(row.number), row }));
+      const found = pageOf(`entries ${program}#${user}`, mine, page);
+      const wanted = found.items.filter(({ type }) => types.length === 0 || types.includes(type));
+      return { ...found, items: wanted };
+    },
+
+    async storedEntries({ program, user }, page) {
+      const mine = [...records.values()]
+        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${program}#${user}#`))
+        .map(({ ref, value }) => ({
+          sort: pad(Number(ref.id.split("#").at(-1))),
+          row: structuredClone(value) as LedgerEntry,
+        }));
+      return pageOf(`stored ${program}#${user}`, mine, page);
+    },
+
+    async entryCopies({ program, user }, { from, to }, segment, segments, page) {
+      const scanned = [...records.values()]
+        .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
+        .filter(({ sort }) => shardOf(sort) % segments === segment);
+      const found = pageOf("entry copies", scanned, page);
+      const copies = found.items
+        .filter(({ ref }) => ref.kind === "event" && ref.id.startsWith(`${program}#${user}#`))
+        .map(({ value }) => structuredClone((value as Records["event"]).entry))
+        .filter(({ number }) => number >= from && number <= to);
+      return { ...found, items: copies };
+    },
+
+    async dueAccounts(program, shard, month, page) {
+      const due = all("account").filter(
+        (account) =>
+          account.program === program &&
+          shardOf(account.user) === shard &&
+          account.oldest !== undefined &&
+          account.oldest <= month,
+      );
+      return pageOf(
+        `due ${program}#${shard}`,
+        due.map(({ user, oldest }) => ({
+          sort: `${pad(oldest as number)}#${user}`,
+          row: { program, user },
+        })),
+        page,
+      );
+    },
+
+    async accounts(program, segment, segments, page) {
+      const scanned = [...records.values()]
+        .filter(({ ref }) => ref.kind !== "reservation")
+        .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
+        .filter(({ sort }) => shardOf(sort) % segments === segment);
+      const found = pageOf("accounts", scanned, page);
+      const names = found.items.flatMap(({ ref, value }) =>
+        ref.kind === "account" && (value as Records["account"]).program === program
+          ? [{ program, user: (value as Records["account"]).user }]
+          : [],
+      );
+      return { ...found, items: names };
+    },
+
+    ...reservationReads(records),
+    ...reactionReads(records),
+  };
+}
+
+function reservationReads(
+  records: ReadonlyMap<string, Stored>,
+): Pick<Reader, "reservationsOfUser" | "reservationsInState"> {
+  return {
+    reservationsOfUser: async ({ program, user }, window, page) =>
+      pageOf(
+        `reservations ${program}#${user}`,
+        allOf(records, "reservation")
+          .filter((row) => row.program === program && row.user === user)
+          .filter(isWithin(window))
+          .map(sorted),
+        page,
+      ),
+
+    async reservationsInState(program, state, window, { size, cursor }) {
+      const rows = allOf(records, "reservation")
+        .filter((row) => row.program === program && row.state === state)
+        .filter(isWithin(window))
+        .map(sorted)
+        .filter(({ sort }) => cursor === undefined || sort > cursor)
+        .sort(bySort);
+      const found = rows.slice(0, size);
+      const last = found.at(-1)?.sort;
+      return {
+        items: found.map(({ row }) => row),
+        ...(rows.length > size && last !== undefined && { cursor: last }),
+      };
+    },
+  };
+}
+
+const sorted = (row: Reservation): Sorted<Reservation> => ({
+  sort: `${pad(row.executeTime)}#${row.id}`,
+  row,
+});
+
+const isWithin =
+  ({ start, end }: { start: number | undefined; end: number | undefined }) =>
+  ({ executeTime }: Reservation): boolean =>
+    executeTime >= (start ?? 0) && executeTime < (end ?? Number.POSITIVE_INFINITY);

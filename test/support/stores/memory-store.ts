@@ -1,0 +1,274 @@
+/**
+ * The store in memory, behind the same ports as DynamoDB's and held to the same contract tests.
+ * What a test wants to go wrong it says in hooks: one before a request takes effect, one before its
+ * answer goes out, and one before each item of a transaction is applied.
+ */
+
+import type {
+  Clock,
+  Deps,
+  Kind,
+  MembersQuery,
+  Now,
+  Reader,
+  Records,
+  Ref,
+  Remover,
+  Watches,
+} from "../../../src/app/ports/deps.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { createPrograms } from "../../../src/runtime/program-cache.ts";
+import { createOwners } from "../../../src/runtime/target-owner-cache.ts";
+import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
+import { pack, startPacking } from "../../../src/store/dynamodb/ledger-items.ts";
+import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import { CommitEngine } from "../../../src/store/engine/engine.ts";
+import {
+  type Items,
+  type Loaded,
+  nameOf,
+  type Write,
+} from "../../../src/store/engine/item-store.ts";
+import { noWorkflows } from "../servers/no-workflows.ts";
+import { createRemover, membersOf } from "./memory-reactions.ts";
+import { createReader } from "./memory-reader.ts";
+import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
+
+/** One request of the commit engine, as the hooks see it. */
+export interface Request {
+  readonly op: "read" | "members" | "commit";
+  /** None for members. */
+  readonly refs: readonly Ref[];
+  /** Of a commit; none for a read. */
+  readonly writes: readonly Write[];
+  /** Of a commit; empty for a read. */
+  readonly token: string;
+}
+
+/**
+ * What goes wrong: the store does not take the request (conflict, throttled; for a read
+ * unavailable), or it gives no answer, before or after the commit took effect.
+ */
+export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
+
+export interface MemoryStore {
+  readonly items: Items;
+  readonly reader: Reader;
+  readonly remover: Remover;
+  /** Called before a request takes effect. May wait, change the store or name a fault. */
+  arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
+  /**
+   * Called when a request has taken effect, before its answer goes out. A commit whose answer is
+   * lost may still be being applied then.
+   */
+  answering: ((request: Request) => void | Promise<void>) | undefined;
+  /** Makes transactions be applied, and several records be read, item by item. */
+  beforeItem: BeforeItem | undefined;
+  /** How long each request of the engine takes. */
+  latencyMs: number;
+  /** Requests of the engine since the last `resetStats`, and how many items they named. */
+  readonly stats: Readonly<Stats>;
+  resetStats(): void;
+  /** Puts a record past every condition, as a vandal would. */
+  force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
+  /** Every record by name, for comparing whole states. */
+  dump(): Record<string, Loaded>;
+}
+
+interface Stats {
+  reads: number;
+  readItems: number;
+  /** Requests for the members of a group: one for each end of it, or one that counts. */
+  queries: number;
+  commits: number;
+  writtenItems: number;
+}
+
+const noStats: Stats = { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 };
+
+/** What one transaction holds at most. */
+const maxItems = 100;
+const maxBytes = 4 * 2 ** 20;
+
+/** What BatchGetItem takes at once. */
+const readLimit = 100;
+
+export function createMemoryStore(): MemoryStore {
+  const table = createTable(() => store.beforeItem);
+  const stats: Stats = { ...noStats };
+
+  const pause = () =>
+    store.latencyMs > 0
+      ? new Promise((resolve) => setTimeout(resolve, store.latencyMs))
+      : Promise.resolve();
+
+  /** A read of the engine, as the hooks see it. */
+  async function answered<T>(
+    request: Request,
+    look: () => T | Promise<T>,
+    refused: (fault: Fault) => T = unavailable,
+  ): Promise<T> {
+    await pause();
+    const fault = await store.arriving?.(request);
+    if (fault !== undefined) return refused(fault);
+    const seen = await look();
+    await store.answering?.(request);
+    return seen;
+  }
+
+  function countRead(refs: readonly Ref[]): void {
+    stats.reads += 1;
+    stats.readItems += refs.length;
+  }
+
+  const asked = <T>(look: () => T): Promise<T> => {
+    stats.queries += 1;
+    return answered({ op: "members", refs: [], writes: [], token: "" }, look);
+  };
+
+  const items: Items = {
+    maxItems,
+    countItems: startPacking,
+
+    async read(refs) {
+      if (refs.length === 0) return [];
+      countRead(refs);
+      checkRead(refs);
+      return answered({ op: "read", refs, writes: [], token: "" }, () => table.loadEach(refs));
+    },
+
+    async members(query: MembersQuery) {
+      const look = () => membersOf(table.records, query);
+      if (query.counted) return asked(look);
+      // Each end is seen at its own moment.
+      const [{ first }, { latest }] = await Promise.all([asked(look), asked(look)]);
+      return { people: 0, first, latest };
+    },
+
+    async readAtomically(refs) {
+      countRead(refs);
+      checkAtomicRead(refs);
+      const request: Request = { op: "read", refs, writes: [], token: "" };
+      const rejected = (fault: Fault) => (fault === "conflict" ? undefined : unavailable());
+      return answered(request, () => table.loadAtomically(refs), rejected);
+    },
+
+    async commit(writes, token) {
+      stats.commits += 1;
+      stats.writtenItems += writes.length;
+      checkWrites(writes, token);
+      // A copy, as the bytes on the wire would be: what happens to the writes later does not count.
+      const sent = writes.map((write) => ({ ...write, value: structuredClone(write.value) }));
+      const request: Request = { op: "commit", refs: writes.map(({ ref }) => ref), writes, token };
+      await pause();
+      const fault = await store.arriving?.(request);
+      if (fault === "conflict" || fault === "throttled") return { kind: fault };
+      if (fault === "lost before" || fault === "unavailable") return { kind: "unknown" };
+      const { result, applied } = table.commit(sent, token);
+      if (fault !== "lost after") await applied;
+      await store.answering?.(request);
+      if (fault === "lost after") return { kind: "unknown" };
+      return result;
+    },
+  };
+
+  const store: MemoryStore = {
+    items,
+    reader: createReader(table.records, table.load),
+    remover: createRemover(table.records),
+    arriving: undefined,
+    answering: undefined,
+    beforeItem: undefined,
+    latencyMs: 0,
+    stats,
+    resetStats: () => Object.assign(stats, noStats),
+    force: table.force,
+    dump: table.dump,
+  };
+  return store;
+}
+
+function unavailable(): never {
+  throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
+}
+
+function checkDistinct(refs: readonly Ref[]): void {
+  if (new Set(refs.map(nameOf)).size < refs.length) throw invalid("an item is named twice");
+}
+
+function checkRead(refs: readonly Ref[]): void {
+  for (let i = 0; i < refs.length; i += readLimit) checkDistinct(refs.slice(i, i + readLimit));
+}
+
+function checkAtomicRead(refs: readonly Ref[]): void {
+  checkDistinct(refs);
+  if (refs.length < 1 || refs.length > maxItems) throw invalid("1 to 100 keys are read at once");
+}
+
+/** What DynamoDB validates before it looks at anything. */
+function checkWrites(writes: readonly Write[], token: string): void {
+  if (token.length < 1 || token.length > 36) throw invalid("a token has 1 to 36 characters");
+  const items = pack(writes).length;
+  if (items < 1 || items > maxItems) throw invalid(`${items} items in one transaction`);
+  checkDistinct(writes.map(({ ref }) => ref));
+  let bytes = 0;
+  for (const { ref, op, value, next } of writes) {
+    if (op === "put") bytes += itemSize(toItem(ref, value as Records[Kind], next));
+  }
+  if (bytes > maxBytes) throw invalid(`${bytes} bytes in one transaction`);
+}
+
+/** A clock that stands until it is set. */
+export interface SettableClock extends Clock {
+  time: number;
+}
+
+export function createSettableClock(time: number): SettableClock {
+  return {
+    time,
+    async now(): Promise<Now> {
+      return { calendar: this.time, wall: this.time };
+    },
+  };
+}
+
+/** Nobody watches. */
+export const noWatches: Watches = {
+  saw: () => undefined,
+  watch: () => {
+    throw new Error("nothing is watched here");
+  },
+  close: () => undefined,
+};
+
+/** Use cases on a store in memory. */
+export interface MemoryDeps {
+  readonly deps: Deps;
+  readonly store: MemoryStore;
+  readonly clock: SettableClock;
+  /** The same store as another process sees it: with an engine and a cache of its own. */
+  process(): Deps;
+}
+
+export function memoryDeps(
+  options: { readonly time?: number; readonly random?: () => number } = {},
+): MemoryDeps {
+  const store = createMemoryStore();
+  const clock = createSettableClock(options.time ?? Date.UTC(2026, 0, 15));
+  const { reader, items, remover } = store;
+  const { random } = options;
+  const programs = createPrograms(reader, true);
+  const process = (): Deps => ({
+    engine: new CommitEngine({ items, clock, ...(random && { random }) }),
+    reader,
+    clock,
+    programs,
+    workflows: noWorkflows,
+    owners: createOwners(reader),
+    remover,
+    watches: noWatches,
+    historyMs: 90 * 24 * 3_600_000,
+    background: (work) => void work().catch(() => undefined),
+  });
+  return { deps: process(), store, clock, process };
+}

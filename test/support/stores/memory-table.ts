@@ -1,0 +1,144 @@
+/** The records of the store in memory and the transactions on them, with DynamoDB's isolation. */
+import type { Kind, Records, Ref } from "../../../src/app/ports/deps.ts";
+import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
+import {
+  type CommitResult,
+  firstVersion,
+  type Loaded,
+  nameOf,
+  type Write,
+} from "../../../src/store/engine/item-store.ts";
+import type { Stored } from "./memory-pages.ts";
+
+/**
+ * Called before an item of a transaction is applied (with the first of the entries that share it),
+ * and before a plain read sees a record. Each item waits by itself.
+ */
+export type BeforeItem = (op: "apply" | "read", ref: Ref) => void | Promise<void>;
+
+/** What becomes of a transaction, and when its items are applied if they have to wait. */
+export interface Committed {
+  readonly result: CommitResult;
+  readonly applied?: Promise<void>;
+}
+
+/** A transaction that was taken, by its token. */
+interface Taken {
+  readonly text: string;
+  isApplied: boolean;
+}
+
+export interface Table {
+  readonly records: Map<string, Stored>;
+  load(ref: Ref): Loaded;
+  /** Loads each record at its own moment. */
+  loadEach(refs: readonly Ref[]): readonly Loaded[] | Promise<readonly Loaded[]>;
+  /** Loads records at one moment; nothing while a transaction is under way on one of them. */
+  loadAtomically(refs: readonly Ref[]): readonly Loaded[] | undefined;
+  commit(writes: readonly Write[], token: string): Committed;
+  /** Puts a record past every condition and lock. */
+  force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
+  dump(): Record<string, Loaded>;
+}
+
+/**
+ * A transaction is prepared on all of its items at once: it checks their conditions and locks them.
+ * Then each item is applied and unlocked by itself, so that a plain read of several records may see
+ * a part of it. Without `beforeItem` all of this is one step.
+ */
+export function createTable(beforeItem: () => BeforeItem | undefined): Table {
+  const records = new Map<string, Stored>();
+  const locked = new Set<string>();
+  const tokens = new Map<string, Taken>();
+
+  const isLocked = (ref: Ref) => locked.has(nameOf(ref));
+
+  const load = (ref: Ref): Loaded => {
+    const found = records.get(nameOf(ref));
+    if (!found) return { value: undefined, version: 0 };
+    return { value: structuredClone(found.value), version: found.version };
+  };
+
+  function loadEach(refs: readonly Ref[]): readonly Loaded[] | Promise<readonly Loaded[]> {
+    const wait = beforeItem();
+    if (!wait) return refs.map(load);
+    const one = async (ref: Ref) => {
+      await wait("read", ref);
+      return load(ref);
+    };
+    return Promise.all(refs.map(one));
+  }
+
+  const loadAtomically = (refs: readonly Ref[]) =>
+    refs.some(isLocked) ? undefined : refs.map(load);
+
+  function commit(writes: readonly Write[], token: string): Committed {
+    const text = JSON.stringify(writes);
+    const known = tokens.get(token);
+    if (known && known.text !== text) throw invalid("IdempotentParameterMismatchException");
+    // DynamoDB answers TransactionInProgress while the first of the same token is being applied.
+    if (known) return { result: { kind: known.isApplied ? "committed" : "unknown" } };
+    const free = writes.filter(({ ref }) => !isLocked(ref));
+    const failed = free.filter(({ ref, version }) => load(ref).version !== version);
+    if (failed.length > 0) {
+      return {
+        result: { kind: "failed", found: new Map(failed.map(({ ref }) => [ref, load(ref)])) },
+      };
+    }
+    if (free.length < writes.length) return { result: { kind: "conflict" } };
+    const taken = { text, isApplied: false };
+    tokens.set(token, taken);
+    return { result: { kind: "committed" }, ...applyAll(writes, taken) };
+  }
+
+  function applyAll(writes: readonly Write[], taken: Taken): { applied?: Promise<void> } {
+    const wait = beforeItem();
+    if (!wait) {
+      apply(writes);
+      taken.isApplied = true;
+      return {};
+    }
+    for (const { ref } of writes) locked.add(nameOf(ref));
+    const items = pack(writes).map(async (item) => {
+      await wait("apply", (item[0] as Write).ref);
+      apply(item);
+      for (const { ref } of item) locked.delete(nameOf(ref));
+    });
+    const applied = Promise.all(items).then(() => {
+      taken.isApplied = true;
+    });
+    return { applied };
+  }
+
+  function apply(writes: readonly Write[]): void {
+    for (const { ref, op, value, next } of writes) {
+      if (op === "delete") records.delete(nameOf(ref));
+      if (op !== "put") continue;
+      const kept = structuredClone(value as Records[Kind]);
+      records.set(nameOf(ref), { ref, value: kept, version: next });
+    }
+  }
+
+  function force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void {
+    const { version } = load(ref);
+    if (value === undefined) records.delete(nameOf(ref));
+    else {
+      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
+      records.set(nameOf(ref), { ref, value: structuredClone(value), version: next });
+    }
+  }
+
+  function dump(): Record<string, Loaded> {
+    const names = [...records.keys()].sort();
+    return Object.fromEntries(names.map((name) => [name, load((records.get(name) as Stored).ref)]));
+  }
+
+  return { records, load, loadEach, loadAtomically, commit, force, dump };
+}
+
+/** An error of the kind that means a mistake in the program, not an answer of the store. */
+export function invalid(message: string): Error {
+  const error = new Error(message);
+  error.name = "ValidationException";
+  return error;
+}
