@@ -2,7 +2,7 @@ import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
 import { toFailure, unexpected } from "./failures.ts";
-import { removalActivities } from "./purges.ts";
+import { purgeActivities } from "./purges.ts";
 import { reservationActivities } from "./reservations.ts";
 import { sweepActivities } from "./sweeps.ts";
 
@@ -27,7 +27,7 @@ export function createActivities(given: ActivityDeps): Activities {
 const activities = ({ deps, onDone }: ActivityDeps) => ({
   ...reservationActivities(deps, onDone),
   ...sweepActivities(deps),
-  ...removalActivities(deps),
+  ...purgeActivities(deps),
 });
 
 async function guarded(activity: (...args: unknown[]) => Promise<unknown>, args: unknown[]) {

@@ -3,7 +3,7 @@ import type { Deps } from "../src/app/ports/deps.ts";
 import {
   cancelReservation,
   rescheduleReservation,
-  type SeenReservation,
+  type VisibleReservation,
 } from "../src/app/reservations/commands.ts";
 import { executeReservation } from "../src/app/reservations/execute.ts";
 import type {
@@ -22,15 +22,16 @@ export function reservationActivities(deps: Deps, onDone: (row: Reservation) => 
   // The run that asks looks by itself: there is no need to signal it.
   const quiet: Deps = {
     ...deps,
-    workflows: { ...deps.workflows, wakeReservation: async () => {} },
+    workflows: { ...deps.workflows, signalRefresh: async () => {} },
   };
   return {
     /** Grants the points if they are due, or tells what the row says instead. */
     async executeReservation(input: ReservationInput): Promise<ReservationStep> {
       const fields = { program: "string", reservation: "string", user: "string" };
-      const { program, reservation: id, user } = check(input, fields);
-      const run = activityInfo().workflowExecution?.runId ?? "";
-      const { step, row } = await executeReservation(deps, { program, id, user, run });
+      const { program: programId, reservation: reservationId, user: userId } = check(input, fields);
+      const runId = activityInfo().workflowExecution?.runId ?? "";
+      const attempt = { programId, reservationId, userId, runId };
+      const { step, row } = await executeReservation(deps, attempt);
       if (step.step === "DONE") onDone(row);
       return step;
     },
@@ -55,11 +56,14 @@ export function reservationActivities(deps: Deps, onDone: (row: Reservation) => 
 }
 
 function name(key: ReservationKey) {
-  const { program, reservation } = check(key, { program: "string", reservation: "string" });
-  return { program, id: reservation };
+  const { program: programId, reservation: reservationId } = check(key, {
+    program: "string",
+    reservation: "string",
+  });
+  return { programId, reservationId };
 }
 
-const view = ({ row, state }: SeenReservation): ReservationView => ({
+const view = ({ row, state }: VisibleReservation): ReservationView => ({
   state,
   execute_time: new Date(row.executeTime).toISOString(),
 });

@@ -1,15 +1,15 @@
 /** The activities that walk through many records and tell how far they are. */
 import { activityInfo, Context, log } from "@temporalio/activity";
-import { settleShard } from "../src/app/points/expire-due.ts";
+import { expireDueInShard } from "../src/app/points/expire-due.ts";
 import { verifySegment } from "../src/app/points/verify-segment.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { reconcileReservations } from "../src/app/reservations/reconcile.ts";
 import {
+  type ExpireShardInput,
+  type ExpireShardResult,
   maxReports,
   type ReconcileInput,
   type ReconcileResult,
-  type SettleShardInput,
-  type SettleShardResult,
   type VerifySegmentInput,
   type VerifySegmentResult,
 } from "../src/contract.ts";
@@ -24,13 +24,13 @@ const beatMs = 5_000;
 export function sweepActivities(deps: Deps) {
   return {
     /** Settles a shard from its cursor on, for a while; a retry goes on where it was. */
-    async settleShard(input: SettleShardInput): Promise<SettleShardResult> {
+    async settleShard(input: ExpireShardInput): Promise<ExpireShardResult> {
       const fields = { program: "string", shard: "number", cursor: "string?" };
-      const { program, shard } = check(input, fields);
+      const { program: programId, shard } = check(input, fields);
       const start = { settled: 0, vain: 0, failed: 0, failures: [], ...cursorOf(input) };
-      return step<SettleShardResult>(start, addSettled, (cursor, more) =>
-        settleShard(deps, { program, shard, ...cursor }, more, (userId, error) =>
-          log.warn("an account could not be settled", { program, userId, err: error }),
+      return step<ExpireShardResult>(start, addSettled, (cursor, more) =>
+        expireDueInShard(deps, { program: programId, shard, ...cursor }, more, (userId, error) =>
+          log.warn("an account could not be settled", { programId, userId, err: error }),
         ),
       );
     },
@@ -39,12 +39,16 @@ export function sweepActivities(deps: Deps) {
     async verifySegment(input: VerifySegmentInput): Promise<VerifySegmentResult> {
       const numbers = { segment: "number", segments: "number" };
       const fields = { program: "string", ...numbers, cursor: "string?" };
-      const { program, segment, segments } = check(input, fields);
+      const { program: programId, segment, segments } = check(input, fields);
       const nothing = { accounts: 0, entries: 0, wrong: 0, reports: [], failed: 0, failures: [] };
       const start = { ...nothing, ...cursorOf(input) };
       return step<VerifySegmentResult>(start, addVerified, (cursor, more) =>
-        verifySegment(deps, { program, segment, segments, ...cursor }, more, (userId, error) =>
-          log.warn("an account could not be verified", { program, userId, err: error }),
+        verifySegment(
+          deps,
+          { program: programId, segment, segments, ...cursor },
+          more,
+          (userId, error) =>
+            log.warn("an account could not be verified", { programId, userId, err: error }),
         ),
       );
     },
@@ -92,7 +96,7 @@ async function step<R extends Cursor>(
 
 const cursorOf = ({ cursor }: Cursor): Cursor => (cursor === undefined ? {} : { cursor });
 
-const addSettled = (a: SettleShardResult, b: SettleShardResult): SettleShardResult => ({
+const addSettled = (a: ExpireShardResult, b: ExpireShardResult): ExpireShardResult => ({
   settled: a.settled + b.settled,
   vain: a.vain + b.vain,
   failed: a.failed + b.failed,

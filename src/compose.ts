@@ -1,13 +1,13 @@
 import type { Clock, Deps, Workflows } from "./app/ports/deps.ts";
 import type { Config } from "./config.ts";
 import type { Logger } from "./log.ts";
-import { createBackground } from "./runtime/background-tasks.ts";
+import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
-import { createPrograms } from "./runtime/program-cache.ts";
-import { createOwners } from "./runtime/target-owner-cache.ts";
-import { createWatches } from "./runtime/unread-count-streams.ts";
-import { createDynamoItems } from "./store/dynamodb/item-store.ts";
-import { createDynamoRemover } from "./store/dynamodb/purger.ts";
+import { createProgramCache } from "./runtime/program-cache.ts";
+import { createTargetOwnerCache } from "./runtime/target-owner-cache.ts";
+import { createUnreadCountStreams } from "./runtime/unread-count-streams.ts";
+import { createDynamoItemStore } from "./store/dynamodb/item-store.ts";
+import { createDynamoPurger } from "./store/dynamodb/purger.ts";
 import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
 import { createClients } from "./store/dynamodb/sdk/client.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
@@ -30,23 +30,23 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
   const clock: Clock = config.testClock
     ? createTestClock(reader)
     : createSystemClock(clients.skewMs);
-  const background = createBackground(log);
-  const watches = createWatches({ reader, log, maxStreams: config.maxStreams });
+  const background = createBackgroundTasks(log);
+  const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams: config.maxStreams });
   return {
     deps: {
-      engine: new CommitEngine({ items: createDynamoItems(clients.single, names), clock }),
+      engine: new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock }),
       reader,
       clock,
-      programs: createPrograms(reader, config.testClock),
+      programs: createProgramCache(reader, config.testClock),
       workflows,
-      owners: createOwners(reader),
-      remover: createDynamoRemover(clients, names),
-      watches,
+      owners: createTargetOwnerCache(reader),
+      purger: createDynamoPurger(clients, names),
+      unreadCounts,
       historyMs: config.historyDays * dayMs,
       background: background.run,
     },
     async close() {
-      watches.close();
+      unreadCounts.close();
       await background.close();
       clients.close();
     },

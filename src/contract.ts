@@ -49,14 +49,14 @@ export interface FailedAccount {
 }
 
 /** Settles the accounts of one shard of a program's expiry index. */
-export interface SettleShardInput {
+export interface ExpireShardInput {
   readonly program: string;
   readonly shard: number;
   readonly cursor?: string;
 }
 
 /** How far a shard has come; no cursor at its end. */
-export interface SettleShardResult {
+export interface ExpireShardResult {
   /** Accounts in which something expired. */
   readonly settled: number;
   /** Accounts that had nothing to expire. */
@@ -149,22 +149,22 @@ export interface TargetKey {
 }
 
 /** The reactions of one kind to a deleted target. */
-export interface RemoveReactionsInput extends TargetKey {
+export interface PurgeReactionsInput extends TargetKey {
   readonly kind: string;
 }
 
 /** The read notifications of a deleted target. */
-export interface RemoveHistoryInput extends TargetKey {
+export interface PurgeHistoryInput extends TargetKey {
   readonly owner: string;
   readonly cursor?: string;
 }
 
 /** Where a removal goes on; no cursor at its end. */
-export interface RemoveHistoryResult {
+export interface PurgeHistoryResult {
   readonly cursor?: string;
 }
 
-export interface RemoveTargetInput extends TargetKey {
+export interface PurgeTargetInput extends TargetKey {
   readonly owner: string;
   /** Set by continue-as-new: the kinds with reactions left. None: its history is left. */
   readonly kinds?: readonly string[];
@@ -181,7 +181,7 @@ export const workflowTypes = {
 } as const;
 
 /** Makes a reservation's workflow look at its row again. */
-export const lookSignal = "look";
+export const refreshSignal = "look";
 
 /** What a verification has found so far. */
 export const reportQuery = "report";
@@ -206,10 +206,10 @@ export const maxReports = 100;
 /** The failure of a month end that has left accounts to the next run. */
 export const monthEndIncomplete = "MONTH_END_INCOMPLETE";
 
-export const reservationWorkflowId = (program: string, reservation: string): string =>
-  `reservation/${program}/${reservation}`;
-export const verifyWorkflowId = (program: string): string => `verify-program/${program}`;
-export const monthEndId = (program: string): string => `month-end/${program}`;
-export const removeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
+export const reservationWorkflowId = (programId: string, reservationId: string): string =>
+  `reservation/${programId}/${reservationId}`;
+export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
+export const monthEndId = (programId: string): string => `month-end/${programId}`;
+export const purgeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
 export const reconcileId = "reconcile-reservations";
 export const fullReconcileId = "reconcile-reservations/everything";

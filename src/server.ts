@@ -35,7 +35,7 @@ export function createServer({ deps, config, log }: ServerDeps): Server {
     listen: () => listeners.listen(host, config),
     async drain() {
       serving = false;
-      deps.watches.close();
+      deps.unreadCounts.close();
       const noticeMs = drainSeconds * 1_000 * noticeShare;
       await sleep(noticeMs);
       await listeners.drain(drainSeconds * 1_000 - noticeMs);

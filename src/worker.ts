@@ -31,7 +31,10 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
       deps,
       onDone(row) {
         const lateness_ms = metrics.observe(row);
-        log.info({ program: row.program, reservation: row.id, lateness_ms }, "reservation done");
+        log.info(
+          { program: row.programId, reservation: row.reservationId, lateness_ms },
+          "reservation done",
+        );
       },
     }),
     // A grant is a local activity and holds its workflow task while the store works, so more tasks

@@ -83,15 +83,15 @@ describe("right arrows", () => {
 });
 
 describe("reached from workflows", () => {
-  const reservation = "workflows/reservation.ts";
+  const reservationId = "workflows/reservation.ts";
 
   test("a builtin behind the domain", () => {
     const sources = new Map([
-      [reservation, 'import { hash } from "../src/domain/hash.ts";'],
+      [reservationId, 'import { hash } from "../src/domain/hash.ts";'],
       ["src/domain/hash.ts", 'export { hash } from "./sha.ts";'],
       ["src/domain/sha.ts", 'import { createHash } from "node:crypto";'],
     ]);
-    const way = [reservation, "src/domain/hash.ts", "src/domain/sha.ts", "node:crypto"];
+    const way = [reservationId, "src/domain/hash.ts", "src/domain/sha.ts", "node:crypto"];
     expect(reachedFromWorkflows(sources)).toEqual([way.join(" → ")]);
   });
 
@@ -102,14 +102,14 @@ describe("reached from workflows", () => {
       "await import(name);",
       'import { type DynamoDB } from "@aws-sdk/client-dynamodb";',
     ]) {
-      expect(reachedFromWorkflows(new Map([[reservation, text]]))).toHaveLength(1);
+      expect(reachedFromWorkflows(new Map([[reservationId, text]]))).toHaveLength(1);
     }
   });
 
   test("not through a type, and not the packages that workflows are made of", () => {
     const sources = new Map([
       [
-        reservation,
+        reservationId,
         'import type * as activities from "../activities/grant.ts";\n' +
           'import { sleep } from "@temporalio/workflow";\n' +
           'import { month } from "../src/domain/month.ts";',

@@ -32,12 +32,12 @@ type Shards = NonNullable<MonthEndInput["shards"]>;
  * shards are done and some accounts could not be settled: an operator has to see them.
  */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
-  const { program } = input;
+  const { program: programId } = input;
   let { settled = 0, vain = 0, failed = 0, failures = [] } = input;
   const shards: Shards =
     input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
   const left = await workOn(shards, atOnce, async (part) => {
-    const result = await orRefusal(settleShard({ program, ...part }));
+    const result = await orRefusal(settleShard({ program: programId, ...part }));
     settled += result.settled;
     vain += result.vain;
     failed += result.failed;
@@ -49,7 +49,7 @@ export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
   });
   if (left.length > 0) {
     await continueAsNew<typeof monthEnd>({
-      program,
+      program: programId,
       shards: left,
       settled,
       vain,

@@ -5,7 +5,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { RemoveTargetInput } from "../src/contract.ts";
+import type { PurgeTargetInput } from "../src/contract.ts";
 import { orRefusal } from "./failures.ts";
 
 /** A page takes about a second. One that a dead worker had is begun again after this long. */
@@ -18,10 +18,15 @@ const { removeUnread, removeReactions, removeHistory } = proxyActivities<Activit
  * Removes what a deleted target has left: first what is unread, which a badge counts, then the
  * reactions of one kind after another, then what was read. Run twice, it finds nothing to do.
  */
-export async function removeTarget({ type, id, owner, ...left }: RemoveTargetInput): Promise<void> {
+export async function removeTarget({
+  type,
+  id,
+  owner: ownerId,
+  ...left
+}: PurgeTargetInput): Promise<void> {
   const target = { type, id };
-  const asNew = (rest: Pick<RemoveTargetInput, "kinds" | "cursor">) =>
-    continueAsNew<typeof removeTarget>({ ...target, owner, ...rest });
+  const asNew = (rest: Pick<PurgeTargetInput, "kinds" | "cursor">) =>
+    continueAsNew<typeof removeTarget>({ ...target, owner: ownerId, ...rest });
   setCurrentDetails("Removes what is unread.");
   let kinds = left.kinds ?? (await orRefusal(removeUnread(target)));
   for (let [kind] = kinds; kind !== undefined; [kind] = kinds) {
@@ -35,7 +40,7 @@ export async function removeTarget({ type, id, owner, ...left }: RemoveTargetInp
   do {
     const from = cursor === undefined ? {} : { cursor };
     if (workflowInfo().continueAsNewSuggested) await asNew({ kinds, ...from });
-    ({ cursor } = await orRefusal(removeHistory({ ...target, owner, ...from })));
+    ({ cursor } = await orRefusal(removeHistory({ ...target, owner: ownerId, ...from })));
   } while (cursor !== undefined);
   setCurrentDetails("Nothing is left.");
 }

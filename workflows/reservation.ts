@@ -16,17 +16,17 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
-  lookSignal,
   type RescheduleInput,
   type ReservationInput,
   type ReservationStep,
   type ReservationView,
+  refreshSignal,
   searchAttributes,
 } from "../src/contract.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 
 /** Makes the workflow look at its row again. */
-export const look = defineSignal(lookSignal);
+export const refresh = defineSignal(refreshSignal);
 
 /** What the workflow waits for, in words. */
 export const state = defineQuery<string>("state");
@@ -74,7 +74,7 @@ export async function reservation(input: ReservationInput): Promise<ReservationS
     doing = what;
     setCurrentDetails(what);
   };
-  setHandler(look, () => {
+  setHandler(refresh, () => {
     looks = true;
   });
   setHandler(state, () => doing);
@@ -134,8 +134,11 @@ async function end(
 }
 
 /** The updates act on the row, as the RPCs do, and then make the workflow look at it. */
-function setUpdates({ program, reservation }: ReservationInput, onChanged: () => void): void {
-  const key = { program, reservation };
+function setUpdates(
+  { program: programId, reservation: reservationId }: ReservationInput,
+  onChanged: () => void,
+): void {
+  const key = { program: programId, reservation: reservationId };
   setHandler(cancel, async () => {
     const view = await orRefusal(cancelReservation(key));
     onChanged();

@@ -32,13 +32,15 @@ const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports
 
 /** Compares every account of a program with its ledger and reports the ones that differ. */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
-  const { program } = input;
+  const { program: programId } = input;
   let found = input.report ?? nothing;
   setHandler(report, () => found);
   const segments: Segments =
     input.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
   const left = await workOn(segments, verifySegments, async (part) => {
-    const step = await orRefusal(verifySegment({ program, segments: verifySegments, ...part }));
+    const step = await orRefusal(
+      verifySegment({ program: programId, segments: verifySegments, ...part }),
+    );
     found = add(found, step);
     const { accounts, wrong, failed = 0 } = found;
     setCurrentDetails(
@@ -47,7 +49,11 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
     return step.cursor;
   });
   if (left.length > 0) {
-    await continueAsNew<typeof verifyProgram>({ program, segments: left, report: found });
+    await continueAsNew<typeof verifyProgram>({
+      program: programId,
+      segments: left,
+      report: found,
+    });
   }
   return found;
 }

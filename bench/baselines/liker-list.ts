@@ -3,30 +3,30 @@
  * items as ours, the index with the keys of the notification alone, and marking as read without a
  * transaction, so that nothing is held against the list but its size.
  */
-import { groupRef } from "../../src/app/ports/deps.ts";
+import { unreadGroupRef } from "../../src/app/ports/deps.ts";
 import { defaultKind } from "../../src/domain/reaction.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Item, itemWriteUnits } from "../capacity.ts";
 import { commentOf } from "../support/likes.ts";
 
-const { target, owner } = commentOf(1);
-const actor = { user: "u".repeat(36), name: "n".repeat(13) };
+const { target, ownerId } = commentOf(1);
+const actor = { userId: "u".repeat(36), actorName: "n".repeat(13) };
 
 /** A notification of so many likers, whose ids are UUIDs. */
 function notification(likers: number): Item {
-  const ref = groupRef(owner, target, defaultKind);
+  const ref = unreadGroupRef(ownerId, target, defaultKind);
   const group = {
     kind: defaultKind,
     target,
-    from: 1,
-    last: likers,
-    people: likers,
-    first: [actor, actor],
-    latest: [actor, actor, actor],
+    firstVersion: 1,
+    version: likers,
+    peopleCount: likers,
+    firstActors: [actor, actor],
+    latestActors: [actor, actor, actor],
     createTime: Date.now(),
     updateTime: Date.now(),
   };
-  const ids = Array.from({ length: likers }, () => ({ S: actor.user }));
+  const ids = Array.from({ length: likers }, () => ({ S: actor.userId }));
   return { ...toItem(ref, group, likers), i: { L: ids } };
 }
 

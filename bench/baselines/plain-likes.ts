@@ -5,7 +5,13 @@
  */
 import type { TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { groupRef, inboxRef, type Ref, reactionRef, targetRef } from "../../src/app/ports/deps.ts";
+import {
+  inboxRef,
+  type Ref,
+  reactionRef,
+  targetRef,
+  unreadGroupRef,
+} from "../../src/app/ports/deps.ts";
 import { defaultKind, type TargetName } from "../../src/domain/reaction.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { reactionService } from "../../src/rpc/reactions/service.ts";
@@ -18,27 +24,30 @@ const name = tableName(config.tablePrefix);
 
 interface Like {
   readonly target: TargetName;
-  readonly owner: string;
+  readonly ownerId: string;
   readonly kind: string;
-  readonly user: string;
+  readonly userId: string;
   readonly actorName: string;
 }
 
 const react: ServiceImpl<typeof ReactionService>["react"] = async (request) => {
   const { type, id } = request.target as TargetName;
   const target = { type, id };
-  const owner = await deps.owners.of(target);
-  const { userId: user, actorName } = request;
-  const like = { target, owner, kind: request.kind || defaultKind, user, actorName };
-  await commit(owner, itemsOf(like, Date.now()));
+  const ownerId = await deps.owners.of(target);
+  const { userId, actorName } = request;
+  const like = { target, ownerId, kind: request.kind || defaultKind, userId, actorName };
+  await commit(ownerId, itemsOf(like, Date.now()));
   return { changed: true, reactionCount: 0n };
 };
 
-function itemsOf({ target, owner, kind, user, actorName }: Like, now: number): TransactWriteItem[] {
+function itemsOf(
+  { target, ownerId, kind, userId, actorName }: Like,
+  now: number,
+): TransactWriteItem[] {
   const time = { N: String(now) };
   const one = { ":one": { N: "1" } };
-  const actor = { L: [{ S: user }, { S: actorName }] };
-  const row = reactionRef(target, kind, user);
+  const actor = { L: [{ S: userId }, { S: actorName }] };
+  const row = reactionRef(target, kind, userId);
   return [
     {
       Put: {
@@ -64,7 +73,7 @@ function itemsOf({ target, owner, kind, user, actorName }: Like, now: number): T
     },
     {
       Update: {
-        ...itemOf(groupRef(owner, target, kind)),
+        ...itemOf(unreadGroupRef(ownerId, target, kind)),
         UpdateExpression:
           "SET l = :t, m = :t, z = :a, f = if_not_exists(f, :t), c = if_not_exists(c, :t), " +
           "a = if_not_exists(a, :a) ADD p :one",
@@ -73,7 +82,7 @@ function itemsOf({ target, owner, kind, user, actorName }: Like, now: number): T
     },
     {
       Update: {
-        ...itemOf(inboxRef(owner)),
+        ...itemOf(inboxRef(ownerId)),
         UpdateExpression: "ADD n :one, p :one",
         ExpressionAttributeValues: one,
       },

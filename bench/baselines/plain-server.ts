@@ -15,7 +15,7 @@ import { pointsReads } from "../../src/rpc/points/queries.ts";
 import { verifications } from "../../src/rpc/points/verifications.ts";
 import { callerOf } from "../../src/rpc/server/context.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";
-import { toProgram } from "../../src/rpc/server/scalars.ts";
+import { toProgramId } from "../../src/rpc/server/scalars.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;
@@ -23,15 +23,15 @@ type Item = Record<string, AttributeValue>;
 const table = `${config.tablePrefix}points`;
 
 const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (request, context) => {
-  const program = await deps.programs.get(toProgram(request.programId));
+  const program = await deps.programs.get(toProgramId(request.programId));
   const { calendar: now } = await deps.clock.now();
   const points = Number(request.points);
   const { eventId, userId, reason } = request;
-  const month = monthAt(program.zone, now);
+  const month = monthAt(program.timeZone, now);
   const entry: LedgerEntry = {
     number: 0,
     type: "ISSUED",
-    event: { origin: "c", id: eventId },
+    event: { origin: "c", eventId },
     createTime: now,
     effectiveTime: now,
     points,
@@ -80,8 +80,13 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
         },
       },
     },
-    put({ pk, sk: { S: `L#${entry.event.id}` }, ...shared }),
-    put({ pk: { S: `K#${id}#c:${entry.event.id}` }, sk: { S: "K" }, h: { S: hash }, ...shared }),
+    put({ pk, sk: { S: `L#${entry.event.eventId}` }, ...shared }),
+    put({
+      pk: { S: `K#${id}#c:${entry.event.eventId}` },
+      sk: { S: "K" },
+      h: { S: hash },
+      ...shared,
+    }),
   ];
 }
 

@@ -27,8 +27,8 @@ async function scan(): Promise<void> {
       size: pageSize,
       cursor,
     });
-    await inParallel(inFlight, page.items, ({ program, id, user }) =>
-      executeReservation(deps, { program, id, user, run: "scanner" }),
+    await inParallel(inFlight, page.items, ({ programId, reservationId, userId }) =>
+      executeReservation(deps, { programId, reservationId, userId, runId: "scanner" }),
     );
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -43,7 +43,7 @@ async function profile(
   scale: Scale,
   file: string,
   name: string,
-  call: (channel: Channel, user: string) => Promise<void>,
+  call: (channel: Channel, userId: string) => Promise<void>,
 ): Promise<Result[]> {
   const server = await stack.startServer({
     node: ["--import", `${import.meta.dirname}/../support/profiler.ts`],
@@ -79,7 +79,7 @@ async function profile(
     target: "",
     baseline: "",
   });
-  const of = (owner: string, shares: Shares) => shares.find(([one]) => one === owner)?.[1] ?? 0;
+  const of = (ownerId: string, shares: Shares) => shares.find(([one]) => one === ownerId)?.[1] ?? 0;
   return [
     share("connect", of("connect", profiled.onBehalf) + of("node http2", profiled.onBehalf)),
     share("sdk", of("AWS SDK", profiled.onBehalf) + of("node http1", profiled.onBehalf)),

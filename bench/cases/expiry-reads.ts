@@ -1,5 +1,5 @@
 import { ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
-import { settleShard } from "../../src/app/points/expire-due.ts";
+import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import { accountRef, type Deps, entryRef, eventRef, shardCount } from "../../src/app/ports/deps.ts";
 import { compose } from "../../src/compose.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
@@ -31,7 +31,7 @@ export const expiryReads: Benchmark = {
       const sweep = await withDeps(stack, (deps) =>
         stack.meter(async () => {
           for (let shard = 0; shard < shardCount; shard++) {
-            const result = await settleShard(deps, { program: "default", shard }, () => true);
+            const result = await expireDueInShard(deps, { program: "default", shard }, () => true);
             settled += result.settled;
             vain += result.vain;
           }
@@ -99,21 +99,21 @@ async function scanAll({ config, proxy }: MeteredStack): Promise<void> {
 /** Accounts with one grant each, entry and event key along; every hundredth a lifetime ago. */
 function* population(program: Program, count: number): Generator<Seed> {
   const now = Date.now();
-  const month = monthAt(program.zone, now);
+  const month = monthAt(program.timeZone, now);
   const lifetime = lifetimeAt(program, now);
   for (let i = 0; i < count; i++) {
-    const user = userName(i);
+    const userId = userName(i);
     const age = i % dueEvery === 0 ? lifetime : i % lifetime;
-    const granted = Math.min(monthStart(program.zone, month - age) + 3_600_000, now);
-    const event = { origin: "c", id: `seed-${i}` } as const;
-    const scene = { program, user, account: undefined, now: granted };
+    const granted = Math.min(monthStart(program.timeZone, month - age) + 3_600_000, now);
+    const event = { origin: "c", eventId: `seed-${i}` } as const;
+    const scene = { program, userId, account: undefined, now: granted };
     const { account, entry } = grant(scene, { event, reason: "seed", caller: "bench" }, 500);
     const hash = `1:${"h".repeat(43)}`;
-    yield { ref: accountRef(program.id, user), value: account, version: 1 };
-    yield { ref: entryRef(program.id, user, 1), value: entry, version: 1 };
+    yield { ref: accountRef(program.programId, userId), value: account, version: 1 };
+    yield { ref: entryRef(program.programId, userId, 1), value: entry, version: 1 };
     yield {
-      ref: eventRef(program.id, user, `c:${event.id}`),
-      value: { hash, entry, balance: 500, undone: 0 },
+      ref: eventRef(program.programId, userId, `c:${event.eventId}`),
+      value: { hash, entry, balance: 500, reversedPoints: 0 },
       version: 1,
     };
   }

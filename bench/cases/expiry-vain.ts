@@ -1,16 +1,16 @@
 import { Random } from "../../examples/random.ts";
 import { type Account, balanceOf } from "../../src/domain/account.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
-import { grant, sweep, use } from "../../src/domain/points.ts";
+import { expireForSweep, grant, use } from "../../src/domain/points.ts";
 import { lifetimeAt, type Program } from "../../src/domain/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { round } from "../support/numbers.ts";
 
-const zone = "Asia/Tokyo";
+const timeZone = "Asia/Tokyo";
 const program: Program = {
-  id: "shop",
-  zone,
-  lifetimes: [{ months: 12, from: 0 }],
+  programId: "shop",
+  timeZone,
+  lifetimes: [{ lifetimeMonths: 12, effectiveTime: 0 }],
   createTime: 0,
 };
 const first = parseMonth("2025-01");
@@ -61,12 +61,12 @@ function playShop(scale: Scale) {
   let visits = 0;
   let vain = 0;
   for (let month = first; month < first + months; month++) {
-    const start = monthStart(zone, month);
+    const start = monthStart(timeZone, month);
     for (const customer of customers) {
       // What is due by the index, before anything else happens in the month.
       const { account } = customer;
       if (account?.oldest !== undefined && account.oldest <= month - lifetimeAt(program, start)) {
-        const swept = sweep(account, program, start);
+        const swept = expireForSweep(account, program, start);
         if (month >= first + steadyFrom) {
           visits += 1;
           if (swept.entries.length === 0) vain += 1;
@@ -85,11 +85,11 @@ function shopFor(customer: Customer, start: number, random: Random): void {
   for (let k = 0; k < count; k++) {
     const yen = customer.basket * Math.exp(random.normal() * 0.6);
     const now = start + (k + 1) * 3_600_000;
-    const event = { event: { origin: "c", id: "e" }, reason: "", caller: "" } as const;
-    const scene = () => ({ program, user: "u", account: customer.account, now });
+    const event = { event: { origin: "c", eventId: "e" }, reason: "", caller: "" } as const;
+    const state = () => ({ program, userId: "u", account: customer.account, now });
     const points = Math.max(1, Math.floor(yen / 100));
-    customer.account = grant(scene(), event, points).account;
+    customer.account = grant(state(), event, points).account;
     if (balanceOf(customer.account) < 500) continue;
-    customer.account = use(scene(), event, 500, false).account;
+    customer.account = use(state(), event, 500, false).account;
   }
 }

@@ -11,10 +11,10 @@ const hot: Hot = {
   bare: "a transaction for each grant, without a version",
   queue: "with the calls of one account in a queue",
   async prepare(_, ours) {
-    const [user, plainUser] = [userName(1), userName(2)];
+    const [userId, plainUser] = [userName(1), userName(2)];
     // The plain way changes an account in place, so it has to be there.
     await grant(ours, plainUser);
-    return [(channel) => grant(channel, user), (channel) => grant(channel, plainUser)];
+    return [(channel) => grant(channel, userId), (channel) => grant(channel, plainUser)];
   },
 };
 

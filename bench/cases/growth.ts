@@ -29,16 +29,20 @@ export const growth: Benchmark = {
 };
 
 /** An account that has been granted a point so many times, entries and all. */
-function* history(program: Program, user: string, count: number): Generator<Seed> {
+function* history(program: Program, userId: string, count: number): Generator<Seed> {
   let account: Account | undefined;
   for (let i = 0; i < count; i++) {
-    const event = { origin: "c", id: `seed-${i}` } as const;
-    const scene = { program, user, account, now: Date.now() };
-    const change = decideGrant(scene, { event, reason: "seed", caller: "bench" }, 1_000);
+    const event = { origin: "c", eventId: `seed-${i}` } as const;
+    const state = { program, userId, account, now: Date.now() };
+    const change = decideGrant(state, { event, reason: "seed", caller: "bench" }, 1_000);
     ({ account } = change);
-    yield { ref: entryRef(program.id, user, change.entry.number), value: change.entry, version: 1 };
+    yield {
+      ref: entryRef(program.programId, userId, change.entry.number),
+      value: change.entry,
+      version: 1,
+    };
   }
-  if (account) yield { ref: accountRef(program.id, user), value: account, version: count };
+  if (account) yield { ref: accountRef(program.programId, userId), value: account, version: count };
 }
 
 async function grown(
@@ -46,7 +50,7 @@ async function grown(
   scale: Scale,
   channel: Channel,
   name: string,
-  call: (channel: Channel, user: string) => Promise<void>,
+  call: (channel: Channel, userId: string) => Promise<void>,
 ) {
   const rounds = { all: scale.pick(1_500, 50), first: scale.pick(500, 10) };
   const sides = [short, long] as const;

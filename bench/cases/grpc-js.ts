@@ -37,7 +37,7 @@ async function compare(
   a: ServerProcess,
   b: ServerProcess,
   name: string,
-  call: (channel: Channel, user: string) => Promise<void>,
+  call: (channel: Channel, userId: string) => Promise<void>,
 ) {
   const measure = async ({ pid, channel }: ServerProcess) => {
     const times = { warmMs: scale.pick(1_000, 300), ms: scale.pick(4_000, 1_000) };

@@ -1,6 +1,6 @@
-import { groupRef, inboxRef, reactionRef, targetRef } from "../../src/app/ports/deps.ts";
+import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/app/ports/deps.ts";
 import { emptyInbox } from "../../src/domain/notification.ts";
-import { defaultKind, type ReactionScene, react, type Target } from "../../src/domain/reaction.ts";
+import { defaultKind, type ReactionState, react, type Target } from "../../src/domain/reaction.ts";
 import { firstVersion } from "../../src/store/engine/item-store.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { compare, compareUnits } from "../support/compare.ts";
@@ -29,7 +29,7 @@ const newcomers = 3;
 interface Side extends Liked {
   readonly likers: number;
   /** Everything about the comment as the last like has left it. */
-  readonly scene: ReactionScene;
+  readonly scene: ReactionState;
 }
 
 type Sides = readonly [few: Side, many: Side];
@@ -61,13 +61,13 @@ export const likeGrowth: Benchmark = {
 /** A comment with so many likers, all of them unread. */
 async function seeded(stack: MeteredStack, liked: Liked, likers: number): Promise<Side> {
   const target = await register(stack, liked);
-  const scene = sceneOf(target, likers);
+  const state = sceneOf(target, likers);
   await seed(stack, likedBy(liked, target, likers));
   await seed(stack, [
-    { ref: targetRef(target), value: scene.target, version: 1 + likers },
-    ...inboxOf(liked.owner, scene),
+    { ref: targetRef(target), value: state.target, version: 1 + likers },
+    ...inboxOf(liked.ownerId, state),
   ]);
-  return { ...liked, likers, scene };
+  return { ...liked, likers, scene: state };
 }
 
 const name = (i: number) => `liker-${String(i).padStart(7, "0")}`;
@@ -75,35 +75,35 @@ const name = (i: number) => `liker-${String(i).padStart(7, "0")}`;
 /** One like after another, as the service decides them. */
 function* likesOf(target: Target, likers: number) {
   const nobody = { target, inbox: emptyInbox, group: undefined, row: undefined };
-  let scene: ReactionScene = nobody;
+  let state: ReactionState = nobody;
   for (let i = 0; i < likers; i++) {
-    const actor = { user: name(i), name: actorName };
-    const after = react({ ...scene, row: undefined }, defaultKind, actor, Date.now());
+    const actor = { userId: name(i), actorName };
+    const after = react({ ...state, row: undefined }, defaultKind, actor, Date.now());
     yield after;
-    scene = after;
+    state = after;
   }
 }
 
 function* likedBy({ target }: Liked, registered: Target, likers: number): Generator<Seed> {
   for (const { row } of likesOf(registered, likers)) {
-    const ref = reactionRef(target, defaultKind, row.user);
+    const ref = reactionRef(target, defaultKind, row.userId);
     yield { ref, value: row, version: firstVersion("reaction", row) };
   }
 }
 
-function sceneOf(target: Target, likers: number): ReactionScene {
-  let last: ReactionScene | undefined;
+function sceneOf(target: Target, likers: number): ReactionState {
+  let last: ReactionState | undefined;
   for (const scene of likesOf(target, likers)) last = scene;
   if (!last) throw new Error("nobody likes it");
   return last;
 }
 
 /** The inbox with the one unread group of a comment. */
-function inboxOf(owner: string, { inbox, group, target }: ReactionScene): Seed[] {
+function inboxOf(ownerId: string, { inbox, group, target }: ReactionState): Seed[] {
   if (!group) throw new Error("nothing is unread");
   return [
-    { ref: inboxRef(owner), value: inbox, version: inbox.n },
-    { ref: groupRef(owner, target, defaultKind), value: group, version: group.last },
+    { ref: inboxRef(ownerId), value: inbox, version: inbox.version },
+    { ref: unreadGroupRef(ownerId, target, defaultKind), value: group, version: group.version },
   ];
 }
 
@@ -144,7 +144,7 @@ async function unread(
   }
   const steps = new Map<Side, number[][]>(sides.map((side) => [side, []]));
   const ratio = await compare(scale, "unread", rounds, sides, async (side, n) => {
-    const took = await readAndMark(channel, { ...side, owner: readerOf(side, n) });
+    const took = await readAndMark(channel, { ...side, ownerId: readerOf(side, n) });
     steps.get(side)?.push(took);
     return sum(took);
   });
@@ -162,12 +162,12 @@ const readerOf = ({ likers }: Side, n: number) => `reader-${likers}-${n}`;
 
 /** How long each step took, in ms. */
 async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
-  const { n } = side.scene.inbox;
+  const { version } = side.scene.inbox;
   const took: number[] = [];
   for (const step of [
     () => readUnread(channel, side),
-    () => markRead(channel, side, BigInt(n - newcomers)),
-    () => markRead(channel, side, BigInt(n)),
+    () => markRead(channel, side, BigInt(version - newcomers)),
+    () => markRead(channel, side, BigInt(version)),
   ]) {
     const sent = performance.now();
     await step();
@@ -178,8 +178,8 @@ async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
 
 const unreadUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
   compareUnits(sides, async (side) => {
-    const reader = { ...side, owner: readerOf(side, -1) };
-    await seed(stack, inboxOf(reader.owner, side.scene));
+    const reader = { ...side, ownerId: readerOf(side, -1) };
+    await seed(stack, inboxOf(reader.ownerId, side.scene));
     const { usage } = await stack.meter(() => readAndMark(channel, reader));
     return usage.reads + usage.writes;
   });

@@ -60,14 +60,14 @@ export const likeCosts: Benchmark = {
 
 /** A hundred comments of which the viewer likes one in two, and others all of them. */
 async function summaryUnits(stack: MeteredStack, channel: Channel): Promise<Result> {
-  const viewer = "viewer-0000001";
+  const viewerId = "viewer-0000001";
   const comments = Array.from({ length: 100 }, (_, i) => commentOf(1_000 + i));
   for (const [i, comment] of comments.entries()) {
     await register(stack, comment);
     await like(channel, comment);
-    if (i % 2 === 0) await like(channel, comment, viewer);
+    if (i % 2 === 0) await like(channel, comment, viewerId);
   }
-  const { usage } = await stack.meter(() => summaries(channel, comments, viewer));
+  const { usage } = await stack.meter(() => summaries(channel, comments, viewerId));
   return {
     name: "summaries.read_units",
     value: usage.reads,

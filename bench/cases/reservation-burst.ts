@@ -53,9 +53,9 @@ async function scanners(stack: Stack, scale: Scale, turn: number): Promise<numbe
     // It ticks 10 s after it said that it was ready, which is about now.
     const due = Date.now() + tickMs - beforeTickMs + (scale.quick ? 0 : tickMs);
     const burst = burstOf(scale, `scan-${turn}`, due);
-    await inParallel(16, burst, ({ id, userId: user, executeTime }) =>
+    await inParallel(16, burst, ({ id, userId, executeTime }) =>
       createReservation(stack.deps, {
-        ...{ program: "default", id, user, executeTime },
+        ...{ programId: "default", reservationId: id, userId, executeTime },
         ...{ points: 5, reason: "bench", caller: "bench" },
       }),
     );

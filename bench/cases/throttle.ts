@@ -18,8 +18,8 @@ export const throttle: Benchmark = {
   run: (scale) =>
     withMeteredStack(async ({ startServer, proxy }) => {
       const { channel } = await startServer();
-      const users = Array.from({ length: callers }, (_, i) => userName(i));
-      await inParallel(8, users, (user) => grant(channel, user));
+      const userIds = Array.from({ length: callers }, (_, i) => userName(i));
+      await inParallel(8, userIds, (userId) => grant(channel, userId));
 
       /** Throttles for `ms`, and times the grants from its end on. */
       async function outage(ms: number) {
@@ -29,10 +29,10 @@ export const throttle: Benchmark = {
         proxy.resetStats();
         proxy.faults(ms > 0 ? { throttle: 1 } : {});
         let isOver = false;
-        const running = users.map(async (user) => {
+        const running = userIds.map(async (userId) => {
           while (!isOver) {
             calls += 1;
-            await grant(channel, user).catch(() => undefined);
+            await grant(channel, userId).catch(() => undefined);
             done += 1;
             if (done === target) over.resolve(performance.now());
           }

@@ -31,23 +31,23 @@ export const units: Benchmark = {
   run: (scale) =>
     withMeteredStack(async ({ startServer, meter }) => {
       const { channel } = await startServer();
-      const users = Array.from({ length: calls }, (_, i) => userName(i));
+      const userIds = Array.from({ length: calls }, (_, i) => userName(i));
       // The server gets to know its program.
       await meter(() => balance(channel, userName(calls)));
-      const each = (call: (user: string) => Promise<void>) =>
-        meter(() => inParallel(1, users, call));
-      const first = await each((user) => grant(channel, user));
-      const busyGrant = await each((user) => grant(channel, user));
-      const busyUse = await each((user) => use(channel, user));
+      const each = (call: (userId: string) => Promise<void>) =>
+        meter(() => inParallel(1, userIds, call));
+      const first = await each((userId) => grant(channel, userId));
+      const busyGrant = await each((userId) => grant(channel, userId));
+      const busyUse = await each((userId) => use(channel, userId));
       const oneUser = Array<string>(hotCalls).fill(userName(0));
       const hot = await meter(() =>
-        inParallel(hotCallers, oneUser, (user) => grant(channel, user)),
+        inParallel(hotCallers, oneUser, (userId) => grant(channel, userId)),
       );
       await sleep(coldMs);
-      const coldGrant = await each((user) => grant(channel, user));
+      const coldGrant = await each((userId) => grant(channel, userId));
       await sleep(coldMs);
-      const coldUse = await each((user) => use(channel, user));
-      const reads = await each((user) => balance(channel, user));
+      const coldUse = await each((userId) => use(channel, userId));
+      const reads = await each((userId) => balance(channel, userId));
       scale.note(`cold use: ${JSON.stringify(coldUse)}`);
       return [
         count("grant.write_units", busyGrant.usage.writes, "write units", "<= 6"),

@@ -21,10 +21,12 @@ export const useProcesses: Benchmark = {
     withMeteredStack(async ({ startServer, meter, proxy }) => {
       const servers: ServerProcess[] = [];
       for (let i = 0; i < processes; i++) servers.push(await startServer());
-      const users = Array.from({ length: accounts }, (_, i) => userName(i));
+      const userIds = Array.from({ length: accounts }, (_, i) => userName(i));
       const [first] = servers as [ServerProcess];
-      await meter(() => inParallel(8, users, (user) => grant(first.channel, user, 1_000_000n)));
-      const pick = zipf(users);
+      await meter(() =>
+        inParallel(8, userIds, (userId) => grant(first.channel, userId, 1_000_000n)),
+      );
+      const pick = zipf(userIds);
       let done = 0;
       proxy.lock(lockMs);
       const metered = await meter(async () => {

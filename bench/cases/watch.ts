@@ -29,7 +29,7 @@ export const watchDelay: Benchmark = {
       await Promise.all(
         owners.map(async (liked) => {
           await register(stack, liked);
-          const views = watchers.map(({ watch }) => watch(liked.owner));
+          const views = watchers.map(({ watch }) => watch(liked.ownerId));
           for (let people = 1; performance.now() < end; people++) {
             // At any moment of a period, and not in step with the other owners.
             await sleep(periodMs * Math.random());
@@ -101,5 +101,5 @@ async function watchOne(
   const liked = commentOf(i);
   await register(stack, liked);
   await like(channel, liked);
-  return watch(liked.owner);
+  return watch(liked.ownerId);
 }

@@ -16,18 +16,18 @@ const { getUnreadCount, listNotifications, markNotificationRead } = Notification
 /** What is liked, and who is told. */
 export interface Liked {
   readonly target: { readonly type: string; readonly id: string };
-  readonly owner: string;
+  readonly ownerId: string;
 }
 
 /** The i-th comment, the only one of its owner; names of one length. */
 export function commentOf(i: number): Liked {
   const number = String(i).padStart(7, "0");
-  return { target: { type: "comment", id: `comment-${number}` }, owner: `owner-${number}` };
+  return { target: { type: "comment", id: `comment-${number}` }, ownerId: `owner-${number}` };
 }
 
 /** Registers it past the servers. */
-export const register = ({ deps }: Stack, { target, owner }: Liked): Promise<Target> =>
-  registerTarget(deps, { target, owner, title: "A comment", link: `/comments/${target.id}` });
+export const register = ({ deps }: Stack, { target, ownerId }: Liked): Promise<Target> =>
+  registerTarget(deps, { target, ownerId, title: "A comment", link: `/comments/${target.id}` });
 
 let people = 0;
 const run = Date.now().toString(36);
@@ -46,18 +46,18 @@ export const unlike = (channel: Channel, { target }: Liked, userId: string): Pro
 
 export const markRead = (
   channel: Channel,
-  { target, owner: ownerId }: Liked,
+  { target, ownerId }: Liked,
   version: bigint,
 ): Promise<void> => channel.send(markNotificationRead, { ownerId, target, version });
 
 /** The version of an owner's unread count. */
-export async function unreadVersion(channel: Channel, { owner: ownerId }: Liked): Promise<bigint> {
+export async function unreadVersion(channel: Channel, { ownerId }: Liked): Promise<bigint> {
   const { unreadCount } = await channel.call(getUnreadCount, { ownerId });
   return unreadCount?.version ?? 0n;
 }
 
 /** What an owner's front page asks: the badge, and the first page of what is unread. */
-export async function readUnread(channel: Channel, { owner: ownerId }: Liked): Promise<void> {
+export async function readUnread(channel: Channel, { ownerId }: Liked): Promise<void> {
   await channel.send(getUnreadCount, { ownerId });
   await channel.send(listNotifications, { ownerId, state: ListNotificationsRequest_State.UNREAD });
 }

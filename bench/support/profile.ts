@@ -57,7 +57,7 @@ export async function readProfile(file: string): Promise<Profiled> {
       above.push(ownerOf(nodes.get(at) as Profiler.ProfileNode));
     }
     // What Node does later, such as writing a request, has nobody's call above it.
-    const caller = above.find((owner) => !isEngine(owner)) ?? above.find(isProtocol) ?? own;
+    const caller = above.find((ownerId) => !isEngine(ownerId)) ?? above.find(isProtocol) ?? own;
     add(onBehalf, caller, time);
   }
   const busy = all - idle;
@@ -83,13 +83,13 @@ function ownerOf({ callFrame: { url, functionName } }: Profiler.ProfileNode): st
   return owners.find(([pattern]) => pattern.test(url))?.[1] ?? "native";
 }
 
-const isEngine = (owner: string): boolean => owner.startsWith("node") || owner === "native";
+const isEngine = (ownerId: string): boolean => ownerId.startsWith("node") || ownerId === "native";
 
-const isProtocol = (owner: string): boolean => owner.startsWith("node http");
+const isProtocol = (ownerId: string): boolean => ownerId.startsWith("node http");
 
-const labelOf = ({ callFrame }: Profiler.ProfileNode, owner: string): string => {
+const labelOf = ({ callFrame }: Profiler.ProfileNode, ownerId: string): string => {
   const place = callFrame.url.replace(/^.*\/(node_modules|src|bench)\//, "");
-  return `${callFrame.functionName || "(anonymous)"} [${owner}] ${place}:${callFrame.lineNumber}`;
+  return `${callFrame.functionName || "(anonymous)"} [${ownerId}] ${place}:${callFrame.lineNumber}`;
 };
 
 const add = (map: Map<string, number>, key: string, value: number) =>

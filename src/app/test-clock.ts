@@ -24,17 +24,17 @@ export function advanceTime(deps: Deps, ms: number): Promise<Instant> {
 }
 
 function moveTo(deps: Deps, field: string, where: (now: Instant) => Instant): Promise<Instant> {
-  return deps.engine.run({
+  return deps.engine.transact({
     key: testClockRef,
-    reads: [testClockRef],
-    absent: [],
+    readSet: [testClockRef],
+    expectAbsent: [],
     deadline: undefined,
-    decide(view, now) {
-      const time = where(view.get(testClockRef)?.time ?? now.calendar);
+    decide(tx, now) {
+      const time = where(tx.get(testClockRef)?.time ?? now.calendar);
       if (time >= latest) {
         throw new DomainError("INVALID_REQUEST", "the clock goes up to the year 9989", { field });
       }
-      view.put(testClockRef, { time });
+      tx.put(testClockRef, { time });
       return time;
     },
   });

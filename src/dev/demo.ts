@@ -31,8 +31,8 @@ try {
 
 async function demo(file: string): Promise<void> {
   const purchases = readPurchases(file);
-  const users = [...new Set(purchases.map(({ customer }) => customer))];
-  say(`${purchases.length} purchases of ${users.length} customers in ${file}`);
+  const userIds = [...new Set(purchases.map(({ customer }) => customer))];
+  say(`${purchases.length} purchases of ${userIds.length} customers in ${file}`);
   stack = await startEmbedded(say);
 
   head("month", "purchases", "granted", "used");
@@ -41,11 +41,11 @@ async function demo(file: string): Promise<void> {
     purchases,
     ({ month, purchases: count, granted, used }) => console.log(cells(month, count, granted, used)),
   );
-  const balances = await Promise.all(users.map((userId) => balanceOf(userId)));
+  const balances = await Promise.all(userIds.map((userId) => balanceOf(userId)));
   const held = balances.reduce((sum, balance) => sum + balance, 0);
 
   say("reserved grants");
-  const landed = await reserveAndKill(stack, users.slice(0, reserved), say);
+  const landed = await reserveAndKill(stack, userIds.slice(0, reserved), say);
   const verified = await verify();
   report(lines, held);
   console.log(`
@@ -72,8 +72,8 @@ async function verify() {
   for (;;) {
     const { verification } = await running().points.getProgramVerification({ programId });
     if (verification?.state === ProgramVerification_State.DONE) {
-      const { accountCount: accounts, entryCount: entries } = verification;
-      return { accounts, entries, wrong: Number(verification.wrongAccountCount) };
+      const { accountCount: accounts, entryCount } = verification;
+      return { accounts, entries: entryCount, wrong: Number(verification.wrongAccountCount) };
     }
     if (verification?.state === ProgramVerification_State.FAILED) throw new Error("verify failed");
     await sleep(200);

@@ -1,5 +1,5 @@
 import { DomainError } from "./errors.ts";
-import type { Draft, LedgerEntry, Totals } from "./ledger.ts";
+import type { LedgerEntry, NewEntry, Totals } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
 import type { Program } from "./program.ts";
@@ -10,8 +10,8 @@ import { expireTime, lifetimeAt } from "./program.ts";
  * `month mod lifetime`; the pointer is the slot of `month`, so it is not stored.
  */
 export interface Account {
-  readonly program: string;
-  readonly user: string;
+  readonly programId: string;
+  readonly userId: string;
   /** The current month, whose bucket takes grants; it never goes back. */
   readonly month: Month;
   /** Points per slot; its length is the lifetime. */
@@ -34,11 +34,11 @@ export interface Bucket {
 
 const noTotals: Totals = { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 };
 
-export function emptyAccount(program: Program, user: string, now: Instant): Account {
+export function emptyAccount(program: Program, userId: string, now: Instant): Account {
   return {
-    program: program.id,
-    user,
-    month: monthAt(program.zone, now),
+    programId: program.programId,
+    userId,
+    month: monthAt(program.timeZone, now),
     slots: Array<number>(lifetimeAt(program, now)).fill(0),
     totals: noTotals,
     frozen: false,
@@ -78,7 +78,7 @@ export function pointsOf(account: Account, month: Month): number {
 }
 
 /** An account and the ledger entries that led to it from the one before. */
-export interface Settled {
+export interface ExpireDueResult {
   readonly account: Account;
   readonly entries: readonly LedgerEntry[];
 }
@@ -89,9 +89,9 @@ export interface Settled {
  * Neither a clock that has run back nor a server with other zone data, for which the month has not
  * begun yet, turns anything back. Returns the same account when nothing changes.
  */
-export function settle(account: Account, program: Program, now: Instant): Settled {
+export function expireDue(account: Account, program: Program, now: Instant): ExpireDueResult {
   const time = Math.max(now, account.time);
-  const month = Math.max(monthAt(program.zone, time), account.month);
+  const month = Math.max(monthAt(program.timeZone, time), account.month);
   const lifetime = lifetimeAt(program, time);
   if (month === account.month && lifetime === account.slots.length) {
     return { account, entries: [] };
@@ -104,9 +104,9 @@ export function settle(account: Account, program: Program, now: Instant): Settle
   for (const bucket of buckets(account)) {
     const effectiveTime = expireTime(program, bucket.month);
     if (effectiveTime > time) continue;
-    const posted = post(settled, time, expiry(bucket, effectiveTime));
-    settled = posted.account;
-    entries.push(posted.entry);
+    const appended = appendEntry(settled, time, expiry(bucket, effectiveTime));
+    settled = appended.account;
+    entries.push(appended.entry);
   }
   const slots = Array<number>(lifetime).fill(0);
   for (const { month, points } of buckets(settled)) slots[slotOf(month, lifetime)] = points;
@@ -114,10 +114,10 @@ export function settle(account: Account, program: Program, now: Instant): Settle
 }
 
 /** The EXPIRED entry of a month's points. */
-export function expiry(bucket: Bucket, effectiveTime: Instant, cause = ""): Draft {
+export function expiry(bucket: Bucket, effectiveTime: Instant, cause = ""): NewEntry {
   return {
     type: "EXPIRED",
-    event: { origin: "x", id: formatMonth(bucket.month) + cause },
+    event: { origin: "x", eventId: formatMonth(bucket.month) + cause },
     effectiveTime,
     points: bucket.points,
     changes: [{ month: bucket.month, points: -bucket.points }],
@@ -132,10 +132,10 @@ export function expiry(bucket: Bucket, effectiveTime: Instant, cause = ""): Draf
  * A month that the ring no longer holds shares its slot with another, so its changes must add up
  * to nothing before the next read; a refund of expired points is the one case.
  */
-export function post(
+export function appendEntry(
   account: Account,
   now: Instant,
-  draft: Draft,
+  draft: NewEntry,
 ): { account: Account; entry: LedgerEntry } {
   const time = Math.max(now, account.time);
   const slots = [...account.slots];

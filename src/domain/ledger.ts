@@ -15,7 +15,7 @@ export type Origin = "c" | "r" | "b" | "x";
 /** An event of one account: the id is unique in the account together with its origin. */
 export interface EventRef {
   readonly origin: Origin;
-  readonly id: string;
+  readonly eventId: string;
 }
 
 export interface MonthChange {
@@ -61,11 +61,11 @@ export interface LedgerEntry {
   /** For an issue: when its points expire, as known when it was written. */
   readonly expireTime?: Instant;
   /** The use that a refund undoes, the grant that a revoke takes back. */
-  readonly related?: EventRef;
+  readonly relatedEvent?: EventRef;
 }
 
 /** What an event writes into the ledger; number, times, flag and balance follow from where. */
-export type Draft = Omit<
+export type NewEntry = Omit<
   LedgerEntry,
   "number" | "createTime" | "effectiveTime" | "frozen" | "balance"
 > & { readonly effectiveTime?: Instant; readonly frozen?: boolean };
@@ -79,8 +79,8 @@ export interface EventKey {
   readonly entry: LedgerEntry;
   /** The balance after everything that the event did. */
   readonly balance: number;
-  readonly undone: number;
+  readonly reversedPoints: number;
 }
 
 /** The name of an event in its account: origin and id, as in `c:order-17`. */
-export const eventName = ({ origin, id }: EventRef): string => `${origin}:${id}`;
+export const eventName = ({ origin, eventId }: EventRef): string => `${origin}:${eventId}`;

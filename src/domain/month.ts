@@ -19,39 +19,39 @@ export function formatMonth(month: Month): string {
 }
 
 /** RFC 3339 with the zone behind it: `2026-12-01T00:00:00+09:00[Asia/Tokyo]`. */
-export function formatInstant(instant: Instant, zone: string): string {
-  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone).toString();
+export function formatInstant(instant: Instant, timeZone: string): string {
+  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone).toString();
 }
 
 /** True when ICU knows the zone, so that its months can be computed here. */
-export function isComputable(zone: string): boolean {
+export function isComputable(timeZone: string): boolean {
   try {
-    return Number.isFinite(startOf(epoch, zone));
+    return Number.isFinite(startOf(epoch, timeZone));
   } catch {
     return false;
   }
 }
 
 /** The first instant of `month` in `zone`; where its midnight comes twice, the earlier one. */
-export function monthStart(zone: string, month: Month): Instant {
-  const key = `${zone} ${month}`;
+export function monthStart(timeZone: string, month: Month): Instant {
+  const key = `${timeZone} ${month}`;
   const known = starts.get(key);
   if (known !== undefined) return known;
-  const start = startOf(month, zone);
+  const start = startOf(month, timeZone);
   if (starts.size > 10_000) starts.clear();
   starts.set(key, start);
   return start;
 }
 
 /** The month that `instant` lies in: the last one whose first instant is not after it. */
-export function monthAt(zone: string, instant: Instant): Month {
-  const cached = current.get(zone);
+export function monthAt(timeZone: string, instant: Instant): Month {
+  const cached = current.get(timeZone);
   if (cached && cached.start <= instant && instant < cached.end) return cached.month;
-  const local = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(zone);
+  const local = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone);
   let month = 12 * local.year + local.month - 1;
-  if (instant >= monthStart(zone, month + 1)) month += 1;
-  const range = { month, start: monthStart(zone, month), end: monthStart(zone, month + 1) };
-  current.set(zone, range);
+  if (instant >= monthStart(timeZone, month + 1)) month += 1;
+  const range = { month, start: monthStart(timeZone, month), end: monthStart(timeZone, month + 1) };
+  current.set(timeZone, range);
   return month;
 }
 
@@ -62,8 +62,8 @@ const current = new Map<string, { month: Month; start: Instant; end: Instant }>(
 
 const epoch: Month = 12 * 1970;
 
-function startOf(month: Month, zone: string): Instant {
+function startOf(month: Month, timeZone: string): Instant {
   return Temporal.PlainYearMonth.from(formatMonth(month))
     .toPlainDate({ day: 1 })
-    .toZonedDateTime(zone).epochMilliseconds;
+    .toZonedDateTime(timeZone).epochMilliseconds;
 }

@@ -7,43 +7,43 @@ import type { Reaction, TargetName } from "./reaction.ts";
  * what is unread, takes the next number: it is the version of the unread count.
  */
 export interface Inbox {
-  readonly n: number;
+  readonly version: number;
   /** How many unread groups there are. */
-  readonly groups: number;
+  readonly groupCount: number;
   /** The distinct actors of each unread group, summed over the groups. */
-  readonly people: number;
+  readonly peopleCount: number;
 }
 
-export const emptyInbox: Inbox = { n: 0, groups: 0, people: 0 };
+export const emptyInbox: Inbox = { version: 0, groupCount: 0, peopleCount: 0 };
 
 /** Who reacts. The name is for display alone. */
 export interface Actor {
-  readonly user: string;
-  readonly name: string;
+  readonly userId: string;
+  readonly actorName: string;
 }
 
 /**
  * All unread reactions of one kind to one target. Its members are the notified reactions that have
  * joined at `from` or later.
  */
-export interface Group {
+export interface UnreadGroup {
   readonly kind: string;
   readonly target: TargetName;
-  readonly from: number;
+  readonly firstVersion: number;
   /** The number at which the latest one joined, whether or not they have left again. */
-  readonly last: number;
+  readonly version: number;
   /** How many members it has. */
-  readonly people: number;
+  readonly peopleCount: number;
   /** The two earliest members, earliest first. */
-  readonly first: readonly Actor[];
+  readonly firstActors: readonly Actor[];
   /** The three latest members, latest first; those of a small group are in both. */
-  readonly latest: readonly Actor[];
+  readonly latestActors: readonly Actor[];
   readonly createTime: Instant;
   readonly updateTime: Instant;
 }
 
 /** A group as it was when it was read. */
-export interface ReadGroup extends Group {
+export interface ReadGroup extends UnreadGroup {
   readonly readTime: Instant;
   /** From then on it is gone for readers. */
   readonly expireTime: Instant;
@@ -65,7 +65,7 @@ export const maxWhole = 90;
 /** What the reactions themselves tell of a range: one member more than is shown at each end. */
 export interface Members {
   /** How many there are; 0 unless they were to be counted. */
-  readonly people: number;
+  readonly count: number;
   readonly first: readonly Reaction[];
   readonly latest: readonly Reaction[];
 }
@@ -84,56 +84,76 @@ const end = Number.MAX_SAFE_INTEGER;
  * right, since the number of its members is known (docs/decisions/0014). A larger group may be read
  * while a row of the latest transactions is not applied yet.
  */
-function membersIn(group: Group, membersOf: MembersOf, range: MemberRange): Members {
-  if (group.people > maxWhole) return membersOf(range);
-  const { first } = membersOf({ from: group.from, to: end, counted: true, whole: group.people });
-  const rows = first.filter(({ n }) => n >= range.from && n <= range.to);
-  return { people: rows.length, first: rows, latest: rows.toReversed() };
+function membersIn(group: UnreadGroup, membersOf: MembersOf, range: MemberRange): Members {
+  if (group.peopleCount > maxWhole) return membersOf(range);
+  const { first } = membersOf({
+    from: group.firstVersion,
+    to: end,
+    counted: true,
+    whole: group.peopleCount,
+  });
+  const rows = first.filter(({ version }) => version >= range.from && version <= range.to);
+  return { count: rows.length, first: rows, latest: rows.toReversed() };
 }
 
 /** The group with one member more, who comes after all others. */
-export function join(group: Group | undefined, { target, kind, ...row }: Reaction): Group {
-  const actor = { user: row.user, name: row.name };
-  const { n: last, time: updateTime } = row;
+export function join(
+  group: UnreadGroup | undefined,
+  { target, kind, ...row }: Reaction,
+): UnreadGroup {
+  const { userId, actorName, version, createTime } = row;
+  const actor = { userId, actorName };
   if (!group) {
-    const times = { createTime: updateTime, updateTime };
-    const shown = { first: [actor], latest: [actor] };
-    return { kind, target, from: last, last, people: 1, ...shown, ...times };
+    const times = { createTime, updateTime: createTime };
+    const shown = { firstActors: [actor], latestActors: [actor] };
+    return { kind, target, firstVersion: version, version, peopleCount: 1, ...shown, ...times };
   }
-  const { people, first, latest } = group;
+  const { peopleCount, firstActors, latestActors } = group;
   return {
     ...group,
-    last,
-    people: people + 1,
-    first: first.length < shownFirst ? [...first, actor] : first,
-    latest: [actor, ...latest].slice(0, shownLatest),
-    updateTime,
+    version,
+    peopleCount: peopleCount + 1,
+    firstActors: firstActors.length < shownFirst ? [...firstActors, actor] : firstActors,
+    latestActors: [actor, ...latestActors].slice(0, shownLatest),
+    updateTime: createTime,
   };
 }
 
 /** The group without this member; none without the last one. A name that was shown is refilled. */
-export function leave(group: Group, user: string, membersOf: MembersOf): Group | undefined {
-  const people = group.people - 1;
+export function leave(
+  group: UnreadGroup,
+  userId: string,
+  membersOf: MembersOf,
+): UnreadGroup | undefined {
+  const people = group.peopleCount - 1;
   if (people === 0) return undefined;
-  const { first, latest } = group;
-  const isOther = (actor: Actor) => actor.user !== user;
-  if (first.every(isOther) && latest.every(isOther)) return { ...group, people };
+  const { firstActors, latestActors } = group;
+  const isOther = (actor: Actor) => actor.userId !== userId;
+  if (firstActors.every(isOther) && latestActors.every(isOther))
+    return { ...group, peopleCount: people };
   if (people < shownFirst + shownLatest) {
     // In a group of this size everybody is shown.
-    const early = new Set(first.map((actor) => actor.user));
-    const all = [...first, ...latest.toReversed().filter((actor) => !early.has(actor.user))];
+    const early = new Set(firstActors.map((actor) => actor.userId));
+    const all = [
+      ...firstActors,
+      ...latestActors.toReversed().filter((actor) => !early.has(actor.userId)),
+    ];
     const others = all.filter(isOther);
-    return { ...group, people, ...shown(others, others.toReversed()) };
+    return { ...group, peopleCount: people, ...shown(others, others.toReversed()) };
   }
-  const members = membersIn(group, membersOf, { from: group.from, to: end, counted: false });
+  const members = membersIn(group, membersOf, {
+    from: group.firstVersion,
+    to: end,
+    counted: false,
+  });
   const others = { first: members.first.filter(isOther), latest: members.latest.filter(isOther) };
-  return { ...group, people, ...shown(others.first, others.latest) };
+  return { ...group, peopleCount: people, ...shown(others.first, others.latest) };
 }
 
 /** What of an owner a read mark touches. */
-export interface ReadScene {
+export interface ReadState {
   readonly inbox: Inbox;
-  readonly group: Group | undefined;
+  readonly group: UnreadGroup | undefined;
   /** What was unread and is no longer. */
   readonly read: ReadGroup | undefined;
 }
@@ -144,65 +164,84 @@ export interface ReadScene {
  * seen is still unread. Refusal: INVALID_REQUEST for a version that is yet to come.
  */
 export function markRead(
-  { inbox, group }: Omit<ReadScene, "read">,
+  { inbox, group }: Omit<ReadState, "read">,
   version: number,
   { now, keptMs }: { readonly now: Instant; readonly keptMs: number },
   membersOf: MembersOf,
-): ReadScene {
+): ReadState {
   checkVersion(inbox, version);
   const unchanged = { inbox, group, read: undefined };
-  if (!group || version < group.from) return unchanged;
-  const n = inbox.n + 1;
+  if (!group || version < group.firstVersion) return unchanged;
+  const left = { ...inbox, version: inbox.version + 1 };
   const times = { readTime: now, expireTime: now + keptMs };
   const after =
-    version < group.last
+    version < group.version
       ? membersIn(group, membersOf, { from: version + 1, to: end, counted: true })
-      : { people: 0, first: [], latest: [] };
-  const people = group.people - after.people;
-  if (people === 0) return unchanged;
-  if (after.people === 0) {
-    const groups = inbox.groups - 1;
-    const left = { n, groups, people: inbox.people - people };
-    return { inbox: left, group: undefined, read: { ...group, ...times } };
+      : { count: 0, first: [], latest: [] };
+  const readCount = group.peopleCount - after.count;
+  if (readCount === 0) return unchanged;
+  if (after.count === 0) {
+    const counts = {
+      groupCount: inbox.groupCount - 1,
+      peopleCount: inbox.peopleCount - readCount,
+    };
+    return { inbox: { ...left, ...counts }, group: undefined, read: { ...group, ...times } };
   }
-  const before = membersIn(group, membersOf, { from: group.from, to: version, counted: false });
+  const before = membersIn(group, membersOf, {
+    from: group.firstVersion,
+    to: version,
+    counted: false,
+  });
   const [latest] = before.latest;
   if (!latest) throw new DomainError("CONTENDED", "reactions of the group are being written");
-  const { n: last, time: updateTime } = latest;
-  const seen = { ...group, last, people, ...shown(before.first, before.latest), updateTime };
-  const unread: Group = {
+  const read: ReadGroup = {
     ...group,
-    from: version + 1,
-    people: after.people,
-    ...shown(after.first, after.latest),
-    createTime: (after.first[0] as Reaction).time,
+    version: latest.version,
+    peopleCount: readCount,
+    ...shown(before.first, before.latest),
+    updateTime: latest.createTime,
+    ...times,
   };
-  const left = { ...inbox, n, people: inbox.people - people };
-  return { inbox: left, group: unread, read: { ...seen, ...times } };
+  const unread: UnreadGroup = {
+    ...group,
+    firstVersion: version + 1,
+    peopleCount: after.count,
+    ...shown(after.first, after.latest),
+    createTime: (after.first[0] as Reaction).createTime,
+  };
+  const peopleCount = inbox.peopleCount - readCount;
+  return { inbox: { ...left, peopleCount }, group: unread, read };
 }
 
 /** Refusal: INVALID_REQUEST for a version that the inbox has not reached. */
-export function checkVersion({ n }: Inbox, version: number): void {
-  if (version <= n) return;
-  throw new DomainError("INVALID_REQUEST", `version is beyond that of the unread count, ${n}`, {
-    field: "version",
-  });
+export function checkVersion(inbox: Inbox, version: number): void {
+  if (version <= inbox.version) return;
+  const message = `version is beyond that of the unread count, ${inbox.version}`;
+  throw new DomainError("INVALID_REQUEST", message, { field: "version" });
 }
 
 /** The inbox without an unread group, which nobody has read. */
-export const removed = ({ n, groups, people }: Inbox, group: Group): Inbox => ({
-  n: n + 1,
-  groups: groups - 1,
-  people: people - group.people,
+export const withoutGroup = (
+  { version, groupCount, peopleCount }: Inbox,
+  group: UnreadGroup,
+): Inbox => ({
+  version: version + 1,
+  groupCount: groupCount - 1,
+  peopleCount: peopleCount - group.peopleCount,
 });
 
 /**
  * Who a notification names, for a text in any language: one or two names, or the first one and how
  * many others.
  */
-export function textOf({ people, first }: Group): { names: string[]; others: number } {
-  const names = first.map(({ name }) => name);
-  return people > 2 ? { names: names.slice(0, 1), others: people - 1 } : { names, others: 0 };
+export function textOf({ peopleCount, firstActors }: UnreadGroup): {
+  names: string[];
+  otherCount: number;
+} {
+  const names = firstActors.map(({ actorName }) => actorName);
+  return peopleCount > 2
+    ? { names: names.slice(0, 1), otherCount: peopleCount - 1 }
+    : { names, otherCount: 0 };
 }
 
 const shown = (first: readonly Actor[], latest: readonly Actor[]) => ({
@@ -210,4 +249,4 @@ const shown = (first: readonly Actor[], latest: readonly Actor[]) => ({
   latest: latest.slice(0, shownLatest).map(nameOnly),
 });
 
-const nameOnly = ({ user, name }: Actor): Actor => ({ user, name });
+const nameOnly = ({ userId, actorName }: Actor): Actor => ({ userId, actorName });

@@ -1,5 +1,13 @@
 import type { Account } from "./account.ts";
-import { balanceOf, buckets, emptyAccount, expiry, pointsOf, post, settle } from "./account.ts";
+import {
+  appendEntry,
+  balanceOf,
+  buckets,
+  emptyAccount,
+  expireDue,
+  expiry,
+  pointsOf,
+} from "./account.ts";
 import { DomainError } from "./errors.ts";
 import type { EventKey, EventRef, LedgerEntry, MonthChange } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
@@ -13,9 +21,9 @@ export const maxBalance = 10 ** 15;
 export const maxPoints = 10 ** 9;
 
 /** What every change of an account is decided on. */
-export interface Scene {
+export interface State {
   readonly program: Program;
-  readonly user: string;
+  readonly userId: string;
   /** Absent: the account is not there yet. */
   readonly account: Account | undefined;
   readonly now: Instant;
@@ -41,21 +49,21 @@ export interface Change {
 export type ExpiredPoints = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
 
 /** Adds points to the current month. Refuses on a frozen account and above `maxBalance`. */
-export function grant(scene: Scene, event: Event, points: number): Change {
-  const { account, entries } = thawed(scene);
-  const posted = post(account, scene.now, {
+export function grant(state: State, event: Event, points: number): Change {
+  const { account, entries } = requireNotFrozen(state);
+  const appended = appendEntry(account, state.now, {
     ...event,
     type: "ISSUED",
     points,
     changes: [{ month: account.month, points }],
     total: "issued",
-    expireTime: expireTime(scene.program, account.month),
+    expireTime: expireTime(state.program, account.month),
   });
-  checkLimits(posted.account);
+  checkLimits(appended.account);
   return {
-    account: withOldest(posted.account),
-    entries: [...entries, posted.entry],
-    entry: posted.entry,
+    account: withOldest(appended.account),
+    entries: [...entries, appended.entry],
+    entry: appended.entry,
   };
 }
 
@@ -63,8 +71,8 @@ export function grant(scene: Scene, event: Event, points: number): Change {
  * Takes points, oldest month first. Refuses when there are too few, unless `allowPartial`; nothing
  * at all is refused even then.
  */
-export function use(scene: Scene, event: Event, points: number, allowPartial: boolean): Change {
-  const { account, entries } = thawed(scene);
+export function use(state: State, event: Event, points: number, allowPartial: boolean): Change {
+  const { account, entries } = requireNotFrozen(state);
   const balance = balanceOf(account);
   if (balance === 0 || (balance < points && !allowPartial)) {
     throw new DomainError("INSUFFICIENT_POINTS", `${points} points asked, ${balance} available`, {
@@ -73,24 +81,24 @@ export function use(scene: Scene, event: Event, points: number, allowPartial: bo
   }
   const taken = Math.min(points, balance);
   const changes = drain(buckets(account), taken).map(negative);
-  return posted(scene, entries, account, { ...event, type: "USED", points: taken, changes });
+  return withEntry(state, entries, account, { ...event, type: "USED", points: taken, changes });
 }
 
 /**
  * Takes back what a grant's month still holds of it: min(points − revoked so far, points of that
  * month), which may be 0. Works on a frozen account.
  */
-export function revoke(scene: Scene, event: Event, granted: EventKey): Change {
-  const { account, entries } = settled(scene);
+export function revoke(state: State, event: Event, granted: EventKey): Change {
+  const { account, entries } = currentAccount(state);
   const { month, points } = granted.entry.changes[0] as MonthChange;
-  const alive = isAlive(scene.program, month, account) ? pointsOf(account, month) : 0;
-  const taken = Math.min(points - granted.undone, alive);
-  return posted(scene, entries, account, {
+  const alive = isAlive(state.program, month, account) ? pointsOf(account, month) : 0;
+  const taken = Math.min(points - granted.reversedPoints, alive);
+  return withEntry(state, entries, account, {
     ...event,
     type: "REVOKED",
     points: taken,
     changes: taken > 0 ? [{ month, points: -taken }] : [],
-    related: granted.entry.event,
+    relatedEvent: granted.entry.event,
   });
 }
 
@@ -99,23 +107,23 @@ export function revoke(scene: Scene, event: Event, granted: EventKey): Change {
  * Points whose month has expired since go as `expired` says.
  */
 export function refund(
-  scene: Scene,
+  state: State,
   event: Event,
   used: EventKey,
   points: number | undefined,
   expired: ExpiredPoints,
 ): Change {
-  const left = used.entry.points - used.undone;
+  const left = used.entry.points - used.reversedPoints;
   const wanted = points ?? left;
   if (wanted > left || left === 0) {
     throw new DomainError("LIMIT_EXCEEDED", `${left} points of this use can be refunded`, {
       refundable: String(left),
     });
   }
-  const { account, entries } = thawed(scene);
+  const { account, entries } = requireNotFrozen(state);
   const newestFirst = used.entry.changes.map(negative).reverse();
-  const restored = drain(skip(newestFirst, used.undone), wanted).reverse();
-  const gone = restored.filter(({ month }) => !isAlive(scene.program, month, account));
+  const restored = drain(skip(newestFirst, used.reversedPoints), wanted).reverse();
+  const gone = restored.filter(({ month }) => !isAlive(state.program, month, account));
   const toCurrent = expired === "CURRENT_MONTH" ? sum(gone) : 0;
   const changes =
     toCurrent > 0
@@ -125,26 +133,26 @@ export function refund(
           toCurrent,
         )
       : restored;
-  const refunded = posted(scene, entries, account, {
+  const refunded = withEntry(state, entries, account, {
     ...event,
     type: "REFUNDED",
     points: wanted,
     changes,
-    related: used.entry.event,
+    relatedEvent: used.entry.event,
   });
-  const change = toCurrent > 0 ? refunded : expireAtOnce(scene, refunded, gone);
+  const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, gone);
   checkLimits(change.account);
   return { ...change, account: withOldest(change.account) };
 }
 
 /** Freezes or unfreezes an account; freezing an unknown one creates it. */
-export function setFrozen(scene: Scene, event: Event, frozen: boolean): Change {
-  if (!scene.account && !frozen) {
+export function setFrozen(state: State, event: Event, frozen: boolean): Change {
+  if (!state.account && !frozen) {
     throw new DomainError("ACCOUNT_NOT_FOUND", "there is no such account to unfreeze");
   }
-  const { account, entries } = settled(scene);
+  const { account, entries } = currentAccount(state);
   const type = frozen ? "FROZEN" : "UNFROZEN";
-  const { account: changed, entry } = post(account, scene.now, {
+  const { account: changed, entry } = appendEntry(account, state.now, {
     ...event,
     type,
     points: 0,
@@ -158,36 +166,36 @@ export function setFrozen(scene: Scene, event: Event, frozen: boolean): Change {
  * Settles an account for the monthly sweep and makes its `oldest` exact, which takes it out of the
  * index when it holds nothing.
  */
-export function sweep(
+export function expireForSweep(
   account: Account,
   program: Program,
   now: Instant,
 ): { account: Account; entries: readonly LedgerEntry[] } {
-  const { account: settledAccount, entries } = settle(account, program, now);
+  const { account: settledAccount, entries } = expireDue(account, program, now);
   const { oldest: before, ...rest } = settledAccount;
   const oldest = buckets(settledAccount)[0]?.month;
   if (oldest === before) return { account: settledAccount, entries };
   return { account: oldest === undefined ? rest : { ...rest, oldest }, entries };
 }
 
-function settled({ account, program, user, now }: Scene) {
-  return settle(account ?? emptyAccount(program, user, now), program, now);
+function currentAccount({ account, program, userId, now }: State) {
+  return expireDue(account ?? emptyAccount(program, userId, now), program, now);
 }
 
-function thawed(scene: Scene) {
-  if (scene.account?.frozen) throw new DomainError("ACCOUNT_FROZEN", "the account is frozen");
-  return settled(scene);
+function requireNotFrozen(state: State) {
+  if (state.account?.frozen) throw new DomainError("ACCOUNT_FROZEN", "the account is frozen");
+  return currentAccount(state);
 }
 
 const totalOf = { USED: "used", REVOKED: "revoked", REFUNDED: "refunded" } as const;
 
-function posted(
-  scene: Scene,
+function withEntry(
+  state: State,
   before: readonly LedgerEntry[],
   account: Account,
-  draft: Omit<Parameters<typeof post>[2], "total"> & { type: keyof typeof totalOf },
+  draft: Omit<Parameters<typeof appendEntry>[2], "total"> & { type: keyof typeof totalOf },
 ): Change {
-  const { account: changed, entry } = post(account, scene.now, {
+  const { account: changed, entry } = appendEntry(account, state.now, {
     ...draft,
     total: totalOf[draft.type],
   });
@@ -195,13 +203,17 @@ function posted(
 }
 
 /** Behind the refund, one EXPIRED entry for each month that has expired since the use. */
-function expireAtOnce(scene: Scene, change: Change, gone: readonly MonthChange[]): Change {
+function expireAtOnce(state: State, change: Change, gone: readonly MonthChange[]): Change {
   let { account } = change;
   const entries = [...change.entries];
-  const { origin, id } = change.entry.event;
+  const { origin, eventId } = change.entry.event;
   for (const bucket of gone) {
-    const effectiveTime = expireTime(scene.program, bucket.month);
-    const next = post(account, scene.now, expiry(bucket, effectiveTime, `/${origin}:${id}`));
+    const effectiveTime = expireTime(state.program, bucket.month);
+    const next = appendEntry(
+      account,
+      state.now,
+      expiry(bucket, effectiveTime, `/${origin}:${eventId}`),
+    );
     account = next.account;
     entries.push(next.entry);
   }

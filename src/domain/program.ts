@@ -4,31 +4,32 @@ import { monthAt, monthStart } from "./month.ts";
 
 /** A lifetime and the instant from which it holds. */
 export interface LifetimeChange {
-  readonly months: number;
-  readonly from: Instant;
+  readonly lifetimeMonths: number;
+  readonly effectiveTime: Instant;
 }
 
 /** A points program. Its zone never changes; its lifetimes are a history, oldest first, growing. */
 export interface Program {
-  readonly id: string;
-  readonly zone: string;
+  readonly programId: string;
+  readonly timeZone: string;
   readonly lifetimes: readonly LifetimeChange[];
   readonly createTime: Instant;
 }
 
 /** The program that exists from the start. */
 export const defaultProgramId = "default";
-export const defaultZone = "Asia/Tokyo";
-export const defaultLifetime = 12;
-export const maxLifetime = 36;
+export const defaultTimeZone = "Asia/Tokyo";
+export const defaultLifetimeMonths = 12;
+export const maxLifetimeMonths = 36;
 
 /** A lengthening takes effect this long after it is written, so that every server knows of it. */
 export const lengtheningDelayMs = 120_000;
 
 /** The lifetime in months that holds at `now`. */
 export function lifetimeAt(program: Program, now: Instant): number {
-  let months = (program.lifetimes[0] as LifetimeChange).months;
-  for (const change of program.lifetimes) if (change.from <= now) months = change.months;
+  let months = (program.lifetimes[0] as LifetimeChange).lifetimeMonths;
+  for (const change of program.lifetimes)
+    if (change.effectiveTime <= now) months = change.lifetimeMonths;
   return months;
 }
 
@@ -38,11 +39,11 @@ export function lifetimeAt(program: Program, now: Instant): number {
  * at the very instant of the change stays expired.
  */
 export function expireTime(program: Program, month: Month): Instant {
-  const { lifetimes, zone } = program;
+  const { lifetimes, timeZone } = program;
   for (let i = 0; ; i++) {
-    const expire = monthStart(zone, month + (lifetimes[i] as LifetimeChange).months);
+    const expire = monthStart(timeZone, month + (lifetimes[i] as LifetimeChange).lifetimeMonths);
     const next = lifetimes[i + 1];
-    if (!next || expire <= next.from) return expire;
+    if (!next || expire <= next.effectiveTime) return expire;
   }
 }
 
@@ -51,7 +52,8 @@ export function expireTime(program: Program, month: Month): Instant {
  * Behind a lengthening it is later than month − lifetime, until the months between have passed.
  */
 export function expiredMonth(program: Program, now: Instant): Month {
-  let month = monthAt(program.zone, now) - (program.lifetimes[0] as LifetimeChange).months;
+  let month =
+    monthAt(program.timeZone, now) - (program.lifetimes[0] as LifetimeChange).lifetimeMonths;
   while (expireTime(program, month) > now) month -= 1;
   return month;
 }
@@ -59,12 +61,15 @@ export function expiredMonth(program: Program, now: Instant): Month {
 /** The program with its lifetime lengthened to `months`; the same program if it is that already. */
 export function lengthen(program: Program, months: number, now: Instant): Program {
   const latest = program.lifetimes.at(-1) as LifetimeChange;
-  if (months === latest.months) return program;
-  if (months < latest.months) {
+  if (months === latest.lifetimeMonths) return program;
+  if (months < latest.lifetimeMonths) {
     throw new DomainError("WRONG_STATE", "a lifetime can be lengthened, never shortened", {
-      lifetime_months: String(latest.months),
+      lifetime_months: String(latest.lifetimeMonths),
     });
   }
-  const from = Math.max(now + lengtheningDelayMs, latest.from);
-  return { ...program, lifetimes: [...program.lifetimes, { months, from }] };
+  const from = Math.max(now + lengtheningDelayMs, latest.effectiveTime);
+  return {
+    ...program,
+    lifetimes: [...program.lifetimes, { lifetimeMonths: months, effectiveTime: from }],
+  };
 }

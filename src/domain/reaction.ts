@@ -1,6 +1,13 @@
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
-import { type Actor, type Group, type Inbox, join, leave, type MembersOf } from "./notification.ts";
+import {
+  type Actor,
+  type Inbox,
+  join,
+  leave,
+  type MembersOf,
+  type UnreadGroup,
+} from "./notification.ts";
 
 /** Names what can be reacted to. */
 export interface TargetName {
@@ -10,7 +17,7 @@ export interface TargetName {
 
 /** Something that a user owns and others react to. */
 export interface Target extends TargetName {
-  readonly owner: string;
+  readonly ownerId: string;
   readonly title: string;
   readonly link: string;
   /** How many people react, by kind; a kind that nobody holds any more is not in it. */
@@ -26,25 +33,25 @@ export interface Target extends TargetName {
 export interface Reaction {
   readonly target: TargetName;
   readonly kind: string;
-  readonly user: string;
+  readonly userId: string;
   /** As it was when they reacted; for display only. */
-  readonly name: string;
+  readonly actorName: string;
   /** The number of the owner's inbox at which it joined. */
-  readonly n: number;
+  readonly version: number;
   /** Whether the owner was to be told: not of their own, nor while the target was muted. */
   readonly notified: boolean;
-  readonly time: Instant;
+  readonly createTime: Instant;
 }
 
 /** The target, tombstone or not, that has to be there. Refusal: TARGET_NOT_FOUND. */
-export function registered(target: Target | undefined): Target {
+export function requireExisting(target: Target | undefined): Target {
   if (!target) throw new DomainError("TARGET_NOT_FOUND", "there is no such target");
   return target;
 }
 
 /** The target that has to stand. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
-export function standing(target: Target | undefined): Target {
-  const found = registered(target);
+export function requireActive(target: Target | undefined): Target {
+  const found = requireExisting(target);
   if (!found.deleted) return found;
   throw new DomainError("TARGET_DELETED", `${found.type} ${found.id} was deleted`);
 }
@@ -58,11 +65,11 @@ const maxKinds = 16;
 const maxNameBytes = 64;
 
 /** All that one reaction of one person to one target touches. */
-export interface ReactionScene {
+export interface ReactionState {
   readonly target: Target;
   readonly inbox: Inbox;
   /** The owner's unread group of this target and kind. */
-  readonly group: Group | undefined;
+  readonly group: UnreadGroup | undefined;
   readonly row: Reaction | undefined;
 }
 
@@ -70,43 +77,52 @@ export interface ReactionScene {
  * Puts a reaction where there is none: counted, and told to the owner unless it is the owner's own
  * or the target is muted. Refusal: LIMIT_EXCEEDED at the seventeenth kind.
  */
-export function react(scene: ReactionScene, kind: string, actor: Actor, now: Instant) {
-  const { target, inbox, group } = scene;
+export function react(state: ReactionState, kind: string, actor: Actor, now: Instant) {
+  const { target, inbox, group } = state;
   const count = countOf(target, kind) + 1;
   if (count === 1 && Object.keys(target.counts).length >= maxKinds) {
     throw new DomainError("LIMIT_EXCEEDED", `a target holds at most ${maxKinds} kinds`, {
       limit: String(maxKinds),
     });
   }
-  const n = inbox.n + 1;
-  const notified = !target.muted && actor.user !== target.owner;
+  const version = inbox.version + 1;
+  const notified = !target.muted && actor.userId !== target.ownerId;
   const { type, id } = target;
-  const shown = { user: actor.user, name: cut(actor.name) };
-  const row: Reaction = { target: { type, id }, kind, ...shown, n, notified, time: now };
+  const shown = { userId: actor.userId, actorName: cut(actor.actorName) };
+  const joined = { version, notified, createTime: now };
+  const row: Reaction = { target: { type, id }, kind, ...shown, ...joined };
   const counted = withCount(target, kind, count);
-  if (!notified) return { target: counted, inbox: { ...inbox, n }, group, row };
+  if (!notified) return { target: counted, inbox: { ...inbox, version }, group, row };
   return {
     target: counted,
-    inbox: { n, groups: inbox.groups + (group ? 0 : 1), people: inbox.people + 1 },
+    inbox: {
+      version,
+      groupCount: inbox.groupCount + (group ? 0 : 1),
+      peopleCount: inbox.peopleCount + 1,
+    },
     group: join(group, row),
     row,
-  } satisfies ReactionScene;
+  } satisfies ReactionState;
 }
 
 /** Takes the reaction `row` back; from the unread group, too, if it is a member. */
-export function unreact(
-  { target, inbox, group }: ReactionScene,
+export function withdraw(
+  { target, inbox, group }: ReactionState,
   row: Reaction,
   membersOf: MembersOf,
-): ReactionScene {
+): ReactionState {
   const counted = withCount(target, row.kind, countOf(target, row.kind) - 1);
-  const n = inbox.n + 1;
-  const isMember = group !== undefined && row.notified && row.n >= group.from;
-  if (!isMember) return { target: counted, inbox: { ...inbox, n }, group, row: undefined };
-  const left = leave(group, row.user, membersOf);
+  const version = inbox.version + 1;
+  const isMember = group !== undefined && row.notified && row.version >= group.firstVersion;
+  if (!isMember) return { target: counted, inbox: { ...inbox, version }, group, row: undefined };
+  const left = leave(group, row.userId, membersOf);
   return {
     target: counted,
-    inbox: { n, groups: inbox.groups - (left ? 0 : 1), people: inbox.people - 1 },
+    inbox: {
+      version,
+      groupCount: inbox.groupCount - (left ? 0 : 1),
+      peopleCount: inbox.peopleCount - 1,
+    },
     group: left,
     row: undefined,
   };

@@ -1,6 +1,6 @@
 /** Adds up a ledger to the account that it leads to, and compares an account with the sum. */
 import type { Account } from "./account.ts";
-import { balanceOf, buckets, emptyAccount, settle, slotOf } from "./account.ts";
+import { balanceOf, buckets, emptyAccount, expireDue, slotOf } from "./account.ts";
 import type { LedgerEntry, Totals } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
@@ -118,8 +118,9 @@ export function rebuildFromLedger(
   const months = Object.keys(sum.months).map(Number);
   for (const month of months) slots[slotOf(month, lifetime)] = sum.months[month] as number;
   // A server with newer zone data may have granted into a month that has not begun for this one.
-  const month = Math.max(monthAt(program.zone, time), ...months);
-  const account = { program: program.id, user: userId, month, slots, totals, frozen, last, time };
+  const month = Math.max(monthAt(program.timeZone, time), ...months);
+  const { programId } = program;
+  const account = { programId, userId, month, slots, totals, frozen, last, time };
   return months.length > 0 ? { ...account, oldest: Math.min(...months) } : account;
 }
 
@@ -193,5 +194,5 @@ function turned(account: Account, program: Program, now: Instant) {
   const { month, time, slots } = account;
   const isDamaged = !Number.isSafeInteger(month) || !(Math.abs(time) <= maxTime);
   const isTooLong = slots.length > lifetimeAt(program, now);
-  return isDamaged || isTooLong ? { account, entries: [] } : settle(account, program, now);
+  return isDamaged || isTooLong ? { account, entries: [] } : expireDue(account, program, now);
 }

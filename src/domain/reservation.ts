@@ -5,13 +5,13 @@ import type { Instant } from "./month.ts";
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
 /** What a reader sees: a pending reservation whose time has come is being processed. */
-export type SeenState = ReservationState | "PROCESSING";
+export type VisibleState = ReservationState | "PROCESSING";
 
 /** A grant that waits for its time. This row decides; its workflow only looks at it. */
 export interface Reservation {
-  readonly program: string;
-  readonly id: string;
-  readonly user: string;
+  readonly programId: string;
+  readonly reservationId: string;
+  readonly userId: string;
   readonly points: number;
   readonly reason: string;
   readonly caller: string;
@@ -22,16 +22,16 @@ export interface Reservation {
   readonly createTime: Instant;
   readonly updateTime: Instant;
   /** When the points were granted, and by which ledger entry. */
-  readonly executed?: { readonly time: Instant; readonly entry: number };
+  readonly executed?: { readonly time: Instant; readonly entryNumber: number };
   /** Why it failed. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
   /** The workflow run that failed last: that run never tries again, whatever is retried later. */
-  readonly failedRun?: string;
+  readonly failedRunId?: string;
   /** It was moved to an earlier time than its workflow may know of. */
-  readonly hastened?: true;
+  readonly movedEarlier?: true;
 }
 
-export function seenState({ state, executeTime }: Reservation, now: Instant): SeenState {
+export function visibleState({ state, executeTime }: Reservation, now: Instant): VisibleState {
   return state === "PENDING" && executeTime <= now ? "PROCESSING" : state;
 }
 
@@ -58,7 +58,7 @@ export function reschedule(row: Reservation, executeTime: Instant, now: Instant)
   if (pending(row, "rescheduled").executeTime === executeTime) return row;
   checkExecuteTime(executeTime, now);
   const moved = { ...row, executeTime, updateTime: now };
-  return executeTime < row.executeTime ? { ...moved, hastened: true } : moved;
+  return executeTime < row.executeTime ? { ...moved, movedEarlier: true } : moved;
 }
 
 /** Sets a failed reservation back to pending. A pending one stays as it is. */
@@ -80,18 +80,18 @@ export function nextStep(
   now: Instant,
 ): "GRANT" | "WAIT" | "DONE" | "FAILED" | "CANCELLED" {
   if (row.state === "DONE" || row.state === "CANCELLED") return row.state;
-  if (row.failedRun === run) return "FAILED";
+  if (row.failedRunId === run) return "FAILED";
   return row.executeTime <= now ? "GRANT" : "WAIT";
 }
 
 export function complete(row: Reservation, entry: number, now: Instant): Reservation {
   const { failure: _, ...rest } = row;
-  return { ...rest, state: "DONE", updateTime: now, executed: { time: now, entry } };
+  return { ...rest, state: "DONE", updateTime: now, executed: { time: now, entryNumber: entry } };
 }
 
 export function fail(row: Reservation, error: DomainError, run: string, now: Instant): Reservation {
   const failure = { reason: error.reason, message: error.message };
-  return { ...row, state: "FAILED", updateTime: now, failure, failedRun: run };
+  return { ...row, state: "FAILED", updateTime: now, failure, failedRunId: run };
 }
 
 function pending(row: Reservation, verb: string): Reservation {

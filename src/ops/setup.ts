@@ -4,9 +4,9 @@
  */
 import type { Deps } from "../app/ports/deps.ts";
 import { createProgram } from "../app/programs/commands.ts";
-import { defaultLifetime, defaultProgramId, defaultZone } from "../app/vocabulary.ts";
 import { compose } from "../compose.ts";
 import { type Config, readConfig } from "../config.ts";
+import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";
 import { createTables, tableName } from "../store/dynamodb/tables.ts";
@@ -48,8 +48,11 @@ export async function setupTables({
 
 /** Makes the program `default`. */
 export async function setupProgram(deps: Deps): Promise<void> {
-  const what = { id: defaultProgramId, zone: defaultZone, lifetime: defaultLifetime };
-  await createProgram(deps, what);
+  await createProgram(deps, {
+    programId: defaultProgramId,
+    timeZone: defaultTimeZone,
+    lifetimeMonths: defaultLifetimeMonths,
+  });
 }
 
 if (import.meta.main) {

@@ -10,7 +10,7 @@ const atOnce = 32;
 const maxWaiting = 10_000;
 
 /** Work that answers do not wait for. */
-export interface Background {
+export interface BackgroundTasks {
   readonly run: (work: () => Promise<void>) => void;
   /** Finishes what is under way without trying again what fails, and drops nothing that waits. */
   close(): Promise<void>;
@@ -21,7 +21,7 @@ export interface Background {
  * passes. What fails for good is logged: nets behind it (the reconciler, the hourly look at the
  * schedules) do it later.
  */
-export function createBackground(log: Logger): Background {
+export function createBackgroundTasks(log: Logger): BackgroundTasks {
   const limit = pLimit(atOnce);
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();

@@ -27,7 +27,7 @@ function ageOf({ monotonic, wall }: Copy): number {
  * The programs, kept for a while: the delay of a lengthening is longer than any copy lives. With
  * `always`, as under the test clock that can jump over the delay, every copy is fresh.
  */
-export function createPrograms(reader: Reader, always = false): Programs {
+export function createProgramCache(reader: Reader, always = false): Programs {
   const copies = new Map<string, Copy>();
   const loading = new Map<string, Promise<Program>>();
 

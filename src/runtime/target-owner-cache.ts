@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { type Owners, type Reader, targetRef } from "../app/ports/deps.ts";
-import { registered } from "../domain/reaction.ts";
+import { type Reader, type TargetOwners, targetRef } from "../app/ports/deps.ts";
+import { requireExisting } from "../domain/reaction.ts";
 
 /** How many owners are remembered, the latest ones asked for. */
 const maxOwners = 100_000;
@@ -9,16 +9,16 @@ const maxOwners = 100_000;
  * Who owns which target. An owner that was found is right for good, tombstones included; that there
  * is none is asked anew each time, by each caller.
  */
-export function createOwners(reader: Reader): Owners {
+export function createTargetOwnerCache(reader: Reader): TargetOwners {
   const owners = new LRUCache<string, string>({ max: maxOwners });
   return {
     async of(target) {
       const ref = targetRef(target);
       const known = owners.get(ref.id);
       if (known !== undefined) return known;
-      const { owner } = registered((await reader.get(ref))?.value);
-      owners.set(ref.id, owner);
-      return owner;
+      const { ownerId } = requireExisting((await reader.get(ref))?.value);
+      owners.set(ref.id, ownerId);
+      return ownerId;
     },
   };
 }

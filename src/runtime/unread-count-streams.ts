@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
-import { inboxRef, type Reader, type WatchEvent, type Watches } from "../app/ports/deps.ts";
+import {
+  inboxRef,
+  type Reader,
+  type UnreadCountEvent,
+  type UnreadCountStreams,
+} from "../app/ports/deps.ts";
 import { DomainError } from "../domain/errors.ts";
 import { emptyInbox, type Inbox } from "../domain/notification.ts";
 import type { Logger } from "../log.ts";
@@ -16,7 +21,7 @@ const streamLimitMs = 30 * 60_000;
 const batchSize = 100;
 const batchesAtOnce = 4;
 
-export interface WatchesDeps {
+export interface UnreadCountStreamsDeps {
   readonly reader: Pick<Reader, "get" | "inboxes">;
   readonly log: Logger;
   /** How many streams there may be at a time. */
@@ -30,7 +35,7 @@ export interface WatchesDeps {
  * the number of streams; while there are none, nothing runs. A stream holds nothing but the version
  * it has sent: one that is read slowly is sent the latest count and never those in between.
  */
-export function createWatches(deps: WatchesDeps): Watches {
+export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCountStreams {
   const { reader, log, maxStreams, pollMs = pollEveryMs, limitMs = streamLimitMs } = deps;
   const feeds = new Map<string, Feed>();
   const streams = new Set<Stream>();
@@ -38,12 +43,12 @@ export function createWatches(deps: WatchesDeps): Watches {
   let polling: AbortController | undefined;
   let closed = false;
 
-  function enter(owner: string): Stream {
-    const feed = feeds.get(owner) ?? new Feed();
-    feeds.set(owner, feed);
+  function enter(ownerId: string): Stream {
+    const feed = feeds.get(ownerId) ?? new Feed();
+    feeds.set(ownerId, feed);
     const stream = new Stream(feed, limitMs);
     streams.add(stream);
-    reader.get(inboxRef(owner)).then(
+    reader.get(inboxRef(ownerId)).then(
       (found) => stream.open(found?.value ?? emptyInbox),
       (error) => stream.fail(error),
     );
@@ -54,9 +59,9 @@ export function createWatches(deps: WatchesDeps): Watches {
     return stream;
   }
 
-  function leave(owner: string, stream: Stream): void {
+  function leave(ownerId: string, stream: Stream): void {
     streams.delete(stream);
-    if (stream.leave()) feeds.delete(owner);
+    if (stream.leave()) feeds.delete(ownerId);
     if (streams.size === 0) stopPolling();
   }
 
@@ -66,15 +71,15 @@ export function createWatches(deps: WatchesDeps): Watches {
   }
 
   return {
-    saw: (owner, inbox) => feeds.get(owner)?.offer(inbox),
+    publish: (ownerId, inbox) => feeds.get(ownerId)?.offer(inbox),
 
-    async *watch(owner, signal) {
+    async *watch(ownerId, signal) {
       if (signal.aborted) return;
       if (closed) return yield { end: "DRAINING" };
       if (streams.size >= maxStreams) throw tooMany(maxStreams);
-      const stream = enter(owner);
+      const stream = enter(ownerId);
       // Whoever waits for the stream may be stuck in a write: the place is free all the same.
-      const left = () => leave(owner, stream);
+      const left = () => leave(ownerId, stream);
       signal.addEventListener("abort", left, { once: true });
       try {
         yield* stream.events();
@@ -102,7 +107,7 @@ class Feed {
 
   /** What is older than what is known is left aside. */
   offer(inbox: Inbox): void {
-    if (this.inbox && inbox.n <= this.inbox.n) return;
+    if (this.inbox && inbox.version <= this.inbox.version) return;
     this.inbox = inbox;
     for (const stream of this.streams) stream.wake();
   }
@@ -116,7 +121,7 @@ class Stream {
   /** Set once the store has told what the count was when the stream opened. */
   #isOpen = false;
   /** How it ends: with a last event, an error, or nothing. */
-  #last: (() => WatchEvent | undefined) | undefined;
+  #last: (() => UnreadCountEvent | undefined) | undefined;
 
   constructor(feed: Feed, limitMs: number) {
     this.#feed = feed;
@@ -150,13 +155,13 @@ class Stream {
     return this.#feed.streams.delete(this) && this.#feed.streams.size === 0;
   }
 
-  #endWith(last: () => WatchEvent | undefined): void {
+  #endWith(last: () => UnreadCountEvent | undefined): void {
     clearTimeout(this.#timer);
     this.#last ??= last;
     this.wake();
   }
 
-  async *events(): AsyncGenerator<WatchEvent, void> {
+  async *events(): AsyncGenerator<UnreadCountEvent, void> {
     let sent = -1;
     for (;;) {
       this.#woken = Promise.withResolvers();
@@ -166,8 +171,8 @@ class Stream {
         return;
       }
       const inbox = this.#isOpen ? this.#feed.inbox : undefined;
-      if (inbox && inbox.n > sent) {
-        sent = inbox.n;
+      if (inbox && inbox.version > sent) {
+        sent = inbox.version;
         yield { inbox };
       } else {
         await this.#woken.promise;
@@ -186,10 +191,10 @@ function createPoll(
   let failing = false;
 
   /** Answers with the error, if there was one. */
-  async function ask(owners: readonly string[]): Promise<unknown> {
+  async function ask(ownerIds: readonly string[]): Promise<unknown> {
     try {
-      const found = await reader.inboxes(owners);
-      for (const [owner, inbox] of found) feeds.get(owner)?.offer(inbox);
+      const found = await reader.inboxes(ownerIds);
+      for (const [ownerId, inbox] of found) feeds.get(ownerId)?.offer(inbox);
       return undefined;
     } catch (error) {
       return error;
@@ -197,9 +202,9 @@ function createPoll(
   }
 
   return async () => {
-    const owners = [...feeds.keys()];
-    const batches = Array.from({ length: Math.ceil(owners.length / batchSize) }, (_, i) =>
-      owners.slice(i * batchSize, (i + 1) * batchSize),
+    const ownerIds = [...feeds.keys()];
+    const batches = Array.from({ length: Math.ceil(ownerIds.length / batchSize) }, (_, i) =>
+      ownerIds.slice(i * batchSize, (i + 1) * batchSize),
     );
     const results = await limit.map(batches, ask);
     const err = results.find((error) => error !== undefined);

@@ -25,7 +25,7 @@ export interface Link {
   readonly taskQueue: string;
   readonly log: Logger;
   /** Runs calls under one short deadline. Throws WORKFLOWS_UNAVAILABLE when Temporal fails. */
-  ask<T>(calls: () => Promise<T>, deadlineMs?: number): Promise<T>;
+  call<T>(calls: () => Promise<T>, deadlineMs?: number): Promise<T>;
 }
 
 /** What every call may take: a caller's deadline is not to be spent on a Temporal that is away. */
@@ -59,7 +59,7 @@ export function createLink({ address, namespace, taskQueue, log }: TemporalOptio
       throw new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
     }
   }
-  return { connection, client, namespace, taskQueue, log, ask };
+  return { connection, client, namespace, taskQueue, log, call: ask };
 }
 
 /** The gRPC code of an error or of what caused it. */

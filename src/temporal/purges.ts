@@ -1,21 +1,21 @@
 import type { Workflows } from "../app/ports/deps.ts";
-import { type RemoveTargetInput, removeTargetId, workflowTypes } from "../contract.ts";
+import { type PurgeTargetInput, purgeTargetId, workflowTypes } from "../contract.ts";
 import type { Link } from "./connection.ts";
 import { userKey } from "./search-attributes.ts";
 
-type Port = Pick<Workflows, "startRemoval">;
+type Port = Pick<Workflows, "startPurge">;
 
-type Start = (input: RemoveTargetInput) => Promise<void>;
+type Start = (input: PurgeTargetInput) => Promise<void>;
 
 /** Starting the removal of what deleted targets have left. */
-export function createRemovals(link: Link): Port {
+export function createPurges(link: Link): Port {
   const { client, taskQueue } = link;
   return {
-    async startRemoval({ type, id }, owner) {
+    async startPurge({ type, id }, owner) {
       const summary = `remove reactions to and notifications of the deleted ${type} ${id}`;
-      await link.ask(() =>
+      await link.call(() =>
         client.workflow.start<Start>(workflowTypes.removeTarget, {
-          workflowId: removeTargetId({ type, id }),
+          workflowId: purgeTargetId({ type, id }),
           taskQueue,
           args: [{ type, id, owner }],
           // A tombstone is for good, so a removal that runs does all that another one could.

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowNotFoundError, type WorkflowStartOptions } from "@temporalio/client";
 import type { Workflows } from "../app/ports/deps.ts";
 import {
-  lookSignal,
   type ReservationInput,
+  refreshSignal,
   reservationWorkflowId,
   workflowTypes,
 } from "../contract.ts";
@@ -12,7 +12,7 @@ import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
 import { executeTimeKey, programKey, stateKey, userKey } from "./search-attributes.ts";
 
-type Port = Pick<Workflows, "startReservation" | "wakeReservation">;
+type Port = Pick<Workflows, "startReservation" | "signalRefresh">;
 
 type Start = (input: ReservationInput) => Promise<unknown>;
 
@@ -23,24 +23,24 @@ const closingMs = 2_000;
 export function createReservationRuns(link: Link): Port {
   const { client } = link;
   return {
-    startReservation: (row, zone) =>
+    startReservation: (row, timeZone) =>
       newRun(row, async () => {
-        const options = startOptions(link, row, zone);
-        const handle = await link.ask(() =>
+        const options = startOptions(link, row, timeZone);
+        const handle = await link.call(() =>
           client.workflow.start<Start>(workflowTypes.reservation, options),
         );
         return handle.firstExecutionRunId;
       }),
-    wakeReservation: (row, start, zone) =>
+    signalRefresh: (row, start, zone) =>
       start
         ? newRun(row, async () => {
-            const options = { ...startOptions(link, row, zone), signal: lookSignal };
-            const handle = await link.ask(() =>
+            const options = { ...startOptions(link, row, zone), signal: refreshSignal };
+            const handle = await link.call(() =>
               client.workflow.signalWithStart<Start>(workflowTypes.reservation, options),
             );
             return handle.signaledRunId;
           })
-        : link.ask(() => signal(link, row)),
+        : link.call(() => signal(link, row)),
   };
 }
 
@@ -50,35 +50,37 @@ export function createReservationRuns(link: Link): Port {
  */
 async function newRun(row: Reservation, start: () => Promise<string>): Promise<void> {
   const limit = performance.now() + closingMs;
-  while ((await start()) === row.failedRun && performance.now() < limit) await sleep(100);
+  while ((await start()) === row.failedRunId && performance.now() < limit) await sleep(100);
 }
 
 /** A run that is not there has nothing to look at. */
 async function signal({ client }: Link, row: Reservation): Promise<void> {
   try {
-    await client.workflow.getHandle(reservationWorkflowId(row.program, row.id)).signal(lookSignal);
+    await client.workflow
+      .getHandle(reservationWorkflowId(row.programId, row.reservationId))
+      .signal(refreshSignal);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 
-function startOptions({ taskQueue }: Link, row: Reservation, zone: string) {
-  const { program, id, user, points, executeTime } = row;
-  const summary = `${points} points for ${user} at ${formatInstant(executeTime, zone)}`;
+function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
+  const { programId, reservationId, userId, points, executeTime } = row;
+  const summary = `${points} points for ${userId} at ${formatInstant(executeTime, timeZone)}`;
   const options: WorkflowStartOptions<Start> = {
-    workflowId: reservationWorkflowId(program, id),
+    workflowId: reservationWorkflowId(programId, reservationId),
     taskQueue,
-    args: [{ program, reservation: id, user, executeTime }],
+    args: [{ program: programId, reservation: reservationId, user: userId, executeTime }],
     // The row makes an id unique for good; Temporal's retention could not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: summary,
-    staticDetails: details(row, zone),
+    staticDetails: details(row, timeZone),
     // Summaries and details end with a run that continues as new; a memo goes on.
     memo: { summary },
     typedSearchAttributes: [
-      { key: programKey, value: program },
-      { key: userKey, value: user },
+      { key: programKey, value: programId },
+      { key: userKey, value: userId },
       { key: executeTimeKey, value: new Date(executeTime) },
       { key: stateKey, value: "PENDING" },
     ],
@@ -88,15 +90,15 @@ function startOptions({ taskQueue }: Link, row: Reservation, zone: string) {
 
 /** As it was when the run started; the row may have been moved since. */
 const details = (
-  { program, id, user, points, reason, caller, executeTime }: Reservation,
-  zone: string,
+  { programId, reservationId, userId, points, reason, caller, executeTime }: Reservation,
+  timeZone: string,
 ) =>
   [
-    `- reservation: ${id}`,
-    `- program: ${program}`,
-    `- user: ${user}`,
+    `- reservation: ${reservationId}`,
+    `- program: ${programId}`,
+    `- user: ${userId}`,
     `- points: ${points}`,
-    `- execute time: ${formatInstant(executeTime, zone)}`,
+    `- execute time: ${formatInstant(executeTime, timeZone)}`,
     `- reason: ${reason || "none given"}`,
     `- reserved by: ${caller}`,
   ].join("\n");

@@ -32,7 +32,7 @@ const setupMs = 40_000;
  */
 export async function ensureSchedules(workflows: TemporalWorkflows, reader: Reader): Promise<void> {
   const { link } = workflows;
-  await link.ask(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
+  await link.call(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
   await ensureReconciler(link);
   const failed: string[] = [];
   let cursor: string | undefined;
@@ -42,9 +42,12 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
       try {
         await workflows.ensureMonthEnd(program);
       } catch (error) {
-        const { id, zone } = program;
-        link.log.warn({ err: error, program: id, zone }, "no month-end schedule for this program");
-        failed.push(id);
+        const { programId, timeZone } = program;
+        link.log.warn(
+          { err: error, program: programId, zone: timeZone },
+          "no month-end schedule for this program",
+        );
+        failed.push(programId);
       }
     }
     cursor = page.cursor;
@@ -90,29 +93,29 @@ export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Read
  * work, because the later one sees more; a year of missed ones is caught up, and one run settles
  * all months.
  */
-export async function ensureMonthEnd(link: Link, { id, zone }: Program): Promise<void> {
+export async function ensureMonthEnd(link: Link, { programId, timeZone }: Program): Promise<void> {
   const first = { dayOfMonth: 1, hour: 0, minute: 0, second: 10 };
   const second = { dayOfMonth: 1, hour: 1, minute: 0, second: 10 };
   await createSchedule(link, {
-    scheduleId: monthEndId(id),
-    spec: { calendars: [first, second], timezone: zone },
+    scheduleId: monthEndId(programId),
+    spec: { calendars: [first, second], timezone: timeZone },
     policies: { overlap: "BUFFER_ONE", catchupWindow: "365 days" },
     action: {
       type: "startWorkflow",
       workflowType: workflowTypes.monthEnd,
-      workflowId: monthEndId(id),
+      workflowId: monthEndId(programId),
       taskQueue: link.taskQueue,
-      args: [{ program: id }] satisfies [MonthEndInput],
-      staticSummary: `expire the points of ${id} whose month has ended (${zone})`,
-      typedSearchAttributes: [{ key: programKey, value: id }],
+      args: [{ program: programId }] satisfies [MonthEndInput],
+      staticSummary: `expire the points of ${programId} whose month has ended (${timeZone})`,
+      typedSearchAttributes: [{ key: programKey, value: programId }],
     },
   });
 }
 
 async function ensureReconciler(link: Link): Promise<void> {
   const { client, taskQueue } = link;
-  if (await link.ask(() => exists(link, reconcileId))) return;
-  await link.ask(() =>
+  if (await link.call(() => exists(link, reconcileId))) return;
+  await link.call(() =>
     client.workflow.start<Reconcile>(workflowTypes.reconcile, {
       workflowId: fullReconcileId,
       taskQueue,
@@ -150,7 +153,7 @@ async function exists({ client }: Link, scheduleId: string): Promise<boolean> {
 
 async function createSchedule(link: Link, options: ScheduleOptions): Promise<void> {
   try {
-    await link.ask(() => link.client.schedule.create(options));
+    await link.call(() => link.client.schedule.create(options));
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
   }

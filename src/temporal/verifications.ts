@@ -20,20 +20,20 @@ const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports
 export function createVerifications(link: Link): Port {
   const { client, taskQueue } = link;
   return {
-    async startVerification(program) {
-      await link.ask(() =>
+    async startVerification(programId) {
+      await link.call(() =>
         client.workflow.start<Start>(workflowTypes.verifyProgram, {
-          workflowId: verifyWorkflowId(program),
+          workflowId: verifyWorkflowId(programId),
           taskQueue,
-          args: [{ program }],
+          args: [{ program: programId }],
           workflowIdConflictPolicy: "USE_EXISTING",
           workflowIdReusePolicy: "ALLOW_DUPLICATE",
-          staticSummary: `verify the accounts of ${program} against their ledgers`,
-          typedSearchAttributes: [{ key: programKey, value: program }],
+          staticSummary: `verify the accounts of ${programId} against their ledgers`,
+          typedSearchAttributes: [{ key: programKey, value: programId }],
         }),
       );
     },
-    verification: (program) => link.ask(() => verification(link, verifyWorkflowId(program))),
+    verification: (programId) => link.call(() => verification(link, verifyWorkflowId(programId))),
   };
 }
 

@@ -1,5 +1,5 @@
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
-import { createRemovals } from "./purges.ts";
+import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
 import { createVerifications } from "./verifications.ts";
@@ -16,7 +16,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     link,
     ...createReservationRuns(link),
     ...createVerifications(link),
-    ...createRemovals(link),
+    ...createPurges(link),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),
     close: () => link.connection.close(),
   };

@@ -5,14 +5,14 @@ import {
   balanceOf,
   buckets,
   emptyAccount,
+  expireDue,
   pointsOf,
-  settle,
   slotOf,
 } from "../../src/domain/account.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth, monthStart, parseMonth } from "../../src/domain/month.ts";
-import { sweep } from "../../src/domain/points.ts";
+import { expireForSweep } from "../../src/domain/points.ts";
 import { lengthen } from "../../src/domain/program.ts";
 import { changes, createStory, day, months, program } from "../support/fixtures/accounts.ts";
 
@@ -21,7 +21,7 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
   const story = createStory(three);
   /** The ring as it stands at `now`. */
   const at = (now: number) => {
-    const { account } = settle(story.account, three, now);
+    const { account } = expireDue(story.account, three, now);
     return { pointer: slotOf(account.month, 3), slots: account.slots, balance: balanceOf(account) };
   };
 
@@ -84,7 +84,7 @@ describe("settling", () => {
     const of = program(lifetime);
     const story = createStory(of);
     for (let i = 0; i < count; i++) {
-      story.grant(monthStart(of.zone, parseMonth("2026-01") + i), `g${i}`, i + 1);
+      story.grant(monthStart(of.timeZone, parseMonth("2026-01") + i), `g${i}`, i + 1);
     }
     return { of, story };
   };
@@ -93,14 +93,14 @@ describe("settling", () => {
     const { of, story } = grantEach(lifetime, lifetime);
     const from = parseMonth("2026-01") + lifetime - 1;
     for (let ahead = 0; ahead <= 2 * lifetime + 1; ahead++) {
-      const now = monthStart(of.zone, from + ahead);
-      const { account, entries } = settle(story.account, of, now);
+      const now = monthStart(of.timeZone, from + ahead);
+      const { account, entries } = expireDue(story.account, of, now);
       const gone = Math.min(ahead, lifetime);
       expect(entries.map(({ points }) => points)).toEqual(
         Array.from({ length: gone }, (_, i) => i + 1),
       );
       expect(entries.map(({ effectiveTime }) => effectiveTime)).toEqual(
-        entries.map((_, i) => monthStart(of.zone, parseMonth("2026-01") + i + lifetime)),
+        entries.map((_, i) => monthStart(of.timeZone, parseMonth("2026-01") + i + lifetime)),
       );
       expect(entries.every(({ createTime }) => createTime === now)).toBe(true);
       expect(account.month).toBe(from + ahead);
@@ -113,16 +113,16 @@ describe("settling", () => {
   test("at once or month by month: the same account and ledger but for the recorded times", () => {
     const { of, story } = grantEach(12, 12);
     const from = parseMonth("2026-12");
-    const end = monthStart(of.zone, from + 20);
-    const atOnce = settle(story.account, of, end);
+    const end = monthStart(of.timeZone, from + 20);
+    const atOnce = expireDue(story.account, of, end);
     let account = story.account;
     const entries = [];
     for (let ahead = 1; ahead <= 20; ahead++) {
-      const step = settle(account, of, monthStart(of.zone, from + ahead));
+      const step = expireDue(account, of, monthStart(of.timeZone, from + ahead));
       account = step.account;
       entries.push(...step.entries);
       // Twice is once.
-      expect(settle(account, of, monthStart(of.zone, from + ahead)).entries).toEqual([]);
+      expect(expireDue(account, of, monthStart(of.timeZone, from + ahead)).entries).toEqual([]);
     }
     const timeless = (all: readonly object[]) => all.map((each) => ({ ...each, createTime: 0 }));
     expect(timeless(entries)).toEqual(timeless(atOnce.entries));
@@ -132,8 +132,8 @@ describe("settling", () => {
   test("a clock that runs back turns nothing back", () => {
     const { of, story } = grantEach(3, 3);
     const june = day("2026-06-10");
-    const { account } = settle(story.account, of, june);
-    const back = settle(account, of, day("2026-02-10"));
+    const { account } = expireDue(story.account, of, june);
+    const back = expireDue(account, of, day("2026-02-10"));
     expect(back).toEqual({ account, entries: [] });
     story.put(account, []);
     const granted = story.grant(day("2026-02-10"), "late", 7);
@@ -144,15 +144,15 @@ describe("settling", () => {
 
   test("nothing to do is the same account", () => {
     const { of, story } = grantEach(3, 1);
-    expect(settle(story.account, of, day("2026-01-31")).account).toBe(story.account);
+    expect(expireDue(story.account, of, day("2026-01-31")).account).toBe(story.account);
   });
 
   test("an account of a later program is not decided on", () => {
     const { of, story } = grantEach(3, 1);
     const longer = lengthen(of, 6, day("2026-01-15"));
-    story.put(settle(story.account, longer, day("2026-01-16")).account, []);
+    story.put(expireDue(story.account, longer, day("2026-01-16")).account, []);
     expect(story.account.slots).toHaveLength(6);
-    expect(() => settle(story.account, of, day("2026-01-17"))).toThrow(
+    expect(() => expireDue(story.account, of, day("2026-01-17"))).toThrow(
       expect.objectContaining({ reason: "PROGRAM_STALE" }),
     );
   });
@@ -167,13 +167,16 @@ describe("lengthening a live program", () => {
     story.grant(day("2026-03-10"), "mar", 4);
     const longer = lengthen(three, 5, day("2026-03-20"));
     story.change(longer);
-    const { account, entries } = settle(story.account, longer, day("2026-03-21"));
+    const { account, entries } = expireDue(story.account, longer, day("2026-03-21"));
     expect(entries).toEqual([]);
     expect(account.slots).toHaveLength(5);
     expect(months(account)).toEqual({ "2026-01": 1, "2026-02": 2, "2026-03": 4 });
-    const june = monthStart(three.zone, parseMonth("2026-06"));
-    expect(months(settle(account, longer, june - 1).account)).toEqual(months(account));
-    expect(months(settle(account, longer, june).account)).toEqual({ "2026-02": 2, "2026-03": 4 });
+    const june = monthStart(three.timeZone, parseMonth("2026-06"));
+    expect(months(expireDue(account, longer, june - 1).account)).toEqual(months(account));
+    expect(months(expireDue(account, longer, june).account)).toEqual({
+      "2026-02": 2,
+      "2026-03": 4,
+    });
   });
 
   test("what expired before it under the old lifetime stays so, however late it is found", () => {
@@ -182,22 +185,22 @@ describe("lengthening a live program", () => {
     story.grant(day("2026-01-10"), "jan", 1);
     story.grant(day("2026-02-10"), "feb", 2);
     const longer = lengthen(two, 12, day("2026-03-20"));
-    const { account, entries } = settle(story.account, longer, day("2026-11-10"));
+    const { account, entries } = expireDue(story.account, longer, day("2026-11-10"));
     expect(entries.map(({ effectiveTime }) => effectiveTime)).toEqual([
-      monthStart(two.zone, parseMonth("2026-03")),
+      monthStart(two.timeZone, parseMonth("2026-03")),
     ]);
     expect(months(account)).toEqual({ "2026-02": 2 });
     // As if it had been touched in time.
-    const early = settle(story.account, two, day("2026-03-10"));
-    const late = settle(early.account, longer, day("2026-11-10"));
+    const early = expireDue(story.account, two, day("2026-03-10"));
+    const late = expireDue(early.account, longer, day("2026-11-10"));
     expect({ ...late.account, time: 0 }).toEqual({ ...account, time: 0 });
   });
 
   test("exactly at a month's end: what expires at that very instant is gone", () => {
     const april = monthStart("Asia/Tokyo", parseMonth("2026-04"));
-    const lifetimes = (from: number) => [
-      { months: 3, from: 0 },
-      { months: 6, from },
+    const lifetimes = (effectiveTime: number) => [
+      { lifetimeMonths: 3, effectiveTime: 0 },
+      { lifetimeMonths: 6, effectiveTime },
     ];
     const story = createStory(program(3));
     story.grant(day("2026-01-10"), "jan", 1);
@@ -206,15 +209,15 @@ describe("lengthening a live program", () => {
     const before = program(3, { lifetimes: lifetimes(april - 1) });
     const after = program(3, { lifetimes: lifetimes(april + 1) });
     for (const now of [april, april + 1, day("2026-06-15")]) {
-      expect(months(settle(story.account, at, now).account)).toEqual({ "2026-02": 2 });
-      expect(months(settle(story.account, after, now).account)).toEqual({ "2026-02": 2 });
-      const kept = settle(story.account, before, now).account;
+      expect(months(expireDue(story.account, at, now).account)).toEqual({ "2026-02": 2 });
+      expect(months(expireDue(story.account, after, now).account)).toEqual({ "2026-02": 2 });
+      const kept = expireDue(story.account, before, now).account;
       expect(months(kept)).toEqual({ "2026-01": 1, "2026-02": 2 });
     }
-    expect(settle(story.account, at, april).account.slots).toHaveLength(6);
-    expect(settle(story.account, after, april).account.slots).toHaveLength(3);
+    expect(expireDue(story.account, at, april).account.slots).toHaveLength(6);
+    expect(expireDue(story.account, after, april).account.slots).toHaveLength(3);
     const all = { "2026-01": 1, "2026-02": 2 };
-    expect(months(settle(story.account, at, april - 1).account)).toEqual(all);
+    expect(months(expireDue(story.account, at, april - 1).account)).toEqual(all);
   });
 
   test("several at once, and the longest ring", () => {
@@ -225,9 +228,9 @@ describe("lengthening a live program", () => {
     story.change(of);
     story.grant(day("2026-02-10"), "feb", 2);
     expect(story.account.slots).toHaveLength(36);
-    const end = monthStart(of.zone, parseMonth("2029-01"));
-    expect(balanceOf(settle(story.account, of, end - 1).account)).toBe(3);
-    expect(months(settle(story.account, of, end).account)).toEqual({ "2026-02": 2 });
+    const end = monthStart(of.timeZone, parseMonth("2029-01"));
+    expect(balanceOf(expireDue(story.account, of, end - 1).account)).toBe(3);
+    expect(months(expireDue(story.account, of, end).account)).toEqual({ "2026-02": 2 });
   });
 });
 
@@ -240,13 +243,13 @@ describe("sweeping", () => {
     story.use(day("2026-02-11"), "use", 5);
     expect(formatMonth(story.account.oldest as number)).toBe("2026-01");
 
-    const vain = sweep(story.account, three, day("2026-04-01"));
+    const vain = expireForSweep(story.account, three, day("2026-04-01"));
     expect(vain.entries).toEqual([]);
     expect(formatMonth(vain.account.oldest as number)).toBe("2026-02");
-    const last = sweep(vain.account, three, day("2026-05-01"));
+    const last = expireForSweep(vain.account, three, day("2026-05-01"));
     expect(last.entries.map(({ points }) => points)).toEqual([5]);
     expect(last.account.oldest).toBeUndefined();
-    const again = sweep(last.account, three, day("2026-05-02"));
+    const again = expireForSweep(last.account, three, day("2026-05-02"));
     expect(again).toEqual({ account: last.account, entries: [] });
   });
 
@@ -255,7 +258,7 @@ describe("sweeping", () => {
     const story = createStory(three);
     story.grant(day("2026-01-10"), "jan", 5);
     story.use(day("2026-01-11"), "use", 5);
-    story.put(sweep(story.account, three, day("2026-01-12")).account, []);
+    story.put(expireForSweep(story.account, three, day("2026-01-12")).account, []);
     expect(story.account.oldest).toBeUndefined();
     story.grant(day("2026-02-10"), "feb", 5);
     story.refund(day("2026-02-11"), "refund", "use");
@@ -265,8 +268,8 @@ describe("sweeping", () => {
 
 /** One place whose offset changed with a release of the zone data: two zones stand for the two. */
 describe("servers with different zone data", () => {
-  const ahead = program(3, { zone: "Asia/Dhaka" });
-  const behind = program(3, { zone: "Asia/Tashkent" });
+  const ahead = program(3, { timeZone: "Asia/Dhaka" });
+  const behind = program(3, { timeZone: "Asia/Tashkent" });
   /** December has begun with the data of `ahead`, not with those of `behind`. */
   const between = Date.parse("2026-11-30T18:10:00Z");
 
@@ -276,9 +279,9 @@ describe("servers with different zone data", () => {
     story.change(behind);
     const granted = story.grant(between + 60_000, "g2", 50);
     expect(changes(granted)).toEqual([["2026-12", 50]]);
-    expect(granted.expireTime).toBe(monthStart(behind.zone, parseMonth("2027-03")));
+    expect(granted.expireTime).toBe(monthStart(behind.timeZone, parseMonth("2027-03")));
     expect(months(story.account)).toEqual({ "2026-12": 150 });
-    const later = settle(story.account, behind, between + 3_600_000);
+    const later = expireDue(story.account, behind, between + 3_600_000);
     expect(later.entries).toEqual([]);
     expect(months(later.account)).toEqual({ "2026-12": 150 });
   });
@@ -310,7 +313,7 @@ describe("servers with different zone data", () => {
         let use: string | undefined;
         for (const [i, { ms, toMonthEnd, isBehind, op, points }] of steps.entries()) {
           const { month } = story.account;
-          const monthEnd = monthStart(ahead.zone, month + 1) + 600_000;
+          const monthEnd = monthStart(ahead.timeZone, month + 1) + 600_000;
           now = toMonthEnd ? Math.max(now, monthEnd) : now + ms;
           story.change(isBehind ? behind : ahead);
           try {

@@ -8,7 +8,7 @@ import {
 } from "../../src/domain/month.ts";
 
 const iso = (instant: number) => new Date(instant).toISOString();
-const startOf = (zone: string, month: string) => iso(monthStart(zone, parseMonth(month)));
+const startOf = (timeZone: string, month: string) => iso(monthStart(timeZone, parseMonth(month)));
 
 describe("months", () => {
   test("are numbers that go on over the year's end", () => {
@@ -32,19 +32,19 @@ describe("months", () => {
     ["Asia/Tokyo", "2028-02", "2028-01-31T15:00:00.000Z"],
     ["Asia/Tokyo", "2028-03", "2028-02-29T15:00:00.000Z"],
     ["Asia/Tokyo", "2027-03", "2027-02-28T15:00:00.000Z"],
-  ])("in %s %s begins at %s", (zone, month, start) => {
-    expect(startOf(zone, month)).toBe(start);
+  ])("in %s %s begins at %s", (timeZone, month, start) => {
+    expect(startOf(timeZone, month)).toBe(start);
   });
 
   test("in Havana midnight of 2026-11-01 comes twice: the month begins with the first", () => {
-    const zone = "America/Havana";
-    const start = monthStart(zone, parseMonth("2026-11"));
+    const timeZone = "America/Havana";
+    const start = monthStart(timeZone, parseMonth("2026-11"));
     expect(iso(start)).toBe("2026-11-01T04:00:00.000Z");
     // The second midnight, an hour later, is November, too.
     for (const minutes of [0, 30, 59, 60, 61, 120]) {
-      expect(formatMonth(monthAt(zone, start + minutes * 60_000))).toBe("2026-11");
+      expect(formatMonth(monthAt(timeZone, start + minutes * 60_000))).toBe("2026-11");
     }
-    expect(formatMonth(monthAt(zone, start - 1))).toBe("2026-10");
+    expect(formatMonth(monthAt(timeZone, start - 1))).toBe("2026-10");
   });
 
   test("where there is no midnight the month begins when the clock jumps", () => {
@@ -57,21 +57,21 @@ describe("months", () => {
 
   test("where the clock goes back into the old month, the new one has begun all the same", () => {
     // At 0:01 on the first of November 2009 St. John's went back to 23:01 of October.
-    const zone = "America/St_Johns";
-    const start = monthStart(zone, parseMonth("2009-11"));
+    const timeZone = "America/St_Johns";
+    const start = monthStart(timeZone, parseMonth("2009-11"));
     expect(iso(start)).toBe("2009-11-01T02:30:00.000Z");
     for (const minutes of [0, 1, 2, 59, 61]) {
-      expect(formatMonth(monthAt(zone, start + minutes * 60_000))).toBe("2009-11");
+      expect(formatMonth(monthAt(timeZone, start + minutes * 60_000))).toBe("2009-11");
     }
   });
 
   test("each instant is in exactly one month, in every zone", () => {
-    for (const zone of Intl.supportedValuesOf("timeZone")) {
+    for (const timeZone of Intl.supportedValuesOf("timeZone")) {
       for (const month of ["2026-03", "2026-04", "2026-11"].map(parseMonth)) {
-        const start = monthStart(zone, month);
-        expect(monthAt(zone, start)).toBe(month);
-        expect(monthAt(zone, start - 1)).toBe(month - 1);
-        expect(monthAt(zone, monthStart(zone, month + 1) - 1)).toBe(month);
+        const start = monthStart(timeZone, month);
+        expect(monthAt(timeZone, start)).toBe(month);
+        expect(monthAt(timeZone, start - 1)).toBe(month - 1);
+        expect(monthAt(timeZone, monthStart(timeZone, month + 1) - 1)).toBe(month);
       }
     }
   });
@@ -87,10 +87,10 @@ describe("months", () => {
 });
 
 test("zones that cannot be computed are found out", () => {
-  for (const zone of ["Asia/Tokyo", "UTC", "America/Havana", "Etc/GMT+9"]) {
-    expect(isComputable(zone), zone).toBe(true);
+  for (const timeZone of ["Asia/Tokyo", "UTC", "America/Havana", "Etc/GMT+9"]) {
+    expect(isComputable(timeZone), timeZone).toBe(true);
   }
-  for (const zone of ["Factory", "Asia/Edo", "", " UTC"]) {
-    expect(isComputable(zone), zone).toBe(false);
+  for (const timeZone of ["Factory", "Asia/Edo", "", " UTC"]) {
+    expect(isComputable(timeZone), timeZone).toBe(false);
   }
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkVersion, removed, textOf } from "../../src/domain/notification.ts";
+import { checkVersion, textOf, withoutGroup } from "../../src/domain/notification.ts";
 import { createCrowd, keptMs, named, people } from "../support/fixtures/crowd.ts";
 
 describe("an unread group", () => {
@@ -18,25 +18,25 @@ describe("an unread group", () => {
     expect(crowd.asked).toBe(0);
   });
 
-  test.each(people(5))("of five refills without a question when %s leaves", (user) => {
+  test.each(people(5))("of five refills without a question when %s leaves", (userId) => {
     const crowd = createCrowd();
     crowd.like(...people(5));
-    crowd.unlike(user);
-    const left = people(5).filter((each) => each !== user);
+    crowd.unlike(userId);
+    const left = people(5).filter((each) => each !== userId);
     expect(crowd.group).toMatchObject({ people: 4, from: 1, last: 5 });
     expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
     expect(crowd.asked).toBe(0);
   });
 
-  test.each(people(9))("of nine names two first and three latest when %s leaves", (user) => {
+  test.each(people(9))("of nine names two first and three latest when %s leaves", (userId) => {
     const crowd = createCrowd();
     crowd.like(...people(9));
-    crowd.unlike(user);
-    const left = people(9).filter((each) => each !== user);
+    crowd.unlike(userId);
+    const left = people(9).filter((each) => each !== userId);
     expect(crowd.group).toMatchObject({ people: 8, from: 1, last: 9 });
     expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
     // Those in the middle are not shown.
-    const isShown = !["u3", "u4", "u5", "u6"].includes(user);
+    const isShown = !["u3", "u4", "u5", "u6"].includes(userId);
     expect(crowd.asked).toBe(isShown ? 1 : 0);
   });
 
@@ -44,8 +44,8 @@ describe("an unread group", () => {
     const crowd = createCrowd();
     crowd.like(...people(9));
     crowd.unlike("u1", "u9");
-    expect(crowd.group?.first[0]).toEqual({ user: "u2", name: "u2!" });
-    expect(crowd.group?.latest[0]).toEqual({ user: "u8", name: "u8!" });
+    expect(crowd.group?.firstActors[0]).toEqual({ user: "u2", name: "u2!" });
+    expect(crowd.group?.latestActors[0]).toEqual({ user: "u8", name: "u8!" });
   });
 
   test.each([
@@ -58,10 +58,10 @@ describe("an unread group", () => {
   ])("is right at every size while all leave %s", (_, order) => {
     const crowd = createCrowd();
     crowd.like(...people(12));
-    for (const user of order) {
-      crowd.unlike(user);
+    for (const userId of order) {
+      crowd.unlike(userId);
       const left = crowd.members;
-      expect(crowd.group?.people ?? 0).toBe(left.length);
+      expect(crowd.group?.peopleCount ?? 0).toBe(left.length);
       expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
       expect(crowd.inbox).toMatchObject({ groups: left.length > 0 ? 1 : 0, people: left.length });
     }
@@ -200,13 +200,13 @@ describe("a read mark", () => {
     const crowd = createCrowd();
     crowd.like(...people(10));
     for (const version of [2, 5, 9, 10]) crowd.read(version);
-    expect(crowd.history.map(({ from, last }) => [from, last])).toEqual([
+    expect(crowd.history.map(({ firstVersion, version }) => [firstVersion, version])).toEqual([
       [1, 2],
       [3, 5],
       [6, 9],
       [10, 10],
     ]);
-    expect(crowd.history.map((group) => group.people)).toEqual([2, 3, 4, 1]);
+    expect(crowd.history.map((group) => group.peopleCount)).toEqual([2, 3, 4, 1]);
     expect(crowd.inbox).toEqual({ n: 14, groups: 0, people: 0 });
   });
 });
@@ -216,7 +216,11 @@ test("a group that is removed takes its people with it", () => {
   crowd.like(...people(3));
   const { group } = crowd;
   if (!group) throw new Error("there is no group");
-  expect(removed({ n: 9, groups: 2, people: 8 }, group)).toEqual({ n: 10, groups: 1, people: 5 });
+  expect(withoutGroup({ version: 9, groupCount: 2, peopleCount: 8 }, group)).toEqual({
+    n: 10,
+    groups: 1,
+    people: 5,
+  });
 });
 
 test.each([

@@ -118,7 +118,7 @@ describe("refunding", () => {
     story.refund(now, "r1", "use", 40);
     story.refund(now, "r2", "use", 15);
     const expired = story.entries.filter(({ type }) => type === "EXPIRED");
-    expect(expired.map(({ event: { id }, points }) => [id, points])).toEqual([
+    expect(expired.map(({ event: { eventId }, points }) => [eventId, points])).toEqual([
       ["2026-02/c:r1", 15],
       ["2026-01/c:r2", 10],
       ["2026-02/c:r2", 5],
@@ -199,13 +199,13 @@ describe("revoking", () => {
     story.use(day("2026-01-12"), "use", 15);
     // Inside a month points are interchangeable.
     const first = story.revoke(day("2026-01-13"), "v1", "a");
-    expect(first).toMatchObject({ points: 5, related: { origin: "c", id: "a" } });
+    expect(first).toMatchObject({ points: 5, relatedEvent: { origin: "c", eventId: "a" } });
     story.refund(day("2026-01-14"), "r", "use");
     expect(story.revoke(day("2026-01-15"), "v2", "a").points).toBe(5);
     const nothing = story.revoke(day("2026-01-16"), "v3", "a");
     expect(nothing).toMatchObject({ points: 0, changes: [] });
     expect(story.account.totals.revoked).toBe(10);
-    expect(story.key("a").undone).toBe(10);
+    expect(story.key("a").reversedPoints).toBe(10);
     expect(balanceOf(story.account)).toBe(10);
   });
 
@@ -245,7 +245,7 @@ describe("freezing", () => {
   });
 
   test("creates an unknown account, unfreezing does not", () => {
-    const scene = { program: program(3), user: "u", account: undefined, now: day("2026-01-10") };
+    const scene = { program: program(3), userId: "u", account: undefined, now: day("2026-01-10") };
     const { account, entries } = setFrozen(scene, event("f"), true);
     expect(account).toMatchObject({ frozen: true, last: 1 });
     expect(account.oldest).toBeUndefined();
@@ -270,7 +270,7 @@ describe("limits", () => {
   });
 
   test("a balance of 10^15 and not one more", () => {
-    const scene = { program: program(3), user: "u", account: full({}), now };
+    const scene = { program: program(3), userId: "u", account: full({}), now };
     const { account } = grant(scene, event("a"), maxPoints);
     expect(balanceOf(account)).toBe(maxBalance);
     expect(() => grant({ ...scene, account }, event("b"), 1)).toThrow(refused("LIMIT_EXCEEDED"));
@@ -279,7 +279,7 @@ describe("limits", () => {
   test("issued and refunded in sum", () => {
     const totals = { issued: maxBalance, used: 0, expired: 0, refunded: 0, revoked: 0 };
     const account = full({ totals, slots: [0, 0, 0] });
-    const scene = { program: program(3), user: "u", account, now };
+    const scene = { program: program(3), userId: "u", account, now };
     expect(() => grant(scene, event("a"), 1)).toThrow(refused("LIMIT_EXCEEDED"));
     const refunded = { ...account, totals: { ...totals, refunded: maxBalance } };
     const story = createStory(program(3));

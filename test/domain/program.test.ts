@@ -40,7 +40,7 @@ describe("lifetimes", () => {
   test("stay in order though the clock has run back", () => {
     const first = lengthen(program(3), 6, day("2026-03-20"));
     const second = lengthen(first, 9, day("2026-03-10"));
-    const froms = second.lifetimes.map(({ from }) => from);
+    const froms = second.lifetimes.map(({ effectiveTime: from }) => from);
     expect(froms).toEqual([...froms].sort((a, b) => a - b));
     expect(lifetimeAt(second, day("2026-03-20"))).toBe(3);
     expect(lifetimeAt(second, day("2026-03-21"))).toBe(9);
@@ -60,9 +60,9 @@ describe("expiry", () => {
     const from = day("2026-05-20");
     const of = program(3, {
       lifetimes: [
-        { months: 3, from: 0 },
-        { months: 6, from },
-        { months: 12, from: day("2026-09-20") },
+        { lifetimeMonths: 3, effectiveTime: 0 },
+        { lifetimeMonths: 6, effectiveTime: from },
+        { lifetimeMonths: 12, effectiveTime: day("2026-09-20") },
       ],
     });
     const table = {
@@ -83,8 +83,8 @@ describe("expiry", () => {
   test("is known to the sweep, old lifetimes included", () => {
     const of = program(3, {
       lifetimes: [
-        { months: 3, from: 0 },
-        { months: 12, from: startOf("2026-05") + 120_000 },
+        { lifetimeMonths: 3, effectiveTime: 0 },
+        { lifetimeMonths: 12, effectiveTime: startOf("2026-05") + 120_000 },
       ],
     });
     const until = (now: number) => expiredMonth(of, now);

@@ -7,7 +7,7 @@ const first = (target: Target, kind: string, name = "Ann") =>
   react(
     { target, inbox: emptyInbox, group: undefined, row: undefined },
     kind,
-    { user: "ann", name },
+    { userId: "ann", actorName: name },
     5,
   );
 
@@ -127,6 +127,6 @@ test.each([
   ["nothing", "", ""],
 ])("names are cut to 64 bytes: %s", (_, given, kept) => {
   const { row, group } = first(post, "like", given);
-  expect(row.name).toBe(kept);
-  expect(group?.first).toEqual([{ user: "ann", name: kept }]);
+  expect(row.actorName).toBe(kept);
+  expect(group?.firstActors).toEqual([{ user: "ann", name: kept }]);
 });

@@ -59,8 +59,8 @@ describe("comparing", () => {
     const { account, entries } = story();
     const longer = program(3, {
       lifetimes: [
-        { months: 3, from: 0 },
-        { months: 12, from: day("2026-04-15") },
+        { lifetimeMonths: 3, effectiveTime: 0 },
+        { lifetimeMonths: 12, effectiveTime: day("2026-04-15") },
       ],
     });
     for (const now of ["2026-01-01", "2026-04-13", "2026-05-01", "2026-06-01", "2030-01-01"]) {

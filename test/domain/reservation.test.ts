@@ -10,7 +10,7 @@ import {
   type ReservationState,
   reschedule,
   retry,
-  seenState,
+  visibleState,
 } from "../../src/domain/reservation.ts";
 
 const due = Date.UTC(2026, 5, 1);
@@ -18,9 +18,9 @@ const later = due + 60_000;
 const before = due - 60_000;
 
 const row = (state: ReservationState, more: Partial<Reservation> = {}): Reservation => ({
-  program: "p",
-  id: "r",
-  user: "u",
+  programId: "p",
+  reservationId: "r",
+  userId: "u",
   points: 10,
   reason: "",
   caller: "shop",
@@ -29,10 +29,10 @@ const row = (state: ReservationState, more: Partial<Reservation> = {}): Reservat
   state,
   createTime: 0,
   updateTime: 0,
-  ...(state === "DONE" && { executed: { time: due, entry: 4 } }),
+  ...(state === "DONE" && { executed: { time: due, entryNumber: 4 } }),
   ...(state === "FAILED" && {
     failure: { reason: "ACCOUNT_FROZEN" as const, message: "m" },
-    failedRun: "one",
+    failedRunId: "one",
   }),
   ...more,
 });
@@ -58,10 +58,10 @@ describe("transitions", () => {
     expect(moved).toEqual(row("PENDING", { executeTime: later, updateTime: before }));
     const hastened = reschedule(row("PENDING"), 5, before);
     expect(hastened).toEqual(
-      row("PENDING", { executeTime: 5, updateTime: before, hastened: true }),
+      row("PENDING", { executeTime: 5, updateTime: before, movedEarlier: true }),
     );
     // The mark stays: its workflow may still sleep for the first time.
-    expect(reschedule(hastened, later, before).hastened).toBe(true);
+    expect(reschedule(hastened, later, before).movedEarlier).toBe(true);
     const same = row("PENDING");
     expect(reschedule(same, due, before)).toBe(same);
     for (const state of ["DONE", "FAILED", "CANCELLED"] as const) {
@@ -81,7 +81,7 @@ describe("transitions", () => {
 
   test("complete and fail", () => {
     expect(complete(row("PENDING"), 7, later)).toEqual(
-      row("DONE", { executed: { time: later, entry: 7 }, updateTime: later }),
+      row("DONE", { executed: { time: later, entryNumber: 7 }, updateTime: later }),
     );
     // A row that another run fails first and a later one completes keeps no failure.
     expect(complete(row("FAILED"), 7, later)).not.toHaveProperty("failure");
@@ -120,9 +120,9 @@ describe("what a run has to do", () => {
 });
 
 test("PROCESSING is how a pending one is seen when its time has come", () => {
-  expect(seenState(row("PENDING"), due - 1)).toBe("PENDING");
-  expect(seenState(row("PENDING"), due)).toBe("PROCESSING");
-  for (const state of states.slice(1)) expect(seenState(row(state), later)).toBe(state);
+  expect(visibleState(row("PENDING"), due - 1)).toBe("PENDING");
+  expect(visibleState(row("PENDING"), due)).toBe("PROCESSING");
+  for (const state of states.slice(1)) expect(visibleState(row(state), later)).toBe(state);
 });
 
 test("at most five years ahead, leap days included; the past is all right", () => {

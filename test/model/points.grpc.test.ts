@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { afterAll, beforeAll, inject, test } from "vitest";
-import { settleShard } from "../../src/app/points/expire-due.ts";
+import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import {
   EventOrigin,
   type LedgerEntry,
@@ -55,7 +55,7 @@ async function open(rules: Rules, start: number): Promise<Target> {
     await one.clock.setTime({ time: timestampFromMs(time) });
   };
   await setTime(start);
-  const lifetimeMonths = rules.lifetimes[0]?.months ?? 0;
+  const lifetimeMonths = rules.lifetimes[0]?.lifetimeMonths ?? 0;
   await one.programs.createProgram({ programId, timeZone: rules.zone, lifetimeMonths });
   const account = { programId, userId };
   return {
@@ -73,7 +73,7 @@ async function open(rules: Rules, start: number): Promise<Target> {
       await one.programs.updateProgram({ programId, lifetimeMonths: months }).catch(toRefusal);
     },
     async sweep() {
-      await settleShard(one.deps, { program: programId, shard: shardOf(userId) }, () => true);
+      await expireDueInShard(one.deps, { program: programId, shard: shardOf(userId) }, () => true);
       const stored = await one.deps.reader.get({ kind: "account", id: `${programId}#${userId}` });
       return stored?.value.time;
     },

@@ -19,14 +19,14 @@ test("the oracle's calendar, made of wall clocks alone, agrees with the domain's
   const zones = fc.constantFrom(...Intl.supportedValuesOf("timeZone"));
   const instants = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2040, 0, 1) });
   fc.assert(
-    fc.property(zones, instants, (zone, instant) => {
-      const month = monthAt(zone, instant);
-      const lot = lotAt(zone, instant);
+    fc.property(zones, instants, (timeZone, instant) => {
+      const month = monthAt(timeZone, instant);
+      const lot = lotAt(timeZone, instant);
       expect(formatMonth(month)).toBe(name(lot));
       expect(parseMonth(name(lot))).toBe(month);
-      expect(monthStart(zone, month)).toBe(startOfMonth(zone, lot));
-      expect(monthAt(zone, monthStart(zone, month))).toBe(month);
-      expect(monthAt(zone, monthStart(zone, month) - 1)).toBe(month - 1);
+      expect(monthStart(timeZone, month)).toBe(startOfMonth(timeZone, lot));
+      expect(monthAt(timeZone, monthStart(timeZone, month))).toBe(month);
+      expect(monthAt(timeZone, monthStart(timeZone, month) - 1)).toBe(month - 1);
     }),
     { numRuns: 1_000 },
   );

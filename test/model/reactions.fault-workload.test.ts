@@ -9,7 +9,7 @@ import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Item } from "../../bench/capacity.ts";
 import { inboxOf } from "../../src/app/notifications/commands.ts";
-import type { Call, Deps } from "../../src/app/ports/deps.ts";
+import type { Deps, TransactionRequest } from "../../src/app/ports/deps.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { Inbox } from "../../src/domain/notification.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
@@ -35,9 +35,9 @@ const callers = 32;
 const usersEach = 6;
 const kind = "like";
 
-const owners = Array.from({ length: 4 }, (_, i) => `owner-${i}`);
-const targetsOf = (owner: string): Name[] =>
-  Array.from({ length: 5 }, (_, i) => ({ type: "comment", id: `${owner}-${i}` }));
+const ownerIds = Array.from({ length: 4 }, (_, i) => `owner-${i}`);
+const targetsOf = (ownerId: string): Name[] =>
+  Array.from({ length: 5 }, (_, i) => ({ type: "comment", id: `${ownerId}-${i}` }));
 
 const upstream = inject("dynamodbEndpoint");
 const names = tableName(`likes-${randomUUID().slice(0, 8)}-`);
@@ -77,13 +77,13 @@ function noting(deps: Deps) {
   const noted = { given: 0, tried: [] as number[] };
   const numberOf = (result: unknown) => {
     const { changed, inbox } = result as { changed?: boolean; inbox?: Inbox };
-    return (changed && inbox?.n) || 0;
+    return (changed && inbox?.version) || 0;
   };
-  const run = async <R>(call: Call<R>): Promise<R> => {
-    const result = await deps.engine.run({
+  const transact = async <R>(call: TransactionRequest<R>): Promise<R> => {
+    const result = await deps.engine.transact({
       ...call,
-      decide(view, now) {
-        const decided = call.decide(view, now);
+      decide(tx, now) {
+        const decided = call.decide(tx, now);
         noted.tried.push(numberOf(decided));
         return decided;
       },
@@ -91,7 +91,7 @@ function noting(deps: Deps) {
     noted.given = numberOf(result);
     return result;
   };
-  return { noted, deps: { ...deps, engine: { run } } };
+  return { noted, deps: { ...deps, engine: { transact } } };
 }
 
 /** Sends until there is an answer, as clients do, and writes down which number it got. */
@@ -126,27 +126,27 @@ async function likes(lines: readonly Line[], caller: number, standing: Map<strin
     // A quarter goes to one comment.
     const line = lines[random() < 0.25 ? 0 : upTo(lines.length)] as Line;
     const target = targetsOf(line.owner)[random() < 0.5 ? 0 : upTo(5)] as Name;
-    const user = `user-${caller}-${upTo(usersEach)}`;
+    const userId = `user-${caller}-${upTo(usersEach)}`;
     const reacts = random() < 0.6;
-    const named = { target, kind, user };
+    const named = { target, kind, userId };
     const request: Request = reacts
-      ? { op: "react", ...named, name: `${user} ${i}` }
+      ? { op: "react", ...named, actorName: `${userId} ${i}` }
       : { op: "unreact", ...named };
     const twins = random() < 0.1 ? processes.map(({ deps }) => deps) : [anyProcess()];
     const answers = await Promise.all(twins.map((deps) => until(deps, line, request)));
     const changes = answers.filter((answer) => "changed" in answer && answer.changed);
     expect(changes.length).toBeLessThanOrEqual(1);
-    standing.set(`${target.id} ${user}`, reacts);
+    standing.set(`${target.id} ${userId}`, reacts);
   }
 }
 
 /** Reads at what was there a moment ago, some of it or all of it, until the storm is over. */
 async function reads(line: Line, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
-    const { n } = await inboxOf(direct.deps, line.owner);
+    const inbox = await inboxOf(direct.deps, line.owner);
     await sleep(5 + upTo(60));
-    const version = Math.max(1, random() < 0.5 ? n : n - upTo(25));
-    if (n === 0) continue;
+    const version = Math.max(1, inbox.version - (random() < 0.5 ? 0 : upTo(25)));
+    if (inbox.version === 0) continue;
     for (const target of targetsOf(line.owner)) {
       if (random() < 0.5) continue;
       await until(anyProcess(), line, { op: "read", target, kind, version });
@@ -155,14 +155,16 @@ async function reads(line: Line, over: AbortSignal): Promise<void> {
 }
 
 /** What the oracle makes of all that has happened to an owner. */
-function replay({ owner, done, found }: Line, last: number): Oracle {
-  const oracle = new Oracle({ owner, keptMs });
-  for (const target of targetsOf(owner)) oracle.apply({ op: "register", target, title: "" }, 0);
+function replay({ owner: ownerId, done, found }: Line, last: number): Oracle {
+  const oracle = new Oracle({ ownerId, keptMs });
+  for (const target of targetsOf(ownerId)) oracle.apply({ op: "register", target, title: "" }, 0);
   for (let n = 1; n <= last; n++) {
     const request = done.get(n) ?? found.get(n);
-    expect(request, `what has taken ${n} of ${owner}`).toBeDefined();
+    expect(request, `what has taken ${n} of ${ownerId}`).toBeDefined();
     const answer = oracle.apply(request as Request, 0);
-    expect(answer, `${n} of ${owner}: ${JSON.stringify(request)}`).toMatchObject({ changed: true });
+    expect(answer, `${n} of ${ownerId}: ${JSON.stringify(request)}`).toMatchObject({
+      changed: true,
+    });
   }
   expect(Math.max(0, ...done.keys())).toBeLessThanOrEqual(last);
   return oracle;
@@ -176,10 +178,12 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
 
 test("5,000 likes and unlikes of 20 targets while owners keep reading", async () => {
   console.info(`seed of the storm: ${seed}`);
-  const lines = owners.map((owner): Line => ({ owner, done: new Map(), found: new Map() }));
-  for (const owner of owners) {
-    for (const target of targetsOf(owner)) {
-      await ask(direct.deps, owner, { op: "register", target, title: "" });
+  const lines = ownerIds.map(
+    (ownerId): Line => ({ owner: ownerId, done: new Map(), found: new Map() }),
+  );
+  for (const ownerId of ownerIds) {
+    for (const target of targetsOf(ownerId)) {
+      await ask(direct.deps, ownerId, { op: "register", target, title: "" });
     }
   }
   proxy.capture(true);
@@ -204,11 +208,13 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
 
   let marked = 0;
   for (const line of lines) {
-    const { owner } = line;
-    const sight = { targets: targetsOf(owner), kinds: [kind], viewer: "user-0-0" };
-    const shown = await show(direct.deps, owner, sight);
+    const { owner: ownerId } = line;
+    const sight = { targets: targetsOf(ownerId), kinds: [kind], viewerId: "user-0-0" };
+    const shown = await show(direct.deps, ownerId, sight);
     checkSums(shown);
-    expect(withoutTimes(shown)).toEqual(withoutTimes(replay(line, shown.badge.n).shown(sight, 0)));
+    expect(withoutTimes(shown)).toEqual(
+      withoutTimes(replay(line, shown.badge.version).shown(sight, 0)),
+    );
     // Told once more, by the rows alone: who likes, and who of them is still unread.
     for (const [i, target] of sight.targets.entries()) {
       const { counts, reactors } = shown.targets[i] as Shown["targets"][0];
@@ -217,7 +223,7 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
       expect(people.toSorted()).toEqual(liked.map(([name]) => name.split(" ")[1]).sort());
       expect(counts[kind] ?? 0).toBe(people.length);
     }
-    for (const { people, actors } of shown.unread) expect(people).toBe(actors.length);
+    for (const { peopleCount, actors } of shown.unread) expect(peopleCount).toBe(actors.length);
     marked += shown.read.length;
   }
   expect(marked).toBeGreaterThan(50);

@@ -7,13 +7,13 @@ import { createMeter, type Meter } from "../../bench/meter.ts";
 import { inboxOf, markNotificationRead } from "../../src/app/notifications/commands.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
 import {
-  groupRef,
   inboxRef,
   type Kind,
   type Records,
   type Ref,
   reactionRef,
   targetRef,
+  unreadGroupRef,
 } from "../../src/app/ports/deps.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
@@ -58,41 +58,41 @@ afterAll(async () => {
   clients.close();
 });
 
-const targetOf = (owner: string) => ({ type: long("comment", 20), id: long(owner, 64) });
+const targetOf = (ownerId: string) => ({ type: long("comment", 20), id: long(ownerId, 64) });
 
 /** A comment with likes of `count` people, as if they had come one after another. */
 async function liked(name: string, count: number): Promise<string> {
-  const owner = long(name, 64);
-  const target = targetOf(owner);
+  const ownerId = long(name, 64);
+  const target = targetOf(ownerId);
   const known = { title: long("Title", 96), link: long("https://example.com/", 200) };
-  const registered = await registerTarget(direct.deps, { target, owner, ...known });
-  const time = registered.createTime;
-  const actor = (i: number) => ({ user: userOf(i), name: nameOf(i) });
+  const registered = await registerTarget(direct.deps, { target, ownerId, ...known });
+  const createTime = registered.createTime;
+  const actor = (i: number) => ({ userId: userOf(i), actorName: nameOf(i) });
   const rows = Array.from({ length: count }, (_, i) => {
-    const row = { target, kind, ...actor(i + 1), n: i + 1, notified: true, time };
-    return item(reactionRef(target, kind, row.user), row, i + 1);
+    const row = { target, kind, ...actor(i + 1), version: i + 1, notified: true, createTime };
+    return item(reactionRef(target, kind, row.userId), row, i + 1);
   });
   const group = {
     kind,
     target,
-    from: 1,
-    last: count,
-    people: count,
-    first: [1, 2].map(actor),
-    latest: [count, count - 1, count - 2].map(actor),
-    createTime: time,
-    updateTime: time,
+    firstVersion: 1,
+    version: count,
+    peopleCount: count,
+    firstActors: [1, 2].map(actor),
+    latestActors: [count, count - 1, count - 2].map(actor),
+    createTime,
+    updateTime: createTime,
   };
-  const inbox = { n: count, groups: 1, people: count };
+  const inbox = { version: count, groupCount: 1, peopleCount: count };
   await write("reactions", [
     ...rows,
     item(targetRef(target), { ...registered, counts: { [kind]: count } }, count + 1),
   ]);
   await write("notifications", [
-    item(inboxRef(owner), inbox, count),
-    item(groupRef(owner, target, kind), group, count),
+    item(inboxRef(ownerId), inbox, count),
+    item(unreadGroupRef(ownerId, target, kind), group, count),
   ]);
-  return owner;
+  return ownerId;
 }
 
 function item<K extends Kind>(ref: Ref<K>, value: Records[K], version: number): Item {
@@ -144,23 +144,23 @@ async function costOf(work: (process: Process) => Promise<unknown>) {
   };
 }
 
-const likeBy = (owner: string, i: number) => ({
-  target: targetOf(owner),
+const likeBy = (ownerId: string, i: number) => ({
+  target: targetOf(ownerId),
   kind,
-  user: userOf(i),
-  name: nameOf(i),
+  userId: userOf(i),
+  actorName: nameOf(i),
 });
 
 /** The first write shows the meter what is there. */
-async function costsOf(owner: string, count: number) {
-  const target = targetOf(owner);
-  await costOf(({ deps }) => react(deps, likeBy(owner, count + 1)));
-  const like = await costOf(({ deps }) => react(deps, likeBy(owner, count + 2)));
-  const unlike = await costOf(({ deps }) => unreact(deps, likeBy(owner, Math.ceil(count / 2))));
-  const shownUnlike = await costOf(({ deps }) => unreact(deps, likeBy(owner, 1)));
-  const { n: version } = await inboxOf(direct.deps, owner);
-  for (const i of [3, 4, 5]) await react(direct.deps, likeBy(owner, count + i));
-  const read = { owner, target, kind, version };
+async function costsOf(ownerId: string, count: number) {
+  const target = targetOf(ownerId);
+  await costOf(({ deps }) => react(deps, likeBy(ownerId, count + 1)));
+  const like = await costOf(({ deps }) => react(deps, likeBy(ownerId, count + 2)));
+  const unlike = await costOf(({ deps }) => unreact(deps, likeBy(ownerId, Math.ceil(count / 2))));
+  const shownUnlike = await costOf(({ deps }) => unreact(deps, likeBy(ownerId, 1)));
+  const { version } = await inboxOf(direct.deps, ownerId);
+  for (const i of [3, 4, 5]) await react(direct.deps, likeBy(ownerId, count + i));
+  const read = { ownerId, target, kind, version };
   const mark = await costOf(async ({ deps }) => {
     const { changed, inbox } = await markNotificationRead(deps, read);
     expect(changed).toBe(true);
@@ -171,8 +171,8 @@ async function costsOf(owner: string, count: number) {
 
 test("for the last like, unlikes, and a read with three newcomers", async () => {
   const small = await costsOf(await liked("small", few), few);
-  const owner = await liked("large", many);
-  const large = await costsOf(owner, many);
+  const ownerId = await liked("large", many);
+  const large = await costsOf(ownerId, many);
   for (const what of ["like", "unlike", "shownUnlike", "mark"] as const) {
     expect(large[what].exactly, what).toEqual(small[what].exactly);
     const growth = large[what].bytesWritten / small[what].bytesWritten;
@@ -184,7 +184,7 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
 
   const page = { size: 10, cursor: undefined };
   const listed = async (state: "UNREAD" | "READ") =>
-    (await listNotifications(direct.deps, owner, state, page)).items;
+    (await listNotifications(direct.deps, ownerId, state, page)).items;
   const [unread] = await listed("UNREAD");
   expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], others: 2 } });
   const [read] = await listed("READ");

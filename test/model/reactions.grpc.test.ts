@@ -64,13 +64,13 @@ const service: Service = {
     read: read.map(withoutTimes),
     targets: targets.map((target) => ({ ...target, numbers: {} })),
   }),
-  ask: (owner, request, process) => ask(process === 0 ? one : two, owner, request),
+  ask: (ownerId, request, process) => ask(process === 0 ? one : two, ownerId, request),
   show,
   async reactionsOf(userId) {
     const { reactions } = await two.reactions.listUserReactions({ userId, pageSize: 200 });
     return reactions.map(({ target, kind }) => `${target?.type}/${target?.id} ${kind}`);
   },
-  remove: (owner, target) => remove(two.deps, owner, target),
+  remove: (ownerId, target) => remove(two.deps, ownerId, target),
   wait: () => 0,
   faults: () => undefined,
   race: (work) => work(),
@@ -78,9 +78,9 @@ const service: Service = {
 
 const withoutTimes = (group: ShownGroup): ShownGroup => ({ ...group, times: [] });
 
-async function ask(server: TestServer, owner: string, request: Request): Promise<Answer> {
+async function ask(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
   try {
-    return await send(server, owner, request);
+    return await send(server, ownerId, request);
   } catch (error) {
     const { reason, retries } = toRefusal(error);
     if (retries) throw error;
@@ -94,16 +94,16 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
     case "register":
       return placeOf((await reactions.registerTarget({ ...request, ownerId })).target);
     case "react": {
-      const { user: userId, name: actorName } = request;
+      const { userId, actorName } = request;
       const { changed, reactionCount } = await reactions.react({ ...request, userId, actorName });
-      return { changed, count: Number(reactionCount) };
+      return { changed, reactionCount: Number(reactionCount) };
     }
     case "unreact": {
       const { changed, reactionCount } = await reactions.unreact({
         ...request,
-        userId: request.user,
+        userId: request.userId,
       });
-      return { changed, count: Number(reactionCount) };
+      return { changed, reactionCount: Number(reactionCount) };
     }
     case "read": {
       const version = BigInt(request.version);
@@ -113,7 +113,7 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
     case "readAll": {
       const version = BigInt(request.version);
       const mark = await notifications.markAllNotificationsRead({ ownerId, version });
-      return { marked: Number(mark.markedCount), badge: badgeOf(mark.unreadCount) };
+      return { markedCount: Number(mark.markedCount), badge: badgeOf(mark.unreadCount) };
     }
     case "mute":
       return placeOf((await notifications.setTargetMuted({ ...request, ownerId })).target);
@@ -126,9 +126,9 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
 }
 
 const badgeOf = (count: UnreadCount | undefined): Badge => ({
-  n: Number(count?.version),
-  groups: Number(count?.groupCount),
-  people: Number(count?.peopleCount),
+  version: Number(count?.version),
+  groupCount: Number(count?.groupCount),
+  peopleCount: Number(count?.peopleCount),
 });
 
 function placeOf(target: Target | undefined): Answer {
@@ -176,13 +176,13 @@ async function groupOf(ownerId: string, notification: Notification): Promise<Sho
   return {
     target: { type, id, title: target?.title ?? "", deleted: target?.deleted ?? false },
     kind,
-    from: Number(firstVersion),
-    last: Number(version),
-    people: Number(peopleCount),
+    firstVersion: Number(firstVersion),
+    version: Number(version),
+    peopleCount: Number(peopleCount),
     names: text?.names ?? [],
-    others: Number(text?.otherCount),
-    first: notification.firstActors.map(label),
-    latest: notification.latestActors.map(label),
+    otherCount: Number(text?.otherCount),
+    firstActors: notification.firstActors.map(label),
+    latestActors: notification.latestActors.map(label),
     actors: actors.map(label),
     times: [],
   };
@@ -194,7 +194,7 @@ const label = ({ userId, actorName }: { userId: string; actorName: string }) =>
 async function targetOf(
   ownerId: string,
   target: Name,
-  { kinds, viewer: viewerId }: Sight,
+  { kinds, viewerId }: Sight,
 ): Promise<ShownTarget> {
   const request = { targets: [target], viewerId };
   const { summaries } = await one.reactions.batchGetReactionSummaries(request);

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
 import { createLogger } from "../../src/log.ts";
-import { createBackground } from "../../src/runtime/background-tasks.ts";
+import { createBackgroundTasks } from "../../src/runtime/background-tasks.ts";
 
 const log = createLogger("test", "silent");
 const away = () => new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
 
 test("a start that got no answer is tried again", async () => {
-  const background = createBackground(log);
+  const background = createBackgroundTasks(log);
   const { promise, resolve } = Promise.withResolvers<void>();
   let tries = 0;
   background.run(async () => {
@@ -22,7 +22,7 @@ test("a start that got no answer is tried again", async () => {
 });
 
 test("a refusal is not", async () => {
-  const background = createBackground(log);
+  const background = createBackgroundTasks(log);
   let tries = 0;
   background.run(async () => {
     tries += 1;
@@ -33,7 +33,7 @@ test("a refusal is not", async () => {
 });
 
 test("a few pieces are under way at once, and closing waits for all of them", async () => {
-  const background = createBackground(log);
+  const background = createBackgroundTasks(log);
   let running = 0;
   let most = 0;
   let done = 0;
@@ -51,7 +51,7 @@ test("a few pieces are under way at once, and closing waits for all of them", as
 });
 
 test("closing ends the trying again", async () => {
-  const background = createBackground(log);
+  const background = createBackgroundTasks(log);
   let tries = 0;
   background.run(async () => {
     tries += 1;

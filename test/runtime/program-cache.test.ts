@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { programRef } from "../../src/app/ports/deps.ts";
 import type { Program } from "../../src/domain/program.ts";
-import { createPrograms } from "../../src/runtime/program-cache.ts";
+import { createProgramCache } from "../../src/runtime/program-cache.ts";
 import { countingReader } from "../support/stores/counting-reader.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
 
@@ -15,9 +15,9 @@ afterEach(() => {
 });
 
 const program = (months: number): Program => ({
-  id: "p",
-  zone: "UTC",
-  lifetimes: [{ months, from: 0 }],
+  programId: "p",
+  timeZone: "UTC",
+  lifetimes: [{ lifetimeMonths: months, effectiveTime: 0 }],
   createTime: 0,
 });
 
@@ -27,8 +27,8 @@ function setUp(always = false) {
   const store = createMemoryStore();
   store.force(programRef("p"), program(1));
   const { state, counting } = countingReader(store.reader);
-  const programs = createPrograms(counting, always);
-  const months = async () => (await programs.get("p")).lifetimes[0]?.months;
+  const programs = createProgramCache(counting, always);
+  const months = async () => (await programs.get("p")).lifetimes[0]?.lifetimeMonths;
   return { store, state, months, programs };
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { targetRef } from "../../src/app/ports/deps.ts";
 import type { Target } from "../../src/domain/reaction.ts";
-import { createOwners } from "../../src/runtime/target-owner-cache.ts";
+import { createTargetOwnerCache } from "../../src/runtime/target-owner-cache.ts";
 import { post } from "../support/fixtures/crowd.ts";
 import { countingReader } from "../support/stores/counting-reader.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
@@ -12,7 +12,7 @@ const target = (more: Partial<Target> = {}): Target => ({ ...post, ...more });
 function setUp() {
   const store = createMemoryStore();
   const { state, counting } = countingReader(store.reader);
-  return { store, state, owners: createOwners(counting) };
+  return { store, state, owners: createTargetOwnerCache(counting) };
 }
 
 test("an owner is read once, and then known though the store is away", async () => {

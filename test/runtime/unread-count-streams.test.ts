@@ -4,10 +4,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Reader, WatchEvent, Watches } from "../../src/app/ports/deps.ts";
+import type { Reader, UnreadCountEvent, UnreadCountStreams } from "../../src/app/ports/deps.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { Inbox } from "../../src/domain/notification.ts";
-import { createWatches, type WatchesDeps } from "../../src/runtime/unread-count-streams.ts";
+import {
+  createUnreadCountStreams,
+  type UnreadCountStreamsDeps,
+} from "../../src/runtime/unread-count-streams.ts";
 
 /** Longer than any test: what waits for it does not happen. */
 const never = 600_000;
@@ -15,9 +18,9 @@ const never = 600_000;
 /** For what comes soon, on a machine that may be busy. */
 const patience = { timeout: 30_000 };
 
-const inbox = (n: number): Inbox => ({ n, groups: 1, people: n });
+const inbox = (n: number): Inbox => ({ version: n, groupCount: 1, peopleCount: n });
 
-const counts = (n: number): WatchEvent => ({ inbox: inbox(n) });
+const counts = (n: number): UnreadCountEvent => ({ inbox: inbox(n) });
 
 /** A store with nothing in it, and what it is asked. */
 function createStore() {
@@ -31,12 +34,12 @@ function createStore() {
       get: async ({ id }: { id: string }) => {
         if (store.failure) throw store.failure;
         const value = inboxes.get(id);
-        return value && { value, version: value.n };
+        return value && { value, version: value.version };
       },
-      inboxes: async (owners: readonly string[]) => {
-        polls.push([...owners]);
+      inboxes: async (ownerIds: readonly string[]) => {
+        polls.push([...ownerIds]);
         if (store.failure) throw store.failure;
-        return new Map([...inboxes].filter(([owner]) => owners.includes(owner)));
+        return new Map([...inboxes].filter(([ownerId]) => ownerIds.includes(ownerId)));
       },
     } as Pick<Reader, "get" | "inboxes">,
   };
@@ -44,22 +47,28 @@ function createStore() {
 }
 
 let store: ReturnType<typeof createStore>;
-let watches: Watches;
+let unreadCounts: UnreadCountStreams;
 let lines: Record<string, unknown>[];
 
-function create(options: Partial<WatchesDeps> = {}): void {
+function create(options: Partial<UnreadCountStreamsDeps> = {}): void {
   store = createStore();
   lines = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const { reader } = store;
-  watches = createWatches({ reader, log, maxStreams: 9, pollMs: never, ...options });
+  unreadCounts = createUnreadCountStreams({
+    reader,
+    log,
+    maxStreams: 9,
+    pollMs: never,
+    ...options,
+  });
 }
-afterEach(() => watches.close());
+afterEach(() => unreadCounts.close());
 
 /** A stream that is read by hand. */
-function open(owner: string, signal = new AbortController().signal) {
-  const events = watches.watch(owner, signal)[Symbol.asyncIterator]();
-  const next = async (): Promise<WatchEvent | undefined> => (await events.next()).value;
+function open(ownerId: string, signal = new AbortController().signal) {
+  const events = unreadCounts.watch(ownerId, signal)[Symbol.asyncIterator]();
+  const next = async (): Promise<UnreadCountEvent | undefined> => (await events.next()).value;
   return { next, leave: () => events.return?.() };
 }
 
@@ -86,8 +95,8 @@ describe("a stream", () => {
     const one = open("o");
     const two = open("o");
     await Promise.all([one.next(), two.next()]);
-    watches.saw("o", inbox(1));
-    watches.saw("other", inbox(5));
+    unreadCounts.publish("o", inbox(1));
+    unreadCounts.publish("other", inbox(5));
     expect(await Promise.all([one.next(), two.next()])).toEqual([counts(1), counts(1)]);
   });
 
@@ -106,14 +115,14 @@ describe("a stream", () => {
     store.inboxes.set("o", inbox(3));
     const stream = open("o");
     expect(await stream.next()).toEqual(counts(3));
-    watches.saw("o", inbox(5));
+    unreadCounts.publish("o", inbox(5));
     expect(await stream.next()).toEqual(counts(5));
     // The store's copy lags, and a commit is told of late.
     const polled = store.polls.length;
     await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 1);
-    watches.saw("o", inbox(4));
-    watches.saw("o", inbox(5));
-    watches.saw("o", inbox(6));
+    unreadCounts.publish("o", inbox(4));
+    unreadCounts.publish("o", inbox(5));
+    unreadCounts.publish("o", inbox(6));
     expect(await stream.next()).toEqual(counts(6));
   });
 
@@ -121,9 +130,9 @@ describe("a stream", () => {
     create();
     const stream = open("o");
     await stream.next();
-    for (let n = 1; n <= 1_000; n++) watches.saw("o", inbox(n));
+    for (let n = 1; n <= 1_000; n++) unreadCounts.publish("o", inbox(n));
     expect(await stream.next()).toEqual(counts(1_000));
-    watches.saw("o", inbox(1_001));
+    unreadCounts.publish("o", inbox(1_001));
     expect(await stream.next()).toEqual(counts(1_001));
   });
 
@@ -156,9 +165,9 @@ describe("a stream", () => {
     create();
     const stream = open("o");
     await stream.next();
-    watches.saw("o", inbox(1));
-    watches.close();
-    watches.saw("o", inbox(2));
+    unreadCounts.publish("o", inbox(1));
+    unreadCounts.close();
+    unreadCounts.publish("o", inbox(2));
     for (const each of [stream, open("o")]) {
       expect(await each.next()).toEqual({ end: "DRAINING" });
       expect(await each.next()).toBeUndefined();
@@ -203,15 +212,15 @@ describe("places", () => {
 describe("polls", () => {
   test("ask for each owner once, a hundred at a time", async () => {
     create({ pollMs: 5, maxStreams: 1_000 });
-    const owners = Array.from({ length: 250 }, (_, i) => `o${i}`);
-    for (const owner of [...owners, ...owners]) await open(owner).next();
+    const ownerIds = Array.from({ length: 250 }, (_, i) => `o${i}`);
+    for (const ownerId of [...ownerIds, ...ownerIds]) await open(ownerId).next();
     const polled = store.polls.length;
     await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 6);
     const sizes = store.polls.slice(-6).map(({ length }) => length);
     expect(sizes.sort((a, b) => b - a)).toEqual([100, 100, 100, 100, 50, 50]);
     const last = store.polls.findLastIndex(({ length }) => length === 50);
     const whole = store.polls.slice(last - 2, last + 1).flat();
-    expect(new Set(whole)).toEqual(new Set(owners));
+    expect(new Set(whole)).toEqual(new Set(ownerIds));
   });
 
   test("rest while nobody watches", async () => {
@@ -234,7 +243,7 @@ describe("polls", () => {
     }
     const stream = open("o");
     await stream.next();
-    watches.close();
+    unreadCounts.close();
     expect(await quiet()).toBe(true);
   });
 

@@ -12,7 +12,7 @@ import { createTables, tableName, tables } from "../../src/store/dynamodb/tables
 import {
   type Process,
   plan,
-  program,
+  programId,
   reckon,
   startProcess,
   storm,
@@ -35,7 +35,7 @@ beforeAll(async () => {
   clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
   await createTables(clients.retrying, names);
   direct = startProcess(upstream, names);
-  await createProgram(direct.deps, { id: program, zone: "Asia/Tokyo", lifetime: 12 });
+  await createProgram(direct.deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
 });
 
 afterAll(async () => {
@@ -73,7 +73,7 @@ async function stormOnce(mine: number, round: number) {
   if (round % 2 === 1) proxy.isolation(itemByItem);
   const operations = plan(mine, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
     ...each,
-    user: `${round}-${each.user}`,
+    user: `${round}-${each.userId}`,
   }));
   let isOver = false;
   const trouble = (async () => {

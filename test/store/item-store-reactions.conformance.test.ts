@@ -3,8 +3,6 @@ import { randomUUID } from "node:crypto";
 import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test, vi } from "vitest";
 import {
-  groupRef,
-  historyRef,
   inboxRef,
   type Kind,
   type MembersQuery,
@@ -12,9 +10,11 @@ import {
   type Records,
   type Ref,
   reactionRef,
+  readGroupRef,
   targetRef,
+  unreadGroupRef,
 } from "../../src/app/ports/deps.ts";
-import type { Actor, Group, ReadGroup } from "../../src/domain/notification.ts";
+import type { Actor, ReadGroup, UnreadGroup } from "../../src/domain/notification.ts";
 import type { Reaction, Target, TargetName } from "../../src/domain/reaction.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
@@ -40,20 +40,20 @@ const newUser = () => `u-${randomUUID()}`;
 const reaction = (target: TargetName, n: number, more: Partial<Reaction> = {}): Reaction => ({
   target,
   kind: "like",
-  user: `user-${n}`,
-  name: `User ${n}`,
-  n,
+  userId: `user-${n}`,
+  actorName: `User ${n}`,
+  version: n,
   notified: true,
-  time: 1_790_000_000_000 + n,
+  createTime: 1_790_000_000_000 + n,
   ...more,
 });
 
-const refOf = ({ target, kind, user }: Reaction) => reactionRef(target, kind, user);
+const refOf = ({ target, kind, userId }: Reaction) => reactionRef(target, kind, userId);
 const put = (row: Reaction) => write(refOf(row), row);
 
 const target = (name: TargetName, more: Partial<Target> = {}): Target => ({
   ...name,
-  owner: "owner",
+  ownerId: "owner",
   title: "A post",
   link: "https://example.com/1",
   counts: { like: 3 },
@@ -63,16 +63,16 @@ const target = (name: TargetName, more: Partial<Target> = {}): Target => ({
   ...more,
 });
 
-const actor = (user: string): Actor => ({ user, name: user.toUpperCase() });
+const actor = (userId: string): Actor => ({ userId, actorName: userId.toUpperCase() });
 
-const group = (name: TargetName, last: number, more: Partial<Group> = {}): Group => ({
+const group = (name: TargetName, last: number, more: Partial<UnreadGroup> = {}): UnreadGroup => ({
   kind: "like",
   target: name,
-  from: 1,
-  last,
-  people: 2,
-  first: [actor("a"), actor("b")],
-  latest: [actor("b"), actor("a")],
+  firstVersion: 1,
+  version: last,
+  peopleCount: 2,
+  firstActors: [actor("a"), actor("b")],
+  latestActors: [actor("b"), actor("a")],
   createTime: 1_790_000_000_000,
   updateTime: 1_790_000_000_001,
   ...more,
@@ -95,13 +95,13 @@ describe.each(stores)("%s: transactions", (_, open) => {
 
   test("a record that is deleted is gone, and made again starts at its number", async () => {
     const { items, a } = setUp();
-    await fill(items, [put({ ...a, n: 7 })]);
+    await fill(items, [put({ ...a, version: 7 })]);
     expect(await items.read([refOf(a)])).toEqual([{ value: { ...a, n: 7 }, version: 7 }]);
     const stale = await items.commit([remove(refOf(a), 6)], randomUUID());
     expect(stale).toMatchObject({ kind: "failed" });
     await fill(items, [remove(refOf(a), 7)]);
     expect(await items.read([refOf(a)])).toEqual([{ value: undefined, version: 0 }]);
-    await fill(items, [put({ ...a, n: 9 })]);
+    await fill(items, [put({ ...a, version: 9 })]);
     expect((await items.read([refOf(a)]))[0]?.version).toBe(9);
   });
 
@@ -118,7 +118,10 @@ describe.each(stores)("%s: transactions", (_, open) => {
 
   test("a check changes nothing and holds all others to its condition", async () => {
     const { items, a, b } = setUp();
-    const inbox = { ref: inboxRef(newUser()), value: { n: 1, groups: 0, people: 0 } };
+    const inbox = {
+      ref: inboxRef(newUser()),
+      value: { version: 1, groupCount: 0, peopleCount: 0 },
+    };
     await fill(items, [put(a)]);
     await fill(items, [check(refOf(a), 1), check(refOf(b), 0), write(inbox.ref, inbox.value)]);
     expect(await items.read([refOf(a), refOf(b)])).toEqual([
@@ -151,7 +154,7 @@ const longest = {
   type: "t".repeat(20),
   id: "i".repeat(64),
   kind: "k".repeat(20),
-  owner: "o".repeat(64),
+  ownerId: "o".repeat(64),
 };
 
 /** The longest of everything, with numbers of as many digits as there are. */
@@ -159,21 +162,24 @@ function longestOf(): [string, Ref, Records[Kind]][] {
   const name = { type: longest.type, id: longest.id };
   const n = Number.MAX_SAFE_INTEGER - 1;
   const people = (count: number) =>
-    Array.from({ length: count }, (_, i) => ({ user: `${i}`.repeat(64), name: `${i}`.repeat(64) }));
-  const full: Group = {
+    Array.from({ length: count }, (_, i) => ({
+      userId: `${i}`.repeat(64),
+      actorName: `${i}`.repeat(64),
+    }));
+  const full: UnreadGroup = {
     kind: longest.kind,
     target: name,
-    from: n,
-    last: 999_999_999_999_999,
-    people: n,
-    first: people(2),
-    latest: people(3),
+    firstVersion: n,
+    version: 999_999_999_999_999,
+    peopleCount: n,
+    firstActors: people(2),
+    latestActors: people(3),
     createTime: far,
     updateTime: far,
   };
   const kinds = Array.from({ length: 16 }, (_, i) => [`${i}`.padStart(20, "k"), n]);
   const everything = target(name, {
-    owner: longest.owner,
+    ownerId: longest.ownerId,
     title: "題".repeat(32),
     link: "l".repeat(200),
     counts: Object.fromEntries(kinds),
@@ -183,18 +189,18 @@ function longestOf(): [string, Ref, Records[Kind]][] {
   });
   const row = reaction(name, n, {
     kind: longest.kind,
-    user: "u".repeat(64),
-    name: "名".repeat(21),
+    userId: "u".repeat(64),
+    actorName: "名".repeat(21),
     notified: false,
-    time: far,
+    createTime: far,
   });
   const read: ReadGroup = { ...full, readTime: far, expireTime: far };
   return [
     ["target", targetRef(name), everything],
     ["reaction", refOf(row), row],
-    ["inbox", inboxRef(longest.owner), { n, groups: n, people: n }],
-    ["group", groupRef(longest.owner, name, longest.kind), full],
-    ["history", historyRef(longest.owner, read), read],
+    ["inbox", inboxRef(longest.ownerId), { version: n, groupCount: n, peopleCount: n }],
+    ["unreadGroup", unreadGroupRef(longest.ownerId, name, longest.kind), full],
+    ["readGroup", readGroupRef(longest.ownerId, read), read],
   ];
 }
 
@@ -206,8 +212,8 @@ describe.each(stores)("%s: records", (_, open) => {
   test("come back as they were written", async () => {
     const { items, reader } = open();
     const name = { type: "a-b_c", id: `!~:/@$\\"${randomUUID()}` };
-    const owner = newUser();
-    const plain = target(name, { title: "", link: "", counts: {}, owner });
+    const ownerId = newUser();
+    const plain = target(name, { title: "", link: "", counts: {}, ownerId });
     const all: [string, Ref, Records[Kind]][] = [
       ...longestOf(),
       ["target without words", targetRef(name), plain],
@@ -215,11 +221,11 @@ describe.each(stores)("%s: records", (_, open) => {
       [
         "reaction without a name",
         reactionRef(name, "like", "x"),
-        reaction(name, 4, { user: "x", name: "" }),
+        reaction(name, 4, { userId: "x", actorName: "" }),
       ],
-      ["inbox", inboxRef(owner), { n: 0, groups: 0, people: 0 }],
-      ["group", groupRef(owner, name, "like"), group(name, 3)],
-      ["history", historyRef(owner, group(name, 3)), readGroup(name, 3)],
+      ["inbox", inboxRef(ownerId), { version: 0, groupCount: 0, peopleCount: 0 }],
+      ["unreadGroup", unreadGroupRef(ownerId, name, "like"), group(name, 3)],
+      ["readGroup", readGroupRef(ownerId, group(name, 3)), readGroup(name, 3)],
     ];
     await fill(
       items,
@@ -255,13 +261,13 @@ describe.each(stores)("%s: records", (_, open) => {
 });
 
 describe.each(stores)("%s: members of a group", (_, open) => {
-  const ns = (rows: readonly Reaction[]) => rows.map(({ n }) => n);
+  const ns = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
   const end = Number.MAX_SAFE_INTEGER;
   const ask = async (
     items: ReturnType<typeof open>["items"],
     query: Omit<MembersQuery, "kind"> & { kind?: string },
   ) => {
-    const { people, first, latest } = await items.members({ kind: "like", ...query });
+    const { count: people, first, latest } = await items.groupMembers({ kind: "like", ...query });
     return [people, ns(first), ns(latest)];
   };
 
@@ -283,7 +289,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
     expect(await ask(items, { ...query, from: 6, counted: true })).toEqual([0, [], []]);
     expect(await ask(items, { ...query, to: 2, counted: true })).toEqual([1, [2], [2]]);
     expect(await ask(items, { ...query, kind: "love", counted: true })).toEqual([1, [3], [3]]);
-    const { first } = await items.members({ ...query, kind: "like", counted: false });
+    const { first } = await items.groupMembers({ ...query, kind: "like", counted: false });
     expect(first).toEqual([reaction(name, 2), reaction(name, 5)]);
   });
 
@@ -350,7 +356,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
     const heavy = "n".repeat(30_000);
     await fill(
       items,
-      Array.from({ length: 90 }, (_, i) => put(reaction(name, i + 1, { name: heavy }))),
+      Array.from({ length: 90 }, (_, i) => put(reaction(name, i + 1, { actorName: heavy }))),
     );
     const all = { target: name, from: 1, to: end };
     expect(await ask(items, { ...all, counted: true })).toEqual([90, [1, 2, 3], [90, 89, 88, 87]]);
@@ -379,7 +385,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     for (const size of [1, 4, 100]) {
       const ask = (page: PageRequest) => reader.reactions({ ...query, notified }, page);
       expect((await pages(ask, size)).flat()).toEqual(
-        newest.filter((row) => row.notified && row.n >= 4 && row.n <= 20),
+        newest.filter((row) => row.notified && row.version >= 4 && row.version <= 20),
       );
     }
     const nobody = { target: newTarget(), kind: "like" };
@@ -388,17 +394,23 @@ describe.each(stores)("%s: lists", (_, open) => {
 
   test("what one person reacts to, newest first", async () => {
     const { items, reader } = open();
-    const user = newUser();
+    const userId = newUser();
     // Some at the same instant; numbers are of different owners and say nothing.
     const rows = Array.from({ length: 12 }, (_, i) =>
-      reaction(newTarget(), 100 - i, { user, time: Math.floor(i / 2), notified: i % 3 === 0 }),
+      reaction(newTarget(), 100 - i, {
+        userId,
+        createTime: Math.floor(i / 2),
+        notified: i % 3 === 0,
+      }),
     );
     await fill(items, rows.map(put));
-    const list = (size: number) => pages((page) => reader.reactionsOfUser(user, page), size);
+    const list = (size: number) => pages((page) => reader.reactionsOfUser(userId, page), size);
     await vi.waitFor(async () => {
       const found = (await list(5)).flat();
-      expect(found.map(({ time }) => time)).toEqual(rows.map(({ time }) => time).reverse());
-      const byNumber = (a: Reaction, b: Reaction) => b.n - a.n;
+      expect(found.map(({ createTime }) => createTime)).toEqual(
+        rows.map(({ createTime }) => createTime).reverse(),
+      );
+      const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
       expect(found.toSorted(byNumber)).toEqual(rows);
     }, patience);
     await fill(items, [remove(refOf(rows[0] as Reaction), 100)]);
@@ -410,7 +422,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     const name = newTarget();
     await fill(items, [write(targetRef(name), target(name))]);
     // The range key of targets, read as a person.
-    const row = reaction(name, 1, { user: "T" });
+    const row = reaction(name, 1, { userId: "T" });
     await fill(items, [put(row)]);
     await vi.waitFor(async () => {
       const { items: found } = await reader.reactionsOfUser("T", { size: 99, cursor: undefined });
@@ -421,46 +433,46 @@ describe.each(stores)("%s: lists", (_, open) => {
 
   test("unread groups by their latest number, either way round", async () => {
     const { items, reader } = open();
-    const owner = newUser();
+    const ownerId = newUser();
     const groups = Array.from({ length: 15 }, (_, i) => group(newTarget(), (i + 1) * 7));
     await fill(
       items,
-      groups.map((each) => write(groupRef(owner, each.target, "like"), each)),
+      groups.map((each) => write(unreadGroupRef(ownerId, each.target, "like"), each)),
     );
-    const other = `${owner}x`;
+    const other = `${ownerId}x`;
     await fill(items, [
-      write(inboxRef(owner), { n: 200, groups: 15, people: 30 }),
-      write(historyRef(owner, group(newTarget(), 50)), readGroup(newTarget(), 50)),
-      write(groupRef(other, newTarget(), "like"), group(newTarget(), 60)),
+      write(inboxRef(ownerId), { version: 200, groupCount: 15, peopleCount: 30 }),
+      write(readGroupRef(ownerId, group(newTarget(), 50)), readGroup(newTarget(), 50)),
+      write(unreadGroupRef(other, newTarget(), "like"), group(newTarget(), 60)),
     ]);
     const list = async (newestFirst: boolean, size: number) =>
-      (await pages((page) => reader.unread(owner, newestFirst, page), size)).flat();
+      (await pages((page) => reader.unreadGroups(ownerId, newestFirst, page), size)).flat();
     for (const size of [1, 5, 100]) {
       expect(await list(true, size)).toEqual(groups.toReversed());
       expect(await list(false, size)).toEqual(groups);
     }
     // One that gets a reaction moves to the end.
-    const [first] = groups as [Group];
+    const [first] = groups as [UnreadGroup];
     const moved = { ...first, last: 201 };
-    await fill(items, [write(groupRef(owner, first.target, "like"), moved, 7)]);
+    await fill(items, [write(unreadGroupRef(ownerId, first.target, "like"), moved, 7)]);
     expect((await list(false, 4)).at(-1)).toEqual(moved);
     expect(await list(false, 4)).toHaveLength(15);
   });
 
   test("history by its latest number, newest first, without what has expired", async () => {
     const { items, reader } = open();
-    const owner = newUser();
+    const ownerId = newUser();
     // Numbers of different lengths sort as numbers; half of them expires a millisecond apart.
     const read = Array.from({ length: 20 }, (_, i) =>
       readGroup(newTarget(), 3 ** i, { expireTime: i % 2 === 0 ? far : far - 1_000 + i }),
     );
     await fill(
       items,
-      read.map((each) => write(historyRef(owner, each), each)),
+      read.map((each) => write(readGroupRef(ownerId, each), each)),
     );
-    await fill(items, [write(groupRef(owner, newTarget(), "like"), group(newTarget(), 5))]);
+    await fill(items, [write(unreadGroupRef(ownerId, newTarget(), "like"), group(newTarget(), 5))]);
     const list = async (now: number, size: number) =>
-      (await pages((page) => reader.history(owner, now, page), size)).flat();
+      (await pages((page) => reader.readGroups(ownerId, now, page), size)).flat();
     const newest = read.toReversed();
     expect(await list(0, 6)).toEqual(newest);
     for (const size of [1, 6, 100]) {
@@ -473,15 +485,17 @@ describe.each(stores)("%s: lists", (_, open) => {
 
   test("inboxes of many owners, those that are there", async () => {
     const { items, reader } = open();
-    const owners = Array.from({ length: 230 }, () => newUser());
-    const inbox = (i: number) => ({ n: i, groups: 1, people: 2 });
-    const there = owners.flatMap((owner, i) => (i % 3 === 0 ? [[owner, inbox(i)] as const] : []));
+    const ownerIds = Array.from({ length: 230 }, () => newUser());
+    const inbox = (i: number) => ({ version: i, groupCount: 1, peopleCount: 2 });
+    const there = ownerIds.flatMap((ownerId, i) =>
+      i % 3 === 0 ? [[ownerId, inbox(i)] as const] : [],
+    );
     await fill(
       items,
-      there.map(([owner, value]) => write(inboxRef(owner), value)),
+      there.map(([ownerId, value]) => write(inboxRef(ownerId), value)),
     );
     await vi.waitFor(async () => {
-      const found = await reader.inboxes([...owners, ...owners.slice(0, 10)]);
+      const found = await reader.inboxes([...ownerIds, ...ownerIds.slice(0, 10)]);
       expect(found).toEqual(new Map(there));
     }, patience);
     expect(await reader.inboxes([])).toEqual(new Map());
@@ -489,29 +503,29 @@ describe.each(stores)("%s: lists", (_, open) => {
 
   test("a cursor is good for its own list alone", async () => {
     const { items, reader } = open();
-    const [owner, user, name] = [newUser(), newUser(), newTarget()];
+    const [ownerId, userId, name] = [newUser(), newUser(), newTarget()];
     await fill(items, [
       ...[1, 2, 3].map((n) => put(reaction(name, n))),
-      ...[1, 2, 3].map((n) => put(reaction(newTarget(), n, { user }))),
-      ...[1, 2, 3].map((n) => write(groupRef(owner, newTarget(), "like"), group(name, n))),
-      ...[1, 2, 3].map((n) => write(historyRef(owner, group(name, n)), readGroup(name, n))),
+      ...[1, 2, 3].map((n) => put(reaction(newTarget(), n, { userId }))),
+      ...[1, 2, 3].map((n) => write(unreadGroupRef(ownerId, newTarget(), "like"), group(name, n))),
+      ...[1, 2, 3].map((n) => write(readGroupRef(ownerId, group(name, n)), readGroup(name, n))),
     ]);
     const lists = {
       reactions: (page: PageRequest) => reader.reactions({ target: name, kind: "like" }, page),
       otherReactions: (page: PageRequest) => reader.reactions({ target: name, kind: "x" }, page),
-      reactionsOfUser: (page: PageRequest) => reader.reactionsOfUser(user, page),
+      reactionsOfUser: (page: PageRequest) => reader.reactionsOfUser(userId, page),
       otherUser: (page: PageRequest) => reader.reactionsOfUser("another", page),
-      unread: (page: PageRequest) => reader.unread(owner, true, page),
-      otherUnread: (page: PageRequest) => reader.unread("another", true, page),
-      history: (page: PageRequest) => reader.history(owner, 0, page),
-      otherHistory: (page: PageRequest) => reader.history("another", 0, page),
+      unreadGroups: (page: PageRequest) => reader.unreadGroups(ownerId, true, page),
+      otherUnreadGroups: (page: PageRequest) => reader.unreadGroups("another", true, page),
+      readGroups: (page: PageRequest) => reader.readGroups(ownerId, 0, page),
+      otherReadGroups: (page: PageRequest) => reader.readGroups("another", 0, page),
       programs: (page: PageRequest) => reader.programs(page),
     };
     const first = { size: 1, cursor: undefined };
     await vi.waitFor(async () => {
       expect((await lists.reactionsOfUser(first)).cursor).toBeDefined();
     }, patience);
-    for (const from of ["reactions", "reactionsOfUser", "unread", "history"] as const) {
+    for (const from of ["reactions", "reactionsOfUser", "unreadGroups", "readGroups"] as const) {
       const { cursor } = await lists[from](first);
       expect(cursor?.length, from).toBeGreaterThan(0);
       for (const [to, ask] of Object.entries(lists)) {
@@ -530,11 +544,13 @@ describe.each(stores)("%s: lists", (_, open) => {
 describe.each(stores)("%s: removal", (_, open) => {
   test("of reactions of one kind to one target, 1,000 at a time", async () => {
     const { items, reader, remover } = open();
-    const [name, user] = [newTarget(), newUser()];
-    const rows = Array.from({ length: 1_030 }, (_, i) => reaction(name, i + 1, { user: `u${i}` }));
+    const [name, userId] = [newTarget(), newUser()];
+    const rows = Array.from({ length: 1_030 }, (_, i) =>
+      reaction(name, i + 1, { userId: `u${i}` }),
+    );
     const kept = [
-      reaction(name, 2_000, { kind: "love", user }),
-      reaction({ ...name, id: `${name.id}x` }, 2_001, { user }),
+      reaction(name, 2_000, { kind: "love", userId }),
+      reaction({ ...name, id: `${name.id}x` }, 2_001, { userId }),
     ];
     await fill(items, [...rows, ...kept].map(put));
     expect(await remover.reactions(name, "like")).toBe(true);
@@ -549,7 +565,7 @@ describe.each(stores)("%s: removal", (_, open) => {
 
   test("of what was read of one target, page by page", async () => {
     const { items, reader, remover } = open();
-    const [owner, name] = [newUser(), newTarget()];
+    const [ownerId, name] = [newUser(), newTarget()];
     const others = [{ ...name, type: "xpost" }, { ...name, id: `x${name.id}` }, newTarget()];
     const read = Array.from({ length: 1_300 }, (_, i) =>
       i % 3 === 0
@@ -558,21 +574,21 @@ describe.each(stores)("%s: removal", (_, open) => {
     );
     await fill(
       items,
-      read.map((each) => write(historyRef(owner, each), each)),
+      read.map((each) => write(readGroupRef(ownerId, each), each)),
     );
     const stays = readGroup(name, 1);
-    await fill(items, [write(historyRef(`${owner}x`, stays), stays)]);
+    await fill(items, [write(readGroupRef(`${ownerId}x`, stays), stays)]);
     let cursor: string | undefined;
     let calls = 0;
     do {
-      cursor = await remover.history(owner, name, cursor);
+      cursor = await remover.history(ownerId, name, cursor);
       calls += 1;
     } while (cursor !== undefined && calls < 100);
     expect(calls).toBeGreaterThan(1);
-    const left = await pages((page) => reader.history(owner, 0, page), 500);
+    const left = await pages((page) => reader.readGroups(ownerId, 0, page), 500);
     const isOther = ({ target: of }: ReadGroup) => of.type !== name.type || of.id !== name.id;
     expect(left.flat()).toEqual(read.filter(isOther).reverse());
-    expect(await reader.get(historyRef(`${owner}x`, stays))).toBeDefined();
+    expect(await reader.get(readGroupRef(`${ownerId}x`, stays))).toBeDefined();
     expect(await remover.history(newUser(), name, undefined)).toBeUndefined();
   });
 });
@@ -590,13 +606,13 @@ test("tables are made once; history alone expires", async () => {
   }
   const name = newTarget();
   const read = toItem(
-    historyRef("o", group(name, 1)),
+    readGroupRef("o", group(name, 1)),
     readGroup(name, 1, { expireTime: 5_001 }),
     1,
   );
   expect(read).toMatchObject({ ttl: { N: "6" }, x: { N: "5001" } });
-  const unread = toItem(groupRef("o", name, "like"), group(name, 1), 1);
-  const inbox = toItem(inboxRef("o"), { n: 1, groups: 1, people: 1 }, 1);
+  const unread = toItem(unreadGroupRef("o", name, "like"), group(name, 1), 1);
+  const inbox = toItem(inboxRef("o"), { version: 1, groupCount: 1, peopleCount: 1 }, 1);
   expect("ttl" in unread || "ttl" in inbox).toBe(false);
   // In by-last is what has an `l`.
   expect([read, inbox, unread].map((item) => "l" in item)).toEqual([false, false, true]);

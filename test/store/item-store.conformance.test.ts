@@ -37,9 +37,9 @@ const { stores } = bothStores();
 /** Programs of this file never meet those of other tests in the same tables. */
 const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
 
-const account = (program: string, user: string, more: Partial<Account> = {}): Account => ({
-  program,
-  user,
+const account = (programId: string, userId: string, more: Partial<Account> = {}): Account => ({
+  programId,
+  userId,
   month: 24_322,
   slots: [0, 10, 0],
   totals: { issued: 10, used: 0, expired: 0, refunded: 0, revoked: 0 },
@@ -52,7 +52,7 @@ const account = (program: string, user: string, more: Partial<Account> = {}): Ac
 const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => ({
   number,
   type: "ISSUED",
-  event: { origin: "c", id: `e${number}` },
+  event: { origin: "c", eventId: `e${number}` },
   createTime: 1_790_000_000_000,
   effectiveTime: 1_790_000_000_000,
   points: 10,
@@ -70,17 +70,17 @@ const eventKey = (number: number): EventKey => ({
   hash: "1:x",
   entry: entry(number),
   balance: 10,
-  undone: 0,
+  reversedPoints: 0,
 });
 
 const reservation = (
-  program: string,
+  programId: string,
   id: string,
   more: Partial<Reservation> = {},
 ): Reservation => ({
-  program,
-  id,
-  user: "u",
+  programId,
+  reservationId: id,
+  userId: "u",
   points: 10,
   reason: "",
   caller: "shop",
@@ -257,9 +257,9 @@ describe.each(stores)("%s: transactions", (kind, open) => {
 describe.each(stores)("%s: records", (_, open) => {
   const id = (length: number) => `${"!~:/@".repeat(26)}`.slice(0, length);
   const extremes = (p: string): [string, Ref, Records[Kind]][] => {
-    const user = id(64);
-    const event = { origin: "c", id: id(128) } as const;
-    const full = account(p, user, {
+    const userId = id(64);
+    const event = { origin: "c", eventId: id(128) } as const;
+    const full = account(p, userId, {
       slots: Array.from({ length: 36 }, (_, i) => maxBalance - i),
       totals: {
         issued: maxBalance,
@@ -285,46 +285,51 @@ describe.each(stores)("%s: records", (_, open) => {
       frozen: true,
       reason: "理由".repeat(21),
       caller: id(64),
-      related: { origin: "b", id: id(128) },
+      relatedEvent: { origin: "b", eventId: id(128) },
     });
     const { total: _, expireTime: _x, ...plain } = entry(2);
     const frozen: LedgerEntry = { ...plain, type: "FROZEN", points: 0, changes: [], frozen: true };
-    const key: EventKey = { hash: "1:h", entry: used, balance: maxBalance, undone: maxPoints };
+    const key: EventKey = {
+      hash: "1:h",
+      entry: used,
+      balance: maxBalance,
+      reversedPoints: maxPoints,
+    };
     const program: Program = {
-      id: p,
-      zone: "America/Argentina/ComodRivadavia",
+      programId: p,
+      timeZone: "America/Argentina/ComodRivadavia",
       lifetimes: [
-        { months: 1, from: 0 },
-        { months: 36, from: 1_790_000_000_001 },
+        { lifetimeMonths: 1, effectiveTime: 0 },
+        { lifetimeMonths: 36, effectiveTime: 1_790_000_000_001 },
       ],
       createTime: 0,
     };
     const failed = reservation(p, id(64), {
-      user,
+      userId,
       state: "FAILED",
       reason: "r",
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
-      failedRun: randomUUID(),
-      hastened: true,
+      failedRunId: randomUUID(),
+      movedEarlier: true,
     });
     const done = reservation(p, "x", {
       executeTime: 0,
       state: "DONE",
-      executed: { time: 1_790_000_000_001, entry: 9 },
+      executed: { time: 1_790_000_000_001, entryNumber: 9 },
     });
     return [
       ["program", programRef(p), program],
-      ["account", accountRef(p, user), full],
+      ["account", accountRef(p, userId), full],
       ["account without points", accountRef(p, "u"), account(p, "u", { slots: [0] })],
-      ["use", entryRef(p, user, 1), used],
-      ["freeze", entryRef(p, user, 2), frozen],
-      ["highest number", entryRef(p, user, 999_999_999_999), entry(999_999_999_999)],
-      ["event key", eventRef(p, user, `c:${event.id}`), key],
+      ["use", entryRef(p, userId, 1), used],
+      ["freeze", entryRef(p, userId, 2), frozen],
+      ["highest number", entryRef(p, userId, 999_999_999_999), entry(999_999_999_999)],
+      ["event key", eventRef(p, userId, `c:${event.eventId}`), key],
       [
         "event key, nothing undone",
         eventRef(p, "u", "c:e1"),
-        { ...key, entry: entry(1), undone: 0 },
+        { ...key, entry: entry(1), reversedPoints: 0 },
       ],
       ["failed reservation", reservationRef(p, id(64)), failed],
       ["done reservation", reservationRef(p, "x"), done],
@@ -360,13 +365,15 @@ describe.each(stores)("%s: lists", (kind, open) => {
     const { items, reader } = open();
     const p = newProgram();
     const ids = ["d", "a", "c", "b", "e"].map((each) => `${p}-${each}`.slice(2));
-    const lifetimes = [{ months: 12, from: 0 }];
+    const lifetimes = [{ lifetimeMonths: 12, effectiveTime: 0 }];
     await fill(
       items,
-      ids.map((id) => write(programRef(id), { id, zone: "UTC", lifetimes, createTime: 0 })),
+      ids.map((id) =>
+        write(programRef(id), { programId: id, timeZone: "UTC", lifetimes, createTime: 0 }),
+      ),
     );
     const all = (await pages((page) => reader.programs(page), 2)).flat();
-    const mine = all.map(({ id }) => id).filter((id) => ids.includes(id));
+    const mine = all.map(({ programId }) => programId).filter((id) => ids.includes(id));
     expect(mine).toEqual([...ids].sort());
     const bad = await rejection(reader.programs({ size: 1, cursor: "{" }));
     expect(bad).toMatchObject({ reason: "INVALID_REQUEST" });
@@ -378,17 +385,17 @@ describe.each(stores)("%s: lists", (kind, open) => {
 
   test("ledger entries in both orders, in a range, of some types", async () => {
     const { items, reader } = open();
-    const name = { program: newProgram(), user: "u" };
+    const name = { programId: newProgram(), userId: "u" };
     const types = ["ISSUED", "USED", "EXPIRED"] as const;
     const type = (number: number) => types[number % 3] ?? "USED";
     const numbers = Array.from({ length: 120 }, (_, i) => i + 1);
     await fill(
       items,
-      numbers.map((n) => write(entryRef(name.program, "u", n), entry(n, { type: type(n) }))),
+      numbers.map((n) => write(entryRef(name.programId, "u", n), entry(n, { type: type(n) }))),
     );
     // Neighbours in the key space that must not show.
-    await fill(items, [write(accountRef(name.program, "u"), account(name.program, "u"))]);
-    await fill(items, [write(entryRef(name.program, "u2", 1), entry(1))]);
+    await fill(items, [write(accountRef(name.programId, "u"), account(name.programId, "u"))]);
+    await fill(items, [write(entryRef(name.programId, "u2", 1), entry(1))]);
 
     const all = { from: 1, to: Number.MAX_SAFE_INTEGER, newestFirst: false, types: [] };
     const list = async (query: Partial<Parameters<Reader["entries"]>[1]>, size: number) => {
@@ -410,11 +417,13 @@ describe.each(stores)("%s: lists", (kind, open) => {
   test("accounts with something to expire, oldest month first, shard by shard", async () => {
     const { items, reader } = open();
     const p = newProgram();
-    const users = Array.from({ length: 60 }, (_, i) => `user-${i}`);
+    const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);
     const month = (i: number) => 24_300 + (i % 10);
     await fill(
       items,
-      users.map((user, i) => write(accountRef(p, user), account(p, user, { oldest: month(i) }))),
+      userIds.map((userId, i) =>
+        write(accountRef(p, userId), account(p, userId, { oldest: month(i) })),
+      ),
     );
     await fill(items, [write(accountRef(p, "none"), account(p, "none"))]);
     const shards = Array.from({ length: shardCount }, (_, shard) => shard);
@@ -422,33 +431,33 @@ describe.each(stores)("%s: lists", (kind, open) => {
       const found = await Promise.all(
         shards.map((shard) => pages((page) => reader.dueAccounts(p, shard, 24_304, page), 2)),
       );
-      const wanted = users.filter((_, i) => month(i) <= 24_304);
-      const due = found.map((each) => each.flat().map(({ user }) => user));
+      const wanted = userIds.filter((_, i) => month(i) <= 24_304);
+      const due = found.map((each) => each.flat().map(({ userId }) => userId));
       expect(due.flat().sort()).toEqual([...wanted].sort());
       for (const [shard, group] of due.entries()) {
-        expect(group.every((user) => shardOf(user) === shard)).toBe(true);
-        const months = group.map((user) => month(users.indexOf(user)));
+        expect(group.every((userId) => shardOf(userId) === shard)).toBe(true);
+        const months = group.map((userId) => month(userIds.indexOf(userId)));
         expect(months).toEqual([...months].sort());
       }
     }, patience);
     // Without points an account leaves the index.
-    const [gone] = users.filter((_, i) => month(i) === 24_300);
+    const [gone] = userIds.filter((_, i) => month(i) === 24_300);
     const ref = accountRef(p, gone as string);
     await items.commit([write(ref, account(p, gone as string), 1)], randomUUID());
     await vi.waitFor(async () => {
       const shard = shardOf(gone as string);
       const found = await reader.dueAccounts(p, shard, 24_300, { size: 100, cursor: undefined });
-      expect(found.items.map(({ user }) => user)).not.toContain(gone);
+      expect(found.items.map(({ userId }) => userId)).not.toContain(gone);
     }, patience);
   });
 
   test("all accounts of a program, in disjoint segments", async () => {
     const { items, reader } = open();
     const p = newProgram();
-    const users = Array.from({ length: 30 }, (_, i) => `u${i}`);
+    const userIds = Array.from({ length: 30 }, (_, i) => `u${i}`);
     await fill(
       items,
-      users.map((user) => write(accountRef(p, user), account(p, user))),
+      userIds.map((userId) => write(accountRef(p, userId), account(p, userId))),
     );
     await fill(items, [
       write(entryRef(p, "u1", 1), entry(1)),
@@ -458,8 +467,8 @@ describe.each(stores)("%s: lists", (kind, open) => {
       [0, 1, 2].map((segment) => pages((page) => reader.accounts(p, segment, 3, page), 25)),
     );
     const all = found.flat(2);
-    expect(all.map(({ user }) => user).sort()).toEqual([...users].sort());
-    expect(all.every(({ program }) => program === p)).toBe(true);
+    expect(all.map(({ userId }) => userId).sort()).toEqual([...userIds].sort());
+    expect(all.every(({ programId }) => programId === p)).toBe(true);
   });
 
   test("reservations of a user, by time, in a window", async () => {
@@ -469,14 +478,14 @@ describe.each(stores)("%s: lists", (kind, open) => {
     const rows = Array.from({ length: 20 }, (_, i) =>
       reservation(p, `r${String(i).padStart(2, "0")}`, { executeTime: at(i) }),
     );
-    const foreign = reservation(p, "foreign", { user: "someone" });
+    const foreign = reservation(p, "foreign", { userId: "someone" });
     await fill(
       items,
-      [...rows, foreign].map((row) => write(reservationRef(p, row.id), row)),
+      [...rows, foreign].map((row) => write(reservationRef(p, row.reservationId), row)),
     );
     const list = async (window: { start: number | undefined; end: number | undefined }) => {
       const ask = (page: PageRequest) =>
-        reader.reservationsOfUser({ program: p, user: "u" }, window, page);
+        reader.reservationsOfUser({ programId: p, userId: "u" }, window, page);
       return (await pages(ask, 3)).flat();
     };
     await vi.waitFor(async () => {
@@ -500,9 +509,9 @@ describe.each(stores)("%s: lists", (kind, open) => {
     );
     await fill(
       items,
-      rows.map((row) => write(reservationRef(p, row.id), row)),
+      rows.map((row) => write(reservationRef(p, row.reservationId), row)),
     );
-    const key = ({ executeTime, id }: Reservation) => `${executeTime}#${id}`;
+    const key = ({ executeTime, reservationId }: Reservation) => `${executeTime}#${reservationId}`;
     const pending = rows
       .filter(({ state }) => state === "PENDING")
       .sort((x, y) => (key(x) < key(y) ? -1 : 1));
@@ -517,7 +526,9 @@ describe.each(stores)("%s: lists", (kind, open) => {
       // No page but the last is short, and none is empty.
       expect(found.slice(0, -1).every((page) => page.length === size)).toBe(true);
     }
-    expect(new Set(pending.map(({ id }) => shardOf(id))).size).toBeGreaterThan(8);
+    expect(
+      new Set(pending.map(({ reservationId }) => shardOf(reservationId))).size,
+    ).toBeGreaterThan(8);
     const narrow = { start: base + 3, end: base + 6 };
     const some = await pages((page) => reader.reservationsInState(p, "PENDING", narrow, page), 4);
     expect(some.flat()).toEqual(
@@ -529,9 +540,9 @@ describe.each(stores)("%s: lists", (kind, open) => {
 });
 
 describe("items stay under 1 KB", () => {
-  const program = "p".repeat(32);
-  const user = "u".repeat(64);
-  const event = { origin: "c", id: "e".repeat(128) } as const;
+  const programId = "p".repeat(32);
+  const userId = "u".repeat(64);
+  const event = { origin: "c", eventId: "e".repeat(128) } as const;
   const late = 253_402_300_799_999;
   const hash = `1:${"h".repeat(43)}`;
   /** 36 months whose numbers are as long as they can be while their sum keeps to `sum`. */
@@ -550,7 +561,7 @@ describe("items stay under 1 KB", () => {
     balance: maxBalance - 1,
     reason: "r".repeat(128),
     caller: "w".repeat(64),
-    related: { origin: "r", id: "d".repeat(128) },
+    relatedEvent: { origin: "r", eventId: "d".repeat(128) },
   };
 
   const check = (name: string, ref: Ref, value: Records[Kind]) => {
@@ -561,8 +572,8 @@ describe("items stay under 1 KB", () => {
   test("account", () => {
     check(
       "account",
-      accountRef(program, user),
-      account(program, user, {
+      accountRef(programId, userId),
+      account(programId, userId, {
         month: 119_999,
         slots: Array.from({ length: 36 }, () => Math.floor(maxBalance / 36)),
         totals: {
@@ -581,15 +592,15 @@ describe("items stay under 1 KB", () => {
   });
 
   test("entry and event key", () => {
-    check("entry", entryRef(program, user, longest.number), longest);
-    const key = { hash, entry: longest, balance: maxBalance - 1, undone: maxPoints - 1 };
-    check("event key", eventRef(program, user, `c:${event.id}`), key);
+    check("entry", entryRef(programId, userId, longest.number), longest);
+    const key = { hash, entry: longest, balance: maxBalance - 1, reversedPoints: maxPoints - 1 };
+    check("event key", eventRef(programId, userId, `c:${event.eventId}`), key);
   });
 
   test("reservation", () => {
     const id = "i".repeat(64);
-    const row = reservation(program, id, {
-      user,
+    const row = reservation(programId, id, {
+      userId,
       points: maxPoints - 1,
       reason: longest.reason,
       caller: longest.caller,
@@ -598,11 +609,11 @@ describe("items stay under 1 KB", () => {
       executeTime: late,
       createTime: late,
       updateTime: late,
-      executed: { time: late, entry: 999_999_999_999 },
+      executed: { time: late, entryNumber: 999_999_999_999 },
       failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
-      failedRun: randomUUID(),
-      hastened: true,
+      failedRunId: randomUUID(),
+      movedEarlier: true,
     });
-    check("reservation", reservationRef(program, id), row);
+    check("reservation", reservationRef(programId, id), row);
   });
 });

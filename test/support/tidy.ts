@@ -54,7 +54,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/rpc/",
     {
-      project: /^src\/(gen\/|app\/|domain\/errors(\.ts$|\/))/,
+      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|target)\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
     },

@@ -10,7 +10,12 @@ import { DomainError, reasons } from "../../src/domain/errors.ts";
 
 const quiet = () => {};
 
-const program = { id: "p", zone: "UTC", lifetimes: [{ months: 12, from: 0 }], createTime: 0 };
+const program = {
+  id: "p",
+  timeZone: "UTC",
+  lifetimes: [{ lifetimeMonths: 12, effectiveTime: 0 }],
+  createTime: 0,
+};
 
 /** The failure of an activity whose every commit throws `error`. */
 async function failureOf(
@@ -67,7 +72,7 @@ describe("a failed activity", () => {
 
   test("refuses an input of the wrong form for good", async () => {
     const refused = { type: "INVALID_REQUEST", nonRetryable: true };
-    const bad = [undefined, {}, { program: "p", reservation: 1, user: "u" }];
+    const bad = [undefined, {}, { programId: "p", reservation: 1, userId: "u" }];
     for (const input of bad as unknown as ReservationInput[]) {
       const failure = await failureOf(undefined, (all) => all.executeReservation(input));
       expect(failure).toMatchObject(refused);
@@ -82,18 +87,18 @@ test("a verification goes on where the last heartbeat was, inside a ledger", asy
   const count = 20_000;
   const reads: number[] = [];
   const entryAt = (number: number) => ({
-    ...{ number, type: "ISSUED", event: { origin: "c", id: `e${number}` }, points: 1 },
+    ...{ number, type: "ISSUED", event: { origin: "c", eventId: `e${number}` }, points: 1 },
     ...{ createTime: 0, effectiveTime: 0, changes: [{ month: 23_640, points: 1 }] },
     ...{ total: "issued", frozen: false, balance: number, reason: "", caller: "test" },
   });
   const account = {
-    ...{ program: "p", user: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },
+    ...{ programId: "p", userId: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },
     ...{ totals: { issued: count, used: 0, expired: 0, refunded: 0, revoked: 0 } },
     ...{ frozen: false, last: count, time: 0 },
   };
   const reader = {
     get: async () => ({ value: account, version: count }),
-    accounts: async () => ({ items: [{ program: "p", user: "u" }] }),
+    accounts: async () => ({ items: [{ programId: "p", userId: "u" }] }),
     async storedEntries(_: unknown, { size, cursor }: PageRequest) {
       const from = Number(cursor ?? 0) + 1;
       reads.push(from);

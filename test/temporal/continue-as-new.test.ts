@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 test("a reservation moved again and again", async () => {
-  const { deps, program } = stack;
+  const { deps, programId } = stack;
   const handle = await reserveAndStart(stack, { id: "moved", inMs: 3_600_000 });
   const { runId } = await handle.describe();
   for (let i = 1; i <= 10; i++) {
@@ -37,36 +37,36 @@ test("a reservation moved again and again", async () => {
     await eventually(() => handle.executeUpdate("reschedule", { args: [{ execute_time }] }));
   }
   const executeTime = Date.now() + 500;
-  await rescheduleReservation(deps, { program, id: "moved", executeTime });
+  await rescheduleReservation(deps, { programId, reservationId: "moved", executeTime });
   await expectGrantedOnce(stack, "moved");
   const described = await handle.describe();
   expect(described.runId).not.toBe(runId);
   expect(described.memo?.summary).toContain("10 points for moved");
-  expect(described.typedSearchAttributes.get(programKey)).toBe(program);
+  expect(described.typedSearchAttributes.get(programKey)).toBe(programId);
 });
 
 test("a month's end and a verification of all their parts", async () => {
-  const { deps, program, client, config } = stack;
+  const { deps, programId, client, config } = stack;
   await setTime(deps, Date.UTC(2027, 0, 10));
-  const users = Array.from({ length: 60 }, (_, i) => `user-${i}`);
-  for (const user of users) {
-    const change = { program, user, eventId: "e", reason: "", caller: "tests" };
+  const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);
+  for (const userId of userIds) {
+    const change = { programId, userId, eventId: "e", reason: "", caller: "tests" };
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });
   }
   // These accounts and the one of the reservation above.
   await setTime(deps, Date.UTC(2027, 3, 1));
-  const settled = users.length + 1;
+  const settled = userIds.length + 1;
   const handle = await client.workflow.start("monthEnd", {
     workflowId: "month-end-parts",
     taskQueue: config.taskQueue,
-    args: [{ program }],
+    args: [{ programId }],
   });
   expect(await handle.result()).toEqual({ settled, vain: 0, failed: 0 });
   expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
 
-  await verifyProgram(deps, program);
+  await verifyProgram(deps, programId);
   await eventually(async () => {
-    const found = await getProgramVerification(deps, program);
+    const found = await getProgramVerification(deps, programId);
     expect(found).toMatchObject({ state: "DONE", accounts: settled, wrong: 0 });
   });
 });

@@ -62,11 +62,11 @@ describe("a worker killed", () => {
   });
 
   test("amid a month's end goes on where it was", async () => {
-    const { deps, program, proxy, client, config } = stack;
+    const { deps, programId, proxy, client, config } = stack;
     await setTime(deps, Date.UTC(2027, 0, 10));
-    const users = usersOfShard(0, 4 * 32);
-    for (let i = 0; i < users.length; i += 16) {
-      await Promise.all(users.slice(i, i + 16).map((user) => grantTo(user)));
+    const userIds = usersOfShard(0, 4 * 32);
+    for (let i = 0; i < userIds.length; i += 16) {
+      await Promise.all(userIds.slice(i, i + 16).map((userId) => grantTo(userId)));
     }
     await setTime(deps, Date.UTC(2027, 3, 1));
     let transactions = 0;
@@ -79,7 +79,7 @@ describe("a worker killed", () => {
     const handle = await client.workflow.start("monthEnd", {
       workflowId: "month-end-killed",
       taskQueue: config.taskQueue,
-      args: [{ program }],
+      args: [{ programId }],
     });
     await eventually(async () => expect(transactions).toBeGreaterThan(3 * 32), 60_000);
     await worker.killHard();
@@ -87,8 +87,8 @@ describe("a worker killed", () => {
     proxy.faults({});
     worker = await stack.startWorkerProcess();
     const { settled } = (await handle.result()) as MonthEndResult;
-    for (const user of users) {
-      expect(await verified(stack, user)).toEqual({ balance: 0, entries: 2 });
+    for (const userId of userIds) {
+      expect(await verified(stack, userId)).toEqual({ balance: 0, entries: 2 });
     }
     // Begun from the front again, it would have found only what the dead worker had left.
     expect(settled).toBeGreaterThanOrEqual(2 * 32);
@@ -98,12 +98,12 @@ describe("a worker killed", () => {
 /** User ids that fall into one shard of the expiry index. */
 const usersOfShard = (shard: number, count: number) =>
   Array.from({ length: count * 50 }, (_, i) => `sweep-${i}`)
-    .filter((user) => shardOf(user) === shard)
+    .filter((userId) => shardOf(userId) === shard)
     .slice(0, count);
 
-function grantTo(user: string) {
-  const { deps, program } = stack;
-  const event = { program, user, eventId: "january", reason: "", caller: "tests", points: 5 };
+function grantTo(userId: string) {
+  const { deps, programId } = stack;
+  const event = { programId, userId, eventId: "january", reason: "", caller: "tests", points: 5 };
   return patiently(() => grantPoints(deps, { ...event, deadline: undefined }));
 }
 

@@ -24,24 +24,24 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-const monthEnd = (program: string): Promise<MonthEndResult> =>
+const monthEnd = (programId: string): Promise<MonthEndResult> =>
   stack.client.workflow.execute("monthEnd", {
     workflowId: `month-end-test-${++runs}`,
     taskQueue: stack.config.taskQueue,
-    args: [{ program }],
+    args: [{ programId }],
   });
 
 const at = (month: number, day = 1) => Date.UTC(2027, month - 1, day, 3);
 
-async function newProgram(id: string, zone = "Asia/Tokyo"): Promise<string> {
-  await createProgram(stack.deps, { id, zone, lifetime: 3 });
+async function newProgram(id: string, timeZone = "Asia/Tokyo"): Promise<string> {
+  await createProgram(stack.deps, { programId: id, timeZone, lifetimeMonths: 3 });
   return id;
 }
 
-const grantTo = (deps: Deps, program: string, user: string, eventId: string, points: number) =>
+const grantTo = (deps: Deps, programId: string, userId: string, eventId: string, points: number) =>
   grantPoints(deps, {
-    program,
-    user,
+    programId,
+    userId,
     eventId,
     points,
     reason: "",
@@ -50,21 +50,21 @@ const grantTo = (deps: Deps, program: string, user: string, eventId: string, poi
   });
 
 /** A ledger without the times at which it was written. */
-async function ledgerOf(program: string, user: string) {
+async function ledgerOf(programId: string, userId: string) {
   const all = { from: 1, to: 1_000, newestFirst: false, types: [] };
   const page = { size: 1_000, cursor: undefined };
-  const { items } = await stack.deps.reader.entries({ program, user }, all, page);
+  const { items } = await stack.deps.reader.entries({ programId, userId }, all, page);
   return items.map(({ createTime: _, ...entry }: LedgerEntry) =>
     entry.type === "EXPIRED" ? entry : { ...entry, effectiveTime: 0 },
   );
 }
 
 /** Changes the record of an account behind the back of every server. */
-const tamper = (program: string, user: string, expression: string, value: AttributeValue) =>
+const tamper = (programId: string, userId: string, expression: string, value: AttributeValue) =>
   stack.clients.retrying.send(
     new UpdateItemCommand({
       TableName: `${stack.config.tablePrefix}points`,
-      Key: { pk: { S: `A#${program}#${user}` }, sk: { S: "A" } },
+      Key: { pk: { S: `A#${programId}#${userId}` }, sk: { S: "A" } },
       UpdateExpression: expression,
       ExpressionAttributeValues: { ":v": value },
     }),
@@ -73,37 +73,38 @@ const tamper = (program: string, user: string, expression: string, value: Attrib
 describe("a month's end", () => {
   test("expires what is due, and only that", async () => {
     const { deps } = stack;
-    const program = await newProgram("due");
+    const programId = await newProgram("due");
     await setTime(deps, at(1, 10));
-    await grantTo(deps, program, "old", "jan", 10);
+    await grantTo(deps, programId, "old", "jan", 10);
     await setTime(deps, at(2, 10));
-    await grantTo(deps, program, "young", "feb", 20);
-    await grantTo(deps, program, "old", "feb", 20);
+    await grantTo(deps, programId, "young", "feb", 20);
+    await grantTo(deps, programId, "old", "feb", 20);
 
     await setTime(deps, at(3, 31));
-    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toEqual({ settled: 0, vain: 0, failed: 0 });
     await setTime(deps, at(4));
-    expect(await monthEnd(program)).toEqual({ settled: 1, vain: 0, failed: 0 });
-    expect(await ledgerOf(program, "young")).toHaveLength(1);
-    const expired = (await ledgerOf(program, "old"))[2];
+    expect(await monthEnd(programId)).toEqual({ settled: 1, vain: 0, failed: 0 });
+    expect(await ledgerOf(programId, "young")).toHaveLength(1);
+    const expired = (await ledgerOf(programId, "old"))[2];
     expect(expired).toMatchObject({
       type: "EXPIRED",
       points: 10,
       balance: 20,
       effectiveTime: Date.UTC(2027, 2, 31, 15),
     });
-    expect(await monthEnd(program)).toEqual({ settled: 0, vain: 0, failed: 0 });
-    expect(await ledgerOf(program, "old")).toHaveLength(3);
+    expect(await monthEnd(programId)).toEqual({ settled: 0, vain: 0, failed: 0 });
+    expect(await ledgerOf(programId, "old")).toHaveLength(3);
   });
 
   test("leaves the same ledger month by month, twice, and three months at once", async () => {
     const { deps } = stack;
     const programs = [await newProgram("monthly"), await newProgram("at-once")] as const;
-    const users = ["a", "b", "c"];
+    const userIds = ["a", "b", "c"];
     for (const month of [1, 2, 3]) {
       await setTime(deps, at(month, 5));
-      for (const program of programs) {
-        for (const user of users) await grantTo(deps, program, user, `m${month}`, month * 10);
+      for (const programId of programs) {
+        for (const userId of userIds)
+          await grantTo(deps, programId, userId, `m${month}`, month * 10);
       }
     }
     for (const month of [4, 5, 6]) {
@@ -112,26 +113,26 @@ describe("a month's end", () => {
       expect(await monthEnd(programs[0])).toEqual({ settled: 0, vain: 0, failed: 0 });
     }
     expect(await monthEnd(programs[1])).toEqual({ settled: 3, vain: 0, failed: 0 });
-    for (const user of users) {
-      const ledger = await ledgerOf(programs[0], user);
+    for (const userId of userIds) {
+      const ledger = await ledgerOf(programs[0], userId);
       expect(ledger).toHaveLength(6);
       expect(ledger.at(-1)).toMatchObject({ balance: 0 });
-      expect(await ledgerOf(programs[1], user)).toEqual(ledger);
+      expect(await ledgerOf(programs[1], userId)).toEqual(ledger);
     }
   });
 
   test("fails when it has settled all but the damaged accounts, and names them", async () => {
     const { deps, client, workflows } = stack;
-    const program = await newProgram("damaged");
+    const programId = await newProgram("damaged");
     await setTime(deps, at(1, 10));
-    for (const user of ["a", "b", "c", "d"]) await grantTo(deps, program, user, "jan", 10);
-    await tamper(program, "b", "SET n = :v", { N: "0" });
-    await tamper(program, "c", "SET s = list_append(s, :v)", { L: [{ N: "0" }] });
+    for (const userId of ["a", "b", "c", "d"]) await grantTo(deps, programId, userId, "jan", 10);
+    await tamper(programId, "b", "SET n = :v", { N: "0" });
+    await tamper(programId, "c", "SET s = list_append(s, :v)", { L: [{ N: "0" }] });
     await setTime(deps, at(4));
-    const found = await deps.reader.get(programRef(program));
+    const found = await deps.reader.get(programRef(programId));
     if (!found) throw new Error("no program");
     await patiently(() => workflows.ensureMonthEnd(found.value));
-    const schedule = client.schedule.getHandle(monthEndId(program));
+    const schedule = client.schedule.getHandle(monthEndId(programId));
     const runOf = async (past: readonly string[]) => {
       await schedule.trigger();
       return eventually(async () => {
@@ -160,16 +161,16 @@ describe("a month's end", () => {
       { userId: "b", reason: "CONTENDED" },
       { userId: "c", reason: "PROGRAM_STALE" },
     ]);
-    expect((await ledgerOf(program, "d")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
+    expect((await ledgerOf(programId, "d")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
 
     // The schedule goes on, and its next run settles what was mended.
     expect((await schedule.describe()).state.paused).toBe(false);
-    await verifyAccount(deps, { program, user: "b" }, true);
-    await verifyAccount(deps, { program, user: "c" }, true);
+    await verifyAccount(deps, { programId, userId: "b" }, true);
+    await verifyAccount(deps, { programId, userId: "c" }, true);
     const second = await runOf([first.firstExecutionRunId]);
     const again = client.workflow.getHandle(second.workflowId, second.firstExecutionRunId);
     expect(await again.result()).toMatchObject({ failed: 0 });
-    expect((await ledgerOf(program, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
+    expect((await ledgerOf(programId, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
   }, 60_000);
 
   test("that does not know its program fails with the reason", async () => {
@@ -182,23 +183,23 @@ describe("a month's end", () => {
 describe("the schedule", () => {
   test.each(["Asia/Tokyo", "America/New_York", "Pacific/Kiritimati"])(
     "follows %s",
-    async (zone) => {
+    async (timeZone) => {
       const { deps, workflows, client } = stack;
-      const id = await newProgram(`zone-${zone.replace("/", "-")}`, zone);
+      const id = await newProgram(`zone-${timeZone.replace("/", "-")}`, timeZone);
       const found = await deps.reader.get(programRef(id));
       if (!found) throw new Error("no program");
       await patiently(() => workflows.ensureMonthEnd(found.value));
       await patiently(() => workflows.ensureMonthEnd(found.value));
       const schedule = client.schedule.getHandle(monthEndId(id));
       const { spec, policies, info } = await schedule.describe();
-      expect(spec.timezone).toBe(zone);
+      expect(spec.timezone).toBe(timeZone);
       expect(policies).toMatchObject({
         overlap: "BUFFER_ONE",
         catchupWindow: 365 * 24 * 3_600_000,
       });
       const now = Date.now();
       const [first, second] = info.nextActionTimes.map((time) => time.getTime());
-      const begin = monthStart(zone, monthAt(zone, now) + 1);
+      const begin = monthStart(timeZone, monthAt(timeZone, now) + 1);
       expect([first, second]).toEqual([begin + 10_000, begin + 3_610_000]);
     },
   );
@@ -208,16 +209,17 @@ describe("the schedule", () => {
     ["America/Asuncion", "2023-10-01", ["04:00:10"]],
     // Clocks went from 1:00 back to 0:00.
     ["America/Havana", "2026-11-01", ["04:00:10", "05:00:10", "06:00:10"]],
-  ])("in %s on %s", async (zone, date, expected) => {
+  ])("in %s on %s", async (timeZone, date, expected) => {
     const { workflows } = stack;
-    const id = await newProgram(`on-${date}`, zone);
-    const program = { id, zone, lifetimes: [{ months: 3, from: 0 }], createTime: 0 };
+    const programId = await newProgram(`on-${date}`, timeZone);
+    const lifetimes = [{ lifetimeMonths: 3, effectiveTime: 0 }];
+    const program = { programId, timeZone, lifetimes, createTime: 0 };
     await patiently(() => workflows.ensureMonthEnd(program));
     const { connection, namespace } = workflows.link;
     const seconds = (time: string) => (Date.parse(`${date}T${time}Z`) / 1_000) as unknown as null;
     const { startTime } = await connection.workflowService.listScheduleMatchingTimes({
       namespace,
-      scheduleId: monthEndId(id),
+      scheduleId: monthEndId(programId),
       startTime: { seconds: seconds("00:00:00") },
       endTime: { seconds: seconds("23:59:59") },
     });
@@ -228,20 +230,20 @@ describe("the schedule", () => {
   test("that cannot be made keeps no other program from its own", async () => {
     const { client, workflows } = stack;
     const { reader, force } = createMemoryStore();
-    const of = (id: string, zone: string) => {
-      const lifetimes = [{ months: 3, from: 0 }];
-      force(programRef(id), { id, zone, lifetimes, createTime: 0 });
+    const of = (id: string, timeZone: string) => {
+      const lifetimes = [{ lifetimeMonths: 3, effectiveTime: 0 }];
+      force(programRef(id), { programId: id, timeZone, lifetimes, createTime: 0 });
     };
     of("a-bad", "Asia/Edo");
     of("b-good", "Asia/Tokyo");
     of("c-bad", "asia/tokyo");
     of("d-good", "Europe/Berlin");
-    const lines: { level: number; program?: string }[] = [];
+    const lines: { level: number; programId?: string }[] = [];
     const log = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
     const logging = { ...workflows, link: { ...workflows.link, log } };
     await expect(ensureSchedules(logging, reader)).rejects.toThrow("a-bad, c-bad");
-    const warned = lines.filter(({ level, program }) => level === 40 && program !== undefined);
-    expect(warned.map(({ program }) => program)).toEqual(["a-bad", "c-bad"]);
+    const warned = lines.filter(({ level, programId }) => level === 40 && programId !== undefined);
+    expect(warned.map(({ programId }) => programId)).toEqual(["a-bad", "c-bad"]);
     for (const id of ["b-good", "d-good"]) {
       const { spec } = await client.schedule.getHandle(monthEndId(id)).describe();
       expect(spec.timezone).toBe(id === "b-good" ? "Asia/Tokyo" : "Europe/Berlin");

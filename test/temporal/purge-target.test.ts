@@ -9,7 +9,7 @@ import type { Page, PageRequest } from "../../src/app/ports/deps.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { reactionSummaries } from "../../src/app/reactions/queries.ts";
 import { deleteTarget, registerTarget, setTargetMuted } from "../../src/app/reactions/targets.ts";
-import { removeTargetId } from "../../src/contract.ts";
+import { purgeTargetId } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import type { TargetName } from "../../src/domain/reaction.ts";
@@ -31,24 +31,24 @@ const all = async <T>(list: (page: PageRequest) => Promise<Page<T>>): Promise<T[
   return items;
 };
 
-const register = ({ deps }: WorkerStack, owner: string, id: string): Promise<TargetName> =>
+const register = ({ deps }: WorkerStack, ownerId: string, id: string): Promise<TargetName> =>
   patiently(() =>
-    registerTarget(deps, { target: { type: "post", id }, owner, title: id, link: "" }),
+    registerTarget(deps, { target: { type: "post", id }, ownerId, title: id, link: "" }),
   );
 
 /** `count` people react with one kind; those who do already stay. */
 const reactions = ({ deps }: WorkerStack, target: TargetName, kind: string, count: number) =>
   Promise.all(
     Array.from({ length: count }, (_, i) =>
-      patiently(() => react(deps, { target, kind, user: `user-${i}`, name: `User ${i}` })),
+      patiently(() => react(deps, { target, kind, userId: `user-${i}`, actorName: `User ${i}` })),
     ),
   );
 
 /** Marks all of a target that is unread. */
-async function read({ deps }: WorkerStack, owner: string, target: TargetName): Promise<void> {
-  const { n: version } = await inboxOf(deps, owner);
+async function read({ deps }: WorkerStack, ownerId: string, target: TargetName): Promise<void> {
+  const { version } = await inboxOf(deps, ownerId);
   for (const kind of kinds) {
-    await patiently(() => markNotificationRead(deps, { owner, target, kind, version }));
+    await patiently(() => markNotificationRead(deps, { ownerId, target, kind, version }));
   }
 }
 
@@ -56,25 +56,25 @@ async function read({ deps }: WorkerStack, owner: string, target: TargetName): P
  * Gives an owner two targets with the same reactions of two kinds: unread ones, read ones, two
  * groups of them of the same kind, and some that were muted.
  */
-async function twoTargets(stack: WorkerStack, owner: string) {
-  const gone = await register(stack, owner, `${owner}-gone`);
-  const stays = await register(stack, owner, `${owner}-stays`);
+async function twoTargets(stack: WorkerStack, ownerId: string) {
+  const gone = await register(stack, ownerId, `${ownerId}-gone`);
+  const stays = await register(stack, ownerId, `${ownerId}-stays`);
   for (const target of [gone, stays]) {
     await reactions(stack, target, "like", people / 3);
-    await read(stack, owner, target);
+    await read(stack, ownerId, target);
     await reactions(stack, target, "like", (people * 2) / 3);
     await reactions(stack, target, "love", people / 3);
-    await read(stack, owner, target);
-    await setTargetMuted(stack.deps, { owner, target, muted: true });
+    await read(stack, ownerId, target);
+    await setTargetMuted(stack.deps, { ownerId, target, muted: true });
     await reactions(stack, target, "love", (people * 2) / 3);
-    await setTargetMuted(stack.deps, { owner, target, muted: false });
+    await setTargetMuted(stack.deps, { ownerId, target, muted: false });
     for (const kind of kinds) await reactions(stack, target, kind, people);
   }
   return { gone, stays };
 }
 
 /** All that the store holds about a target. */
-async function left({ deps }: WorkerStack, owner: string, target: TargetName) {
+async function left({ deps }: WorkerStack, ownerId: string, target: TargetName) {
   const { reader } = deps;
   const counts: Record<string, number> = {};
   for (const kind of kinds) {
@@ -83,9 +83,10 @@ async function left({ deps }: WorkerStack, owner: string, target: TargetName) {
   const about = ({ target: { type, id } }: { target: TargetName }) =>
     type === target.type && id === target.id;
   const now = (await deps.clock.now()).wall;
-  const unread = (await all((page) => reader.unread(owner, true, page))).filter(about);
-  const history = (await all((page) => reader.history(owner, now, page))).filter(about);
-  const sizes = (groups: readonly { people: number }[]) => groups.map((group) => group.people);
+  const unread = (await all((page) => reader.unreadGroups(ownerId, true, page))).filter(about);
+  const history = (await all((page) => reader.readGroups(ownerId, now, page))).filter(about);
+  const sizes = (groups: readonly { peopleCount: number }[]) =>
+    groups.map((group) => group.peopleCount);
   return { ...counts, unread: sizes(unread).sort(), history: sizes(history).sort() };
 }
 
@@ -99,24 +100,24 @@ const whole = {
 
 const nothing = { like: 0, love: 0, unread: [], history: [] };
 
-const unreadOf = async ({ deps }: WorkerStack, owner: string) => {
-  const { groups, people: actors } = await inboxOf(deps, owner);
-  return { groups, people: actors };
+const unreadOf = async ({ deps }: WorkerStack, ownerId: string) => {
+  const { groupCount, peopleCount } = await inboxOf(deps, ownerId);
+  return { groups: groupCount, people: peopleCount };
 };
 
 const runOf = ({ client }: WorkerStack, target: TargetName) =>
-  client.workflow.getHandle(removeTargetId(target));
+  client.workflow.getHandle(purgeTargetId(target));
 
 /** Expects that one target is gone whole and the other one is as it was. */
 async function expectRemoved(
   stack: WorkerStack,
-  owner: string,
+  ownerId: string,
   { gone, stays }: Record<"gone" | "stays", TargetName>,
 ): Promise<void> {
   await runOf(stack, gone).result();
-  expect(await left(stack, owner, gone)).toEqual(nothing);
-  expect(await left(stack, owner, stays)).toEqual(whole);
-  expect(await unreadOf(stack, owner)).toEqual({ groups: 2, people: (people * 2) / 3 });
+  expect(await left(stack, ownerId, gone)).toEqual(nothing);
+  expect(await left(stack, ownerId, stays)).toEqual(whole);
+  expect(await unreadOf(stack, ownerId)).toEqual({ groups: 2, people: (people * 2) / 3 });
 }
 
 describe("a target deleted", () => {
@@ -142,9 +143,9 @@ describe("a target deleted", () => {
     expect(await deleteTarget(deps, { target })).toMatchObject({ deleted: true });
 
     // No worker runs yet.
-    const own = { target, kind: "like", user: "user-1" };
+    const own = { target, kind: "like", userId: "user-1" };
     const refused = { reason: "TARGET_DELETED" };
-    await expect(react(deps, { ...own, name: "" })).rejects.toMatchObject(refused);
+    await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
     await expect(unreact(deps, own)).rejects.toMatchObject(refused);
     await expect(register(stack, "owner", target.id)).rejects.toMatchObject(refused);
     expect(await reactionSummaries(deps, [target, stays], "user-1")).toMatchObject([
@@ -159,7 +160,7 @@ describe("a target deleted", () => {
     const stop = await stack.startWorker();
     await expectRemoved(stack, "owner", targets);
     const after = await inboxOf(deps, "owner");
-    expect(after.n).toBeGreaterThan(before.n);
+    expect(after.version).toBeGreaterThan(before.version);
     const listed = await all((page) => listNotifications(deps, "owner", "UNREAD", page));
     expect(listed.map(({ target: { id } }) => id)).toEqual([stays.id, stays.id]);
     expect(await unreadOf(stack, "bystander")).toEqual({ groups: 1, people: 3 });
@@ -170,7 +171,7 @@ describe("a target deleted", () => {
     await expectRemoved(stack, "owner", targets);
     expect((await runOf(stack, target).describe()).runId).not.toBe(runId);
     expect(await inboxOf(deps, "owner")).toEqual(after);
-    await expect(react(deps, { ...own, name: "" })).rejects.toMatchObject(refused);
+    await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
     await stop();
   }, 120_000);
 
@@ -234,7 +235,7 @@ describe("while Temporal is away", () => {
     await temporal.killHard();
     const unavailable = { reason: "WORKFLOWS_UNAVAILABLE", retryable: true };
     await expect(deleteTarget(deps, { target })).rejects.toMatchObject(unavailable);
-    const late = { target, kind: "like", user: "late", name: "Late" };
+    const late = { target, kind: "like", userId: "late", actorName: "Late" };
     await expect(react(deps, late)).rejects.toMatchObject({ reason: "TARGET_DELETED" });
     const port = Number(temporal.address.split(":")[1]);
     const dataFile = join(folder, "data.db");

@@ -38,14 +38,14 @@ function watchGrants(): void {
 
 /** Reserves, and cancels as the grant is sent or around the due time; true when it won. */
 async function race(i: number): Promise<boolean> {
-  const { deps, program } = stack;
+  const { deps, programId } = stack;
   const id = `race-${i}`;
   const inMs = 500;
-  await reserve(deps, program, { id, user: `user-${i % (races / eachUser)}`, inMs });
+  await reserve(deps, programId, { id, user: `user-${i % (races / eachUser)}`, inMs });
   if (i % 2 === 0) await granting[i]?.promise;
   else await sleep(inMs + Math.random() * 250 - 30);
   try {
-    await patiently(() => cancelReservation(deps, { program, id }));
+    await patiently(() => cancelReservation(deps, { programId, reservationId: id }));
     return true;
   } catch (error) {
     expect((error as DomainError).reason).toBe("WRONG_STATE");
@@ -62,14 +62,14 @@ test("either cancelled without points or done with them", async () => {
   }
   const points = new Map<string, number>();
   for (const [i, cancelled] of won.entries()) {
-    const user = `user-${i % (races / eachUser)}`;
+    const userId = `user-${i % (races / eachUser)}`;
     await eventually(async () => {
       expect(await stateOf(stack, `race-${i}`)).toBe(cancelled ? "CANCELLED" : "DONE");
     });
-    points.set(user, (points.get(user) ?? 0) + (cancelled ? 0 : 10));
+    points.set(userId, (points.get(userId) ?? 0) + (cancelled ? 0 : 10));
   }
-  for (const [user, balance] of points) {
-    expect(await verified(stack, user)).toEqual({ balance, entries: balance / 10 });
+  for (const [userId, balance] of points) {
+    expect(await verified(stack, userId)).toEqual({ balance, entries: balance / 10 });
   }
   const cancels = won.filter(Boolean).length;
   expect(cancels).toBeGreaterThan(0);

@@ -37,11 +37,11 @@ afterAll(() => stack.stop());
 
 /** One delivery of the grant activity to a run. */
 function deliver(id: string, run: string): Promise<ReservationStep> {
-  const { deps, program } = stack;
+  const { deps, programId } = stack;
   const { executeReservation } = createActivities({ deps, onDone: () => {} });
   const workflowExecution = { workflowId: id, runId: run };
   const environment = new MockActivityEnvironment({ workflowExecution });
-  const input = { program, reservation: id, user: id, executeTime: 0 };
+  const input = { program: programId, reservation: id, user: id, executeTime: 0 };
   return environment.run(executeReservation, input);
 }
 
@@ -67,7 +67,7 @@ async function timerEnd(id: string): Promise<number> {
 
 describe("a reservation", () => {
   test("lands at its time, not before, in 12 events", async () => {
-    await reserve(stack.deps, stack.program, { id: "normal", inMs: 1_500 });
+    await reserve(stack.deps, stack.programId, { id: "normal", inMs: 1_500 });
     const row = await expectGrantedOnce(stack, "normal");
     expect(row.executed?.time).toBeGreaterThanOrEqual(row.executeTime);
     await handleOf(stack, "normal").result();
@@ -90,16 +90,23 @@ describe("a reservation", () => {
   });
 
   test("whose time has passed lands at once, in 7 events", async () => {
-    await reserve(stack.deps, stack.program, { id: "past", inMs: -hour });
+    await reserve(stack.deps, stack.programId, { id: "past", inMs: -hour });
     await expectGrantedOnce(stack, "past");
     expect(await handleOf(stack, "past").result()).toEqual({ step: "DONE", entry: 1 });
     expect(await eventsOf(handleOf(stack, "past"))).toHaveLength(7);
   });
 
   test("created twice is one; with other points it is refused", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     const executeTime = Date.now() + 500;
-    const wish = { program, id: "twice", user: "twice", points: 10, reason: "", caller: "tests" };
+    const wish = {
+      programId,
+      reservationId: "twice",
+      userId: "twice",
+      points: 10,
+      reason: "",
+      caller: "tests",
+    };
     const create = (points: number) => createReservation(deps, { ...wish, points, executeTime });
     const [a, b] = await Promise.all([create(10), create(10)]);
     expect([a.replayed, b.replayed]).toContain(true);
@@ -109,8 +116,8 @@ describe("a reservation", () => {
   });
 
   test("granted by two deliveries to its run and one to another is granted once", async () => {
-    const { deps, program } = stack;
-    await reserve(withoutTemporal(deps), program, { id: "delivered" });
+    const { deps, programId } = stack;
+    await reserve(withoutTemporal(deps), programId, { id: "delivered" });
     const run = randomUUID();
     const steps = await Promise.all(
       [run, run, randomUUID()].map((each) => deliver("delivered", each)),
@@ -121,20 +128,24 @@ describe("a reservation", () => {
   });
 
   test("cancelled while it sleeps ends its workflow without points", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     await reserveAndStart(stack, { id: "cancelled", inMs: hour });
-    await cancelReservation(deps, { program, id: "cancelled" });
+    await cancelReservation(deps, { programId, reservationId: "cancelled" });
     expect(await handleOf(stack, "cancelled").result()).toEqual({ step: "CANCELLED" });
     expect(await verified(stack, "cancelled")).toEqual({ balance: 0, entries: 0 });
   });
 
   test("follows its row to an earlier and to a later time", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     await reserveAndStart(stack, { id: "earlier", inMs: hour });
     await reserveAndStart(stack, { id: "later", inMs: 700 });
     const executeTime = Date.now() + 1_500;
-    await rescheduleReservation(deps, { program, id: "earlier", executeTime });
-    await rescheduleReservation(deps, { program, id: "later", executeTime: executeTime + 1_000 });
+    await rescheduleReservation(deps, { programId, reservationId: "earlier", executeTime });
+    await rescheduleReservation(deps, {
+      programId,
+      reservationId: "later",
+      executeTime: executeTime + 1_000,
+    });
     const rows = [
       await expectGrantedOnce(stack, "earlier"),
       await expectGrantedOnce(stack, "later"),
@@ -146,42 +157,42 @@ describe("a reservation", () => {
 
 describe("a refused reservation", () => {
   test("fails with the reason, and another run lands it after a retry", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     await freeze(stack, "frozen", true);
-    await reserve(deps, program, { id: "frozen" });
+    await reserve(deps, programId, { id: "frozen" });
     const { failure } = await reaches(stack, "frozen", "FAILED");
     expect(failure?.reason).toBe("ACCOUNT_FROZEN");
     expect(await failureOf("frozen")).toMatchObject({ type: "ACCOUNT_FROZEN", nonRetryable: true });
     await freeze(stack, "frozen", false);
     const first = (await handleOf(stack, "frozen").describe()).runId;
-    await retryReservation(deps, { program, id: "frozen" });
+    await retryReservation(deps, { programId, reservationId: "frozen" });
     await reaches(stack, "frozen", "DONE");
     expect(await verified(stack, "frozen")).toEqual({ balance: 10, entries: 3 });
     expect((await handleOf(stack, "frozen").describe()).runId).not.toBe(first);
   });
 
   test("can be retried at once, while its run is still closing", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     for (const id of Array.from({ length: 10 }, (_, i) => `quick-${i}`)) {
       await freeze(stack, id, true);
-      await reserve(deps, program, { id });
+      await reserve(deps, programId, { id });
       await reaches(stack, id, "FAILED");
       await freeze(stack, id, false);
-      await retryReservation(deps, { program, id });
+      await retryReservation(deps, { programId, reservationId: id });
       await reaches(stack, id, "DONE");
     }
   });
 
   test("stays failed for its run, whatever the run asks afterwards", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     const id = "stays-failed";
     await freeze(stack, id, true);
-    await reserve(withoutTemporal(deps), program, { id });
+    await reserve(withoutTemporal(deps), programId, { id });
     const failed = { step: "FAILED", reason: "ACCOUNT_FROZEN" };
     expect(await deliver(id, "run-1")).toMatchObject(failed);
     await freeze(stack, id, false);
     expect(await deliver(id, "run-1")).toMatchObject(failed);
-    await retryReservation(withoutTemporal(deps), { program, id });
+    await retryReservation(withoutTemporal(deps), { programId, reservationId: id });
     expect(await deliver(id, "run-1")).toMatchObject({ step: "FAILED" });
     expect(await verified(stack, id)).toMatchObject({ balance: 0 });
     expect(await deliver(id, "run-2")).toMatchObject({ step: "DONE" });
@@ -191,7 +202,7 @@ describe("a refused reservation", () => {
 
 describe("an operator", () => {
   test("sees how much goes to whom and when, and what it waits for", async () => {
-    const { deps, program, client } = stack;
+    const { deps, programId, client } = stack;
     const year = new Date().getUTCFullYear() + 2;
     const executeTime = Date.UTC(year, 0, 1) - 9 * hour;
     const inMs = executeTime - Date.now();
@@ -217,16 +228,16 @@ describe("an operator", () => {
     const day = [`${year - 1}-12-31T00:00:00Z`, `${year}-01-01T00:00:00Z`];
     const at = `MeguriExecuteTime BETWEEN "${day[0]}" AND "${day[1]}"`;
     await eventually(async () => {
-      const mine = `MeguriProgram = "${program}" AND MeguriUser = "seen" AND ${at}`;
+      const mine = `MeguriProgram = "${programId}" AND MeguriUser = "seen" AND ${at}`;
       const pending = await listed(`${mine} AND MeguriState = "PENDING"`);
-      expect(pending).toEqual([`reservation/${program}/seen`]);
+      expect(pending).toEqual([`reservation/${programId}/seen`]);
     });
-    await cancelReservation(deps, { program, id: "seen" });
+    await cancelReservation(deps, { programId, reservationId: "seen" });
     await handle.result();
     expect(await handle.query("state")).toBe("Cancelled.");
     await eventually(async () => {
       const query = `MeguriUser = "seen" AND MeguriState = "CANCELLED"`;
-      expect(await listed(query)).toEqual([`reservation/${program}/seen`]);
+      expect(await listed(query)).toEqual([`reservation/${programId}/seen`]);
     });
   });
 
@@ -249,7 +260,7 @@ describe("an operator", () => {
   });
 
   test("is refused with the reason", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     await reserveAndStart(stack, { id: "refused", inMs: hour });
     const refusal = async (arg?: unknown) => {
       const error = await handleOf(stack, "refused")
@@ -266,7 +277,7 @@ describe("an operator", () => {
     expect(far).toMatchObject({ ...invalid, message: expect.stringContaining("five years") });
 
     // Its workflow has not heard of the cancel yet.
-    await cancelReservation(withoutTemporal(deps), { program, id: "refused" });
+    await cancelReservation(withoutTemporal(deps), { programId, reservationId: "refused" });
     const late = await refusal({ execute_time: new Date().toISOString() });
     expect(late).toMatchObject({ type: "WRONG_STATE", nonRetryable: true });
   });
@@ -274,23 +285,31 @@ describe("an operator", () => {
 
 describe("the reconciler", () => {
   test("starts a terminated run again", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     await reserveAndStart(stack, { id: "terminated", inMs: hour });
     await handleOf(stack, "terminated").terminate("a mistake");
     const executeTime = Date.now() - 2 * 60_000;
     const id = "terminated";
-    await rescheduleReservation(withoutTemporal(deps), { program, id, executeTime });
+    await rescheduleReservation(withoutTemporal(deps), {
+      programId,
+      reservationId: id,
+      executeTime,
+    });
     expect(await stateOf(stack, id)).toBe("PENDING");
     await reconcile();
     await expectGrantedOnce(stack, id);
   });
 
   test("wakes a run that never heard of an earlier time", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     const id = "hastened";
     const { runId } = await (await reserveAndStart(stack, { id, inMs: hour })).describe();
     const executeTime = Date.now() - 2 * 60_000;
-    await rescheduleReservation(withoutTemporal(deps), { program, id, executeTime });
+    await rescheduleReservation(withoutTemporal(deps), {
+      programId,
+      reservationId: id,
+      executeTime,
+    });
     await stack.client.workflow.execute("reconcile", {
       workflowId: "reconcile",
       taskQueue: stack.config.taskQueue,
@@ -301,15 +320,15 @@ describe("the reconciler", () => {
   });
 
   test("leaves alone what is on time", async () => {
-    const { deps, program } = stack;
-    await reserve(withoutTemporal(deps), program, { id: "on-time", inMs: -30_000 });
+    const { deps, programId } = stack;
+    await reserve(withoutTemporal(deps), programId, { id: "on-time", inMs: -30_000 });
     expect(await reconcile()).toBe(0);
     expect(await stateOf(stack, "on-time")).toBe("PENDING");
   });
 });
 
 test("lateness is counted", async () => {
-  await reserve(stack.deps, stack.program, { id: "late", inMs: -20_000 });
+  await reserve(stack.deps, stack.programId, { id: "late", inMs: -20_000 });
   await reaches(stack, "late", "DONE");
   await eventually(async () => {
     const text = await stack.metrics.registry.metrics();

@@ -46,17 +46,17 @@ async function startAgain(data: string): Promise<void> {
 
 describe("while Temporal is away", () => {
   test("reservations are made, cancelled and moved, and all of it is done later", async () => {
-    const { deps, program } = stack;
+    const { deps, programId } = stack;
     for (const id of ["cancelled", "moved"]) await reserveAndStart(stack, { id, inMs: hour });
     await reserveAndStart(stack, { id: "cancelled-soon-due", inMs: 12_000 });
     await reserveAndStart(stack, { id: "due-while-away", inMs: 2_000 });
     await temporal.killHard();
 
-    await reserve(deps, program, { id: "made", inMs: overdue });
-    await cancelReservation(deps, { program, id: "cancelled" });
-    await cancelReservation(deps, { program, id: "cancelled-soon-due" });
+    await reserve(deps, programId, { id: "made", inMs: overdue });
+    await cancelReservation(deps, { programId, reservationId: "cancelled" });
+    await cancelReservation(deps, { programId, reservationId: "cancelled-soon-due" });
     const executeTime = Date.now() + overdue;
-    await rescheduleReservation(deps, { program, id: "moved", executeTime });
+    await rescheduleReservation(deps, { programId, reservationId: "moved", executeTime });
 
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     await startAgain("first.db");
@@ -65,18 +65,18 @@ describe("while Temporal is away", () => {
     expect(await handleOf(stack, "cancelled-soon-due").result()).toEqual({ step: "CANCELLED" });
     expect(await verified(stack, "cancelled-soon-due")).toEqual({ balance: 0, entries: 0 });
     // What a caller's retry does: nothing to the row, but the workflow hears of it at last.
-    await cancelReservation(deps, { program, id: "cancelled" });
+    await cancelReservation(deps, { programId, reservationId: "cancelled" });
     expect(await handleOf(stack, "cancelled").result()).toEqual({ step: "CANCELLED" });
   });
 
   test("calls fail soon and say so, and work again when it is back", async () => {
-    const { workflows, program } = stack;
+    const { workflows, programId } = stack;
     await temporal.killHard();
     // Asked and refused while it is away: no call waits until it is back.
     const deadlines = vi.spyOn(workflows.link.connection, "withDeadline");
     const refused = { reason: "WORKFLOWS_UNAVAILABLE" };
-    await expect(workflows.startVerification(program)).rejects.toMatchObject(refused);
-    await expect(workflows.verification(program)).rejects.toMatchObject(refused);
+    await expect(workflows.startVerification(programId)).rejects.toMatchObject(refused);
+    await expect(workflows.verification(programId)).rejects.toMatchObject(refused);
     expect(deadlines.mock.calls.length).toBeGreaterThanOrEqual(2);
     const latest = Date.now() + 3_000;
     for (const [deadline] of deadlines.mock.calls) {
@@ -84,26 +84,26 @@ describe("while Temporal is away", () => {
     }
     deadlines.mockRestore();
     await startAgain("first.db");
-    await eventually(() => workflows.startVerification(program));
+    await eventually(() => workflows.startVerification(programId));
     await eventually(async () => {
-      expect(await workflows.verification(program)).toMatchObject({ state: "DONE", wrong: 0 });
+      expect(await workflows.verification(programId)).toMatchObject({ state: "DONE", wrong: 0 });
     });
   });
 });
 
 describe("a namespace lost whole", () => {
   test("is rebuilt from the store", async () => {
-    const { deps, program, workflows, client } = stack;
+    const { deps, programId, workflows, client } = stack;
     const ids = Array.from({ length: 10 }, (_, i) => `waiting-${i}`);
     await Promise.all(ids.map((id) => reserveAndStart(stack, { id, inMs: 15_000 })));
-    await reserve(withoutTemporal(deps), program, { id: "far", inMs: hour });
+    await reserve(withoutTemporal(deps), programId, { id: "far", inMs: hour });
     await temporal.killHard();
 
     // As servers do: they ask before Temporal is there, until it is.
     const stop = keepEnsuringSchedules(workflows, deps.reader);
     await startAgain("second.db");
     const described = (id: string) => eventually(() => client.schedule.getHandle(id).describe());
-    expect((await described(monthEndId(program))).spec.timezone).toBe("Asia/Tokyo");
+    expect((await described(monthEndId(programId))).spec.timezone).toBe("Asia/Tokyo");
     const reconciler = await described(reconcileId);
     stop();
     expect(reconciler.policies.overlap).toBe("SKIP");

@@ -14,43 +14,43 @@ afterAll(() => stack.stop());
 
 const done = () =>
   eventually(async () => {
-    const found = await getProgramVerification(stack.deps, stack.program);
+    const found = await getProgramVerification(stack.deps, stack.programId);
     expect(found.state).not.toBe("RUNNING");
     return found;
   });
 
 test("a program that was never verified has no verification", async () => {
-  const asked = getProgramVerification(stack.deps, stack.program);
+  const asked = getProgramVerification(stack.deps, stack.programId);
   await expect(asked).rejects.toMatchObject({ reason: "VERIFICATION_NOT_FOUND" });
 });
 
 test("tells that it runs, and is joined by who asks again", async () => {
-  const { deps, program, proxy } = stack;
+  const { deps, programId, proxy } = stack;
   proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: "reads" });
-  const first = await verifyProgram(deps, program);
+  const first = await verifyProgram(deps, programId);
   expect(first).toMatchObject({ state: "RUNNING", accounts: 0, wrong: 0 });
-  expect(await verifyProgram(deps, program)).toMatchObject({ startTime: first.startTime });
+  expect(await verifyProgram(deps, programId)).toMatchObject({ startTime: first.startTime });
   proxy.faults({});
   expect(await done()).toMatchObject({ state: "DONE", startTime: first.startTime });
 });
 
 test("names the accounts that differ from their ledgers", async () => {
-  const { deps, program, clients, config } = stack;
-  const users = Array.from({ length: 40 }, (_, i) => `user-${i}`);
-  for (const user of users) {
-    const change = { program, user, eventId: "e", reason: "", caller: "tests" };
+  const { deps, programId, clients, config } = stack;
+  const userIds = Array.from({ length: 40 }, (_, i) => `user-${i}`);
+  for (const userId of userIds) {
+    const change = { programId, userId, eventId: "e", reason: "", caller: "tests" };
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });
   }
   const started = Date.now();
-  const first = await verifyProgram(deps, program);
+  const first = await verifyProgram(deps, programId);
   // Temporal tells it to the second.
   expect(first.startTime).toBeGreaterThan(started - 1_000);
   expect(first.startTime).toBeLessThanOrEqual(Date.now());
-  expect(first.workflowId).toBe(`verify-program/${program}`);
+  expect(first.workflowId).toBe(`verify-program/${programId}`);
   expect(await done()).toMatchObject({
     state: "DONE",
-    accounts: users.length,
-    entries: users.length,
+    accounts: userIds.length,
+    entries: userIds.length,
     wrong: 0,
     reports: [],
   });
@@ -58,14 +58,14 @@ test("names the accounts that differ from their ledgers", async () => {
   await clients.retrying.send(
     new UpdateItemCommand({
       TableName: `${config.tablePrefix}points`,
-      Key: { pk: { S: `A#${program}#user-7` }, sk: { S: "A" } },
+      Key: { pk: { S: `A#${programId}#user-7` }, sk: { S: "A" } },
       UpdateExpression: "SET n = :n",
       ExpressionAttributeValues: { ":n": { N: "2" } },
     }),
   );
-  await verifyProgram(deps, program);
+  await verifyProgram(deps, programId);
   const found = await done();
-  expect(found).toMatchObject({ state: "DONE", accounts: users.length, wrong: 1, failed: 0 });
+  expect(found).toMatchObject({ state: "DONE", accounts: userIds.length, wrong: 1, failed: 0 });
   const differences = [{ field: "last", expected: "1", actual: "2" }];
   expect(found.reports).toEqual([{ user: "user-7", differences }]);
 });

@@ -1,16 +1,16 @@
 import { checkVersion, emptyInbox, type Inbox, markRead } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/reaction.ts";
-import { type Deps, groupRef, historyRef, inboxRef } from "../ports/deps.ts";
+import { type Deps, inboxRef, readGroupRef, unreadGroupRef } from "../ports/deps.ts";
 
 /** Names one owner's unread group. */
 export interface NotificationName {
-  readonly owner: string;
+  readonly ownerId: string;
   readonly target: TargetName;
   readonly kind: string;
 }
 
 /** What an owner has seen, as a version of the unread count, and how long the caller waits. */
-export interface Seen {
+export interface ReadMark {
   readonly version: number;
   readonly deadline?: number | undefined;
 }
@@ -24,29 +24,29 @@ const markedAtOnce = 48;
  */
 export async function markNotificationRead(
   deps: Deps,
-  { owner, target, kind, version, deadline }: NotificationName & Seen,
+  { ownerId, target, kind, version, deadline }: NotificationName & ReadMark,
 ): Promise<{ changed: boolean; inbox: Inbox }> {
-  const refs = { inbox: inboxRef(owner), group: groupRef(owner, target, kind) };
-  const result = await deps.engine.run({
+  const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
+  const result = await deps.engine.transact({
     key: refs.inbox,
-    reads: [refs.inbox, refs.group],
-    absent: [],
+    readSet: [refs.inbox, refs.group],
+    expectAbsent: [],
     deadline,
-    decide(view, { wall }) {
-      const scene = { inbox: view.get(refs.inbox) ?? emptyInbox, group: view.get(refs.group) };
+    decide(tx, { wall }) {
+      const state = { inbox: tx.get(refs.inbox) ?? emptyInbox, group: tx.get(refs.group) };
       const kept = { now: wall, keptMs: deps.historyMs };
-      const { inbox, group, read } = markRead(scene, version, kept, (range) =>
-        view.members({ target, kind, ...range }),
+      const { inbox, group, read } = markRead(state, version, kept, (range) =>
+        tx.groupMembers({ target, kind, ...range }),
       );
       if (!read) return { changed: false, inbox };
-      view.put(refs.inbox, inbox);
-      if (group) view.put(refs.group, group);
-      else view.delete(refs.group);
-      view.put(historyRef(owner, read), read);
+      tx.put(refs.inbox, inbox);
+      if (group) tx.put(refs.group, group);
+      else tx.delete(refs.group);
+      tx.put(readGroupRef(ownerId, read), read);
       return { changed: true, inbox };
     },
   });
-  if (result.changed) deps.watches.saw(owner, result.inbox);
+  if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
   return result;
 }
 
@@ -57,27 +57,27 @@ export async function markNotificationRead(
  */
 export async function markAllNotificationsRead(
   deps: Deps,
-  { owner, version, deadline }: { readonly owner: string } & Seen,
-): Promise<{ marked: number; inbox: Inbox }> {
-  checkVersion(await inboxOf(deps, owner), version);
+  { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
+): Promise<{ markedCount: number; inbox: Inbox }> {
+  checkVersion(await inboxOf(deps, ownerId), version);
   const seen = { version, deadline };
-  let marked = 0;
+  let markedCount = 0;
   let cursor: string | undefined;
   do {
-    const page = await deps.reader.unread(owner, false, { size: markedAtOnce, cursor });
-    const wanted = page.items.filter(({ from }) => from <= version);
+    const page = await deps.reader.unreadGroups(ownerId, false, { size: markedAtOnce, cursor });
+    const wanted = page.items.filter(({ firstVersion }) => firstVersion <= version);
     const results = await Promise.all(
       wanted.map(({ target, kind }) =>
-        markNotificationRead(deps, { owner, target, kind, ...seen }),
+        markNotificationRead(deps, { ownerId, target, kind, ...seen }),
       ),
     );
-    marked += results.filter(({ changed }) => changed).length;
+    markedCount += results.filter(({ changed }) => changed).length;
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return { marked, inbox: await inboxOf(deps, owner) };
+  return { markedCount, inbox: await inboxOf(deps, ownerId) };
 }
 
 /** What is unread, with its version: that of zeros is 0. */
-export async function inboxOf({ reader }: Deps, owner: string): Promise<Inbox> {
-  return (await reader.get(inboxRef(owner)))?.value ?? emptyInbox;
+export async function inboxOf({ reader }: Deps, ownerId: string): Promise<Inbox> {
+  return (await reader.get(inboxRef(ownerId)))?.value ?? emptyInbox;
 }

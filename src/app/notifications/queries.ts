@@ -1,4 +1,4 @@
-import { type Group, type ReadGroup, textOf } from "../../domain/notification.ts";
+import { type ReadGroup, textOf, type UnreadGroup } from "../../domain/notification.ts";
 import type { Reaction, Target } from "../../domain/reaction.ts";
 import { type Deps, type Page, type PageRequest, targetRef } from "../ports/deps.ts";
 import { checkOwner } from "../reactions/targets.ts";
@@ -6,7 +6,7 @@ import type { NotificationName } from "./commands.ts";
 
 /** A group as it is shown: with what it is about and whom it names. */
 export interface Notification {
-  readonly group: Group | ReadGroup;
+  readonly group: UnreadGroup | ReadGroup;
   /** As it is now; a tombstone if it was deleted since. */
   readonly target: Target;
   readonly text: ReturnType<typeof textOf>;
@@ -15,14 +15,14 @@ export interface Notification {
 /** An owner's notifications, by the number of the latest reaction, newest first. */
 export async function listNotifications(
   { reader, clock }: Deps,
-  owner: string,
+  ownerId: string,
   state: "UNREAD" | "READ",
   page: PageRequest,
 ): Promise<Page<Notification>> {
-  const found: Page<Group | ReadGroup> =
+  const found: Page<UnreadGroup | ReadGroup> =
     state === "UNREAD"
-      ? await reader.unread(owner, true, page)
-      : await reader.history(owner, (await clock.now()).wall, page);
+      ? await reader.unreadGroups(ownerId, true, page)
+      : await reader.readGroups(ownerId, (await clock.now()).wall, page);
   const targets = await reader.many(found.items.map(({ target }) => targetRef(target)));
   const items = found.items.flatMap((group, i) => {
     const target = targets[i];
@@ -38,11 +38,11 @@ export async function listNotifications(
  */
 export async function listNotificationActors(
   deps: Deps,
-  { owner, target, kind }: NotificationName,
+  { ownerId, target, kind }: NotificationName,
   notified: { readonly from: number; readonly to: number },
   page: PageRequest,
 ): Promise<Page<Reaction>> {
-  await checkOwner(deps, target, owner);
+  await checkOwner(deps, target, ownerId);
   // With a cursor the reader answers: it refuses one that no list gave.
   if (notified.to < notified.from && page.cursor === undefined) return { items: [] };
   return deps.reader.reactions({ target, kind, notified }, page);

@@ -1,13 +1,20 @@
 import { balanceOf } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
-import type { Change, Event, Scene } from "../../domain/points.ts";
-import { accountRef, type Deps, entryRef, eventRef, type Ref, type View } from "../ports/deps.ts";
+import type { Change, Event, State } from "../../domain/points.ts";
+import {
+  accountRef,
+  type Deps,
+  entryRef,
+  eventRef,
+  type Ref,
+  type Transaction,
+} from "../ports/deps.ts";
 
 /** What every change of an account is asked with. */
 export interface ChangeInput {
-  readonly program: string;
-  readonly user: string;
+  readonly programId: string;
+  readonly userId: string;
   /** Chosen by the caller, unique in the account for good. */
   readonly eventId: string;
   readonly reason: string;
@@ -24,61 +31,61 @@ export interface ChangeResult {
 }
 
 /** A change as the use cases of points ask for it. */
-interface Asked {
+interface AccountChange {
   readonly input: ChangeInput;
   readonly hash: string;
   /** The event that a refund or revoke undoes. */
   readonly undoes?: EventRef;
-  decide(scene: Scene, event: Event, undone: EventKey | undefined): Change;
+  decide(state: State, event: Event, undone: EventKey | undefined): Change;
 }
 
 /** Changes an account once for each event id: account, ledger and event key in one transaction. */
-export async function changeAccount(deps: Deps, asked: Asked): Promise<ChangeResult> {
+export async function changeAccount(deps: Deps, asked: AccountChange): Promise<ChangeResult> {
   const { input, hash, undoes } = asked;
-  const { program: programId, user, deadline } = input;
+  const { programId, userId, deadline } = input;
   const program = await deps.programs.get(programId);
-  const event: EventRef = { origin: "c", id: input.eventId };
-  const account = accountRef(programId, user);
-  const key = eventRef(programId, user, eventName(event));
-  const undone = undoes && eventRef(programId, user, eventName(undoes));
+  const event: EventRef = { origin: "c", eventId: input.eventId };
+  const account = accountRef(programId, userId);
+  const key = eventRef(programId, userId, eventName(event));
+  const undone = undoes && eventRef(programId, userId, eventName(undoes));
 
-  return deps.engine.run({
+  return deps.engine.transact({
     key: account,
-    reads: undone ? [account, undone] : [account],
-    absent: [key],
+    readSet: undone ? [account, undone] : [account],
+    expectAbsent: [key],
     deadline,
-    decide(view, now): ChangeResult {
-      const done = view.get(key);
-      if (done) return replay(done, hash);
-      const scene = { program, user, account: view.get(account), now: now.calendar };
-      const before = undone && view.get(undone);
+    decide(tx, now): ChangeResult {
+      const done = tx.get(key);
+      if (done) return replayedResult(done, hash);
+      const state = { program, userId, account: tx.get(account), now: now.calendar };
+      const before = undone && tx.get(undone);
       const { reason, caller } = input;
-      const change = asked.decide(scene, { event, reason, caller }, before);
+      const change = asked.decide(state, { event, reason, caller }, before);
       if (undone && before) {
-        view.put(undone, { ...before, undone: before.undone + change.entry.points });
+        tx.put(undone, { ...before, reversedPoints: before.reversedPoints + change.entry.points });
       }
-      return putChange(view, key, hash, change);
+      return putChange(tx, key, hash, change);
     },
   });
 }
 
 /** Puts everything that makes a change: the account, its entries and the event key. */
 export function putChange(
-  view: View,
+  tx: Transaction,
   key: Ref<"event">,
   hash: string,
   { account, entries, entry }: Change,
 ): ChangeResult {
-  const { program, user } = account;
+  const { programId, userId } = account;
   const balance = balanceOf(account);
-  view.put(accountRef(program, user), account);
-  for (const each of entries) view.put(entryRef(program, user, each.number), each);
-  view.put(key, { hash, entry, balance, undone: 0 });
+  tx.put(accountRef(programId, userId), account);
+  for (const each of entries) tx.put(entryRef(programId, userId, each.number), each);
+  tx.put(key, { hash, entry, balance, reversedPoints: 0 });
   return { entry, balance, replayed: false };
 }
 
 /** The first result of an event, or ID_REUSED when it was another request. */
-export function replay(done: EventKey, hash: string): ChangeResult {
+export function replayedResult(done: EventKey, hash: string): ChangeResult {
   if (done.hash !== hash) {
     throw new DomainError("ID_REUSED", "this event_id was used for another request", {
       number: String(done.entry.number),

@@ -14,7 +14,7 @@ export function grantPoints(
   return changeAccount(deps, {
     input,
     hash: hashOf("grant", input, { points }),
-    decide: (scene, event) => grant(scene, event, points),
+    decide: (state, event) => grant(state, event, points),
   });
 }
 
@@ -30,7 +30,7 @@ export function usePoints(
   return changeAccount(deps, {
     input,
     hash: hashOf("use", input, { points, allowPartial }),
-    decide: (scene, event) => use(scene, event, points, allowPartial),
+    decide: (state, event) => use(state, event, points, allowPartial),
   });
 }
 
@@ -48,13 +48,13 @@ export function refundPoints(
   },
 ): Promise<ChangeResult> {
   const { useEventId, points, expired } = input;
-  const undoes: EventRef = { origin: "c", id: useEventId };
+  const undoes: EventRef = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
     input,
     hash: hashOf("refund", input, { useEventId, points, expired }),
     undoes,
-    decide: (scene, event, used) =>
-      refund(scene, event, ofType("USED", undoes, used), points, expired),
+    decide: (state, event, used) =>
+      refund(state, event, ofType("USED", undoes, used), points, expired),
   });
 }
 
@@ -71,7 +71,7 @@ export function revokePoints(
     input,
     hash: hashOf("revoke", input, { grant: eventName(undoes) }),
     undoes,
-    decide: (scene, event, granted) => revoke(scene, event, ofType("ISSUED", undoes, granted)),
+    decide: (state, event, granted) => revoke(state, event, ofType("ISSUED", undoes, granted)),
   });
 }
 
@@ -80,7 +80,7 @@ export function freezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeRes
   return changeAccount(deps, {
     input,
     hash: hashOf("freeze", input, {}),
-    decide: (scene, event) => setFrozen(scene, event, true),
+    decide: (state, event) => setFrozen(state, event, true),
   });
 }
 
@@ -89,7 +89,7 @@ export function unfreezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeR
   return changeAccount(deps, {
     input,
     hash: hashOf("unfreeze", input, {}),
-    decide: (scene, event) => setFrozen(scene, event, false),
+    decide: (state, event) => setFrozen(state, event, false),
   });
 }
 

@@ -1,11 +1,11 @@
 /** Expires what is due in the accounts of one shard. */
 import {
+  type ExpireShardInput,
+  type ExpireShardResult,
   type FailedAccount,
   maxReports,
-  type SettleShardInput,
-  type SettleShardResult,
 } from "../../contract.ts";
-import { sweep } from "../../domain/points.ts";
+import { expireForSweep } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
 import { type AccountName, accountRef, type Deps, entryRef } from "../ports/deps.ts";
 import { failedAccount, type OnFailed } from "./failed-accounts.ts";
@@ -19,12 +19,12 @@ const pageSize = 32;
  * that cannot be settled is counted and named, and does not hold up the others; an outage is
  * thrown.
  */
-export async function settleShard(
+export async function expireDueInShard(
   deps: Deps,
-  { program: id, shard, cursor: start }: SettleShardInput,
-  more: (progress: SettleShardResult) => boolean,
+  { program: id, shard, cursor: start }: ExpireShardInput,
+  more: (progress: ExpireShardResult) => boolean,
   onFailed: OnFailed = () => {},
-): Promise<SettleShardResult> {
+): Promise<ExpireShardResult> {
   const program = await deps.programs.get(id);
   const { calendar } = await deps.clock.now();
   const due = expiredMonth(program, calendar);
@@ -34,8 +34,8 @@ export async function settleShard(
   for (;;) {
     const page = await deps.reader.dueAccounts(id, shard, due, { size: pageSize, cursor });
     const settle = (name: AccountName) =>
-      settleAccount(deps, program, name).catch((error) =>
-        failedAccount(name.user, error, onFailed),
+      expireDueInAccount(deps, program, name).catch((error) =>
+        failedAccount(name.userId, error, onFailed),
       );
     for (const end of await Promise.all(page.items.map(settle))) {
       counts[typeof end === "string" ? end : "failed"] += 1;
@@ -48,23 +48,23 @@ export async function settleShard(
   }
 }
 
-async function settleAccount(
+async function expireDueInAccount(
   deps: Deps,
   program: Program,
-  { user }: AccountName,
+  { userId }: AccountName,
 ): Promise<"settled" | "vain"> {
-  const ref = accountRef(program.id, user);
-  return deps.engine.run({
+  const ref = accountRef(program.programId, userId);
+  return deps.engine.transact({
     key: ref,
-    reads: [ref],
-    absent: [],
+    readSet: [ref],
+    expectAbsent: [],
     deadline: undefined,
-    decide(view, now) {
-      const account = view.get(ref);
+    decide(tx, now) {
+      const account = tx.get(ref);
       if (!account) return "vain";
-      const { account: swept, entries } = sweep(account, program, now.calendar);
-      if (entries.length > 0 || swept.oldest !== account.oldest) view.put(ref, swept);
-      for (const entry of entries) view.put(entryRef(program.id, user, entry.number), entry);
+      const { account: swept, entries } = expireForSweep(account, program, now.calendar);
+      if (entries.length > 0 || swept.oldest !== account.oldest) tx.put(ref, swept);
+      for (const entry of entries) tx.put(entryRef(program.programId, userId, entry.number), entry);
       return entries.length > 0 ? "settled" : "vain";
     },
   });

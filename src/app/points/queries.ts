@@ -4,12 +4,12 @@ import {
   balanceOf,
   buckets,
   emptyAccount,
-  settle,
+  expireDue,
 } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { type Instant, parseMonth } from "../../domain/month.ts";
-import { expireTime, maxLifetime, type Program } from "../../domain/program.ts";
+import { expireTime, maxLifetimeMonths, type Program } from "../../domain/program.ts";
 import {
   type AccountName,
   accountRef,
@@ -33,11 +33,11 @@ export interface Balance {
 
 /** Right at the first instant of a month, swept or not. Refusal: PROGRAM_NOT_FOUND. */
 export async function getBalance(deps: Deps, name: AccountName): Promise<Balance> {
-  const program = await deps.programs.get(name.program);
-  const stored = await deps.reader.get(accountRef(name.program, name.user));
+  const program = await deps.programs.get(name.programId);
+  const stored = await deps.reader.get(accountRef(name.programId, name.userId));
   const { calendar } = await deps.clock.now();
-  const before = stored?.value ?? emptyAccount(program, name.user, calendar);
-  const { account } = settle(before, program, calendar);
+  const before = stored?.value ?? emptyAccount(program, name.userId, calendar);
+  const { account } = expireDue(before, program, calendar);
   return {
     account,
     available: balanceOf(account),
@@ -62,9 +62,9 @@ export async function listLedgerEntries(
   },
   page: PageRequest,
 ): Promise<Page<LedgerEntry>> {
-  await deps.programs.get(name.program);
+  await deps.programs.get(name.programId);
   const { newestFirst, types, window } = query;
-  const account = await deps.reader.get(accountRef(name.program, name.user));
+  const account = await deps.reader.get(accountRef(name.programId, name.userId));
   const last = account?.value.last ?? 0;
   const from = await firstSince(deps, name, window.start, last, 1);
   const to = (await firstSince(deps, name, window.end, last, last + 1)) - 1;
@@ -79,7 +79,7 @@ export async function listLedgerEntries(
  */
 async function firstSince(
   deps: Deps,
-  { program, user }: AccountName,
+  { programId, userId }: AccountName,
   time: Instant | undefined,
   last: number,
   open: number,
@@ -89,7 +89,7 @@ async function firstSince(
   let high = last + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const entry = await deps.reader.get(entryRef(program, user, middle));
+    const entry = await deps.reader.get(entryRef(programId, userId, middle));
     if (entry && entry.value.createTime < time) low = middle + 1;
     else high = middle;
   }
@@ -102,13 +102,14 @@ export async function getLedgerEntry(
   name: AccountName,
   key: number | EventRef,
 ): Promise<LedgerEntry> {
-  const program = await deps.programs.get(name.program);
+  const program = await deps.programs.get(name.programId);
   const entry =
     typeof key === "number"
-      ? (await deps.reader.get(entryRef(name.program, name.user, key)))?.value
+      ? (await deps.reader.get(entryRef(name.programId, name.userId, key)))?.value
       : key.origin === "x"
-        ? await findExpiry(deps, program, name, key.id)
-        : (await deps.reader.get(eventRef(name.program, name.user, eventName(key))))?.value.entry;
+        ? await findExpiry(deps, program, name, key.eventId)
+        : (await deps.reader.get(eventRef(name.programId, name.userId, eventName(key))))?.value
+            .entry;
   if (!entry) throw new DomainError("LEDGER_ENTRY_NOT_FOUND", "there is no such ledger entry");
   return entry;
 }
@@ -125,13 +126,21 @@ async function findExpiry(
 ): Promise<LedgerEntry | undefined> {
   const [, month, cause] = /^([12]\d{3}-\d\d)(?:\/(.+))?$/.exec(id) ?? [];
   if (month === undefined) return undefined;
-  const account = await deps.reader.get(accountRef(name.program, name.user));
+  const account = await deps.reader.get(accountRef(name.programId, name.userId));
   const last = account?.value.last ?? 0;
   const from = cause
-    ? (await deps.reader.get(eventRef(name.program, name.user, cause)))?.value.entry.number
+    ? (await deps.reader.get(eventRef(name.programId, name.userId, cause)))?.value.entry.number
     : await firstSince(deps, name, expireTime(program, parseMonth(month)), last, 1);
   if (from === undefined) return undefined;
-  const query = { from, to: from + maxLifetime, newestFirst: false, types: ["EXPIRED"] } as const;
-  const page = await deps.reader.entries(name, query, { size: maxLifetime + 1, cursor: undefined });
-  return page.items.find(({ event }) => event.id === id);
+  const query = {
+    from,
+    to: from + maxLifetimeMonths,
+    newestFirst: false,
+    types: ["EXPIRED"],
+  } as const;
+  const page = await deps.reader.entries(name, query, {
+    size: maxLifetimeMonths + 1,
+    cursor: undefined,
+  });
+  return page.items.find(({ event }) => event.eventId === id);
 }

@@ -13,7 +13,7 @@ export interface RepairedAccount extends VerifiedAccount {
   /** True when the account was set to what the ledger says. */
   readonly repaired: boolean;
   /** The missing entries that were written again, in their order. */
-  readonly restored: readonly number[];
+  readonly restoredEntryNumbers: readonly number[];
 }
 
 /**
@@ -31,11 +31,12 @@ export async function repairAccount(
   const restored: number[] = [];
   let found = first;
   for (let i = 0; i < maxTries; i++) {
-    if (found.differenceCount === 0) return { ...first, repaired: false, restored };
+    if (found.differenceCount === 0)
+      return { ...first, repaired: false, restoredEntryNumbers: restored };
     if (found.sum.faultCount > 0 || missingNumbers(found).length > 0) {
       restored.push(...(await restoreEntries(deps, name, found, deadline)));
     } else if (await putRebuilt(deps, name, found, deadline)) {
-      return { ...first, repaired: true, restored };
+      return { ...first, repaired: true, restoredEntryNumbers: restored };
     }
     found = await verifyOneAccount(deps, name, deadline);
   }
@@ -49,18 +50,18 @@ async function putRebuilt(
   found: VerifiedAccount,
   deadline: number | undefined,
 ): Promise<boolean> {
-  const program = await deps.programs.get(name.program);
-  const rebuilt = rebuildFromLedger(found.sum, program, name.user);
+  const program = await deps.programs.get(name.programId);
+  const rebuilt = rebuildFromLedger(found.sum, program, name.userId);
   if (!rebuilt) throw refuseDamaged(found);
-  const ref = accountRef(name.program, name.user);
-  return deps.engine.run({
+  const ref = accountRef(name.programId, name.userId);
+  return deps.engine.transact({
     key: ref,
-    reads: [ref],
-    absent: [],
+    readSet: [ref],
+    expectAbsent: [],
     deadline,
-    decide(view) {
-      if (view.version(ref) !== found.version) return false;
-      view.put(ref, rebuilt);
+    decide(tx) {
+      if (tx.recordVersion(ref) !== found.version) return false;
+      tx.put(ref, rebuilt);
       return true;
     },
   });

@@ -46,16 +46,17 @@ export async function restoreEntries(
   const copies = await findCopies(deps, name, holes, deadline);
   if (copies.length < count) throw refuseDamaged(found);
   if (!(await isWhole(deps, name, found, copies, deadline))) throw refuseDamaged(found);
-  const ref = accountRef(name.program, name.user);
-  const refs = copies.map(({ number }) => entryRef(name.program, name.user, number));
-  const isWritten = await deps.engine.run({
+  const ref = accountRef(name.programId, name.userId);
+  const refs = copies.map(({ number }) => entryRef(name.programId, name.userId, number));
+  const isWritten = await deps.engine.transact({
     key: ref,
-    reads: [ref],
-    absent: refs,
+    readSet: [ref],
+    expectAbsent: refs,
     deadline,
-    decide(view) {
-      if (view.version(ref) !== found.version || refs.some((each) => view.get(each))) return false;
-      for (const [i, each] of refs.entries()) view.put(each, copies[i] as LedgerEntry);
+    decide(tx) {
+      if (tx.recordVersion(ref) !== found.version || refs.some((each) => tx.get(each)))
+        return false;
+      for (const [i, each] of refs.entries()) tx.put(each, copies[i] as LedgerEntry);
       return true;
     },
   });

@@ -56,7 +56,7 @@ export interface VerifiedAccount extends Comparison {
  */
 export async function verifyOneAccount(
   deps: Deps,
-  { program: programId, user: userId }: AccountName,
+  { programId, userId }: AccountName,
   deadline: number | undefined,
 ): Promise<VerifiedAccount> {
   const program = await deps.programs.get(programId);
@@ -83,8 +83,8 @@ export async function* verificationSteps(
   userId: string,
   { from, deadline }: { readonly from?: AccountProgress; readonly deadline?: number | undefined },
 ): AsyncGenerator<AccountProgress, VerifiedAccount> {
-  const name = { program: program.id, user: userId };
-  const ref = accountRef(program.id, userId);
+  const name = { programId: program.programId, userId };
+  const ref = accountRef(program.programId, userId);
   let progress = from;
   for (;;) {
     const { value: account, version } = (await deps.reader.get(ref)) ?? nothing;
@@ -115,20 +115,20 @@ const nothing = { value: undefined, version: 0 };
  */
 function isConfirmed(
   deps: Deps,
-  { program, user }: AccountName,
+  { programId, userId }: AccountName,
   { version, sum }: VerifiedAccount,
   deadline: number | undefined,
 ): Promise<boolean> {
-  const ref = accountRef(program, user);
+  const ref = accountRef(programId, userId);
   const starts = [sum.last + 1, ...sum.missing.slice(0, maxGaps).map(({ from }) => from)];
-  const gaps = starts.map((number) => entryRef(program, user, number));
-  return deps.engine.run({
+  const gaps = starts.map((number) => entryRef(programId, userId, number));
+  return deps.engine.transact({
     key: ref,
-    reads: [],
-    absent: [ref, ...gaps],
+    readSet: [],
+    expectAbsent: [ref, ...gaps],
     deadline,
-    decide: (view) =>
-      view.version(ref) === version && gaps.filter((gap) => view.get(gap)).length === 0,
+    decide: (tx) =>
+      tx.recordVersion(ref) === version && gaps.filter((gap) => tx.get(gap)).length === 0,
   });
 }
 
@@ -156,7 +156,7 @@ async function* addLedger(
     const { cursor } = progress.place;
     const page = await deps.reader.storedEntries(name, { size: pageSize, cursor });
     if (page.items.some(({ number }) => number > last)) {
-      const stored = await deps.reader.get(accountRef(name.program, name.user));
+      const stored = await deps.reader.get(accountRef(name.programId, name.userId));
       if ((stored?.version ?? 0) === progress.version) last = Number.POSITIVE_INFINITY;
     }
     const entries = page.items.filter(({ number }) => !(number > last));

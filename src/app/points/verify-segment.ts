@@ -56,7 +56,7 @@ export async function verifySegment(
     const program = await deps.programs.get(programId);
     const request = { size: scanPage, cursor: place.scan };
     const page = await deps.reader.accounts(programId, segment, segments, request);
-    const userIds = page.items.map(({ user }) => user);
+    const userIds = page.items.map(({ userId }) => userId);
     const { scan } = place;
     for (let i = Math.max(userIds.indexOf(place.userId ?? ""), 0); i < userIds.length; i++) {
       const userId = userIds[i] as string;
@@ -104,7 +104,7 @@ async function verifyNext(
   }
 }
 
-function addAccount(tally: Tally, user: string, found: VerifiedAccount): void {
+function addAccount(tally: Tally, userId: string, found: VerifiedAccount): void {
   tally.accounts += 1;
   tally.entries += found.sum.entryCount;
   if (found.differenceCount === 0) return;
@@ -112,7 +112,7 @@ function addAccount(tally: Tally, user: string, found: VerifiedAccount): void {
   if (tally.reports.length === maxReports) return;
   const differences = found.differences.slice(0, maxNamed);
   const unreported = found.differenceCount - differences.length;
-  tally.reports.push({ user, differences, ...(unreported > 0 && { unreported }) });
+  tally.reports.push({ user: userId, differences, ...(unreported > 0 && { unreported }) });
 }
 
 const resultOf = (tally: Tally, cursor: string | undefined): VerifySegmentResult => ({

@@ -10,13 +10,13 @@ export interface Verified {
   /** From before any repair; the first 100. */
   readonly differences: readonly Difference[];
   /** How many differences there are besides. */
-  readonly unreported: number;
+  readonly unreportedDifferenceCount: number;
   /** The ledger entries that were read. */
-  readonly entries: number;
+  readonly entryCount: number;
   /** True when the account was set to what the ledger says. */
   readonly repaired: boolean;
   /** The numbers of the ledger entries that were restored from the copies on their event keys. */
-  readonly restored: readonly number[];
+  readonly restoredEntryNumbers: readonly number[];
 }
 
 /**
@@ -31,23 +31,33 @@ export async function verifyAccount(
 ): Promise<Verified> {
   const found = repair
     ? await repairAccount(deps, name, deadline)
-    : { ...(await verifyOneAccount(deps, name, deadline)), repaired: false, restored: [] };
-  const { differences, differenceCount, sum, repaired, restored } = found;
+    : {
+        ...(await verifyOneAccount(deps, name, deadline)),
+        repaired: false,
+        restoredEntryNumbers: [],
+      };
+  const { differences, differenceCount, sum, repaired, restoredEntryNumbers } = found;
   const unreported = differenceCount - differences.length;
-  return { differences, unreported, entries: sum.entryCount, repaired, restored };
+  return {
+    differences,
+    unreportedDifferenceCount: unreported,
+    entryCount: sum.entryCount,
+    repaired,
+    restoredEntryNumbers,
+  };
 }
 
 /** Starts the verification of a program, or joins the one that runs. */
-export async function verifyProgram(deps: Deps, program: string): Promise<Verification> {
-  await deps.programs.get(program);
-  await deps.workflows.startVerification(program);
-  return getProgramVerification(deps, program);
+export async function verifyProgram(deps: Deps, programId: string): Promise<Verification> {
+  await deps.programs.get(programId);
+  await deps.workflows.startVerification(programId);
+  return getProgramVerification(deps, programId);
 }
 
 /** How far the latest one has come. Refusals: PROGRAM_NOT_FOUND, VERIFICATION_NOT_FOUND. */
-export async function getProgramVerification(deps: Deps, program: string): Promise<Verification> {
-  await deps.programs.get(program);
-  const found = await deps.workflows.verification(program);
+export async function getProgramVerification(deps: Deps, programId: string): Promise<Verification> {
+  await deps.programs.get(programId);
+  const found = await deps.workflows.verification(programId);
   if (!found) {
     throw new DomainError("VERIFICATION_NOT_FOUND", "this program was not verified lately");
   }

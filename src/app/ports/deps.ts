@@ -2,7 +2,13 @@ import type { VerificationReport } from "../../contract.ts";
 import type { Account } from "../../domain/account.ts";
 import type { EntryType, EventKey, LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant, Month } from "../../domain/month.ts";
-import type { Group, Inbox, MemberRange, Members, ReadGroup } from "../../domain/notification.ts";
+import type {
+  Inbox,
+  MemberRange,
+  Members,
+  ReadGroup,
+  UnreadGroup,
+} from "../../domain/notification.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reaction, Target, TargetName } from "../../domain/reaction.ts";
 import type { NumberRange } from "../../domain/rebuild.ts";
@@ -18,8 +24,8 @@ export interface Records {
   target: Target;
   reaction: Reaction;
   inbox: Inbox;
-  group: Group;
-  history: ReadGroup;
+  unreadGroup: UnreadGroup;
+  readGroup: ReadGroup;
   testClock: TestTime;
 }
 
@@ -41,26 +47,29 @@ const ref = <K extends Kind>(kind: K, ...parts: readonly (string | number)[]): R
   id: parts.join("#"),
 });
 
-export const programRef = (program: string): Ref<"program"> => ref("program", program);
-export const accountRef = (program: string, user: string): Ref<"account"> =>
-  ref("account", program, user);
-export const entryRef = (program: string, user: string, number: number): Ref<"entry"> =>
-  ref("entry", program, user, number);
-export const eventRef = (program: string, user: string, event: string): Ref<"event"> =>
-  ref("event", program, user, event);
-export const reservationRef = (program: string, id: string): Ref<"reservation"> =>
-  ref("reservation", program, id);
+export const programRef = (programId: string): Ref<"program"> => ref("program", programId);
+export const accountRef = (programId: string, userId: string): Ref<"account"> =>
+  ref("account", programId, userId);
+export const entryRef = (programId: string, userId: string, number: number): Ref<"entry"> =>
+  ref("entry", programId, userId, number);
+export const eventRef = (programId: string, userId: string, event: string): Ref<"event"> =>
+  ref("event", programId, userId, event);
+export const reservationRef = (programId: string, id: string): Ref<"reservation"> =>
+  ref("reservation", programId, id);
 export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);
 export const reactionRef = (
   { type, id }: TargetName,
   kind: string,
-  user: string,
-): Ref<"reaction"> => ref("reaction", type, id, kind, user);
-export const inboxRef = (owner: string): Ref<"inbox"> => ref("inbox", owner);
-export const groupRef = (owner: string, { type, id }: TargetName, kind: string): Ref<"group"> =>
-  ref("group", owner, kind, type, id);
-export const historyRef = (owner: string, group: Group): Ref<"history"> =>
-  ref("history", owner, group.last, group.kind, group.target.type, group.target.id);
+  userId: string,
+): Ref<"reaction"> => ref("reaction", type, id, kind, userId);
+export const inboxRef = (ownerId: string): Ref<"inbox"> => ref("inbox", ownerId);
+export const unreadGroupRef = (
+  ownerId: string,
+  { type, id }: TargetName,
+  kind: string,
+): Ref<"unreadGroup"> => ref("unreadGroup", ownerId, kind, type, id);
+export const readGroupRef = (ownerId: string, group: UnreadGroup): Ref<"readGroup"> =>
+  ref("readGroup", ownerId, group.version, group.kind, group.target.type, group.target.id);
 export const testClockRef: Ref<"testClock"> = ref("testClock");
 
 /** The time a decision is made at. */
@@ -77,10 +86,10 @@ export interface Clock {
 }
 
 /** All items that one batch of calls touches, as the calls ahead have left them. */
-export interface View {
+export interface Transaction {
   get<K extends Kind>(ref: Ref<K>): Records[K] | undefined;
   /** The version of the record, counting what has been put; 0 when it is not there. */
-  version(ref: Ref): number;
+  recordVersion(ref: Ref): number;
   /** Of a record named in `reads` or `absent`; any other must not be there yet. */
   put<K extends Kind>(ref: Ref<K>, value: Records[K]): void;
   /** Of a record named in `reads` or `absent`. One that is not there stays so. */
@@ -90,7 +99,7 @@ export interface View {
    * ahead of all that write. What it sees is only good together with the owner's inbox, which every
    * change of a reaction writes: look at that, too.
    */
-  members(query: MembersQuery): Members;
+  groupMembers(query: MembersQuery): Members;
 }
 
 /** A range of the notified reactions of one kind to a target. */
@@ -103,15 +112,15 @@ export interface MembersQuery extends MemberRange {
  * One change: what it needs to see, and a pure decision over it. Whatever a call that writes has
  * looked at is a condition of its transaction, written or not.
  */
-export interface Call<R> {
+export interface TransactionRequest<R> {
   /** Calls with the same key are decided one after another and may share a transaction. */
   readonly key: Ref;
   /** Read before deciding, unless this process has just committed them. */
-  readonly reads: readonly Ref[];
+  readonly readSet: readonly Ref[];
   /** Taken as absent without a read; a failed condition or a refusal finds out. */
-  readonly absent: readonly Ref[];
+  readonly expectAbsent: readonly Ref[];
   /** May run several times. Throws `DomainError` to refuse; what it has put is then forgotten. */
-  decide(view: View, now: Now): R;
+  decide(tx: Transaction, now: Now): R;
   /** When the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
 }
@@ -124,7 +133,7 @@ export interface Call<R> {
  * the caller's own deadline passed first, STORE_UNAVAILABLE when the store gave no answer.
  */
 export interface Engine {
-  run<R>(call: Call<R>): Promise<R>;
+  transact<R>(call: TransactionRequest<R>): Promise<R>;
 }
 
 /** A page of a list and where the next one starts; no cursor after the last. */
@@ -156,8 +165,8 @@ export interface LedgerQuery {
 
 /** Names an account. */
 export interface AccountName {
-  readonly program: string;
-  readonly user: string;
+  readonly programId: string;
+  readonly userId: string;
 }
 
 /** Reads outside the engine. Everything is strongly consistent but what is said not to be. */
@@ -183,14 +192,14 @@ export interface Reader {
   ): Promise<Page<LedgerEntry>>;
   /** Accounts whose oldest month may be `month` or before. Lags behind by moments. */
   dueAccounts(
-    program: string,
+    programId: string,
     shard: number,
     month: Month,
     page: PageRequest,
   ): Promise<Page<AccountName>>;
   /** All accounts of a program, `segment` of `segments` disjoint parts. Pages may be empty. */
   accounts(
-    program: string,
+    programId: string,
     segment: number,
     segments: number,
     page: PageRequest,
@@ -203,7 +212,7 @@ export interface Reader {
   ): Promise<Page<Reservation>>;
   /** By execute time, merged from all shards. Lags behind by moments. */
   reservationsInState(
-    program: string,
+    programId: string,
     state: Reservation["state"],
     window: Window,
     page: PageRequest,
@@ -213,13 +222,17 @@ export interface Reader {
   /** The reactions of one kind to a target, newest first. */
   reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
   /** A person's own, newest first. Lags behind by moments. */
-  reactionsOfUser(user: string, page: PageRequest): Promise<Page<Reaction>>;
+  reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
   /** Unread groups, by their latest number. */
-  unread(owner: string, newestFirst: boolean, page: PageRequest): Promise<Page<Group>>;
+  unreadGroups(
+    ownerId: string,
+    newestFirst: boolean,
+    page: PageRequest,
+  ): Promise<Page<UnreadGroup>>;
   /** Read groups that have not expired `now`, by their latest number, newest first. */
-  history(owner: string, now: Instant, page: PageRequest): Promise<Page<ReadGroup>>;
+  readGroups(ownerId: string, now: Instant, page: PageRequest): Promise<Page<ReadGroup>>;
   /** Inboxes by owner, those that are there. Lags behind by moments. */
-  inboxes(owners: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
+  inboxes(ownerIds: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
 }
 
 /** Which reactions to list: all of them, or those notified at numbers in a range, both included. */
@@ -230,37 +243,37 @@ export interface ReactionsQuery {
 }
 
 /** Removes, a page at a time and past the engine, what a deleted target has left behind. */
-export interface Remover {
+export interface Purger {
   /** Removes up to 1,000 reactions of one kind. Tells whether there may be more. */
   reactions(target: TargetName, kind: string): Promise<boolean>;
   /** Removes read groups of the target. Where to go on, until there is no more. */
   history(
-    owner: string,
+    ownerId: string,
     target: TargetName,
     cursor: string | undefined,
   ): Promise<string | undefined>;
 }
 
 /** Who owns which target; it never changes. Throws TARGET_NOT_FOUND. */
-export interface Owners {
+export interface TargetOwners {
   of(target: TargetName): Promise<string>;
 }
 
 /** What a watcher of an unread count is sent. */
-export type WatchEvent =
+export type UnreadCountEvent =
   | { readonly inbox: Inbox }
   /** The last one of a stream that is to be opened again. */
   | { readonly end: "TIME_LIMIT" | "DRAINING" };
 
 /** Streams of unread counts. */
-export interface Watches {
+export interface UnreadCountStreams {
   /** Tells what a commit of this process has left of an inbox. */
-  saw(owner: string, inbox: Inbox): void;
+  publish(ownerId: string, inbox: Inbox): void;
   /**
    * The count at once, then every newer one, until `signal`, the limit of a stream, or the end of
    * this process. Throws TOO_MANY_STREAMS.
    */
-  watch(owner: string, signal: AbortSignal): AsyncIterable<WatchEvent>;
+  watch(ownerId: string, signal: AbortSignal): AsyncIterable<UnreadCountEvent>;
   /** Ends every stream, and those to come at once. */
   close(): void;
 }
@@ -275,17 +288,17 @@ export interface Programs {
 /** Starts and wakes workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal gives no answer. */
 export interface Workflows {
   /** Starts the reservation's workflow; one that runs already stays. `zone` is for its summary. */
-  startReservation(row: Reservation, zone: string): Promise<void>;
+  startReservation(row: Reservation, timeZone: string): Promise<void>;
   /** Makes the reservation's workflow look at its row again; starts it when `start` is set. */
-  wakeReservation(row: Reservation, start: boolean, zone: string): Promise<void>;
+  signalRefresh(row: Reservation, start: boolean, timeZone: string): Promise<void>;
   /** Makes the monthly schedule of a program unless it is there. */
   ensureMonthEnd(program: Program): Promise<void>;
   /** Starts the verification of a program, or joins the one that runs. */
-  startVerification(program: string): Promise<void>;
+  startVerification(programId: string): Promise<void>;
   /** The latest verification of a program, if there was any. */
-  verification(program: string): Promise<Verification | undefined>;
+  verification(programId: string): Promise<Verification | undefined>;
   /** Starts the removal of what a deleted target has left, or joins the one that runs. */
-  startRemoval(target: TargetName, owner: string): Promise<void>;
+  startPurge(target: TargetName, ownerId: string): Promise<void>;
 }
 
 /** Everything that the use cases stand on. */
@@ -295,9 +308,9 @@ export interface Deps {
   readonly clock: Clock;
   readonly programs: Programs;
   readonly workflows: Workflows;
-  readonly owners: Owners;
-  readonly remover: Remover;
-  readonly watches: Watches;
+  readonly owners: TargetOwners;
+  readonly purger: Purger;
+  readonly unreadCounts: UnreadCountStreams;
   /** How long a read notification is kept, in ms. */
   readonly historyMs: number;
   /** Takes work that the answer does not wait for. It may run several times. */

@@ -10,35 +10,37 @@ import { type Deps, type Page, type PageRequest, programRef } from "../ports/dep
 export async function createProgram(
   deps: Deps,
   input: {
-    readonly id: string;
-    readonly zone: string;
-    readonly lifetime: number;
+    readonly programId: string;
+    readonly timeZone: string;
+    readonly lifetimeMonths: number;
     readonly deadline?: number | undefined;
   },
 ): Promise<{ program: Program; replayed: boolean }> {
-  const { id, lifetime, deadline } = input;
-  const zone = timeZoneOf(input.zone);
-  if (zone === undefined) {
-    throw new DomainError("INVALID_REQUEST", `${input.zone} is not in the IANA database`, {
+  const { programId, lifetimeMonths, deadline } = input;
+  const timeZone = timeZoneOf(input.timeZone);
+  if (timeZone === undefined) {
+    throw new DomainError("INVALID_REQUEST", `${input.timeZone} is not in the IANA database`, {
       field: "time_zone",
     });
   }
-  const ref = programRef(id);
-  const result = await deps.engine.run({
+  const ref = programRef(programId);
+  const result = await deps.engine.transact({
     key: ref,
-    reads: [],
-    absent: [ref],
+    readSet: [],
+    expectAbsent: [ref],
     deadline,
-    decide(view, now) {
-      const existing = view.get(ref);
+    decide(tx, now) {
+      const existing = tx.get(ref);
       if (existing) {
-        const same = existing.zone === zone && existing.lifetimes[0]?.months === lifetime;
+        const same =
+          existing.timeZone === timeZone &&
+          existing.lifetimes[0]?.lifetimeMonths === lifetimeMonths;
         if (same) return { program: existing, replayed: true };
         throw new DomainError("ID_REUSED", "the program exists with another zone or lifetime");
       }
-      const lifetimes = [{ months: lifetime, from: 0 }];
-      const program: Program = { id, zone, lifetimes, createTime: now.calendar };
-      view.put(ref, program);
+      const lifetimes = [{ lifetimeMonths, effectiveTime: 0 }];
+      const program: Program = { programId, timeZone, lifetimes, createTime: now.calendar };
+      tx.put(ref, program);
       return { program, replayed: false };
     },
   });
@@ -53,22 +55,22 @@ export async function createProgram(
 export function updateProgram(
   deps: Deps,
   input: {
-    readonly id: string;
-    readonly lifetime: number;
+    readonly programId: string;
+    readonly lifetimeMonths: number;
     readonly deadline: number | undefined;
   },
 ): Promise<Program> {
-  const ref = programRef(input.id);
-  return deps.engine.run({
+  const ref = programRef(input.programId);
+  return deps.engine.transact({
     key: ref,
-    reads: [ref],
-    absent: [],
+    readSet: [ref],
+    expectAbsent: [],
     deadline: input.deadline,
-    decide(view, now) {
-      const program = view.get(ref);
-      if (!program) throw notFound(input.id);
-      const changed = lengthen(program, input.lifetime, now.calendar);
-      if (changed !== program) view.put(ref, changed);
+    decide(tx, now) {
+      const program = tx.get(ref);
+      if (!program) throw notFound(input.programId);
+      const changed = lengthen(program, input.lifetimeMonths, now.calendar);
+      if (changed !== program) tx.put(ref, changed);
       return changed;
     },
   });

@@ -1,27 +1,27 @@
 import { emptyInbox, type Inbox } from "../../domain/notification.ts";
 import {
   countOf,
-  type ReactionScene,
+  type ReactionState,
   react as reactTo,
-  standing,
+  requireActive,
   type TargetName,
-  unreact as withdraw,
+  withdraw,
 } from "../../domain/reaction.ts";
 import {
   type Deps,
-  groupRef,
   inboxRef,
   type Now,
   reactionRef,
+  type Transaction,
   targetRef,
-  type View,
+  unreadGroupRef,
 } from "../ports/deps.ts";
 
 /** Names one person's reaction of one kind to one target, and how long the caller waits. */
 export interface ReactionInput {
   readonly target: TargetName;
   readonly kind: string;
-  readonly user: string;
+  readonly userId: string;
   readonly deadline?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface ReactionResult {
   /** Whether the call changed anything. */
   readonly changed: boolean;
   /** How many people react with this kind now. */
-  readonly count: number;
+  readonly reactionCount: number;
 }
 
 /**
@@ -38,20 +38,20 @@ export interface ReactionResult {
  */
 export function react(
   deps: Deps,
-  input: ReactionInput & { readonly name: string },
+  input: ReactionInput & { readonly actorName: string },
 ): Promise<ReactionResult> {
-  const { kind, user, name } = input;
-  return change(deps, input, "absent", (scene, { wall }) =>
-    scene.row ? undefined : reactTo(scene, kind, { user, name }, wall),
+  const { kind, userId, actorName } = input;
+  return change(deps, input, "absent", (state, { wall }) =>
+    state.row ? undefined : reactTo(state, kind, { userId, actorName }, wall),
   );
 }
 
 /** Takes a reaction back. Where there is none, nothing happens. Refusals: as above but the last. */
 export function unreact(deps: Deps, input: ReactionInput): Promise<ReactionResult> {
   const { target, kind } = input;
-  return change(deps, input, "reads", (scene, _, view) =>
-    scene.row
-      ? withdraw(scene, scene.row, (range) => view.members({ target, kind, ...range }))
+  return change(deps, input, "reads", (state, _, tx) =>
+    state.row
+      ? withdraw(state, state.row, (range) => tx.groupMembers({ target, kind, ...range }))
       : undefined,
   );
 }
@@ -62,41 +62,41 @@ export function unreact(deps: Deps, input: ReactionInput): Promise<ReactionResul
  */
 async function change(
   deps: Deps,
-  { target, kind, user, deadline }: ReactionInput,
+  { target, kind, userId, deadline }: ReactionInput,
   row: "reads" | "absent",
-  decide: (scene: ReactionScene, now: Now, view: View) => ReactionScene | undefined,
+  decide: (state: ReactionState, now: Now, tx: Transaction) => ReactionState | undefined,
 ): Promise<ReactionResult> {
-  const owner = await deps.owners.of(target);
+  const ownerId = await deps.owners.of(target);
   const refs = {
     target: targetRef(target),
-    inbox: inboxRef(owner),
-    group: groupRef(owner, target, kind),
-    row: reactionRef(target, kind, user),
+    inbox: inboxRef(ownerId),
+    group: unreadGroupRef(ownerId, target, kind),
+    row: reactionRef(target, kind, userId),
   };
   const shared = [refs.target, refs.inbox, refs.group];
-  const { inbox, ...result } = await deps.engine.run({
+  const { inbox, ...result } = await deps.engine.transact({
     key: refs.inbox,
-    reads: row === "reads" ? [...shared, refs.row] : shared,
-    absent: row === "absent" ? [refs.row] : [],
+    readSet: row === "reads" ? [...shared, refs.row] : shared,
+    expectAbsent: row === "absent" ? [refs.row] : [],
     deadline,
-    decide(view, now): ReactionResult & { inbox?: Inbox } {
+    decide(tx, now): ReactionResult & { inbox?: Inbox } {
       const before = {
-        target: standing(view.get(refs.target)),
-        inbox: view.get(refs.inbox) ?? emptyInbox,
-        group: view.get(refs.group),
-        row: view.get(refs.row),
+        target: requireActive(tx.get(refs.target)),
+        inbox: tx.get(refs.inbox) ?? emptyInbox,
+        group: tx.get(refs.group),
+        row: tx.get(refs.row),
       };
-      const after = decide(before, now, view);
-      if (!after) return { changed: false, count: countOf(before.target, kind) };
-      view.put(refs.target, after.target);
-      view.put(refs.inbox, after.inbox);
-      if (after.row) view.put(refs.row, after.row);
-      else view.delete(refs.row);
-      if (!after.group && before.group) view.delete(refs.group);
-      else if (after.group && after.group !== before.group) view.put(refs.group, after.group);
-      return { changed: true, count: countOf(after.target, kind), inbox: after.inbox };
+      const after = decide(before, now, tx);
+      if (!after) return { changed: false, reactionCount: countOf(before.target, kind) };
+      tx.put(refs.target, after.target);
+      tx.put(refs.inbox, after.inbox);
+      if (after.row) tx.put(refs.row, after.row);
+      else tx.delete(refs.row);
+      if (!after.group && before.group) tx.delete(refs.group);
+      else if (after.group && after.group !== before.group) tx.put(refs.group, after.group);
+      return { changed: true, reactionCount: countOf(after.target, kind), inbox: after.inbox };
     },
   });
-  if (inbox) deps.watches.saw(owner, inbox);
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
   return result;
 }

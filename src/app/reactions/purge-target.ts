@@ -1,37 +1,37 @@
-import { type Inbox, removed } from "../../domain/notification.ts";
+import { type Inbox, withoutGroup } from "../../domain/notification.ts";
 import type { Target, TargetName } from "../../domain/reaction.ts";
-import { type Deps, groupRef, inboxRef, targetRef } from "../ports/deps.ts";
+import { type Deps, inboxRef, targetRef, unreadGroupRef } from "../ports/deps.ts";
 
 /**
  * Removes the unread groups of a deleted target. Tells of which kinds there are reactions to remove
  * then; none of a target that stands.
  */
-export async function removeUnread(deps: Deps, target: TargetName): Promise<string[]> {
+export async function purgeUnread(deps: Deps, target: TargetName): Promise<string[]> {
   const tombstone = await tombstoneOf(deps, target);
   if (!tombstone) return [];
-  const { owner, counts } = tombstone;
+  const { ownerId, counts } = tombstone;
   const kinds = Object.keys(counts);
-  const refs = kinds.map((kind) => groupRef(owner, target, kind));
-  const ref = inboxRef(owner);
-  const left = await deps.engine.run({
+  const refs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
+  const ref = inboxRef(ownerId);
+  const left = await deps.engine.transact({
     key: ref,
-    reads: [ref, ...refs],
-    absent: [],
+    readSet: [ref, ...refs],
+    expectAbsent: [],
     deadline: undefined,
-    decide(view) {
-      let inbox = view.get(ref);
+    decide(tx) {
+      let inbox = tx.get(ref);
       let changed: Inbox | undefined;
       for (const each of refs) {
-        const group = view.get(each);
+        const group = tx.get(each);
         if (!group || !inbox) continue;
-        view.delete(each);
-        changed = inbox = removed(inbox, group);
+        tx.delete(each);
+        changed = inbox = withoutGroup(inbox, group);
       }
-      if (changed) view.put(ref, changed);
+      if (changed) tx.put(ref, changed);
       return changed;
     },
   });
-  if (left) deps.watches.saw(owner, left);
+  if (left) deps.unreadCounts.publish(ownerId, left);
   return kinds;
 }
 
@@ -39,26 +39,26 @@ export async function removeUnread(deps: Deps, target: TargetName): Promise<stri
  * Removes a page of a deleted target's reactions; nothing of a target that stands. Tells whether
  * there may be more.
  */
-export async function removeReactions(
+export async function purgeReactions(
   deps: Deps,
   target: TargetName,
   kind: string,
 ): Promise<boolean> {
-  return (await tombstoneOf(deps, target)) ? deps.remover.reactions(target, kind) : false;
+  return (await tombstoneOf(deps, target)) ? deps.purger.reactions(target, kind) : false;
 }
 
 /**
  * Removes a deleted target's read groups, page by page; nothing of a target that stands. Tells
  * where to go on.
  */
-export async function removeHistory(
+export async function purgeHistory(
   deps: Deps,
-  owner: string,
+  ownerId: string,
   target: TargetName,
   cursor: string | undefined,
 ): Promise<string | undefined> {
   const tombstone = await tombstoneOf(deps, target);
-  return tombstone && deps.remover.history(owner, target, cursor);
+  return tombstone && deps.purger.history(ownerId, target, cursor);
 }
 
 async function tombstoneOf({ reader }: Deps, target: TargetName): Promise<Target | undefined> {

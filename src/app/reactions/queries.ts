@@ -1,4 +1,4 @@
-import { type Reaction, standing, type TargetName } from "../../domain/reaction.ts";
+import { type Reaction, requireActive, type TargetName } from "../../domain/reaction.ts";
 import { type Deps, type Page, type PageRequest, reactionRef, targetRef } from "../ports/deps.ts";
 
 /** How people react to a target; no counts of one that is unknown or deleted. */
@@ -14,12 +14,12 @@ export interface ReactionSummary {
 export async function reactionSummaries(
   { reader }: Deps,
   targets: readonly TargetName[],
-  viewer: string | undefined,
+  viewerId: string | undefined,
 ): Promise<ReactionSummary[]> {
   const found = await reader.many(targets.map(targetRef));
   const asked = found.flatMap((target) =>
-    target && !target.deleted && viewer !== undefined
-      ? Object.keys(target.counts).map((kind) => reactionRef(target, kind, viewer))
+    target && !target.deleted && viewerId !== undefined
+      ? Object.keys(target.counts).map((kind) => reactionRef(target, kind, viewerId))
       : [],
   );
   const rows = await reader.many(asked);
@@ -32,7 +32,7 @@ export async function reactionSummaries(
     if (there.deleted) return { ...summary, state: "DELETED" };
     const { counts } = there;
     const isOwn = (kind: string) =>
-      viewer !== undefined && own.has(reactionRef(target, kind, viewer).id);
+      viewerId !== undefined && own.has(reactionRef(target, kind, viewerId).id);
     return { ...summary, state: "ACTIVE", counts, own: Object.keys(counts).filter(isOwn) };
   });
 }
@@ -47,13 +47,13 @@ export async function listReactors(
   kind: string,
   page: PageRequest,
 ): Promise<Page<Reaction>> {
-  standing((await reader.get(targetRef(target)))?.value);
+  requireActive((await reader.get(targetRef(target)))?.value);
   return reader.reactions({ target, kind }, page);
 }
 
 /** What one person reacts to, newest first. Lags behind by moments. */
 export const listUserReactions = (
   { reader }: Deps,
-  user: string,
+  userId: string,
   page: PageRequest,
-): Promise<Page<Reaction>> => reader.reactionsOfUser(user, page);
+): Promise<Page<Reaction>> => reader.reactionsOfUser(userId, page);

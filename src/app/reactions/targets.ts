@@ -1,5 +1,10 @@
 import { DomainError } from "../../domain/errors.ts";
-import { registered, standing, type Target, type TargetName } from "../../domain/reaction.ts";
+import {
+  requireActive,
+  requireExisting,
+  type Target,
+  type TargetName,
+} from "../../domain/reaction.ts";
 import { type Deps, inboxRef, targetRef } from "../ports/deps.ts";
 
 /** A change of one target, and how long the caller waits. */
@@ -14,26 +19,26 @@ export interface TargetInput {
  */
 export function registerTarget(
   deps: Deps,
-  input: TargetInput & { readonly owner: string; readonly title: string; readonly link: string },
+  input: TargetInput & { readonly ownerId: string; readonly title: string; readonly link: string },
 ): Promise<Target> {
-  const { owner, title, link, deadline } = input;
+  const { ownerId, title, link, deadline } = input;
   const { type, id } = input.target;
   const ref = targetRef(input.target);
-  return deps.engine.run({
-    key: inboxRef(owner),
-    reads: [],
-    absent: [ref],
+  return deps.engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [],
+    expectAbsent: [ref],
     deadline,
-    decide(view, { wall }) {
-      const found = view.get(ref);
-      if (found && found.owner !== owner) {
+    decide(tx, { wall }) {
+      const found = tx.get(ref);
+      if (found && found.ownerId !== ownerId) {
         throw new DomainError("ID_REUSED", "this target was registered for another owner");
       }
-      if (found) standing(found);
+      if (found) requireActive(found);
       if (found?.title === title && found.link === link) return found;
       const fresh = { counts: {}, muted: false, deleted: false, createTime: wall };
-      const target: Target = { ...fresh, type, id, owner, ...found, title, link };
-      view.put(ref, target);
+      const target: Target = { ...fresh, type, id, ownerId, ...found, title, link };
+      tx.put(ref, target);
       return target;
     },
   });
@@ -45,22 +50,22 @@ export function registerTarget(
  * TARGET_NOT_FOUND.
  */
 export async function deleteTarget(deps: Deps, { target, deadline }: TargetInput): Promise<Target> {
-  const owner = await deps.owners.of(target);
+  const ownerId = await deps.owners.of(target);
   const ref = targetRef(target);
-  const tombstone = await deps.engine.run({
-    key: inboxRef(owner),
-    reads: [ref],
-    absent: [],
+  const tombstone = await deps.engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [ref],
+    expectAbsent: [],
     deadline,
-    decide(view) {
-      const found = registered(view.get(ref));
+    decide(tx) {
+      const found = requireExisting(tx.get(ref));
       if (found.deleted) return found;
       const dead = { ...found, deleted: true };
-      view.put(ref, dead);
+      tx.put(ref, dead);
       return dead;
     },
   });
-  await deps.workflows.startRemoval(target, owner);
+  await deps.workflows.startPurge(target, ownerId);
   return tombstone;
 }
 
@@ -70,27 +75,27 @@ export async function deleteTarget(deps: Deps, { target, deadline }: TargetInput
  */
 export async function setTargetMuted(
   deps: Deps,
-  { owner, target, muted, deadline }: TargetInput & { owner: string; muted: boolean },
+  { ownerId, target, muted, deadline }: TargetInput & { ownerId: string; muted: boolean },
 ): Promise<Target> {
-  await checkOwner(deps, target, owner);
+  await checkOwner(deps, target, ownerId);
   const ref = targetRef(target);
-  return deps.engine.run({
-    key: inboxRef(owner),
-    reads: [ref],
-    absent: [],
+  return deps.engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [ref],
+    expectAbsent: [],
     deadline,
-    decide(view) {
-      const found = standing(view.get(ref));
+    decide(tx) {
+      const found = requireActive(tx.get(ref));
       if (found.muted === muted) return found;
       const changed = { ...found, muted };
-      view.put(ref, changed);
+      tx.put(ref, changed);
       return changed;
     },
   });
 }
 
 /** Throws TARGET_NOT_FOUND unless the target is this owner's. */
-export async function checkOwner(deps: Deps, target: TargetName, owner: string): Promise<void> {
-  if ((await deps.owners.of(target)) === owner) return;
+export async function checkOwner(deps: Deps, target: TargetName, ownerId: string): Promise<void> {
+  if ((await deps.owners.of(target)) === ownerId) return;
   throw new DomainError("TARGET_NOT_FOUND", "there is no such target of this owner");
 }

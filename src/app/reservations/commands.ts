@@ -6,8 +6,8 @@ import {
   type Reservation,
   reschedule,
   retry,
-  type SeenState,
-  seenState,
+  type VisibleState,
+  visibleState,
 } from "../../domain/reservation.ts";
 import { requestHash } from "../idempotency.ts";
 import {
@@ -19,15 +19,15 @@ import {
 } from "../ports/deps.ts";
 
 /** A reservation and the state in which a reader sees it. */
-export interface SeenReservation {
+export interface VisibleReservation {
   readonly row: Reservation;
-  readonly state: SeenState;
+  readonly state: VisibleState;
 }
 
 /** Names one reservation, and how long the caller waits. */
 export interface ReservationName {
-  readonly program: string;
-  readonly id: string;
+  readonly programId: string;
+  readonly reservationId: string;
   readonly deadline?: number | undefined;
 }
 
@@ -38,34 +38,35 @@ export interface ReservationName {
 export async function createReservation(
   deps: Deps,
   input: ReservationName & {
-    readonly user: string;
+    readonly userId: string;
     readonly points: number;
     readonly reason: string;
     readonly executeTime: Instant;
     readonly caller: string;
   },
-): Promise<SeenReservation & { replayed: boolean }> {
-  const { program, id, user, points, reason, executeTime, caller } = input;
-  await deps.programs.get(program);
-  const hash = requestHash("reserve", caller, { user, points, reason, executeTime });
-  const ref = reservationRef(program, id);
-  const created = await deps.engine.run({
+): Promise<VisibleReservation & { replayed: boolean }> {
+  const { programId, reservationId, userId, points, reason, executeTime, caller } = input;
+  await deps.programs.get(programId);
+  const hash = requestHash("reserve", caller, { user: userId, points, reason, executeTime });
+  const ref = reservationRef(programId, reservationId);
+  const created = await deps.engine.transact({
     key: ref,
-    reads: [],
-    absent: [ref],
+    readSet: [],
+    expectAbsent: [ref],
     deadline: input.deadline,
-    decide(view, { wall }) {
-      const existing = view.get(ref);
+    decide(tx, { wall }) {
+      const existing = tx.get(ref);
       if (existing && existing.hash !== hash) {
         throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
       }
-      if (existing) return { ...seen(existing, wall), replayed: true };
+      if (existing) return { ...visible(existing, wall), replayed: true };
       checkExecuteTime(executeTime, wall);
       const times = { executeTime, createTime: wall, updateTime: wall };
-      const what = { program, id, user, points, reason, caller, hash };
-      const row: Reservation = { ...what, ...times, state: "PENDING" };
-      view.put(ref, row);
-      return { ...seen(row, wall), replayed: false };
+      const ids = { programId, reservationId, userId };
+      const what = { points, reason, caller, hash };
+      const row: Reservation = { ...ids, ...what, ...times, state: "PENDING" };
+      tx.put(ref, row);
+      return { ...visible(row, wall), replayed: false };
     },
   });
   const { row } = created;
@@ -77,9 +78,9 @@ export async function createReservation(
 export async function cancelReservation(
   deps: Deps,
   name: ReservationName,
-): Promise<SeenReservation> {
+): Promise<VisibleReservation> {
   const changed = await changeRow(deps, name, cancel);
-  deps.background(() => wakeRun(deps, changed.row, false));
+  deps.background(() => refreshRun(deps, changed.row, false));
   return changed;
 }
 
@@ -90,9 +91,9 @@ export async function cancelReservation(
 export async function rescheduleReservation(
   deps: Deps,
   name: ReservationName & { readonly executeTime: Instant },
-): Promise<SeenReservation> {
+): Promise<VisibleReservation> {
   const changed = await changeRow(deps, name, (row, now) => reschedule(row, name.executeTime, now));
-  deps.background(() => wakeRun(deps, changed.row, true));
+  deps.background(() => refreshRun(deps, changed.row, true));
   return changed;
 }
 
@@ -100,7 +101,7 @@ export async function rescheduleReservation(
 export async function retryReservation(
   deps: Deps,
   name: ReservationName,
-): Promise<SeenReservation> {
+): Promise<VisibleReservation> {
   const changed = await changeRow(deps, name, retry);
   deps.background(() => startRun(deps, changed.row));
   return changed;
@@ -108,22 +109,25 @@ export async function retryReservation(
 
 /** Starts the reservation's workflow; one that runs already stays. */
 export async function startRun(deps: Deps, row: Reservation): Promise<void> {
-  const { zone } = await deps.programs.get(row.program);
-  await deps.workflows.startReservation(row, zone);
+  const { timeZone } = await deps.programs.get(row.programId);
+  await deps.workflows.startReservation(row, timeZone);
 }
 
 /** Makes the reservation's workflow look again; starts it when `start` is set. */
-export async function wakeRun(deps: Deps, row: Reservation, start: boolean): Promise<void> {
-  const { zone } = await deps.programs.get(row.program);
-  await deps.workflows.wakeReservation(row, start, zone);
+export async function refreshRun(deps: Deps, row: Reservation, start: boolean): Promise<void> {
+  const { timeZone } = await deps.programs.get(row.programId);
+  await deps.workflows.signalRefresh(row, start, timeZone);
 }
 
 /** Refusal: RESERVATION_NOT_FOUND. */
-export async function getReservation(deps: Deps, name: ReservationName): Promise<SeenReservation> {
-  const found = await deps.reader.get(reservationRef(name.program, name.id));
-  if (!found) throw notFound(name.id);
+export async function getReservation(
+  deps: Deps,
+  name: ReservationName,
+): Promise<VisibleReservation> {
+  const found = await deps.reader.get(reservationRef(name.programId, name.reservationId));
+  if (!found) throw notFound(name.reservationId);
   const { wall } = await deps.clock.now();
-  return seen(found.value, wall);
+  return visible(found.value, wall);
 }
 
 /**
@@ -133,28 +137,28 @@ export async function getReservation(deps: Deps, name: ReservationName): Promise
  */
 export async function listReservations(
   deps: Deps,
-  program: string,
-  of: { readonly user: string } | { readonly state: SeenState },
+  programId: string,
+  of: { readonly userId: string } | { readonly state: VisibleState },
   window: Window,
   page: PageRequest,
-): Promise<Page<SeenReservation>> {
-  await deps.programs.get(program);
+): Promise<Page<VisibleReservation>> {
+  await deps.programs.get(programId);
   const { wall } = await deps.clock.now();
   const asked = "state" in of ? narrowed(of.state, window, wall) : window;
   const isEmpty = asked.start !== undefined && asked.end !== undefined && asked.start >= asked.end;
   // With a cursor the reader answers: it refuses one that no list gave.
   if (isEmpty && page.cursor === undefined) return { items: [] };
   const rows =
-    "user" in of
-      ? await deps.reader.reservationsOfUser({ program, user: of.user }, asked, page)
-      : await deps.reader.reservationsInState(program, storedState(of.state), asked, page);
-  return { ...rows, items: rows.items.map((row) => seen(row, wall)) };
+    "userId" in of
+      ? await deps.reader.reservationsOfUser({ programId, userId: of.userId }, asked, page)
+      : await deps.reader.reservationsInState(programId, storedState(of.state), asked, page);
+  return { ...rows, items: rows.items.map((row) => visible(row, wall)) };
 }
 
-const storedState = (state: SeenState) => (state === "PROCESSING" ? "PENDING" : state);
+const storedState = (state: VisibleState) => (state === "PROCESSING" ? "PENDING" : state);
 
 /** PENDING and PROCESSING are one state of the row, told apart by whether its time has come. */
-function narrowed(state: SeenState, { start, end }: Window, now: Instant): Window {
+function narrowed(state: VisibleState, { start, end }: Window, now: Instant): Window {
   if (state === "PENDING") return { start: Math.max(start ?? 0, now + 1), end };
   if (state === "PROCESSING") return { start, end: Math.min(end ?? now + 1, now + 1) };
   return { start, end };
@@ -162,28 +166,28 @@ function narrowed(state: SeenState, { start, end }: Window, now: Instant): Windo
 
 function changeRow(
   deps: Deps,
-  { program, id, deadline }: ReservationName,
+  { programId, reservationId, deadline }: ReservationName,
   change: (row: Reservation, now: Instant) => Reservation,
-): Promise<SeenReservation> {
-  const ref = reservationRef(program, id);
-  return deps.engine.run({
+): Promise<VisibleReservation> {
+  const ref = reservationRef(programId, reservationId);
+  return deps.engine.transact({
     key: ref,
-    reads: [ref],
-    absent: [],
+    readSet: [ref],
+    expectAbsent: [],
     deadline,
-    decide(view, { wall }) {
-      const row = view.get(ref);
-      if (!row) throw notFound(id);
+    decide(tx, { wall }) {
+      const row = tx.get(ref);
+      if (!row) throw notFound(reservationId);
       const changed = change(row, wall);
-      if (changed !== row) view.put(ref, changed);
-      return seen(changed, wall);
+      if (changed !== row) tx.put(ref, changed);
+      return visible(changed, wall);
     },
   });
 }
 
-const seen = (row: Reservation, now: Instant): SeenReservation => ({
+const visible = (row: Reservation, now: Instant): VisibleReservation => ({
   row,
-  state: seenState(row, now),
+  state: visibleState(row, now),
 });
 
 const notFound = (id: string) =>

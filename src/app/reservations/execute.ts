@@ -4,23 +4,23 @@ import { eventName } from "../../domain/ledger.ts";
 import { grant } from "../../domain/points.ts";
 import type { Program } from "../../domain/program.ts";
 import { complete, fail, nextStep, type Reservation } from "../../domain/reservation.ts";
-import { putChange, replay } from "../points/change-account.ts";
+import { putChange, replayedResult } from "../points/change-account.ts";
 import {
   accountRef,
   type Deps,
   eventRef,
   type Now,
   reservationRef,
-  type View,
+  type Transaction,
 } from "../ports/deps.ts";
 
 /** One attempt of one workflow run at a reservation. */
 export interface Attempt {
-  readonly program: string;
-  readonly id: string;
-  readonly user: string;
+  readonly programId: string;
+  readonly reservationId: string;
+  readonly userId: string;
   /** The workflow run that asks. */
-  readonly run: string;
+  readonly runId: string;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function executeReservation(
   attempt: Attempt,
 ): Promise<{ step: ReservationStep; row: Reservation }> {
   try {
-    const program = await deps.programs.get(attempt.program);
+    const program = await deps.programs.get(attempt.programId);
     return await grantOnce(deps, attempt, program);
   } catch (error) {
     const refused = error instanceof DomainError && !error.retryable;
@@ -42,28 +42,28 @@ export async function executeReservation(
 }
 
 function grantOnce(deps: Deps, attempt: Attempt, program: Program) {
-  const { user, id } = attempt;
-  const event = { origin: "r", id } as const;
-  const account = accountRef(program.id, user);
-  const key = eventRef(program.id, user, eventName(event));
-  const ref = reservationRef(program.id, id);
-  return deps.engine.run({
+  const { userId, reservationId } = attempt;
+  const event = { origin: "r", eventId: reservationId } as const;
+  const account = accountRef(program.programId, userId);
+  const key = eventRef(program.programId, userId, eventName(event));
+  const ref = reservationRef(program.programId, reservationId);
+  return deps.engine.transact({
     key: account,
-    reads: [account, ref],
-    absent: [key],
+    readSet: [account, ref],
+    expectAbsent: [key],
     deadline: undefined,
-    decide(view, now) {
-      const { row, other } = look(view, attempt, now);
+    decide(tx, now) {
+      const { row, other } = inspect(tx, attempt, now);
       if (other) return { step: other, row };
-      const granted = view.get(key);
-      const scene = { program, user, account: view.get(account), now: now.calendar };
+      const granted = tx.get(key);
+      const state = { program, userId, account: tx.get(account), now: now.calendar };
       const { reason, caller, points, hash } = row;
       // The points know better than a row that was restored from a backup.
       const { entry } = granted
-        ? replay(granted, hash)
-        : putChange(view, key, hash, grant(scene, { event, reason, caller }, points));
+        ? replayedResult(granted, hash)
+        : putChange(tx, key, hash, grant(state, { event, reason, caller }, points));
       const done = complete(row, entry.number, now.wall);
-      view.put(ref, done);
+      tx.put(ref, done);
       return { step: { step: "DONE", entry: entry.number } as const, row: done };
     },
   });
@@ -71,30 +71,31 @@ function grantOnce(deps: Deps, attempt: Attempt, program: Program) {
 
 /** In a transaction of its own: the refusal was proven by a consistent read before it. */
 function setFailed(deps: Deps, attempt: Attempt, error: DomainError) {
-  const ref = reservationRef(attempt.program, attempt.id);
-  return deps.engine.run({
+  const ref = reservationRef(attempt.programId, attempt.reservationId);
+  return deps.engine.transact({
     key: ref,
-    reads: [ref],
-    absent: [],
+    readSet: [ref],
+    expectAbsent: [],
     deadline: undefined,
-    decide(view, now) {
-      const { row, other } = look(view, attempt, now);
+    decide(tx, now) {
+      const { row, other } = inspect(tx, attempt, now);
       if (other) return { step: other, row };
-      const failed = fail(row, error, attempt.run, now.wall);
-      view.put(ref, failed);
+      const failed = fail(row, error, attempt.runId, now.wall);
+      tx.put(ref, failed);
       return { step: failedStep(failed), row: failed };
     },
   });
 }
 
 /** The row, and what it says unless it is this run's turn to grant. */
-function look(
-  view: View,
-  { program, id, run }: Attempt,
+function inspect(
+  tx: Transaction,
+  { programId, reservationId, runId: run }: Attempt,
   { wall }: Now,
 ): { row: Reservation; other?: ReservationStep } {
-  const row = view.get(reservationRef(program, id));
-  if (!row) throw new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${id}`);
+  const row = tx.get(reservationRef(programId, reservationId));
+  if (!row)
+    throw new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${reservationId}`);
   switch (nextStep(row, run, wall)) {
     case "GRANT":
       return { row };
@@ -103,7 +104,7 @@ function look(
       return { row, other: { step: "WAIT", executeTime, waitMs: executeTime - wall } };
     }
     case "DONE":
-      return { row, other: { step: "DONE", entry: row.executed?.entry ?? 0 } };
+      return { row, other: { step: "DONE", entry: row.executed?.entryNumber ?? 0 } };
     case "CANCELLED":
       return { row, other: { step: "CANCELLED" } };
     case "FAILED":

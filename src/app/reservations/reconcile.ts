@@ -1,6 +1,6 @@
 import type { ReconcileInput } from "../../contract.ts";
 import type { Deps, Window } from "../ports/deps.ts";
-import { startRun, wakeRun } from "./commands.ts";
+import { refreshRun, startRun } from "./commands.ts";
 
 /** A reservation that is overdue by more than this has lost its run, or its run the news. */
 const overdueMs = 60_000;
@@ -23,17 +23,17 @@ export async function reconcileReservations(
   const { wall } = await deps.clock.now();
   const window: Window = { start: undefined, end: everything ? undefined : wall - overdueMs };
   let started = 0;
-  for await (const program of allPrograms(deps)) {
+  for await (const programId of allPrograms(deps)) {
     let cursor: string | undefined;
     do {
-      const rows = await deps.reader.reservationsInState(program, "PENDING", window, {
+      const rows = await deps.reader.reservationsInState(programId, "PENDING", window, {
         size: pageSize,
         cursor,
       });
       for (let i = 0; i < rows.items.length; i += atOnce) {
         const some = rows.items.slice(i, i + atOnce);
         await Promise.all(
-          some.map((row) => (row.hastened ? wakeRun(deps, row, true) : startRun(deps, row))),
+          some.map((row) => (row.movedEarlier ? refreshRun(deps, row, true) : startRun(deps, row))),
         );
         started += some.length;
         progress(started);
@@ -48,7 +48,7 @@ async function* allPrograms(deps: Deps): AsyncGenerator<string> {
   let cursor: string | undefined;
   do {
     const page = await deps.reader.programs({ size: 100, cursor });
-    for (const { id } of page.items) yield id;
+    for (const { programId } of page.items) yield programId;
     cursor = page.cursor;
   } while (cursor !== undefined);
 }

@@ -19,13 +19,13 @@ const patienceMs = 60_000;
 /** Reserves a grant for each user, lets the worker die while they sleep, and counts what landed. */
 export async function reserveAndKill(
   stack: Embedded,
-  users: readonly string[],
+  userIds: readonly string[],
   say: (line: string) => void,
 ): Promise<Landed> {
   const executeTime = Date.now() + 6_000;
   const at = new Date(executeTime).toISOString();
   await Promise.all(
-    users.map((userId) =>
+    userIds.map((userId) =>
       stack.reservations.createReservation({
         programId,
         reservationId: idOf(userId),
@@ -36,7 +36,7 @@ export async function reserveAndKill(
       }),
     ),
   );
-  say(`${users.length} grants of ${points} points reserved for ${at}`);
+  say(`${userIds.length} grants of ${points} points reserved for ${at}`);
   await sleep(1_000);
   await stack.killWorker();
   say("worker killed (SIGKILL) while they sleep");
@@ -44,9 +44,9 @@ export async function reserveAndKill(
   say("their time has passed; nobody is there to grant them");
   const pid = await stack.restartWorker();
   say(`worker started again, process id ${pid}`);
-  const landed = await Promise.all(users.map((userId) => waitFor(stack, userId)));
+  const landed = await Promise.all(userIds.map((userId) => waitFor(stack, userId)));
   return {
-    reserved: users.length,
+    reserved: userIds.length,
     once: landed.filter(({ times }) => times === 1).length,
     maxLatenessMs: Math.max(...landed.map(({ latenessMs }) => latenessMs)),
   };

@@ -11,9 +11,9 @@ import {
   listNotifications,
   type Notification,
 } from "../../app/notifications/queries.ts";
-import type { Deps, WatchEvent } from "../../app/ports/deps.ts";
+import type { Deps, UnreadCountEvent } from "../../app/ports/deps.ts";
 import { setTargetMuted } from "../../app/reactions/targets.ts";
-import type { Inbox } from "../../domain/notification.ts";
+import type { Actor, Inbox } from "../../domain/notification.ts";
 import type {
   NotificationSchema,
   UnreadCountSchema,
@@ -29,13 +29,13 @@ import {
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { fromTarget, toKind, toTarget } from "../reactions/targets.ts";
 import { deadlineOf } from "../server/context.ts";
-import { askedPage } from "../server/page-tokens.ts";
+import { requestedPage } from "../server/page-tokens.ts";
 import { fromInstant, toSafeInteger } from "../server/scalars.ts";
 
 export function notificationService(deps: Deps): ServiceImpl<typeof NotificationService> {
   return {
     async listNotifications(request) {
-      const { page, next } = askedPage(ListNotificationsRequestSchema, request);
+      const { page, next } = requestedPage(ListNotificationsRequestSchema, request);
       const state = request.state === State.READ ? "READ" : "UNREAD";
       const found = await listNotifications(deps, request.ownerId, state, page);
       return { notifications: found.items.map(fromNotification), nextPageToken: next(found) };
@@ -54,35 +54,35 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async markAllNotificationsRead(request, context) {
       const version = toSafeInteger(request.version, "version");
-      const { marked, inbox } = await markAllNotificationsRead(deps, {
-        owner: request.ownerId,
+      const { markedCount, inbox } = await markAllNotificationsRead(deps, {
+        ownerId: request.ownerId,
         version,
         deadline: deadlineOf(context),
       });
-      return { markedCount: BigInt(marked), unreadCount: fromInbox(inbox) };
+      return { markedCount: BigInt(markedCount), unreadCount: fromInbox(inbox) };
     },
 
     async listNotificationActors(request) {
-      const { page, next } = askedPage(ListNotificationActorsRequestSchema, request);
+      const { page, next } = requestedPage(ListNotificationActorsRequestSchema, request);
       const numbers = {
         from: toSafeInteger(request.firstVersion, "first_version"),
         to: toSafeInteger(request.version, "version"),
       };
       const found = await listNotificationActors(deps, toName(request), numbers, page);
-      const actors = found.items.map(({ time, ...actor }) => ({
+      const actors = found.items.map(({ createTime, ...actor }) => ({
         ...fromActor(actor),
-        createTime: fromInstant(time),
+        createTime: fromInstant(createTime),
       }));
       return { actors, nextPageToken: next(found) };
     },
 
     async *watchNotifications({ ownerId }, { signal }) {
-      for await (const event of deps.watches.watch(ownerId, signal)) yield fromEvent(event);
+      for await (const event of deps.unreadCounts.watch(ownerId, signal)) yield fromEvent(event);
     },
 
     async setTargetMuted(request, context) {
-      const { ownerId: owner, muted } = request;
-      const named = { owner, target: toTarget(request), deadline: deadlineOf(context) };
+      const { ownerId, muted } = request;
+      const named = { ownerId, target: toTarget(request), deadline: deadlineOf(context) };
       return { target: fromTarget(await setTargetMuted(deps, { ...named, muted })) };
     },
   };
@@ -91,21 +91,22 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 const toName = (
   request: Pick<MarkNotificationReadRequest, "ownerId" | "target" | "kind">,
 ): NotificationName => ({
-  owner: request.ownerId,
+  ownerId: request.ownerId,
   target: toTarget(request),
   kind: toKind(request.kind),
 });
 
-const fromInbox = ({ n, groups, people }: Inbox): MessageInitShape<typeof UnreadCountSchema> => ({
-  peopleCount: BigInt(people),
-  groupCount: BigInt(groups),
-  version: BigInt(n),
+const fromInbox = ({
+  version,
+  groupCount,
+  peopleCount,
+}: Inbox): MessageInitShape<typeof UnreadCountSchema> => ({
+  peopleCount: BigInt(peopleCount),
+  groupCount: BigInt(groupCount),
+  version: BigInt(version),
 });
 
-const fromActor = ({ user, name }: { readonly user: string; readonly name: string }) => ({
-  userId: user,
-  actorName: name,
-});
+const fromActor = ({ userId, actorName }: Actor) => ({ userId, actorName });
 
 function fromNotification({
   group,
@@ -115,12 +116,12 @@ function fromNotification({
   return {
     target: fromTarget(target),
     kind: group.kind,
-    peopleCount: BigInt(group.people),
-    text: { names: text.names, otherCount: BigInt(text.others) },
-    firstActors: group.first.map(fromActor),
-    latestActors: group.latest.map(fromActor),
-    firstVersion: BigInt(group.from),
-    version: BigInt(group.last),
+    peopleCount: BigInt(group.peopleCount),
+    text: { names: text.names, otherCount: BigInt(text.otherCount) },
+    firstActors: group.firstActors.map(fromActor),
+    latestActors: group.latestActors.map(fromActor),
+    firstVersion: BigInt(group.firstVersion),
+    version: BigInt(group.version),
     createTime: fromInstant(group.createTime),
     updateTime: fromInstant(group.updateTime),
     ...("readTime" in group && {
@@ -132,7 +133,9 @@ function fromNotification({
 
 const endReasons = { TIME_LIMIT: EndReason.TIME_LIMIT, DRAINING: EndReason.DRAINING } as const;
 
-function fromEvent(event: WatchEvent): MessageInitShape<typeof WatchNotificationsResponseSchema> {
+function fromEvent(
+  event: UnreadCountEvent,
+): MessageInitShape<typeof WatchNotificationsResponseSchema> {
   return "end" in event
     ? { event: { case: "endReason", value: endReasons[event.end] } }
     : { event: { case: "unreadCount", value: fromInbox(event.inbox) } };

@@ -16,7 +16,7 @@ import {
   ExpiredPointsPolicy as Policy,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
-import { toProgram, toSafeInteger } from "../server/scalars.ts";
+import { toProgramId, toSafeInteger } from "../server/scalars.ts";
 import { fromEntry, toEventRef } from "./ledger-entries.ts";
 
 type Changes =
@@ -82,8 +82,8 @@ function toChange(
   context: HandlerContext,
 ): ChangeInput {
   return {
-    program: toProgram(request.programId),
-    user: request.userId,
+    programId: toProgramId(request.programId),
+    userId: request.userId,
     eventId: request.eventId,
     reason: request.reason,
     caller: callerOf(context),

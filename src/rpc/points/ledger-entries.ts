@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { formatMonth } from "../../app/vocabulary.ts";
 import type { EntryType, LedgerEntry, Origin, EventRef as Ref } from "../../domain/ledger.ts";
+import { formatMonth } from "../../domain/month.ts";
 import {
   EventOrigin,
   type EventRef,
@@ -32,7 +32,7 @@ const typeOf = reversed(types);
 /** An event that a request names; without an origin it is one that a caller chose the id of. */
 export const toEventRef = ({ origin, eventId }: EventRef): Ref => ({
   origin: originOf.get(origin) ?? "c",
-  id: eventId,
+  eventId,
 });
 
 /** The types that a request names; the schema refuses all others. */
@@ -40,12 +40,12 @@ export const toEntryTypes = (asked: readonly Type[]): EntryType[] =>
   asked.flatMap((type) => typeOf.get(type) ?? []);
 
 export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEntrySchema> {
-  const { expireTime, related } = entry;
+  const { expireTime, relatedEvent } = entry;
   return {
     number: BigInt(entry.number),
     type: types[entry.type],
     origin: origins[entry.event.origin],
-    eventId: entry.event.id,
+    eventId: entry.event.eventId,
     createTime: fromInstant(entry.createTime),
     effectiveTime: fromInstant(entry.effectiveTime),
     points: BigInt(entry.points),
@@ -57,7 +57,9 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
     caller: entry.caller,
     balance: BigInt(entry.balance),
     ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
-    ...(related && { relatedEvent: { origin: origins[related.origin], eventId: related.id } }),
+    ...(relatedEvent && {
+      relatedEvent: { origin: origins[relatedEvent.origin], eventId: relatedEvent.eventId },
+    }),
   };
 }
 

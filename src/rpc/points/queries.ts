@@ -7,7 +7,7 @@ import {
   listLedgerEntries,
 } from "../../app/points/queries.ts";
 import type { AccountName, Deps } from "../../app/ports/deps.ts";
-import { formatMonth } from "../../app/vocabulary.ts";
+import { formatMonth } from "../../domain/month.ts";
 import type { BalanceSchema } from "../../gen/meguri/points/v1/balance_pb.ts";
 import {
   type GetLedgerEntryRequest,
@@ -16,8 +16,8 @@ import {
   type PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { invalid } from "../server/errors.ts";
-import { askedPage } from "../server/page-tokens.ts";
-import { fromInstant, toOptionalInstant, toProgram, toSafeInteger } from "../server/scalars.ts";
+import { requestedPage } from "../server/page-tokens.ts";
+import { fromInstant, toOptionalInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
 import { fromEntry, toEntryTypes, toEventRef } from "./ledger-entries.ts";
 
 type Reads = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
@@ -30,7 +30,7 @@ export function pointsReads(deps: Deps): Pick<ServiceImpl<typeof PointsService>,
     }),
 
     async listLedgerEntries(request) {
-      const { page, next } = askedPage(ListLedgerEntriesRequestSchema, request);
+      const { page, next } = requestedPage(ListLedgerEntriesRequestSchema, request);
       const query = {
         newestFirst: request.order !== Order.OLDEST_FIRST,
         types: toEntryTypes(request.types),
@@ -53,7 +53,7 @@ export function pointsReads(deps: Deps): Pick<ServiceImpl<typeof PointsService>,
 export const toAccount = (request: {
   readonly programId: string;
   readonly userId: string;
-}): AccountName => ({ program: toProgram(request.programId), user: request.userId });
+}): AccountName => ({ programId: toProgramId(request.programId), userId: request.userId });
 
 const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
 

@@ -10,7 +10,7 @@ import {
   ProgramVerification_State as State,
 } from "../../gen/meguri/points/v1/program_verification_pb.ts";
 import { deadlineOf } from "../server/context.ts";
-import { fromInstant, toProgram } from "../server/scalars.ts";
+import { fromInstant, toProgramId } from "../server/scalars.ts";
 import { toAccount } from "./queries.ts";
 
 type Verifications = "verifyAccount" | "verifyProgram" | "getProgramVerification";
@@ -24,28 +24,32 @@ export function verifications(
       const deadline = deadlineOf(context);
       const account = toAccount(request);
       const found = await verifyAccount(deps, account, request.repair, deadline);
-      const { differences, unreported, entries, repaired, restored } = found;
-      if (repaired || restored.length > 0) {
-        log.warn({ ...account, repaired, restored, differences }, "an account was repaired");
+      const { differences, unreportedDifferenceCount, entryCount, repaired, restoredEntryNumbers } =
+        found;
+      if (repaired || restoredEntryNumbers.length > 0) {
+        log.warn(
+          { ...account, repaired, restored: restoredEntryNumbers, differences },
+          "an account was repaired",
+        );
       }
       return {
         differences: differences.map((difference) => ({ ...difference })),
-        entryCount: BigInt(entries),
+        entryCount: BigInt(entryCount),
         repaired,
-        unreportedDifferenceCount: BigInt(unreported),
-        restoredEntryNumbers: restored.map(BigInt),
+        unreportedDifferenceCount: BigInt(unreportedDifferenceCount),
+        restoredEntryNumbers: restoredEntryNumbers.map(BigInt),
       };
     },
 
-    async verifyProgram({ programId }) {
-      const program = toProgram(programId);
-      return { verification: fromVerification(program, await verifyProgram(deps, program)) };
+    async verifyProgram(request) {
+      const programId = toProgramId(request.programId);
+      return { verification: fromVerification(programId, await verifyProgram(deps, programId)) };
     },
 
-    async getProgramVerification({ programId }) {
-      const program = toProgram(programId);
-      const verification = await getProgramVerification(deps, program);
-      return { verification: fromVerification(program, verification) };
+    async getProgramVerification(request) {
+      const programId = toProgramId(request.programId);
+      const verification = await getProgramVerification(deps, programId);
+      return { verification: fromVerification(programId, verification) };
     },
   };
 }
@@ -57,17 +61,17 @@ const states: Readonly<Record<Verification["state"], State>> = {
 };
 
 function fromVerification(
-  program: string,
+  programId: string,
   verification: Verification,
 ): MessageInitShape<typeof ProgramVerificationSchema> {
   return {
-    programId: program,
+    programId,
     state: states[verification.state],
     accountCount: BigInt(verification.accounts),
     entryCount: BigInt(verification.entries),
     wrongAccountCount: BigInt(verification.wrong),
-    reports: verification.reports.map(({ user, differences, unreported = 0 }) => ({
-      userId: user,
+    reports: verification.reports.map(({ user: userId, differences, unreported = 0 }) => ({
+      userId,
       differences: differences.map((difference) => ({ ...difference })),
       unreportedDifferenceCount: BigInt(unreported),
     })),

@@ -7,26 +7,26 @@ import {
   listPrograms,
   updateProgram,
 } from "../../app/programs/commands.ts";
-import { defaultLifetime, defaultZone, lifetimeAt } from "../../app/vocabulary.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
+import { defaultLifetimeMonths, defaultTimeZone, lifetimeAt } from "../../domain/program.ts";
 import type { ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
 import {
   ListProgramsRequestSchema,
   type ProgramService,
 } from "../../gen/meguri/programs/v1/program_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
-import { askedPage } from "../server/page-tokens.ts";
+import { requestedPage } from "../server/page-tokens.ts";
 import { fromInstant } from "../server/scalars.ts";
 
 export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
   const now = async () => (await deps.clock.now()).calendar;
   return {
-    async createProgram({ programId: id, timeZone, lifetimeMonths }, context) {
+    async createProgram({ programId, timeZone, lifetimeMonths }, context) {
       const { program, replayed } = await createProgram(deps, {
-        id,
-        zone: timeZone || defaultZone,
-        lifetime: lifetimeMonths || defaultLifetime,
+        programId,
+        timeZone: timeZone || defaultTimeZone,
+        lifetimeMonths: lifetimeMonths || defaultLifetimeMonths,
         deadline: deadlineOf(context),
       });
       return { program: fromProgram(program, await now()), replayed };
@@ -37,7 +37,7 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
     },
 
     async listPrograms(request) {
-      const { page, next } = askedPage(ListProgramsRequestSchema, request);
+      const { page, next } = requestedPage(ListProgramsRequestSchema, request);
       const found = await listPrograms(deps, page);
       const time = await now();
       return {
@@ -46,22 +46,22 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
       };
     },
 
-    async updateProgram({ programId: id, lifetimeMonths: lifetime }, context) {
+    async updateProgram({ programId, lifetimeMonths }, context) {
       const deadline = deadlineOf(context);
-      const program = await updateProgram(deps, { id, lifetime, deadline });
+      const program = await updateProgram(deps, { programId, lifetimeMonths, deadline });
       return { program: fromProgram(program, await now()) };
     },
   };
 }
 
 function fromProgram(program: Program, now: Instant): MessageInitShape<typeof ProgramSchema> {
-  const { id, zone, lifetimes, createTime } = program;
+  const { programId, timeZone, lifetimes, createTime } = program;
   return {
-    programId: id,
-    timeZone: zone,
+    programId,
+    timeZone,
     lifetimeMonths: lifetimeAt(program, now),
-    lifetimeChanges: lifetimes.map(({ months, from }, i) => ({
-      lifetimeMonths: months,
+    lifetimeChanges: lifetimes.map(({ lifetimeMonths, effectiveTime: from }, i) => ({
+      lifetimeMonths,
       effectiveTime: fromInstant(i === 0 ? createTime : from),
     })),
     createTime: fromInstant(createTime),

@@ -27,16 +27,16 @@ import {
   type UnreactRequest,
 } from "../../gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
-import { askedPage } from "../server/page-tokens.ts";
+import { requestedPage } from "../server/page-tokens.ts";
 import { fromInstant } from "../server/scalars.ts";
 import { fromTarget, toKind, toTarget } from "./targets.ts";
 
 export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
   return {
     async registerTarget(request, context) {
-      const { ownerId: owner, title, link } = request;
+      const { ownerId, title, link } = request;
       const named = { target: toTarget(request), deadline: deadlineOf(context) };
-      const target = await registerTarget(deps, { ...named, owner, title, link });
+      const target = await registerTarget(deps, { ...named, ownerId, title, link });
       return { target: fromTarget(target) };
     },
 
@@ -46,7 +46,7 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     },
 
     react: async (request, context) =>
-      answer(await react(deps, { ...toInput(request, context), name: request.actorName })),
+      answer(await react(deps, { ...toInput(request, context), actorName: request.actorName })),
 
     unreact: async (request, context) => answer(await unreact(deps, toInput(request, context))),
 
@@ -57,13 +57,13 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     },
 
     async listReactors(request) {
-      const { page, next } = askedPage(ListReactorsRequestSchema, request);
+      const { page, next } = requestedPage(ListReactorsRequestSchema, request);
       const found = await listReactors(deps, toTarget(request), toKind(request.kind), page);
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
 
     async listUserReactions(request) {
-      const { page, next } = askedPage(ListUserReactionsRequestSchema, request);
+      const { page, next } = requestedPage(ListUserReactionsRequestSchema, request);
       const found = await listUserReactions(deps, request.userId, page);
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
@@ -76,11 +76,14 @@ const toInput = (
 ): ReactionInput => ({
   target: toTarget(request),
   kind: toKind(request.kind),
-  user: request.userId,
+  userId: request.userId,
   deadline: deadlineOf(context),
 });
 
-const answer = ({ changed, count }: ReactionResult) => ({ changed, reactionCount: BigInt(count) });
+const answer = ({ changed, reactionCount }: ReactionResult) => ({
+  changed,
+  reactionCount: BigInt(reactionCount),
+});
 
 const states: Readonly<Record<ReactionSummary["state"], State>> = {
   ACTIVE: State.ACTIVE,
@@ -109,7 +112,7 @@ function fromSummary({
 const fromReaction = (reaction: Reaction): MessageInitShape<typeof ReactionSchema> => ({
   target: { ...reaction.target },
   kind: reaction.kind,
-  userId: reaction.user,
-  actorName: reaction.name,
-  createTime: fromInstant(reaction.time),
+  userId: reaction.userId,
+  actorName: reaction.actorName,
+  createTime: fromInstant(reaction.createTime),
 });

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { defaultKind } from "../../app/vocabulary.ts";
 import type { Target, TargetName } from "../../domain/reaction.ts";
+import { defaultKind } from "../../domain/reaction.ts";
 import type { TargetName as Named, TargetSchema } from "../../gen/meguri/reactions/v1/target_pb.ts";
 import { fromInstant } from "../server/scalars.ts";
 
@@ -14,10 +14,10 @@ export function toTarget(request: { readonly target?: Named | undefined }): Targ
 export const toKind = (kind: string): string => kind || defaultKind;
 
 export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
-  const { type, id, owner, title, link, muted, deleted, createTime } = target;
+  const { type, id, ownerId, title, link, muted, deleted, createTime } = target;
   return {
     name: { type, id },
-    ownerId: owner,
+    ownerId,
     title,
     link,
     muted,

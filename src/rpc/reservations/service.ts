@@ -10,9 +10,9 @@ import {
   type ReservationName,
   rescheduleReservation,
   retryReservation,
-  type SeenReservation,
+  type VisibleReservation,
 } from "../../app/reservations/commands.ts";
-import type { SeenState } from "../../domain/reservation.ts";
+import type { VisibleState } from "../../domain/reservation.ts";
 import {
   type ReservationSchema,
   Reservation_State as State,
@@ -24,12 +24,12 @@ import {
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
-import { askedPage } from "../server/page-tokens.ts";
+import { requestedPage } from "../server/page-tokens.ts";
 import {
   fromInstant,
   toInstant,
   toOptionalInstant,
-  toProgram,
+  toProgramId,
   toSafeInteger,
 } from "../server/scalars.ts";
 
@@ -38,7 +38,7 @@ export function reservationService(deps: Deps): ServiceImpl<typeof ReservationSe
     async createReservation(request, context) {
       const { replayed, ...seen } = await createReservation(deps, {
         ...toName(request, context),
-        user: request.userId,
+        userId: request.userId,
         points: toSafeInteger(request.points, "points"),
         reason: request.reason,
         executeTime: toExecuteTime(request),
@@ -51,13 +51,13 @@ export function reservationService(deps: Deps): ServiceImpl<typeof ReservationSe
       answer(await getReservation(deps, toName(request, context))),
 
     async listReservations(request) {
-      const { page, next } = askedPage(ListReservationsRequestSchema, request);
+      const { page, next } = requestedPage(ListReservationsRequestSchema, request);
       const window = {
         start: toOptionalInstant(request.startTime, "start_time"),
         end: toOptionalInstant(request.endTime, "end_time"),
       };
-      const program = toProgram(request.programId);
-      const found = await listReservations(deps, program, toFilter(request.filter), window, page);
+      const programId = toProgramId(request.programId);
+      const found = await listReservations(deps, programId, toFilter(request.filter), window, page);
       return { reservations: found.items.map(fromReservation), nextPageToken: next(found) };
     },
 
@@ -75,7 +75,7 @@ export function reservationService(deps: Deps): ServiceImpl<typeof ReservationSe
   };
 }
 
-const states: Readonly<Record<SeenState, State>> = {
+const states: Readonly<Record<VisibleState, State>> = {
   PENDING: State.PENDING,
   PROCESSING: State.PROCESSING,
   DONE: State.DONE,
@@ -87,8 +87,8 @@ const toName = (
   request: { readonly programId: string; readonly reservationId: string },
   context: HandlerContext,
 ): ReservationName => ({
-  program: toProgram(request.programId),
-  id: request.reservationId,
+  programId: toProgramId(request.programId),
+  reservationId: request.reservationId,
   deadline: deadlineOf(context),
 });
 
@@ -97,23 +97,23 @@ const toExecuteTime = (request: { readonly executeTime?: Timestamp | undefined }
   toInstant(request.executeTime as Timestamp, "execute_time");
 
 function toFilter({ case: by, value }: ListReservationsRequest["filter"]) {
-  if (by === "userId") return { user: value };
-  const state = (Object.keys(states) as SeenState[]).find((name) => states[name] === value);
+  if (by === "userId") return { userId: value };
+  const state = (Object.keys(states) as VisibleState[]).find((name) => states[name] === value);
   if (state === undefined) throw invalid("state", "value must be one of the defined enum values");
   return { state };
 }
 
-const answer = (seen: SeenReservation) => ({ reservation: fromReservation(seen) });
+const answer = (seen: VisibleReservation) => ({ reservation: fromReservation(seen) });
 
 function fromReservation({
   row,
   state,
-}: SeenReservation): MessageInitShape<typeof ReservationSchema> {
+}: VisibleReservation): MessageInitShape<typeof ReservationSchema> {
   const { executed, failure } = row;
   return {
-    programId: row.program,
-    reservationId: row.id,
-    userId: row.user,
+    programId: row.programId,
+    reservationId: row.reservationId,
+    userId: row.userId,
     points: BigInt(row.points),
     reason: row.reason,
     executeTime: fromInstant(row.executeTime),
@@ -124,7 +124,7 @@ function fromReservation({
     ...(executed && {
       executedTime: fromInstant(executed.time),
       latenessMs: BigInt(Math.max(0, executed.time - row.executeTime)),
-      entryNumber: BigInt(executed.entry),
+      entryNumber: BigInt(executed.entryNumber),
     }),
     ...(failure && { failure: { ...failure } }),
   };

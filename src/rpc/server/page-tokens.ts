@@ -14,7 +14,7 @@ const digestLength = 16;
 type ListRequest = { pageSize: number; pageToken: string };
 
 /** The page that a list request asks for, and what makes the token of the page behind it. */
-export interface AskedPage {
+export interface RequestedPage {
   readonly page: PageRequest;
   /** The token that goes on behind `page`; empty at the end of the list. */
   next(page: Page<unknown>): string;
@@ -24,10 +24,10 @@ export interface AskedPage {
  * Reads page_size and page_token. A token is only good for the list that gave it: it has a digest
  * of all other parameters and of its cursor in front.
  */
-export function askedPage<D extends DescMessage>(
+export function requestedPage<D extends DescMessage>(
   schema: D,
   request: MessageShape<D> & ListRequest,
-): AskedPage {
+): RequestedPage {
   const list = clone(schema, request);
   Object.assign(list, { pageSize: 0, pageToken: "" } satisfies ListRequest);
   const parameters = toBinary(schema, list, { writeUnknownFields: false });

@@ -1,6 +1,6 @@
 import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { defaultProgramId } from "../../app/vocabulary.ts";
 import type { Instant } from "../../domain/month.ts";
+import { defaultProgramId } from "../../domain/program.ts";
 import { invalid } from "./errors.ts";
 
 /** Times here are whole milliseconds: what a timestamp has below that is cut off. */
@@ -30,4 +30,4 @@ export function toSafeInteger(value: bigint, field: string): number {
 }
 
 /** A program_id of a request, where empty means the default program. */
-export const toProgram = (programId: string): string => programId || defaultProgramId;
+export const toProgramId = (programId: string): string => programId || defaultProgramId;

@@ -35,14 +35,14 @@ export async function readMembers(
   const query = { TableName, ...notifiedIn(target, kind, from, to) };
   if (whole !== undefined) {
     const all = await some(client, query, true, whole + 1);
-    return { people: all.length, first: all, latest: all.toReversed() };
+    return { count: all.length, first: all, latest: all.toReversed() };
   }
   if (counted) return count(client, query);
   const [first, latest] = await Promise.all([
     some(client, query, true, firstWanted),
     some(client, query, false, latestWanted),
   ]);
-  return { people: 0, first, latest };
+  return { count: 0, first, latest };
 }
 
 /** The members at one end. Reads on, in growing pages, where few were notified. */
@@ -79,7 +79,7 @@ async function count(client: DynamoDBClient, query: Query): Promise<Members> {
     ExclusiveStartKey = LastEvaluatedKey;
   } while (ExclusiveStartKey);
   return {
-    people,
+    count: people,
     first: first.map(reaction.decode),
     latest: latest.reverse().map(reaction.decode),
   };

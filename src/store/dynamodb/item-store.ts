@@ -10,7 +10,7 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Ref } from "../../app/ports/deps.ts";
-import type { CommitResult, Items, Loaded, Write } from "../engine/item-store.ts";
+import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import { codecOf, type Item, versionOf } from "./codecs/index.ts";
 import { readMembers } from "./group-members.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
@@ -25,7 +25,7 @@ export const readLimit = 100;
 const maxItems = 100;
 
 /** The store's items in DynamoDB, by a client that retries or by one that sends once. */
-export function createDynamoItems(client: DynamoDBClient, tableName: TableName): Items {
+export function createDynamoItemStore(client: DynamoDBClient, tableName: TableName): ItemStore {
   return {
     maxItems,
     countItems: startPacking,
@@ -62,7 +62,7 @@ export function createDynamoItems(client: DynamoDBClient, tableName: TableName):
       }
     },
 
-    members: (query) => readMembers(client, tableName("reactions"), query),
+    groupMembers: (query) => readMembers(client, tableName("reactions"), query),
 
     async commit(writes, token): Promise<CommitResult> {
       const packed = pack(writes);

@@ -110,7 +110,7 @@ export async function readEntry(
 export async function listEntries(
   client: DynamoDBClient,
   TableName: string,
-  { program, user }: AccountName,
+  { programId, userId }: AccountName,
   { from, to, newestFirst, types }: LedgerQuery,
   { size, cursor }: PageRequest,
 ): Promise<Page<LedgerEntry>> {
@@ -118,7 +118,7 @@ export async function listEntries(
   const first = newestFirst ? from : (place?.next ?? from);
   const last = newestFirst ? (place?.next ?? to) : to;
   const offset = newestFirst ? maxPacked - 1 : (place?.offset ?? maxPacked - 1);
-  const range = between(`${program}#${user}`, first, last, offset);
+  const range = between(`${programId}#${userId}`, first, last, offset);
   const found: PackedEntry[] = [];
   let density = place?.density ?? maxPacked;
   // The first item may hold only few entries of the page.
@@ -160,10 +160,10 @@ const packedEntries = (item: Item): PackedEntry[] =>
 export async function listStoredEntries(
   client: DynamoDBClient,
   TableName: string,
-  { program, user }: AccountName,
+  { programId, userId }: AccountName,
   { size, cursor }: PageRequest,
 ): Promise<Page<LedgerEntry>> {
-  const range = between(`${program}#${user}`, 0, maxNumber, 0);
+  const range = between(`${programId}#${userId}`, 0, maxNumber, 0);
   const command = new QueryCommand({ TableName, ...range, Limit: size, ...startOf(cursor) });
   const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
   return pageOf(Items.flatMap(entriesOf), LastEvaluatedKey);

@@ -5,8 +5,8 @@ import {
   type QueryCommandInput,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import type { Remover } from "../../app/ports/deps.ts";
-import { historyKey, reactionsKey } from "./codecs/reactions.ts";
+import type { Purger } from "../../app/ports/deps.ts";
+import { reactionsKey, readGroupsKey } from "./codecs/reactions.ts";
 import { type Item, text } from "./sdk/attributes.ts";
 import { inBatches, untilDone } from "./sdk/batch-requests.ts";
 import { type Clients, orUnavailable } from "./sdk/client.ts";
@@ -20,7 +20,7 @@ const pageSize = 1_000;
 const writeLimit = 25;
 
 /** Removes items of DynamoDB one batch after another, so that it takes little from others. */
-export function createDynamoRemover({ retrying }: Clients, tableName: TableName): Remover {
+export function createDynamoPurger({ retrying }: Clients, tableName: TableName): Purger {
   const reactions = tableName("reactions");
   const notifications = tableName("notifications");
   return {
@@ -34,10 +34,10 @@ export function createDynamoRemover({ retrying }: Clients, tableName: TableName)
       return LastEvaluatedKey !== undefined;
     },
 
-    async history(owner, { type, id }, cursor) {
+    async history(ownerId, { type, id }, cursor) {
       const query = keysOf(notifications, {
         KeyConditionExpression: "pk = :o",
-        ExpressionAttributeValues: { ":o": historyKey(owner) },
+        ExpressionAttributeValues: { ":o": readGroupsKey(ownerId) },
         ...startOf(cursor),
       });
       const { Items = [], LastEvaluatedKey } = await pageAnswer(retrying.send(query), cursor);

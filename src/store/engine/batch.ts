@@ -1,7 +1,15 @@
 /** Decides the calls of one batch over one snapshot, and collects what their transaction writes. */
-import type { Call, Kind, MembersQuery, Now, Records, Ref, View } from "../../app/ports/deps.ts";
+import type {
+  Kind,
+  MembersQuery,
+  Now,
+  Records,
+  Ref,
+  Transaction,
+  TransactionRequest,
+} from "../../app/ports/deps.ts";
 import type { Members } from "../../domain/notification.ts";
-import { firstVersion, type Items, type Loaded, nameOf, type Write } from "./item-store.ts";
+import { firstVersion, type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
 
 /** A record as it was read or committed. */
 export interface CachedRecord extends Loaded {
@@ -18,7 +26,7 @@ export type GroupMembers = Map<string, Members>;
 
 /** A call that waits for its answer. */
 export interface Pending {
-  readonly call: Call<unknown>;
+  readonly request: TransactionRequest<unknown>;
   /** When it came in and when it stops waiting, by `performance.now()`. */
   readonly start: number;
   readonly limit: number;
@@ -70,7 +78,7 @@ export function decide(
   members: GroupMembers,
   calls: readonly Pending[],
   now: Now,
-  items: Items,
+  items: ItemStore,
 ): Batch {
   const writes = new Map<string, Write>();
   const outcomes: Outcome[] = [];
@@ -117,7 +125,9 @@ function decideOne(
 ): Decided | MissingRead {
   const own = new Map<string, Write>();
   const readSet = new Map<string, Ref>();
-  const declared = new Set([...pending.call.reads, ...pending.call.absent].map(nameOf));
+  const declared = new Set(
+    [...pending.request.readSet, ...pending.request.expectAbsent].map(nameOf),
+  );
   const versionOf = (name: string) => snapshot.get(name)?.version ?? 0;
   const current = (ref: Ref): Loaded => {
     const name = nameOf(ref);
@@ -127,9 +137,9 @@ function decideOne(
     return { value: snapshot.get(name)?.value, version: versionOf(name) };
   };
   const conditionOf = (name: string) => (declared.has(name) ? versionOf(name) : 0);
-  const view: View = {
+  const tx: Transaction = {
     get: <K extends Kind>(ref: Ref<K>) => current(ref).value as Records[K] | undefined,
-    version: (ref) => current(ref).version,
+    recordVersion: (ref) => current(ref).version,
     put(ref, value) {
       const name = nameOf(ref);
       const version = conditionOf(name);
@@ -140,14 +150,14 @@ function decideOne(
       const name = nameOf(ref);
       own.set(name, { ref, op: "delete", value: undefined, version: conditionOf(name), next: 0 });
     },
-    members(query) {
+    groupMembers(query) {
       const found = ahead.size === 0 && members.get(queryName(query));
       if (!found) throw new MissingRead(query);
       return found;
     },
   };
   try {
-    const result = pending.call.decide(view, now);
+    const result = pending.request.decide(tx, now);
     const deliver = () => pending.resolve(result);
     const writes = own.size > 0;
     if (writes) {

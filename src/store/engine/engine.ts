@@ -1,7 +1,7 @@
 /** The commit engine: one queue for each key that calls wait for. */
-import type { Call, Clock, Engine } from "../../app/ports/deps.ts";
+import type { Clock, Engine, TransactionRequest } from "../../app/ports/deps.ts";
 import type { Pending } from "./batch.ts";
-import { type Items, nameOf } from "./item-store.ts";
+import { type ItemStore, nameOf } from "./item-store.ts";
 import { contendedMs, KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
@@ -10,7 +10,7 @@ const patienceMs = 5_000;
 
 /** What the engine depends on. `random` is in [0, 1). */
 export interface EngineDeps {
-  readonly items: Items;
+  readonly store: ItemStore;
   readonly clock: Clock;
   readonly random?: () => number;
 }
@@ -26,11 +26,11 @@ export class CommitEngine implements Engine {
   /** Queues without calls, in the order in which they became idle. */
   readonly #idle = new Set<KeyQueue>();
 
-  constructor({ items, clock, random = Math.random }: EngineDeps) {
-    this.#context = { items, clock, random, retries: new RetryBudget(random), commitMs: 10 };
+  constructor({ store: items, clock, random = Math.random }: EngineDeps) {
+    this.#context = { store: items, clock, random, retries: new RetryBudget(random), commitMs: 10 };
   }
 
-  run<R>(call: Call<R>): Promise<R> {
+  transact<R>(call: TransactionRequest<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       const start = performance.now();
       const limit = Math.min(call.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
@@ -39,7 +39,7 @@ export class CommitEngine implements Engine {
       const late = () => pending.reject(queue.tooLate(pending));
       const timer = setTimeout(late, Math.max(limit - start, 0));
       const pending: Pending = {
-        call,
+        request: call,
         start,
         limit,
         tried: false,

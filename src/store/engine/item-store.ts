@@ -7,8 +7,8 @@ import type { Members } from "../../domain/notification.ts";
  * records are deleted and made again, so that no two of one name ever bear the same version.
  */
 export function firstVersion(kind: Kind, value: Records[Kind]): number {
-  if (kind === "reaction") return (value as Records["reaction"]).n;
-  if (kind === "group") return (value as Records["group"]).last;
+  if (kind === "reaction") return (value as Records["reaction"]).version;
+  if (kind === "unreadGroup") return (value as Records["unreadGroup"]).version;
   return 1;
 }
 
@@ -50,7 +50,7 @@ export interface ItemCounter {
 }
 
 /** The items of the store, one transaction at a time. DynamoDB's and the in-memory one agree. */
-export interface Items {
+export interface ItemStore {
   /** How many items one transaction reads or writes at most. All are small: bytes never count. */
   readonly maxItems: number;
   /** Counts as the store does, which packs records together. */
@@ -66,7 +66,7 @@ export interface Items {
    */
   readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
   /** Reads the members of a group strongly consistently. Throws STORE_UNAVAILABLE. */
-  members(query: MembersQuery): Promise<Members>;
+  groupMembers(query: MembersQuery): Promise<Members>;
   /** All or nothing. A second commit of the same writes under the same token does nothing. */
   commit(writes: readonly Write[], token: string): Promise<CommitResult>;
 }

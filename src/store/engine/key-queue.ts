@@ -16,7 +16,13 @@ import {
   toValidate,
   type Validated,
 } from "./batch.ts";
-import { type CommitResult, type Items, type Loaded, nameOf, type Write } from "./item-store.ts";
+import {
+  type CommitResult,
+  type ItemStore,
+  type Loaded,
+  nameOf,
+  type Write,
+} from "./item-store.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 /** A store that has not answered for this long is called silent. */
@@ -41,7 +47,7 @@ const nothingValidated: Validated = { records: new Set(), at: Number.NEGATIVE_IN
 
 /** What the queues of one engine share. */
 export interface QueueContext {
-  readonly items: Items;
+  readonly store: ItemStore;
   readonly clock: Clock;
   readonly retries: RetryBudget;
   /** In [0, 1). */
@@ -111,7 +117,7 @@ export class KeyQueue {
   }
 
   /** The error of a call whose time is over. */
-  tooLate({ call, limit, tried }: Pending): DomainError {
+  tooLate({ request: call, limit, tried }: Pending): DomainError {
     if (!tried && call.deadline === limit) {
       return new DomainError("DEADLINE", "the deadline passed before the call could be served");
     }
@@ -131,8 +137,11 @@ export class KeyQueue {
     for (let tries = 0; tries < maxUncontendedReads; tries++) {
       const [first] = this.#calls;
       if (!first || this.#snapshot.has(this.key)) return;
-      const reads = this.#calls.flatMap(({ call, readSet }) => [...call.reads, ...readSet]);
-      const refs = distinct([first.call.key, ...reads]).slice(0, this.#context.items.maxItems);
+      const reads = this.#calls.flatMap(({ request: call, readSet }) => [
+        ...call.readSet,
+        ...readSet,
+      ]);
+      const refs = distinct([first.request.key, ...reads]).slice(0, this.#context.store.maxItems);
       // What is wrong with the store shows in the batch's own requests.
       const isRead = await this.#readAtomically(refs).catch(() => undefined);
       if (isRead !== false) return;
@@ -154,7 +163,7 @@ export class KeyQueue {
     }
     const half = Math.ceil((waiting.length + this.#served) / 2);
     const isHalved = waiting.length > longQueue && !this.#isContended;
-    const { maxItems } = this.#context.items;
+    const { maxItems } = this.#context.store;
     const admitted = waiting.splice(0, isHalved ? Math.min(half, maxItems) : maxItems);
     this.#calls = waiting;
     for (const [name, { at }] of this.#snapshot) {
@@ -165,7 +174,7 @@ export class KeyQueue {
 
   /** Decides and commits one batch; calls that could not be served go back to the queue's head. */
   async #attempt(calls: Pending[]): Promise<void> {
-    const reads = calls.flatMap(({ call }) => call.reads);
+    const reads = calls.flatMap(({ request: call }) => call.readSet);
     await this.#read(distinct(reads).filter((ref) => !this.#snapshot.has(nameOf(ref))));
     const batch = await this.#decide(calls);
     if (!batch) {
@@ -206,7 +215,7 @@ export class KeyQueue {
    * record that has to be read is in a transaction, or has changed around a query of members.
    */
   async #decide(calls: readonly Pending[]): Promise<Batch | undefined> {
-    const { items, clock } = this.#context;
+    const { store: items, clock } = this.#context;
     const members: GroupMembers = new Map();
     let queries = 0;
     for (;;) {
@@ -237,26 +246,26 @@ export class KeyQueue {
    */
   async #readMembers(
     query: MembersQuery,
-    { call }: Pending,
+    { request: call }: Pending,
     members: GroupMembers,
   ): Promise<boolean> {
-    const found = await this.#awaiting(this.#context.items.members(query));
+    const found = await this.#awaiting(this.#context.store.groupMembers(query));
     if (query.whole === undefined) {
       members.set(queryName(query), found);
       this.#validated = nothingValidated;
       return true;
     }
-    const rows = found.first.map(({ target, kind, user }) => reactionRef(target, kind, user));
+    const rows = found.first.map(({ target, kind, userId }) => reactionRef(target, kind, userId));
     if (rows.length > maxWhole) return false;
-    const refs = distinct([...call.reads, ...rows]);
+    const refs = distinct([...call.readSet, ...rows]);
     for (let tries = 1; !(await this.#readAtomically(refs)); tries++) {
       if (tries === maxUncontendedReads) return false;
       await this.#pause();
     }
-    members.set(queryName({ ...query, whole: found.people }), found);
-    return found.first.every(({ n }, i) => {
+    members.set(queryName({ ...query, whole: found.count }), found);
+    return found.first.every(({ version }, i) => {
       const row = this.#snapshot.get(nameOf(rows[i] as Ref))?.value as Reaction | undefined;
-      return row?.n === n;
+      return row?.version === version;
     });
   }
 
@@ -268,7 +277,9 @@ export class KeyQueue {
     const context = this.#context;
     this.#failure = "CONTENDED";
     context.commitMs += (Math.min(performance.now() - sent, 200) - context.commitMs) / 16;
-    const shared = new Set(batch.outcomes.flatMap(({ pending }) => pending.call.reads.map(nameOf)));
+    const shared = new Set(
+      batch.outcomes.flatMap(({ pending }) => pending.request.readSet.map(nameOf)),
+    );
     this.#snapshot.clear();
     for (const { ref, op, value, next } of batch.writes) {
       const name = nameOf(ref);
@@ -294,8 +305,8 @@ export class KeyQueue {
     found: ReadonlyMap<Ref, Loaded>,
     sent: number,
   ): Promise<void> {
-    const own = new Set(calls.flatMap(({ call }) => call.absent.map(nameOf)));
-    const shared = new Set(calls.flatMap(({ call }) => call.reads.map(nameOf)));
+    const own = new Set(calls.flatMap(({ request: call }) => call.expectAbsent.map(nameOf)));
+    const shared = new Set(calls.flatMap(({ request: call }) => call.readSet.map(nameOf)));
     const names = [...found.keys()].map(nameOf);
     if (!names.some((name) => shared.has(name) || own.has(name))) this.#snapshot.clear();
     for (const [ref, loaded] of found) {
@@ -319,7 +330,7 @@ export class KeyQueue {
    * ambiguous result, "not now" tells nothing about the sending before it.
    */
   async #commit(writes: readonly Write[], calls: readonly Pending[]): Promise<CommitResult> {
-    const { items, retries } = this.#context;
+    const { store: items, retries } = this.#context;
     const token = randomUUID();
     const limit = Math.max(...calls.map((pending) => pending.limit));
     let isAmbiguous = false;
@@ -360,13 +371,13 @@ export class KeyQueue {
   async #read(refs: readonly Ref[]): Promise<void> {
     if (refs.length === 0) return;
     const at = performance.now();
-    this.#remember(refs, await this.#awaiting(this.#context.items.read(refs)), at);
+    this.#remember(refs, await this.#awaiting(this.#context.store.read(refs)), at);
   }
 
   /** Reads records at one moment; false when one of them is in a transaction. */
   async #readAtomically(refs: readonly Ref[]): Promise<boolean> {
     const at = performance.now();
-    const loaded = await this.#awaiting(this.#context.items.readAtomically(refs));
+    const loaded = await this.#awaiting(this.#context.store.readAtomically(refs));
     if (!loaded) {
       this.#contendedAt = at;
       return false;

@@ -1,7 +1,7 @@
 /** What use cases do when the store was damaged or restored from a backup. */
 import { expect, test } from "vitest";
 import { freezeAccount } from "../../../src/app/points/commands.ts";
-import { settleShard } from "../../../src/app/points/expire-due.ts";
+import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import { accountRef, reservationRef, shardCount } from "../../../src/app/ports/deps.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
@@ -9,14 +9,14 @@ import type { FailedAccount } from "../../../src/contract.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
-import { balance, createWorld, grant, program } from "../../support/fixtures/account-fixture.ts";
+import { balance, createWorld, grant, programId } from "../../support/fixtures/account-fixture.ts";
 
 test("damaged accounts do not hold up the sweep of the others, and are named", async () => {
   const { deps, store, clock } = createWorld(1);
-  const users = Array.from({ length: 2 * shardCount }, (_, i) => `user-${i}`);
-  for (const user of users) await grant(deps, "g", 10, { user });
-  const damage = async (user: string, change: (account: Account) => object) => {
-    const ref = accountRef(program, user);
+  const userIds = Array.from({ length: 2 * shardCount }, (_, i) => `user-${i}`);
+  for (const userId of userIds) await grant(deps, "g", 10, { user: userId });
+  const damage = async (userId: string, change: (account: Account) => object) => {
+    const ref = accountRef(programId, userId);
     const account = (await deps.reader.get(ref))?.value as Account;
     store.force(ref, { ...account, ...change(account) });
   };
@@ -30,9 +30,9 @@ test("damaged accounts do not hold up the sweep of the others, and are named", a
   const failures: FailedAccount[] = [];
   const logged: string[] = [];
   for (let shard = 0; shard < shardCount; shard++) {
-    const result = await settleShard(
+    const result = await expireDueInShard(
       deps,
-      { program, shard },
+      { program: programId, shard },
       () => true,
       (userId, error) => logged.push(`${userId}: ${(error as Error).name}`),
     );
@@ -40,7 +40,7 @@ test("damaged accounts do not hold up the sweep of the others, and are named", a
     failed += result.failed;
     failures.push(...(result.failures ?? []));
   }
-  expect({ settled, failed }).toEqual({ settled: users.length - 3, failed: 3 });
+  expect({ settled, failed }).toEqual({ settled: userIds.length - 3, failed: 3 });
   expect(failures.toSorted((a, b) => a.userId.localeCompare(b.userId))).toEqual([
     { userId: "user-0", reason: "CONTENDED" },
     { userId: "user-1", reason: "PROGRAM_STALE" },
@@ -55,14 +55,14 @@ test("damaged accounts do not hold up the sweep of the others, and are named", a
 
 test("an outage ends the sweep of a shard, so that it is tried again", async () => {
   const { deps, store, clock } = createWorld(1);
-  const users = Array.from({ length: 8 }, (_, i) => `user-${i}`);
-  for (const user of users) await grant(deps, "g", 10, { user });
+  const userIds = Array.from({ length: 8 }, (_, i) => `user-${i}`);
+  for (const userId of userIds) await grant(deps, "g", 10, { user: userId });
   clock.time = Date.UTC(2026, 4, 15);
   const clockOff = async () => Promise.reject(new DomainError("CLOCK_OFF", "off"));
   const shards = Array.from({ length: shardCount }, (_, shard) => shard);
   const reasons = async () => {
     const ends = shards.map((shard) =>
-      settleShard(deps, { program, shard }, () => true).then(
+      expireDueInShard(deps, { program: programId, shard }, () => true).then(
         ({ settled }) => settled,
         (error: DomainError) => error.reason,
       ),
@@ -79,17 +79,17 @@ test("an outage ends the sweep of a shard, so that it is tried again", async () 
 
 test("a reservation restored from before its grant is DONE, even on a frozen account", async () => {
   const { deps, store } = createWorld();
-  const name = { program, id: "r" };
-  const input = { ...name, user: "u", points: 5, reason: "", executeTime: 0, caller: "test" };
+  const name = { programId, reservationId: "r" };
+  const input = { ...name, userId: "u", points: 5, reason: "", executeTime: 0, caller: "test" };
   const { row } = await createReservation(deps, input);
-  const attempt = { ...name, user: "u", run: "run-1" };
+  const attempt = { ...name, userId: "u", runId: "run-1" };
   const granted = await executeReservation(deps, attempt);
   expect(granted.step).toEqual({ step: "DONE", entry: 1 });
 
-  store.force(reservationRef(program, "r"), row as Reservation);
-  const frozen = { program, user: "u", eventId: "f", reason: "", caller: "test" };
+  store.force(reservationRef(programId, "r"), row as Reservation);
+  const frozen = { programId, userId: "u", eventId: "f", reason: "", caller: "test" };
   await freezeAccount(deps, { ...frozen, deadline: undefined });
-  const again = await executeReservation(deps, { ...attempt, run: "run-2" });
+  const again = await executeReservation(deps, { ...attempt, runId: "run-2" });
   expect(again.step).toEqual({ step: "DONE", entry: 1 });
   expect(again.row.state).toBe("DONE");
   expect(await balance(deps, "u")).toBe(5);

@@ -12,14 +12,14 @@ import {
   createWorld,
   differences,
   grant,
-  program,
+  programId,
   use,
-  user,
+  userId,
 } from "../../support/fixtures/account-fixture.ts";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const name = { program, user };
+const name = { programId, userId };
 
 /** Two stores of the same story: the second one lags behind until a test applies it by hand. */
 async function twins() {
@@ -49,7 +49,7 @@ async function twins() {
   /** The items of the next grant, each to be applied to the second store. */
   async function next() {
     last += 1;
-    const ref = entryRef(program, user, last);
+    const ref = entryRef(programId, userId, last);
     await grant(ahead.deps, `g${last}`, 10);
     const [after, entry] = [await ahead.stored(), (await ahead.deps.reader.get(ref))?.value];
     return {
@@ -149,7 +149,7 @@ function longLedger(deps: Deps, count: number, missing: number, delayMs = 0) {
   const entryAt = (number: number): LedgerEntry => ({
     number,
     type: "ISSUED",
-    event: { origin: "c", id: `e${number}` },
+    event: { origin: "c", eventId: `e${number}` },
     createTime: Date.UTC(2026, 0, 15),
     effectiveTime: Date.UTC(2026, 0, 15),
     points: 1,
@@ -199,8 +199,8 @@ describe("a long ledger", () => {
       { field: "entries[4].balance", expected: "3", actual: "4" },
     ]);
     // Three of the account, one number, and a balance for each of the entries from the third on.
-    expect(found.unreported).toBe(3 + 1 + count - 2 - 100);
-    expect(found.entries).toBe(count - 1);
+    expect(found.unreportedDifferenceCount).toBe(3 + 1 + count - 2 - 100);
+    expect(found.entryCount).toBe(count - 1);
   });
 
   test("is read no further than its caller waits", async () => {
@@ -220,7 +220,7 @@ describe("a long ledger", () => {
 test("the scan for a missing entry goes on no longer than its caller waits", async () => {
   const { deps, store } = createWorld();
   for (const id of ["e1", "e2", "e3"]) await grant(deps, id, 10);
-  store.force(entryRef(program, user, 2), undefined);
+  store.force(entryRef(programId, userId, 2), undefined);
   const before = store.dump();
   let pages = 0;
   const entryCopies: Reader["entryCopies"] = async () => {
@@ -244,7 +244,12 @@ async function inSteps(deps: Deps) {
   const steps: VerifySegmentResult[] = [];
   let cursor: string | undefined;
   do {
-    const input = { program, segment: 0, segments: 1, ...(cursor !== undefined && { cursor }) };
+    const input = {
+      program: programId,
+      segment: 0,
+      segments: 1,
+      ...(cursor !== undefined && { cursor }),
+    };
     const step = await verifySegment(deps, input, () => false);
     steps.push(step);
     cursor = step.cursor;
@@ -265,7 +270,7 @@ describe("the verification of many accounts", () => {
     const count = 5_000;
     const world = await longAccount(count);
     const whole = longLedger(world.deps, count, missing);
-    const input = { program, segment: 0, segments: 1 };
+    const input = { program: programId, segment: 0, segments: 1 };
     const { accounts, entries, wrong, reports } = await verifySegment(
       whole.deps,
       input,
@@ -282,25 +287,25 @@ describe("the verification of many accounts", () => {
 
   test("tells exactly what differs, whatever the damage", async () => {
     const { deps, store } = createWorld();
-    const users = ["healthy", "flag", "hole", "lost", "points", "ring", "time"];
-    for (const each of users) {
+    const userIds = ["healthy", "flag", "hole", "lost", "points", "ring", "time"];
+    for (const each of userIds) {
       for (const id of ["e1", "e2"]) await grant(deps, id, 10, { user: each });
       await use(deps, "e3", 5, { user: each });
     }
-    const at = (who: string) => ({ ...account, id: `${program}#${who}` });
+    const at = (who: string) => ({ ...account, id: `${programId}#${who}` });
     const accountOf = async (who: string) => (await deps.reader.get(at(who)))?.value as Account;
     const entryOf = async (who: string, number: number) =>
-      (await deps.reader.get(entryRef(program, who, number)))?.value as LedgerEntry;
+      (await deps.reader.get(entryRef(programId, who, number)))?.value as LedgerEntry;
     store.force(at("flag"), { ...(await accountOf("flag")), frozen: true });
-    store.force(entryRef(program, "hole", 2), undefined);
+    store.force(entryRef(programId, "hole", 2), undefined);
     store.force(at("lost"), undefined);
-    store.force(entryRef(program, "points", 2), {
+    store.force(entryRef(programId, "points", 2), {
       ...(await entryOf("points", 2)),
       changes: [{ month: 12 * 2026, points: 11 }],
     });
     const ring = await accountOf("ring");
     store.force(at("ring"), { ...ring, slots: [...ring.slots, 0] });
-    store.force(entryRef(program, "time", 3), { ...(await entryOf("time", 3)), createTime: 1 });
+    store.force(entryRef(programId, "time", 3), { ...(await entryOf("time", 3)), createTime: 1 });
     const { reports, wrong, accounts, failures } = await inSteps(deps);
     // The scan finds accounts by their records, so not the one whose record is lost.
     expect({ wrong, accounts, failures }).toEqual({ wrong: 5, accounts: 6, failures: [] });
@@ -326,7 +331,7 @@ describe("the verification of many accounts", () => {
       ring: ["lifetime: 12, not 13", "buckets[2026-01]: 15, not 0", "buckets[2025-11]: 0, not 15"],
       time: [`entries[3].create_time: ${Date.UTC(2026, 0, 15)}, not 1`],
     });
-    expect((await verifyAccount(deps, { program, user: "lost" }, false)).differences).toEqual([
+    expect((await verifyAccount(deps, { programId, userId: "lost" }, false)).differences).toEqual([
       { field: "last", expected: "3", actual: "0" },
     ]);
   });
@@ -334,7 +339,7 @@ describe("the verification of many accounts", () => {
   test("names an account that cannot be verified, and goes on; an outage ends it", async () => {
     const { deps, store } = createWorld();
     for (const each of ["a", "b", "c"]) await grant(deps, "e", 10, { user: each });
-    const broken = { ...account, id: `${program}#b` };
+    const broken = { ...account, id: `${programId}#b` };
     store.force(broken, {
       ...((await deps.reader.get(broken))?.value as Account),
       slots: null as never,
@@ -348,7 +353,7 @@ describe("the verification of many accounts", () => {
       ...deps.reader,
       storedEntries: () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away")),
     };
-    const input = { program, segment: 0, segments: 1 };
+    const input = { program: programId, segment: 0, segments: 1 };
     const asked = verifySegment({ ...deps, reader }, input, () => true);
     await expect(asked).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });

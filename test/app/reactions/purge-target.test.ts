@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
 import {
-  removeHistory,
-  removeReactions,
-  removeUnread,
+  purgeHistory,
+  purgeReactions,
+  purgeUnread,
 } from "../../../src/app/reactions/purge-target.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
@@ -12,14 +12,14 @@ import { memoryDeps } from "../../support/stores/memory-store.ts";
 test("nothing of a target that stands is removed, whoever starts the removal", async () => {
   const { deps, store } = memoryDeps();
   const target = { type: "post", id: "p" };
-  await registerTarget(deps, { target, owner: "owner", title: "", link: "" });
-  await react(deps, { target, kind: "like", user: "ann", name: "Ann" });
-  await markNotificationRead(deps, { owner: "owner", target, kind: "like", version: 1 });
-  await react(deps, { target, kind: "like", user: "bo", name: "Bo" });
+  await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
+  await react(deps, { target, kind: "like", userId: "ann", actorName: "Ann" });
+  await markNotificationRead(deps, { ownerId: "owner", target, kind: "like", version: 1 });
+  await react(deps, { target, kind: "like", userId: "bo", actorName: "Bo" });
   const before = store.dump();
   expect(Object.keys(before).some((name) => name.startsWith("history#"))).toBe(true);
-  expect(await removeUnread(deps, target)).toEqual([]);
-  expect(await removeReactions(deps, target, "like")).toBe(false);
-  expect(await removeHistory(deps, "owner", target, undefined)).toBeUndefined();
+  expect(await purgeUnread(deps, target)).toEqual([]);
+  expect(await purgeReactions(deps, target, "like")).toBe(false);
+  expect(await purgeHistory(deps, "owner", target, undefined)).toBeUndefined();
   expect(store.dump()).toEqual(before);
 });

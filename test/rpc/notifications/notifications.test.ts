@@ -3,9 +3,9 @@ import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import {
-  removeHistory,
-  removeReactions,
-  removeUnread,
+  purgeHistory,
+  purgeReactions,
+  purgeUnread,
 } from "../../../src/app/reactions/purge-target.ts";
 import type { Notification } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -39,13 +39,13 @@ function createOwner() {
         await reactions.registerTarget({ target: name(id), ownerId, title: `Comment ${id}` });
       }
     },
-    async react(id: string, ...users: string[]): Promise<void> {
-      for (const userId of users) {
+    async react(id: string, ...userIds: string[]): Promise<void> {
+      for (const userId of userIds) {
         await reactions.react({ target: name(id), userId, actorName: userId });
       }
     },
-    async unreact(id: string, ...users: string[]): Promise<void> {
-      for (const userId of users) await reactions.unreact({ target: name(id), userId });
+    async unreact(id: string, ...userIds: string[]): Promise<void> {
+      for (const userId of userIds) await reactions.unreact({ target: name(id), userId });
     },
     async read(id: string, version: number) {
       const asked = { ownerId, target: name(id), version: BigInt(version) };
@@ -389,7 +389,7 @@ describe("history", () => {
     const target = owner.name("x");
     await markNotificationRead(
       { ...server.deps, historyMs: 1 },
-      { owner: owner.ownerId, target, kind: "like", version: 1 },
+      { ownerId: owner.ownerId, target, kind: "like", version: 1 },
     );
     await owner.read("y", 2);
     await expect
@@ -559,11 +559,11 @@ describe("a deleted target", () => {
       { target: { name: target, deleted: true } },
     ]);
     const { deps } = server;
-    expect(await removeUnread(deps, target)).toEqual(["like"]);
-    expect(await removeUnread(deps, target)).toEqual(["like"]);
+    expect(await purgeUnread(deps, target)).toEqual(["like"]);
+    expect(await purgeUnread(deps, target)).toEqual(["like"]);
     expect(await owner.count()).toBe("1 people in 1 at 5");
-    expect(await removeReactions(deps, target, "like")).toBe(false);
-    expect(await removeHistory(deps, owner.ownerId, target, undefined)).toBeUndefined();
+    expect(await purgeReactions(deps, target, "like")).toBe(false);
+    expect(await purgeHistory(deps, owner.ownerId, target, undefined)).toBeUndefined();
     expect(await owner.unread()).toEqual(["Comment y: A (1; A ... A; 4-4)"]);
     expect(await owner.history()).toEqual([]);
     const left = (await dump(server)).filter((item) => item.includes(target.id));
@@ -576,7 +576,7 @@ describe("a deleted target", () => {
     await owner.register("x");
     await owner.react("x", "A");
     const before = await dump(server);
-    expect(await removeUnread(server.deps, owner.name("x"))).toEqual([]);
+    expect(await purgeUnread(server.deps, owner.name("x"))).toEqual([]);
     expect(await dump(server)).toEqual(before);
   });
 });

@@ -120,8 +120,8 @@ describe("WatchNotifications", () => {
       watch(owner.ownerId, createClient(NotificationService, transport)),
     ];
     for (const stream of streams) expect(await stream.next()).toBe("0 people in 0 at 0");
-    for (const [i, user] of ["A", "B", "C"].entries()) {
-      await owner.react(user);
+    for (const [i, userId] of ["A", "B", "C"].entries()) {
+      await owner.react(userId);
       const counted = `${i + 1} people in 1 at ${i + 1}`;
       for (const stream of streams) expect(await stream.next()).toBe(counted);
     }

@@ -39,8 +39,8 @@ describe("the month of a grant", () => {
     ["America/New_York", "2026-05-31T23:59:59.999-04:00", "2026-06-01T00:00:00-04:00"],
     ["Asia/Kathmandu", "2026-05-31T23:59:59.999+05:45", "2026-06-01T00:00:00+05:45"],
     ["Pacific/Kiritimati", "2026-05-31T23:59:59.999+14:00", "2026-06-01T00:00:00+14:00"],
-  ])("in %s", async (zone, last, first) => {
-    const { grantAt } = await programIn(zone, 12);
+  ])("in %s", async (timeZone, last, first) => {
+    const { grantAt } = await programIn(timeZone, 12);
     expect(await grantAt(last)).toBe("2026-05");
     expect(await grantAt(first)).toBe("2026-06");
   });

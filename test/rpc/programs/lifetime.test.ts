@@ -43,9 +43,9 @@ const lengthen = (lifetimeMonths: number) =>
   server.programs.updateProgram({ programId, lifetimeMonths });
 
 test("12 months: what is granted in January 2026 goes in January 2027", async () => {
-  for (const user of ["untouched", "touched", "late"]) await grant(user, "jan");
+  for (const userId of ["untouched", "touched", "late"]) await grant(userId, "jan");
   await setTime("2026-06-10T00:00:00Z");
-  for (const user of ["untouched", "touched"]) await grant(user, "jun");
+  for (const userId of ["untouched", "touched"]) await grant(userId, "jun");
   expect(await held("touched")).toEqual(["2026-01 until 2027-01-01", "2026-06 until 2027-06-01"]);
   expect(await changes()).toEqual(["now 12", "12 since 2026-01-10T00:00:00.000Z"]);
 });

@@ -143,10 +143,10 @@ describe("React and Unreact", () => {
 
   test("of many people at the same time lose none", async () => {
     const target = await register();
-    const users = Array.from({ length: 60 }, (_, i) => `u${i}`);
-    const answers = await Promise.all(users.map((user) => react(target, user)));
+    const userIds = Array.from({ length: 60 }, (_, i) => `u${i}`);
+    const answers = await Promise.all(userIds.map((userId) => react(target, userId)));
     const counts = answers.map(({ reactionCount }) => Number(reactionCount));
-    expect(counts.sort((a, b) => a - b)).toEqual(users.map((_, i) => i + 1));
+    expect(counts.sort((a, b) => a - b)).toEqual(userIds.map((_, i) => i + 1));
   });
 
   test("kinds are independent, and none means like", async () => {
@@ -257,11 +257,11 @@ describe("BatchGetReactionSummaries", () => {
 });
 
 describe("ListReactors", () => {
-  const users = ["a", "b", "c", "d", "e", "f", "g"];
+  const userIds = ["a", "b", "c", "d", "e", "f", "g"];
   let target: Name;
   beforeAll(async () => {
     target = await register();
-    for (const user of users) await react(target, user);
+    for (const userId of userIds) await react(target, userId);
     await react(target, "other", "wow");
   });
 
@@ -282,7 +282,7 @@ describe("ListReactors", () => {
   }
 
   test.each([1, 3, 7, 200])("newest first, in pages of %i", async (pageSize) => {
-    expect(await listed(pageSize)).toEqual(users.toReversed());
+    expect(await listed(pageSize)).toEqual(userIds.toReversed());
   });
 
   test("who reacts again is the newest, and who has left is not there", async () => {
@@ -367,9 +367,9 @@ describe("DeleteTarget", () => {
     let away = true;
     const workflows = {
       ...recording,
-      async startRemoval(...target: Parameters<typeof recording.startRemoval>) {
+      async startRemoval(...target: Parameters<typeof recording.startPurge>) {
         if (away) throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
-        return recording.startRemoval(...target);
+        return recording.startPurge(...target);
       },
     };
     const { tablePrefix } = server.config;

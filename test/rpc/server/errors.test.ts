@@ -18,7 +18,7 @@ import {
 } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { InvalidRequest, toConnectError } from "../../../src/rpc/server/errors.ts";
 import { interceptors } from "../../../src/rpc/server/interceptors.ts";
-import { askedPage } from "../../../src/rpc/server/page-tokens.ts";
+import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
 import { toInstant, toMilliseconds, toSafeInteger } from "../../../src/rpc/server/scalars.ts";
 import { refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 
@@ -309,13 +309,13 @@ describe("page tokens", () => {
     create(ListProgramsRequestSchema, init);
 
   test("bring back the cursor, whatever is in it", () => {
-    const { page, next } = askedPage(ListProgramsRequestSchema, request({}));
+    const { page, next } = requestedPage(ListProgramsRequestSchema, request({}));
     expect(page).toEqual({ size: 50, cursor: undefined });
     expect(next({ items: [] })).toBe("");
     for (const cursor of ["", "a", '{"é":"巡"}', "\u0000#"]) {
       const pageToken = next({ items: [], cursor });
       expect(pageToken).toMatch(/^[\w-]+$/);
-      const behind = askedPage(ListProgramsRequestSchema, request({ pageSize: 7, pageToken }));
+      const behind = requestedPage(ListProgramsRequestSchema, request({ pageSize: 7, pageToken }));
       expect(behind.page).toEqual({ size: 7, cursor });
     }
   });

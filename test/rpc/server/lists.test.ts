@@ -155,12 +155,12 @@ describe("ListLedgerEntries", () => {
   });
 
   test("ids of any allowed characters fit into a token", async () => {
-    const user = `"\\`.repeat(32);
+    const userId = `"\\`.repeat(32);
     for (const eventId of ["a", "b"]) {
-      await server.points.grantPoints({ userId: user, eventId, points: 1n });
+      await server.points.grantPoints({ userId, eventId, points: 1n });
     }
     const found = await pages((pageToken) =>
-      server.points.listLedgerEntries({ userId: user, pageSize: 1, pageToken }),
+      server.points.listLedgerEntries({ userId, pageSize: 1, pageToken }),
     );
     expect(found.flatMap(({ entries }) => entries.map(({ eventId }) => eventId))).toEqual([
       "b",

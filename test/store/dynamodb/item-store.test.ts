@@ -12,8 +12,8 @@ import { describe, expect, test } from "vitest";
 import { accountRef, type Ref } from "../../../src/app/ports/deps.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
-import { createDynamoItems } from "../../../src/store/dynamodb/item-store.ts";
-import { createDynamoRemover } from "../../../src/store/dynamodb/purger.ts";
+import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, skewOf } from "../../../src/store/dynamodb/sdk/client.ts";
 import type { Write } from "../../../src/store/engine/item-store.ts";
@@ -25,11 +25,11 @@ function clientsOn(send: (command: unknown) => unknown): Clients {
 }
 
 const itemsOn = (send: (command: unknown) => unknown) =>
-  createDynamoItems(clientsOn(send).single, (table) => table);
+  createDynamoItemStore(clientsOn(send).single, (table) => table);
 
 const account = {
-  program: "p",
-  user: "u",
+  programId: "p",
+  userId: "u",
   month: 24_322,
   slots: [1],
   totals: { issued: 1, used: 0, expired: 0, refunded: 0, revoked: 0 },
@@ -89,7 +89,7 @@ describe("removing", () => {
       const left = requests.slice(20);
       return { UnprocessedItems: left.length > 0 ? { reactions: left } : {} };
     });
-    expect(await createDynamoRemover(clients, (table) => table).reactions(target, "like")).toBe(
+    expect(await createDynamoPurger(clients, (table) => table).reactions(target, "like")).toBe(
       false,
     );
     expect(sizes).toEqual([25, 5, 25, 5, 10]);
@@ -104,7 +104,7 @@ describe("removing", () => {
         ? { UnprocessedItems: command.input.RequestItems }
         : { Items };
     });
-    const removal = createDynamoRemover(clients, (table) => table).reactions(target, "like");
+    const removal = createDynamoPurger(clients, (table) => table).reactions(target, "like");
     await expect(removal).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(asked).toBeLessThan(20);
   });
@@ -115,21 +115,21 @@ describe("a store that is away", () => {
     throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
   });
   const target = { type: "post", id: "1" };
-  const items = createDynamoItems(away.single, (table) => table);
+  const items = createDynamoItemStore(away.single, (table) => table);
   const reader = createDynamoReader(away, (table) => table);
-  const remover = createDynamoRemover(away, (table) => table);
+  const remover = createDynamoPurger(away, (table) => table);
   const page = { size: 1, cursor: undefined };
   const range = { target, kind: "like", from: 1, to: 2 };
 
   test.each<[string, () => Promise<unknown>]>([
     ["an atomic read", () => items.readAtomically([ref])],
-    ["the ends of a group", () => items.members({ ...range, counted: false })],
-    ["the members of a group", () => items.members({ ...range, counted: true })],
+    ["the ends of a group", () => items.groupMembers({ ...range, counted: false })],
+    ["the members of a group", () => items.groupMembers({ ...range, counted: true })],
     ["many records", () => reader.many([ref])],
     ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
     ["reactions of one person", () => reader.reactionsOfUser("u", page)],
-    ["unread groups", () => reader.unread("o", true, page)],
-    ["history", () => reader.history("o", 0, page)],
+    ["unread groups", () => reader.unreadGroups("o", true, page)],
+    ["history", () => reader.readGroups("o", 0, page)],
     ["inboxes", () => reader.inboxes(["o"])],
     ["removal of reactions", () => remover.reactions(target, "like")],
     ["removal of history", () => remover.history("o", target, undefined)],

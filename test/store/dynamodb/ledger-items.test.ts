@@ -19,7 +19,7 @@ const types = ["ISSUED", "USED", "EXPIRED"] as const;
 const entry = (number: number, reason: string): LedgerEntry => ({
   number,
   type: types[number % 3] as EntryType,
-  event: { origin: "c", id: `e${number}` },
+  event: { origin: "c", eventId: `e${number}` },
   createTime: 1_790_000_000_000,
   effectiveTime: 1_790_000_000_000,
   points: number,
@@ -36,7 +36,7 @@ const range = (from: number, to: number) =>
 const grants = (p: string, from: number, to: number, reason = "") =>
   range(from, to).flatMap((number) => {
     const each = entry(number, reason);
-    const key = { hash: "1:x", entry: each, balance: number, undone: 0 };
+    const key = { hash: "1:x", entry: each, balance: number, reversedPoints: 0 };
     return [write(entryRef(p, "u", number), each), write(eventRef(p, "u", `c:e${number}`), key)];
   });
 
@@ -125,7 +125,7 @@ describe("entries", () => {
         const found = await reader.get(entryRef(p, "u", number));
         expect(found?.value.number).toBe(number > last ? undefined : number);
       }
-      const name = { program: p, user: "u" };
+      const name = { programId: p, userId: "u" };
       for (const { from, length, size, ...how } of asked) {
         const to = from + length - 1;
         const query = { from, to, ...how };
@@ -162,7 +162,8 @@ describe("entries", () => {
       const query = { from: 1, to: 490, newestFirst, types: [] };
       const list = async (p: string) => {
         const spy = vi.spyOn(client(), "send");
-        const ask = (page: PageRequest) => reader.entries({ program: p, user: "u" }, query, page);
+        const ask = (page: PageRequest) =>
+          reader.entries({ programId: p, userId: "u" }, query, page);
         expect((await pages(ask, size)).flat()).toHaveLength(490);
         const answers = (await Promise.all(spy.mock.results.map(({ value }) => value))) as {
           Items?: Item[];
@@ -187,7 +188,7 @@ describe("entries", () => {
     const spy = vi.spyOn(client(), "send");
     const query = { from: 200, to: 490, newestFirst: false, types: [] };
     const page = { size: 37, cursor: undefined };
-    const found = await reader.entries({ program: single, user: "u" }, query, page);
+    const found = await reader.entries({ programId: single, userId: "u" }, query, page);
     expect(found.items.map(({ number }) => number)).toEqual(range(200, 236));
     expect(spy.mock.calls.length).toBeLessThanOrEqual(2);
     spy.mockRestore();
@@ -201,7 +202,7 @@ describe("entries", () => {
     const second = toItem(ref, entry(3, "again"), 1);
     await client().send(new PutItemCommand({ TableName: names("points"), Item: second }));
     for (const size of [1, 2, 100]) {
-      const ask = (page: PageRequest) => reader.storedEntries({ program: p, user: "u" }, page);
+      const ask = (page: PageRequest) => reader.storedEntries({ programId: p, userId: "u" }, page);
       const found: number[] = [];
       let cursor: string | undefined;
       do {
@@ -230,7 +231,7 @@ describe("entries", () => {
       "3~0~0",
       "3~1",
     ]) {
-      const asked = reader.entries({ program: p, user: "u" }, query, { size: 2, cursor });
+      const asked = reader.entries({ programId: p, userId: "u" }, query, { size: 2, cursor });
       expect(await rejection(asked), cursor).toMatchObject({
         reason: "INVALID_REQUEST",
         metadata: { field: "page_token" },

@@ -1,6 +1,6 @@
 /** What has to be read before the outcomes of a batch may be delivered. */
 import { expect, test } from "vitest";
-import { groupRef, inboxRef, type Ref, targetRef } from "../../../src/app/ports/deps.ts";
+import { inboxRef, type Ref, targetRef, unreadGroupRef } from "../../../src/app/ports/deps.ts";
 import {
   type Outcome,
   type Pending,
@@ -10,7 +10,11 @@ import {
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 
 const name = { type: "post", id: "p" };
-const [shared, one, other] = [inboxRef("owner"), targetRef(name), groupRef("owner", name, "like")];
+const [shared, one, other] = [
+  inboxRef("owner"),
+  targetRef(name),
+  unreadGroupRef("owner", name, "like"),
+];
 
 const snapshot = (at: number, ...refs: readonly Ref[]): Snapshot =>
   new Map(refs.map((ref) => [nameOf(ref), { ref, value: undefined, version: 0, at }]));

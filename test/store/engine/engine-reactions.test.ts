@@ -3,16 +3,16 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import {
   type Deps,
-  groupRef,
   inboxRef,
   type Ref,
   reactionRef,
+  type Transaction,
   targetRef,
-  type View,
+  unreadGroupRef,
 } from "../../../src/app/ports/deps.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
-import type { Group } from "../../../src/domain/notification.ts";
+import type { UnreadGroup } from "../../../src/domain/notification.ts";
 import type { Reaction } from "../../../src/domain/reaction.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
@@ -36,21 +36,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const owner = "owner";
+const ownerId = "owner";
 const post = { type: "post", id: "1" };
 const refs = {
   target: targetRef(post),
-  inbox: inboxRef(owner),
-  group: groupRef(owner, post, "like"),
-  row: (user: string) => reactionRef(post, "like", user),
+  inbox: inboxRef(ownerId),
+  group: unreadGroupRef(ownerId, post, "like"),
+  row: (userId: string) => reactionRef(post, "like", userId),
 };
 
-const like = (deps: Deps, user: string): Promise<ReactionResult> =>
-  react(deps, { target: post, kind: "like", user, name: user.toUpperCase() });
-const unlike = (deps: Deps, user: string): Promise<ReactionResult> =>
-  unreact(deps, { target: post, kind: "like", user });
+const like = (deps: Deps, userId: string): Promise<ReactionResult> =>
+  react(deps, { target: post, kind: "like", userId, actorName: userId.toUpperCase() });
+const unlike = (deps: Deps, userId: string): Promise<ReactionResult> =>
+  unreact(deps, { target: post, kind: "like", userId });
 const read = async (deps: Deps, version: number): Promise<boolean> => {
-  const name = { owner, target: post, kind: "like" };
+  const name = { ownerId, target: post, kind: "like" };
   return (await markNotificationRead(deps, { ...name, version })).changed;
 };
 
@@ -58,8 +58,8 @@ const read = async (deps: Deps, version: number): Promise<boolean> => {
 const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
   new Promise((resolve) => setTimeout(resolve, 1)).then(call);
 
-const done = (count: number): ReactionResult => ({ changed: true, count });
-const same = (count: number): ReactionResult => ({ changed: false, count });
+const done = (count: number): ReactionResult => ({ changed: true, reactionCount: count });
+const same = (count: number): ReactionResult => ({ changed: false, reactionCount: count });
 
 const worldsOf =
   (isolation: Isolation) =>
@@ -71,8 +71,8 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
   store.latencyMs = 1;
   store.beforeItem = holdOf(isolation);
   const others = { title: "", link: "" };
-  await settled(registerTarget(deps, { target: post, owner, ...others }));
-  for (const user of likers) await settled(like(deps, user));
+  await settled(registerTarget(deps, { target: post, ownerId, ...others }));
+  for (const userId of likers) await settled(like(deps, userId));
   store.resetStats();
 
   /** Starts `calls` while a commit on their key is under way, so that they fold into one batch. */
@@ -86,7 +86,7 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
       return undefined;
     };
     const target = { type: "post", id: `fold-${Math.random()}` };
-    const first = registerTarget(from, { target, owner, ...others });
+    const first = registerTarget(from, { target, ownerId, ...others });
     await settled(gate.reached);
     const asked = calls();
     for (const each of asked) each.catch(() => undefined);
@@ -127,18 +127,22 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
     const inbox = (await deps.reader.get(refs.inbox))?.value;
     const group = (await deps.reader.get(refs.group))?.value;
     expect(target?.counts.like ?? 0).toBe(rows.length);
-    const members = rows.filter(({ n, notified }) => notified && group && n >= group.from);
-    expect(group?.people ?? 0).toBe(members.length);
+    const members = rows.filter(
+      ({ version, notified }) => notified && group && version >= group.firstVersion,
+    );
+    expect(group?.peopleCount ?? 0).toBe(members.length);
     expect(inbox).toMatchObject({ groups: group ? 1 : 0, people: members.length });
-    const users = members.map(({ user }) => user);
-    expect((group?.first ?? []).map(({ user }) => user)).toEqual(users.slice(0, 2));
-    expect((group?.latest ?? []).map(({ user }) => user)).toEqual(users.toReversed().slice(0, 3));
-    const history = await deps.reader.history(owner, 0, { size: 1_000, cursor: undefined });
-    const read = history.items.map(({ first, people }) => [
-      String(people),
-      ...first.map(({ user }) => user),
+    const userIds = members.map(({ userId }) => userId);
+    expect((group?.firstActors ?? []).map(({ userId }) => userId)).toEqual(userIds.slice(0, 2));
+    expect((group?.latestActors ?? []).map(({ userId }) => userId)).toEqual(
+      userIds.toReversed().slice(0, 3),
+    );
+    const history = await deps.reader.readGroups(ownerId, 0, { size: 1_000, cursor: undefined });
+    const read = history.items.map(({ firstActors, peopleCount }) => [
+      String(peopleCount),
+      ...firstActors.map(({ userId }) => userId),
     ]);
-    return { unread: users, read };
+    return { unread: userIds, read };
   }
 
   return { deps, store, process, folded, once, commits, check };
@@ -170,7 +174,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(answers).toEqual([done(1), done(0)]);
     expect(await check()).toEqual({ unread: [], read: [] });
     expect(Object.keys(store.dump()).filter((name) => name.startsWith("reaction"))).toEqual([]);
-    expect((await deps.reader.get(refs.inbox))?.value.n).toBe(2);
+    expect((await deps.reader.get(refs.inbox))?.value.version).toBe(2);
   });
 
   test("what was deleted is known to be gone", async () => {
@@ -185,21 +189,21 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   test("a call sees the versions that it and those ahead leave", async () => {
     const { deps } = await createWorld("a");
     const seen: number[] = [];
-    const see = (view: View) => void seen.push(view.version(refs.row("a")));
-    const call = deps.engine.run({
+    const see = (tx: Transaction) => void seen.push(tx.recordVersion(refs.row("a")));
+    const call = deps.engine.transact({
       key: refs.inbox,
-      reads: [refs.row("a")],
-      absent: [],
+      readSet: [refs.row("a")],
+      expectAbsent: [],
       deadline: undefined,
-      decide(view) {
-        const row = view.get(refs.row("a"));
+      decide(tx) {
+        const row = tx.get(refs.row("a"));
         if (!row) throw new Error("there is no row");
-        see(view);
-        view.delete(refs.row("a"));
-        expect(view.get(refs.row("a"))).toBeUndefined();
-        see(view);
-        view.put(refs.row("a"), row);
-        see(view);
+        see(tx);
+        tx.delete(refs.row("a"));
+        expect(tx.get(refs.row("a"))).toBeUndefined();
+        see(tx);
+        tx.put(refs.row("a"), row);
+        see(tx);
       },
     });
     await settled(call);
@@ -214,13 +218,13 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       await like(other, "a");
     });
     const ref = refs.row("a");
-    const call = deps.engine.run({
+    const call = deps.engine.transact({
       key: refs.inbox,
-      reads: [ref],
-      absent: [],
+      readSet: [ref],
+      expectAbsent: [],
       deadline: undefined,
-      decide(view) {
-        view.put(ref, { ...(view.get(ref) as Reaction), name: "new" });
+      decide(tx) {
+        tx.put(ref, { ...(tx.get(ref) as Reaction), actorName: "new" });
       },
     });
     await settled(call);
@@ -234,15 +238,15 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(await settled(read(other, 1))).toBe(true);
     await settled(like(other, "b"));
     const seen: string[][] = [];
-    const call = deps.engine.run({
+    const call = deps.engine.transact({
       key: refs.inbox,
-      reads: [refs.group],
-      absent: [],
+      readSet: [refs.group],
+      expectAbsent: [],
       deadline: undefined,
-      decide(view) {
-        const group = view.get(refs.group) as Group;
-        seen.push(group.first.map(({ user }) => user));
-        view.put(refs.group, { ...group, updateTime: 7 });
+      decide(tx) {
+        const group = tx.get(refs.group) as UnreadGroup;
+        seen.push(group.firstActors.map(({ userId }) => userId));
+        tx.put(refs.group, { ...group, updateTime: 7 });
       },
     });
     await settled(call);
@@ -255,14 +259,14 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
   const createWorld = worldsOf(isolation);
 
   const looking = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
-    deps.engine.run({
+    deps.engine.transact({
       key: refs.inbox,
-      reads: [...reads, refs.inbox],
-      absent,
+      readSet: [...reads, refs.inbox],
+      expectAbsent: absent,
       deadline: undefined,
-      decide(view) {
-        seen.push([...reads, ...absent].map((ref) => view.version(ref)).join());
-        view.put(refs.inbox, view.get(refs.inbox) ?? { n: 9, groups: 0, people: 0 });
+      decide(tx) {
+        seen.push([...reads, ...absent].map((ref) => tx.recordVersion(ref)).join());
+        tx.put(refs.inbox, tx.get(refs.inbox) ?? { version: 9, groupCount: 0, peopleCount: 0 });
       },
     });
 
@@ -271,7 +275,8 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
     ["taken as absent", [], [refs.target], ["0", "2"]],
   ])("%s and changed meanwhile fails the commit", async (_, reads, absent, versions) => {
     const { deps, process, once, commits } = await createWorld();
-    const change = () => registerTarget(process(), { target: post, owner, title: "new", link: "" });
+    const change = () =>
+      registerTarget(process(), { target: post, ownerId, title: "new", link: "" });
     once("commit", change);
     const seen: string[] = [];
     await settled(looking(deps, seen, reads, absent));
@@ -292,7 +297,9 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
     ]);
     // Where others behind write it, that is the check; and they see what it holds.
     await folded(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
-    expect(commits.at(-1)?.filter((each) => each.endsWith("group"))).toEqual(["put group"]);
+    expect(commits.at(-1)?.filter((each) => each.endsWith("unreadGroup"))).toEqual([
+      "put unreadGroup",
+    ]);
     expect(await check()).toEqual({ unread: ["c"], read: [["2", "a", "z"]] });
   });
 });
@@ -317,10 +324,10 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
   });
 
   test("does not cost the others in front of it their batch", async () => {
-    const users = Array.from({ length: 9 }, (_, i) => `u${i}`);
-    const { deps, folded, commits, check } = await createWorld(...users);
+    const userIds = Array.from({ length: 9 }, (_, i) => `u${i}`);
+    const { deps, folded, commits, check } = await createWorld(...userIds);
     // "u4" is not shown, "u0" and "u8" are.
-    await folded(deps, () => ["u4", "u0", "u3", "u8"].map((user) => unlike(deps, user)));
+    await folded(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
     const sizes = commits.slice(-3).map((each) => each.filter((one) => one.endsWith("reaction")));
     expect(sizes.map(({ length }) => length)).toEqual([1, 2, 1]);
     expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
@@ -363,8 +370,8 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
 
   test("between the two ends of a group", async () => {
     // More than are read whole.
-    const users = Array.from({ length: 105 }, (_, i) => `u${i}`);
-    const { deps, process, store, check } = await createWorld(...users);
+    const userIds = Array.from({ length: 105 }, (_, i) => `u${i}`);
+    const { deps, process, store, check } = await createWorld(...userIds);
     let asked = 0;
     store.arriving = async ({ op }) => {
       if (op !== "members") return undefined;
@@ -377,7 +384,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
       return undefined;
     };
     expect(await settled(unlike(deps, "u0"))).toEqual(done(104));
-    expect((await check()).unread).toEqual([...users.slice(1, -1), "u105"]);
+    expect((await check()).unread).toEqual([...userIds.slice(1, -1), "u105"]);
   });
 
   test("a store that gives no answer is asked again, and given up in the end", async () => {
@@ -410,24 +417,24 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
 
   test("many likers of one target share transactions", async () => {
     const { deps, store, folded, check } = await createWorld();
-    const users = Array.from({ length: 128 }, (_, i) => `u${i}`);
-    const answers = await folded(deps, () => users.map((user) => like(deps, user)));
-    expect(answers).toEqual(users.map((_, i) => done(i + 1)));
+    const userIds = Array.from({ length: 128 }, (_, i) => `u${i}`);
+    const answers = await folded(deps, () => userIds.map((userId) => like(deps, userId)));
+    expect(answers).toEqual(userIds.map((_, i) => done(i + 1)));
     // 97 rows with target, inbox and group, and then the rest; the call that folded them besides.
     expect(store.stats).toMatchObject({ commits: 2, writtenItems: 128 + 6, queries: 0 });
-    expect((await check()).unread).toEqual(users);
+    expect((await check()).unread).toEqual(userIds);
   });
 
   test("processes that race for one target lose and double nobody", async () => {
     const { deps, process, check } = await createWorld();
     const processes = [deps, process(), process()];
-    const users = Array.from({ length: 40 }, (_, i) => `u${i}`);
-    const calls = users.flatMap((user, i) =>
-      [0, 1].map((turn) => like(processes[(i + turn) % 3] as Deps, user)),
+    const userIds = Array.from({ length: 40 }, (_, i) => `u${i}`);
+    const calls = userIds.flatMap((userId, i) =>
+      [0, 1].map((turn) => like(processes[(i + turn) % 3] as Deps, userId)),
     );
     const answers = await settled(Promise.all(calls));
     expect(answers.filter(({ changed }) => changed)).toHaveLength(40);
-    expect((await check()).unread.toSorted()).toEqual(users.toSorted());
+    expect((await check()).unread.toSorted()).toEqual(userIds.toSorted());
   });
 });
 

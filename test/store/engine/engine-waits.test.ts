@@ -239,13 +239,13 @@ describe("a store that is not there", () => {
 });
 
 describe("throttling", () => {
-  const users = Array.from({ length: 50 }, (_, i) => `u${i}`);
+  const userIds = Array.from({ length: 50 }, (_, i) => `u${i}`);
 
   /** A grant on each of 50 accounts that this process has in its cache, and what it took. */
   async function grantAll(throttledMs: number) {
     const { deps, store } = createWorld(12, Math.random);
     store.latencyMs = 5;
-    await settled(Promise.all(users.map((user) => grant(deps, "warm", 1, { user }))));
+    await settled(Promise.all(userIds.map((userId) => grant(deps, "warm", 1, { user: userId }))));
     store.resetStats();
     const start = performance.now();
     const times: number[] = [];
@@ -254,7 +254,7 @@ describe("throttling", () => {
       times.push(performance.now() - start);
       return performance.now() < start + throttledMs ? "throttled" : undefined;
     };
-    const calls = users.map((user) => timed(() => grant(deps, "a", 1, { user })));
+    const calls = userIds.map((userId) => timed(() => grant(deps, "a", 1, { user: userId })));
     const answers = await settled(Promise.all(calls));
     return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
   }
@@ -262,10 +262,10 @@ describe("throttling", () => {
   test("a store that throttles everything is asked a few times a call, ever less", async () => {
     const { answers, times } = await grantAll(5_000);
     for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
-    expect(times.length).toBeLessThanOrEqual(10 * users.length);
+    expect(times.length).toBeLessThanOrEqual(10 * userIds.length);
     const within = (from: number, to: number) =>
       times.filter((time) => time >= from && time < to).length;
-    expect(within(0, 100)).toBeGreaterThan(users.length);
+    expect(within(0, 100)).toBeGreaterThan(userIds.length);
     // The budget of the process is spent: twenty retries a second are left.
     expect(within(4_000, 5_000)).toBeLessThanOrEqual(21);
   });

@@ -25,12 +25,12 @@ import {
   grant,
   isolations,
   kinds,
-  program,
+  programId,
   refund,
   replayed,
   revoke,
   use,
-  user,
+  userId,
   worldsOf,
 } from "../../support/fixtures/account-fixture.ts";
 
@@ -171,8 +171,15 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     clock.time = Date.UTC(2032, 0, 15);
     const ids = Array.from({ length: 10 }, (_, i) => `r${i}`);
     for (const id of ids) {
-      const row = { id, user, points: 5, reason: "", executeTime: 0, caller: "test" };
-      await createReservation(deps, { program, ...row });
+      const row = {
+        reservationId: id,
+        userId,
+        points: 5,
+        reason: "",
+        executeTime: 0,
+        caller: "test",
+      };
+      await createReservation(deps, { programId, ...row });
     }
     store.resetStats();
     const commits: number[] = [];
@@ -181,7 +188,9 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     };
     const fresh = createEngine(deps, store.items);
     const steps = await Promise.all(
-      ids.map((id) => executeReservation(fresh, { program, id, user, run: "run" })),
+      ids.map((id) =>
+        executeReservation(fresh, { programId, reservationId: id, userId, runId: "run" }),
+      ),
     );
     expect(steps.map(({ step }) => step)).toEqual(
       ids.map((_, i) => ({ step: "DONE", entry: 73 + i })),
@@ -222,15 +231,15 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
 
   test("one call above the limits fails alone", async () => {
     const { deps } = createWorld();
-    const refs = Array.from({ length: 101 }, (_, i) => eventRef(program, "other", `c:${i}`));
+    const refs = Array.from({ length: 101 }, (_, i) => eventRef(programId, "other", `c:${i}`));
     const absent: Ref[] = [];
-    const tooBig = deps.engine.run({
+    const tooBig = deps.engine.transact({
       key: account,
-      reads: [],
-      absent,
+      readSet: [],
+      expectAbsent: absent,
       deadline: undefined,
-      decide(view) {
-        for (const ref of refs) view.put(ref, {} as never);
+      decide(tx) {
+        for (const ref of refs) tx.put(ref, {} as never);
       },
     });
     const [failed, answered] = await Promise.all([
@@ -257,13 +266,13 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   test("an error in one decision fails that call alone", async () => {
     const { deps, folded } = createWorld();
     const broken = () =>
-      deps.engine.run({
+      deps.engine.transact({
         key: account,
-        reads: [account],
-        absent: [],
+        readSet: [account],
+        expectAbsent: [],
         deadline: undefined,
-        decide(view): void {
-          view.put(account, { ...(view.get(account) as Account), last: 1_000 });
+        decide(tx): void {
+          tx.put(account, { ...(tx.get(account) as Account), last: 1_000 });
           throw new TypeError("a mistake");
         },
       });
@@ -389,7 +398,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   test("never mix what was read before a change with what was read after it", async () => {
     const { deps, process, store } = createWorld();
     const other = process();
-    const words = { program, user, reason: "", caller: "test", deadline: undefined };
+    const words = { programId, userId, reason: "", caller: "test", deadline: undefined };
     await grant(other, "g", 10);
     await freezeAccount(other, { ...words, eventId: "f" });
     // A version conflict: from here on records are read before a batch, and the use lands after it.
@@ -486,8 +495,8 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
     holdTime();
     // A key comes to rest just after its last call has been answered.
     const rested = () => sleep(5);
-    const users = Array.from({ length: 500 }, (_, i) => `user-${i}`);
-    await Promise.all(users.map((each) => grant(deps, "g", 1, { user: each })));
+    const userIds = Array.from({ length: 500 }, (_, i) => `user-${i}`);
+    await Promise.all(userIds.map((each) => grant(deps, "g", 1, { user: each })));
     const engine = deps.engine as CommitEngine;
     expect(engine.keyCount).toBe(500);
     await rested();
@@ -498,11 +507,11 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
     // Keys under way are kept, and do not keep the others.
     const release = Promise.withResolvers<void>();
     store.arriving = async ({ refs }) => {
-      if (refs.some(({ id }) => id === `${program}#slow`)) await release.promise;
+      if (refs.some(({ id }) => id === `${programId}#slow`)) await release.promise;
       return undefined;
     };
     const slow = grant(deps, "g", 1, { user: "slow" });
-    await Promise.all(users.map((each) => grant(deps, "h", 1, { user: each })));
+    await Promise.all(userIds.map((each) => grant(deps, "h", 1, { user: each })));
     await rested();
     vi.advanceTimersByTime(3_050);
     await grant(deps, "h", 1);
@@ -538,7 +547,7 @@ describe.each(isolations)("two processes, applied %s", (isolation) => {
     await grant(deps, "g", 10);
     const healthy = (await stored()) as Account;
     store.force(account, { ...healthy, totals: { ...healthy.totals, used: 7 } });
-    const name = { program, user };
+    const name = { programId, userId };
     // The repair must not undo the grant that is decided ahead of it in the same batch.
     const answers = await folded<unknown>(deps, () => [
       answer(grant(deps, "ahead", 100)),
@@ -559,13 +568,13 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
     await grant(deps, "a", 10);
     const before = await stored();
     await grant(deps, "b", 20);
-    const second = await deps.reader.get(entryRef(program, user, 2));
+    const second = await deps.reader.get(entryRef(programId, userId, 2));
     store.force(account, before);
     const call = grant(process(), "c", 30, { deadline: performance.now() + 1_000 });
     expect(await answer(call)).toBe("CONTENDED");
-    expect(await deps.reader.get(entryRef(program, user, 2))).toEqual(second);
+    expect(await deps.reader.get(entryRef(programId, userId, 2))).toEqual(second);
 
-    const verified = await verifyAccount(deps, { program, user }, true);
+    const verified = await verifyAccount(deps, { programId, userId }, true);
     expect(verified.differences.map(({ field }) => field)).toContain("last");
     expect(verified.repaired).toBe(true);
     expect(await differences(deps)).toEqual([]);
@@ -574,15 +583,15 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
 
   test("the event key of a reservation, though its row has forgotten the grant", async () => {
     const { deps, process, store } = createWorld();
-    const ref = reservationRef(program, "r");
-    const asked = { program, id: "r", user, points: 5, reason: "", caller: "test" };
+    const ref = reservationRef(programId, "r");
+    const asked = { programId, reservationId: "r", userId, points: 5, reason: "", caller: "test" };
     await createReservation(deps, { ...asked, executeTime: 0 });
     const pending = (await deps.reader.get(ref))?.value;
-    const attempt = { program, id: "r", user, run: "one" };
+    const attempt = { programId, reservationId: "r", userId, runId: "one" };
     const first = await executeReservation(deps, attempt);
     expect(first.step).toEqual({ step: "DONE", entry: 1 });
     store.force(ref, pending);
-    const again = await executeReservation(process(), { ...attempt, run: "two" });
+    const again = await executeReservation(process(), { ...attempt, runId: "two" });
     expect(again.step).toEqual({ step: "DONE", entry: 1 });
     expect(await balance(deps)).toBe(5);
     expect(await differences(deps)).toEqual([]);
@@ -608,9 +617,13 @@ test("an account that is written all the time can be verified", async () => {
     },
   };
   for (let i = 0; i < 5; i++) {
-    const { differences: found, entries } = await verifyAccount(slow, { program, user }, false);
+    const { differences: found, entryCount } = await verifyAccount(
+      slow,
+      { programId, userId },
+      false,
+    );
     expect(found).toEqual([]);
-    expect(entries).toBeGreaterThan(0);
+    expect(entryCount).toBeGreaterThan(0);
   }
   busy = false;
   await writer;
@@ -620,15 +633,15 @@ test("an account without its record is told from its ledger", async () => {
   const { deps, store, process } = createWorld();
   await grant(deps, "a", 10);
   store.force(account, undefined);
-  const verified = await verifyAccount(deps, { program, user }, true);
+  const verified = await verifyAccount(deps, { programId, userId }, true);
   expect(verified).toMatchObject({ repaired: true, entries: 1 });
   expect(await balance(process())).toBe(10);
   expect(await differences(deps)).toEqual([]);
-  const nobody = await verifyAccount(deps, { program, user: "nobody" }, true);
+  const nobody = await verifyAccount(deps, { programId, userId: "nobody" }, true);
   expect(nobody).toMatchObject({ differences: [], entries: 0, repaired: false });
 });
 
 /** The same dependencies with an engine that has just started. */
-function createEngine(deps: Deps, items: ConstructorParameters<typeof CommitEngine>[0]["items"]) {
-  return { ...deps, engine: new CommitEngine({ items, clock: deps.clock }) };
+function createEngine(deps: Deps, items: ConstructorParameters<typeof CommitEngine>[0]["store"]) {
+  return { ...deps, engine: new CommitEngine({ store: items, clock: deps.clock }) };
 }

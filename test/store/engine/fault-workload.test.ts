@@ -24,7 +24,7 @@ import {
   type Outcome,
   type Process,
   plan,
-  program,
+  programId,
   reckon,
   startProcess,
   storm,
@@ -48,10 +48,10 @@ function processes(count: number): Process[] {
   return all;
 }
 
-const grant = (deps: Deps, user: string, eventId: string, points: number, waitMs?: number) =>
+const grant = (deps: Deps, userId: string, eventId: string, points: number, waitMs?: number) =>
   grantPoints(deps, {
-    program,
-    user,
+    programId,
+    userId,
     eventId,
     points,
     reason: "",
@@ -59,10 +59,10 @@ const grant = (deps: Deps, user: string, eventId: string, points: number, waitMs
     deadline: waitMs === undefined ? undefined : performance.now() + waitMs,
   });
 
-const use = (deps: Deps, user: string, eventId: string, points: number) =>
+const use = (deps: Deps, userId: string, eventId: string, points: number) =>
   usePoints(deps, {
-    program,
-    user,
+    programId,
+    userId,
     eventId,
     points,
     reason: "",
@@ -80,9 +80,9 @@ const reasonOf = (call: Promise<unknown>): Promise<string> =>
 const mayCallAgain = new Set<string | undefined>(["CONTENDED", "STORE_UNAVAILABLE"]);
 
 /** A call with the engine's own patience of five seconds, and whether it still waits. */
-function patient(deps: Deps, user: string) {
+function patient(deps: Deps, userId: string) {
   const call = { waits: true, over: Promise.resolve() };
-  call.over = reasonOf(grant(deps, user, "patient", 1)).then(() => {
+  call.over = reasonOf(grant(deps, userId, "patient", 1)).then(() => {
     call.waits = false;
   });
   return call;
@@ -102,7 +102,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     clients = createClients({ endpoint: upstream, region: "ap-northeast-1" });
     await createTables(clients.retrying, names);
     direct = startProcess(upstream, names);
-    await createProgram(direct.deps, { id: program, zone: "Asia/Tokyo", lifetime: 12 });
+    await createProgram(direct.deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
   });
 
   beforeEach(async () => {
@@ -155,7 +155,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     const operations = plan(seed + 1, 60, 6).map((each) => ({
       ...each,
       id: `lost-${each.id}`,
-      user: `lost-${each.user}`,
+      user: `lost-${each.userId}`,
       undoes: `lost-${each.undoes}`,
     }));
     proxy.faults({ lostAnswer: 0.97, operations: "writes" });
@@ -174,8 +174,8 @@ describe.each(modes)("$mode", ({ isolation }) => {
 
   test("locked items: overlapping transactions conflict, and nobody overspends", async () => {
     const some = processes(4);
-    const user = "contended";
-    await grant(direct.deps, user, "start", 1_000);
+    const userId = "contended";
+    await grant(direct.deps, userId, "start", 1_000);
     proxy.lock(8);
     let asked = 0;
     const answers = new Map<string, string>();
@@ -186,7 +186,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
         // As clients do. The lock is on until all have been answered.
         do {
           asked += 1;
-          answers.set(id, await reasonOf(use(deps, user, id, 5)));
+          answers.set(id, await reasonOf(use(deps, userId, id, 5)));
         } while (mayCallAgain.has(answers.get(id)));
       }
     };
@@ -198,22 +198,22 @@ describe.each(modes)("$mode", ({ isolation }) => {
     // 256 wanted 5 of 1,000 points.
     expect(all.filter((reason) => reason === "done")).toHaveLength(200);
     expect(all.filter((reason) => reason === "INSUFFICIENT_POINTS")).toHaveLength(56);
-    expect((await getBalance(direct.deps, { program, user })).available).toBe(0);
-    const entries = await ledgerOf(direct.deps, user);
+    expect((await getBalance(direct.deps, { programId, userId })).available).toBe(0);
+    const entries = await ledgerOf(direct.deps, userId);
     expect(entries).toHaveLength(201);
     expect(lockConflicts).toBeGreaterThan(5);
   }, 180_000);
 
   test("two processes on one account, each with a cache of its own", async () => {
     const [one, two] = processes(2) as [Process, Process];
-    const user = "shared";
-    await grant(one.deps, user, "g1", 10);
-    await grant(two.deps, user, "g2", 10);
-    expect(await reasonOf(use(one.deps, user, "u1", 20))).toBe("done");
+    const userId = "shared";
+    await grant(one.deps, userId, "g1", 10);
+    await grant(two.deps, userId, "g2", 10);
+    expect(await reasonOf(use(one.deps, userId, "u1", 20))).toBe("done");
     // The other still believes in twenty points, and is asked for the same and for another use.
     const again = await usePoints(two.deps, {
-      program,
-      user,
+      programId,
+      userId,
       eventId: "u1",
       points: 20,
       reason: "",
@@ -222,14 +222,14 @@ describe.each(modes)("$mode", ({ isolation }) => {
       allowPartial: false,
     });
     expect(again).toMatchObject({ replayed: true, balance: 0 });
-    expect(await reasonOf(use(two.deps, user, "u2", 1))).toBe("INSUFFICIENT_POINTS");
+    expect(await reasonOf(use(two.deps, userId, "u2", 1))).toBe("INSUFFICIENT_POINTS");
     const both = await Promise.all(
       [one, two].flatMap(({ deps }) =>
-        Array.from({ length: 20 }, (_, i) => grant(deps, user, `twin-${i}`, 1)),
+        Array.from({ length: 20 }, (_, i) => grant(deps, userId, `twin-${i}`, 1)),
       ),
     );
     expect(both.filter(({ replayed }) => !replayed)).toHaveLength(20);
-    expect((await getBalance(direct.deps, { program, user })).available).toBe(20);
+    expect((await getBalance(direct.deps, { programId, userId })).available).toBe(20);
   });
 
   test("a use of all points is done for both callers who send it at once", async () => {
@@ -238,7 +238,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     // Half of the event keys become visible long after the account, or long before.
     if (isolation) proxy.isolation({ applyMs: [0, 5], slowShare: 0.5, slowMs: 150 });
     const doubled = async (i: number): Promise<Outcome[]> => {
-      const all = { user: `doubled-${i}`, points: 11, undoes: "nothing" };
+      const all = { userId: `doubled-${i}`, points: 11, undoes: "nothing" };
       const granted = { ...all, id: `all-${i}`, kind: "grant" } as const;
       const used = { ...all, id: `use-${i}`, kind: "use" } as const;
       const first = { operation: granted, attempts: [await attempt(direct.deps, granted)] };
@@ -273,18 +273,18 @@ describe.each(modes)("$mode", ({ isolation }) => {
     await expect
       .poll(() => reasonOf(grant(one.deps, "silent", "g0", 1)), { timeout: 60_000 })
       .toBe("done");
-    const ids = (await ledgerOf(direct.deps, "silent")).map(({ event }) => event.id);
+    const ids = (await ledgerOf(direct.deps, "silent")).map(({ event }) => event.eventId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toEqual(expect.arrayContaining(["warm", "g0"]));
-    const { available } = await getBalance(direct.deps, { program, user: "silent" });
+    const { available } = await getBalance(direct.deps, { programId, userId: "silent" });
     expect(available).toBe(ids.length);
   }, 120_000);
 
   test("a clock off by more than five seconds decides nothing, until it is right", async () => {
     const [one] = processes(1) as [Process];
-    const user = "clock";
-    const read = () => reasonOf(getBalance(one.deps, { program, user }));
-    await grant(one.deps, user, "g1", 10);
+    const userId = "clock";
+    const read = () => reasonOf(getBalance(one.deps, { programId, userId }));
+    await grant(one.deps, userId, "g1", 10);
     for (const ms of [7_500, -7_500, 86_400_000]) {
       proxy.dateSkew(ms);
       // An account of its own: what was committed a moment ago needs no answer of the store.
@@ -293,7 +293,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       expect(await read()).toBe("CLOCK_OFF");
       proxy.dateSkew(ms > 0 ? 3_500 : -3_500);
       expect(await read()).toBe("done");
-      expect(await reasonOf(use(one.deps, user, `u${ms}`, 1))).toBe("done");
+      expect(await reasonOf(use(one.deps, userId, `u${ms}`, 1))).toBe("done");
       proxy.dateSkew(undefined);
       expect(await reasonOf(grant(one.deps, other, "g", 10))).toBe("done");
       expect(await ledgerOf(direct.deps, other)).toHaveLength(1);
@@ -312,6 +312,6 @@ describe.each(modes)("$mode", ({ isolation }) => {
     await other.over;
     expect(await reasonOf(grant(one.deps, "away", "g", 1))).toBe("done");
     const entries = await ledgerOf(direct.deps, "away");
-    expect(entries.map(({ event }) => event.id)).toEqual(["warm", "g"]);
+    expect(entries.map(({ event }) => event.eventId)).toEqual(["warm", "g"]);
   });
 });

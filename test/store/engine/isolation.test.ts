@@ -7,11 +7,11 @@ import { markNotificationRead } from "../../../src/app/notifications/commands.ts
 import {
   type Deps,
   eventRef,
-  groupRef,
   inboxRef,
   type Ref,
   reactionRef,
   targetRef,
+  unreadGroupRef,
 } from "../../../src/app/ports/deps.ts";
 import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
@@ -22,11 +22,11 @@ import {
   createWorld,
   done,
   grant,
-  program,
+  programId,
   refund,
   replayed,
   use,
-  user,
+  userId,
 } from "../../support/fixtures/account-fixture.ts";
 import { pause } from "../../support/stores/item-by-item.ts";
 import type { MemoryStore } from "../../support/stores/memory-store.ts";
@@ -67,7 +67,7 @@ async function whileLate<A, B>(
   return Promise.all([first, second]);
 }
 
-const keyOf = (id: string) => eventRef(program, user, `c:${id}`);
+const keyOf = (id: string) => eventRef(programId, userId, `c:${id}`);
 
 test("the retry of the use that emptied the account is no refusal", async () => {
   const { deps, process, store } = createWorld();
@@ -114,13 +114,13 @@ test("nor is the retry of a refund of all that was left, or of a part", async ()
   expect(rest).toEqual([done(4, 10), replayed(4, 10)]);
 });
 
-const owner = "owner";
-const like = { target: { type: "post", id: "1" }, kind: "like", user: "a", name: "A" };
+const ownerId = "owner";
+const like = { target: { type: "post", id: "1" }, kind: "like", userId: "a", actorName: "A" };
 
 async function createPost(...likers: string[]) {
   const { deps, process, store } = createWorld();
-  await registerTarget(deps, { target: like.target, owner, title: "", link: "" });
-  for (const user of likers) await react(deps, { ...like, user });
+  await registerTarget(deps, { target: like.target, ownerId, title: "", link: "" });
+  for (const userId of likers) await react(deps, { ...like, userId });
   return { store, processes: [deps, process()] as const };
 }
 
@@ -148,48 +148,48 @@ test("an unlike of nothing leaves nothing counted", async () => {
 
 test("a mark-read that changes nothing shows what is unread", async () => {
   const { store, processes } = await createPost("a", "b");
-  const answers = await twice(store, inboxRef(owner), processes, (deps) =>
-    markNotificationRead(deps, { owner, target: like.target, kind: "like", version: 2 }),
+  const answers = await twice(store, inboxRef(ownerId), processes, (deps) =>
+    markNotificationRead(deps, { ownerId, target: like.target, kind: "like", version: 2 }),
   );
-  const inbox = { n: 3, groups: 0, people: 0 };
+  const inbox = { version: 3, groupCount: 0, peopleCount: 0 };
   expect(answers).toEqual([
     { changed: true, inbox },
     { changed: false, inbox },
   ]);
 });
 
-const rowOf = (user: string) => reactionRef(like.target, "like", user);
+const rowOf = (userId: string) => reactionRef(like.target, "like", userId);
 const readAt = (version: number) => (deps: Deps) =>
-  markNotificationRead(deps, { owner, target: like.target, kind: "like", version });
+  markNotificationRead(deps, { ownerId, target: like.target, kind: "like", version });
 
 /** The unread group: how many there are, the first and the latest names; and the badge's people. */
 async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
-  const group = (await reader.get(groupRef(owner, like.target, "like")))?.value;
-  const people = (await reader.get(inboxRef(owner)))?.value.people;
-  const names = (actors: readonly { user: string }[] = []) =>
-    actors.map(({ user }) => user).join("");
-  return [group?.people, names(group?.first), names(group?.latest), people];
+  const group = (await reader.get(unreadGroupRef(ownerId, like.target, "like")))?.value;
+  const people = (await reader.get(inboxRef(ownerId)))?.value.peopleCount;
+  const names = (actors: readonly { userId: string }[] = []) =>
+    actors.map(({ userId }) => userId).join("");
+  return [group?.peopleCount, names(group?.firstActors), names(group?.latestActors), people];
 }
 
 test("a mark-read counts the newcomer whose row is applied last", async () => {
   const { store, processes } = await createPost("a", "b");
-  const newcomer = (deps: Deps) => react(deps, { ...like, user: "c" });
+  const newcomer = (deps: Deps) => react(deps, { ...like, userId: "c" });
   await whileLate(store, rowOf("c"), processes, newcomer, readAt(1));
   expect(await unreadOf(processes)).toEqual([2, "bc", "cb", 2]);
 });
 
 test("a mark-read does not count a newcomer whose row is deleted last", async () => {
   const { store, processes } = await createPost("a", "b", "c", "d");
-  const leaving = (deps: Deps) => unreact(deps, { ...like, user: "c" });
+  const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "c" });
   await whileLate(store, rowOf("c"), processes, leaving, readAt(2));
   expect(await unreadOf(processes)).toEqual([1, "d", "d", 1]);
 });
 
 test("a mark-read of a group of which no row shows yet waits for them", async () => {
   const { store, processes } = await createPost();
-  const first = (deps: Deps) => react(deps, { ...like, user: "a" });
+  const first = (deps: Deps) => react(deps, { ...like, userId: "a" });
   await whileLate(store, rowOf("a"), processes, first, async (deps) => {
-    await react(deps, { ...like, user: "b" });
+    await react(deps, { ...like, userId: "b" });
     return readAt(1)(deps);
   });
   expect(await unreadOf(processes)).toEqual([1, "b", "b", 1]);
@@ -197,8 +197,8 @@ test("a mark-read of a group of which no row shows yet waits for them", async ()
 
 test("a name that leaves is replaced by the one whose row is applied last", async () => {
   const { store, processes } = await createPost("a", "b", "c", "d", "e", "f");
-  const newcomer = (deps: Deps) => react(deps, { ...like, user: "g" });
-  const leaving = (deps: Deps) => unreact(deps, { ...like, user: "f" });
+  const newcomer = (deps: Deps) => react(deps, { ...like, userId: "g" });
+  const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "f" });
   await whileLate(store, rowOf("g"), processes, newcomer, leaving);
   expect(await unreadOf(processes)).toEqual([6, "ab", "ged", 6]);
 });

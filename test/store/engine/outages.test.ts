@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { expect, test } from "vitest";
 import { programRef } from "../../../src/app/ports/deps.ts";
-import { createDynamoItems } from "../../../src/store/dynamodb/item-store.ts";
+import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import {
   type Clients,
   createClients,
@@ -82,7 +82,7 @@ const read = ({ single }: Clients): Promise<unknown> =>
 function commit(clients: Clients) {
   const ref = programRef("p");
   const write = { ref, op: "check", version: 1, value: undefined, next: 1 } as const;
-  return createDynamoItems(clients.single, tableName("t-")).commit([write], "token");
+  return createDynamoItemStore(clients.single, tableName("t-")).commit([write], "token");
 }
 
 test.concurrent.each(Object.entries(outages))("a store that %s", async (name, answer) => {

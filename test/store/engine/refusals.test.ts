@@ -9,7 +9,7 @@ type Sent = readonly [start: number, end: number];
 
 const operation = (id: string, points: number, undoes = "nothing"): Operation => ({
   id,
-  user: "u",
+  userId: "u",
   kind: "use",
   points,
   undoes,

@@ -12,10 +12,10 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
 import { createSystemClock } from "../../../src/runtime/clocks.ts";
-import { createPrograms } from "../../../src/runtime/program-cache.ts";
-import { createOwners } from "../../../src/runtime/target-owner-cache.ts";
-import { createDynamoItems } from "../../../src/store/dynamodb/item-store.ts";
-import { createDynamoRemover } from "../../../src/store/dynamodb/purger.ts";
+import { createProgramCache } from "../../../src/runtime/program-cache.ts";
+import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
+import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import type { TableName } from "../../../src/store/dynamodb/tables.ts";
@@ -34,11 +34,11 @@ export interface Process {
 
 export function startProcess(endpoint: string, names: TableName): Process {
   const clients = createClients({ endpoint, region: "ap-northeast-1" });
-  const items = createDynamoItems(clients.single, names);
+  const items = createDynamoItemStore(clients.single, names);
   const reader = createDynamoReader(clients, names);
   const clock = createSystemClock(clients.skewMs);
-  const engine = new CommitEngine({ items, clock });
-  const programs = createPrograms(reader);
+  const engine = new CommitEngine({ store: items, clock });
+  const programs = createProgramCache(reader);
   const background = (work: () => Promise<void>) => void work().catch(() => undefined);
   const deps = {
     engine,
@@ -46,9 +46,9 @@ export function startProcess(endpoint: string, names: TableName): Process {
     clock,
     programs,
     workflows: noWorkflows,
-    owners: createOwners(reader),
-    remover: createDynamoRemover(clients, names),
-    watches: noWatches,
+    owners: createTargetOwnerCache(reader),
+    purger: createDynamoPurger(clients, names),
+    unreadCounts: noWatches,
     historyMs: 90 * 24 * 3_600_000,
     background,
   };
@@ -57,7 +57,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
 
 export interface Operation {
   readonly id: string;
-  readonly user: string;
+  readonly userId: string;
   readonly kind: "grant" | "use" | "refund" | "revoke";
   readonly points: number;
   /** The event that a refund or revoke undoes. */
@@ -84,19 +84,19 @@ export function plan(seed: number, count: number, accounts: number): Operation[]
   const random = randomFrom(seed);
   const all: Operation[] = [];
   for (let i = 0; i < count; i++) {
-    const user = `user-${Math.floor(random() * accounts)}`;
+    const userId = `user-${Math.floor(random() * accounts)}`;
     const drawn = random();
     const kind = drawn < 0.4 ? "grant" : drawn < 0.75 ? "use" : drawn < 0.9 ? "refund" : "revoke";
     const undone = all.filter(
-      (each) => each.user === user && each.kind === (kind === "refund" ? "use" : "grant"),
+      (each) => each.userId === userId && each.kind === (kind === "refund" ? "use" : "grant"),
     );
     const undoes = undone.at(-1 - Math.floor(random() * 4))?.id ?? "nothing";
-    all.push({ id: `op-${i}`, user, kind, points: 1 + Math.floor(random() * 50), undoes });
+    all.push({ id: `op-${i}`, userId, kind, points: 1 + Math.floor(random() * 50), undoes });
   }
   return all;
 }
 
-export const program = "default";
+export const programId = "default";
 
 /** Whether a use takes what there is. */
 export const allowsPartial = ({ points }: Operation): boolean => points % 2 === 0;
@@ -106,9 +106,9 @@ export const refunded = ({ points }: Operation): number | undefined =>
   points % 3 === 0 ? Math.ceil(points / 5) : undefined;
 
 function send(deps: Deps, operation: Operation, waitMs?: number): Promise<ChangeResult> {
-  const { id: eventId, user, kind, points, undoes } = operation;
+  const { id: eventId, userId, kind, points, undoes } = operation;
   const deadline = waitMs === undefined ? undefined : performance.now() + waitMs;
-  const input = { program, user, eventId, reason: "", caller: "storm", deadline };
+  const input = { programId, userId, eventId, reason: "", caller: "storm", deadline };
   switch (kind) {
     case "grant":
       return grantPoints(deps, { ...input, points });
@@ -122,7 +122,7 @@ function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Change
         expired: "ORIGINAL_EXPIRY",
       });
     case "revoke":
-      return revokePoints(deps, { ...input, grant: { origin: "c", id: undoes } });
+      return revokePoints(deps, { ...input, grant: { origin: "c", eventId: undoes } });
   }
 }
 
@@ -182,22 +182,22 @@ export async function storm(
  */
 export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
   const ledgers = new Map<string, LedgerEntry[]>();
-  for (const user of new Set(outcomes.map(({ operation }) => operation.user))) {
-    const name = { program, user };
+  for (const userId of new Set(outcomes.map(({ operation }) => operation.userId))) {
+    const name = { programId, userId };
     const { differences } = await verifyAccount(deps, name, false);
-    expect(differences, `account of ${user}`).toEqual([]);
-    const entries = await ledgerOf(deps, user);
+    expect(differences, `account of ${userId}`).toEqual([]);
+    const entries = await ledgerOf(deps, userId);
     for (const { balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
-    ledgers.set(user, entries);
+    ledgers.set(userId, entries);
   }
   const counts = { acknowledged: 0, refused: 0, lost: 0, lostButDone: 0 };
   const expected = new Set<string>();
   for (const { operation, attempts } of outcomes) {
-    const { id, user } = operation;
-    expected.add(`${user} c:${id}`);
+    const { id, userId } = operation;
+    expected.add(`${userId} c:${id}`);
     const answers = attempts.flatMap(({ answer }) => answer ?? []);
     const refused = attempts.find(({ error }) => error && !error.retryable)?.error;
-    const found = (ledgers.get(user) ?? []).filter(({ event }) => event.id === id);
+    const found = (ledgers.get(userId) ?? []).filter(({ event }) => event.eventId === id);
     expect(found.length, `entries of ${id}`).toBeLessThanOrEqual(1);
     for (const { entry } of answers) expect(found, id).toEqual([entry]);
     // The same answer is new once at most, however often it was asked for.
@@ -213,24 +213,24 @@ export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
       counts.refused += 1;
     }
   }
-  for (const [user, entries] of ledgers) {
+  for (const [userId, entries] of ledgers) {
     checkRefusals(
-      outcomes.filter(({ operation }) => operation.user === user),
+      outcomes.filter(({ operation }) => operation.userId === userId),
       entries,
     );
     for (const { event } of entries) {
-      if (event.origin !== "x") expect(expected).toContain(`${user} ${eventName(event)}`);
+      if (event.origin !== "x") expect(expected).toContain(`${userId} ${eventName(event)}`);
     }
   }
   return counts;
 }
 
-export async function ledgerOf(deps: Deps, user: string): Promise<LedgerEntry[]> {
+export async function ledgerOf(deps: Deps, userId: string): Promise<LedgerEntry[]> {
   const all = { from: 1, to: 1e9, newestFirst: false, types: [] };
   const entries: LedgerEntry[] = [];
   let cursor: string | undefined;
   do {
-    const page = await deps.reader.entries({ program, user }, all, { size: 500, cursor });
+    const page = await deps.reader.entries({ programId, userId }, all, { size: 500, cursor });
     entries.push(...page.items);
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -11,7 +11,7 @@ import {
   unfreezeAccount,
   usePoints,
 } from "../../../src/app/points/commands.ts";
-import { settleShard } from "../../../src/app/points/expire-due.ts";
+import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import { accountRef, type Deps, programRef, shardCount } from "../../../src/app/ports/deps.ts";
@@ -215,8 +215,8 @@ export const history = (maxSteps: number): fc.Arbitrary<History> =>
     delays: fc.oneof(fc.constant([]), fc.array(delay, { minLength: 1, maxLength: 9 })),
   });
 
-const program = "p";
-const user = "u";
+const programId = "p";
+const userId = "u";
 const caller = "model";
 
 /** Histories on the store in memory, whose every step takes as long as it takes in virtual time. */
@@ -247,10 +247,13 @@ export interface Target {
 
 /** Plays a history and throws at the first thing that differs from the oracle. */
 export async function play(
-  { zone, lifetime, start, steps, delays }: History,
+  { zone: timeZone, lifetime, start, steps, delays }: History,
   open: (rules: Rules, start: number, delays: readonly number[]) => Promise<Target>,
 ): Promise<void> {
-  const rules: Rules = { zone, lifetimes: [{ months: lifetime, from: 0 }] };
+  const rules: Rules = {
+    zone: timeZone,
+    lifetimes: [{ lifetimeMonths: lifetime, effectiveTime: 0 }],
+  };
   const target = await open(rules, start, delays);
   const oracle = new Oracle(rules);
   const run: Run = { target, oracle, rules, now: start, asked: [], compared: 0 };
@@ -289,14 +292,17 @@ async function playStep(run: Run, step: Step): Promise<void> {
     case "wait":
       return setTime(run, run.now + step.ms);
     case "month": {
-      const { zone } = run.rules;
-      const month = lotAt(zone, run.now) + 1 + step.months;
-      return setTime(run, startOfMonth(zone, month) + step.ms);
+      const { zone: timeZone } = run.rules;
+      const month = lotAt(timeZone, run.now) + 1 + step.months;
+      return setTime(run, startOfMonth(timeZone, month) + step.ms);
     }
     case "lengthen":
       return lengthen(run, step.by);
     case "effect":
-      return setTime(run, Math.max(run.rules.lifetimes.at(-1)?.from ?? 0, run.now) + step.ms);
+      return setTime(
+        run,
+        Math.max(run.rules.lifetimes.at(-1)?.effectiveTime ?? 0, run.now) + step.ms,
+      );
     case "sweep": {
       const wrote = run.oracle.sweep(run.now);
       const floor = await run.target.sweep();
@@ -320,10 +326,13 @@ async function setTime(run: Run, time: number): Promise<void> {
 async function lengthen(run: Run, by: number): Promise<void> {
   const { lifetimes } = run.rules;
   const latest = lifetimes.at(-1) as Rules["lifetimes"][0];
-  const months = Math.min(latest.months + by, 36);
+  const months = Math.min(latest.lifetimeMonths + by, 36);
   await run.target.lengthen(months);
-  if (months <= latest.months) return;
-  lifetimes.push({ months, from: Math.max(run.now + 120_000, latest.from) });
+  if (months <= latest.lifetimeMonths) return;
+  lifetimes.push({
+    lifetimeMonths: months,
+    effectiveTime: Math.max(run.now + 120_000, latest.effectiveTime),
+  });
 }
 
 /** A request, where it goes, and how many milliseconds after the others. */
@@ -450,13 +459,13 @@ export async function openMemory(
 ): Promise<Target> {
   const { deps, store, clock, process: another } = memoryDeps({ time: start, random: () => 0 });
   const processes = [deps, another()];
-  store.force(programRef(program), {
-    id: program,
-    zone: rules.zone,
+  store.force(programRef(programId), {
+    programId,
+    timeZone: rules.zone,
     lifetimes: structuredClone(rules.lifetimes),
     createTime: 0,
   });
-  const name = { program, user };
+  const name = { programId, userId };
   let plan: Fault[] = [];
   store.arriving = ({ op }) => (op === "commit" ? plan.shift() : undefined);
   store.latencyMs = 1;
@@ -488,13 +497,15 @@ export async function openMemory(
       clock.time = time;
     },
     async lengthen(lifetime) {
-      await updateProgram(deps, { id: program, lifetime, deadline: undefined }).catch(refusal);
+      await updateProgram(deps, { programId, lifetimeMonths: lifetime, deadline: undefined }).catch(
+        refusal,
+      );
     },
     async sweep() {
       for (let shard = 0; shard < shardCount; shard++) {
-        await settleShard(deps, { program, shard }, () => true);
+        await expireDueInShard(deps, { program: programId, shard }, () => true);
       }
-      return (await deps.reader.get(accountRef(program, user)))?.value.time;
+      return (await deps.reader.get(accountRef(programId, userId)))?.value.time;
     },
     faults(faults) {
       plan = [...faults];
@@ -505,7 +516,7 @@ export async function openMemory(
 
 function send(deps: Deps, request: Request): Promise<ChangeResult> {
   const { id: eventId, reason } = request;
-  const input = { program, user, eventId, reason, caller, deadline: undefined };
+  const input = { programId, userId, eventId, reason, caller, deadline: undefined };
   switch (request.op) {
     case "grant":
       return grantPoints(deps, { ...input, points: request.points });
@@ -519,7 +530,7 @@ function send(deps: Deps, request: Request): Promise<ChangeResult> {
         expired: request.policy,
       });
     case "revoke":
-      return revokePoints(deps, { ...input, grant: { origin: "c", id: request.grant } });
+      return revokePoints(deps, { ...input, grant: { origin: "c", eventId: request.grant } });
     case "freeze":
       return freezeAccount(deps, input);
     case "unfreeze":
@@ -554,5 +565,5 @@ const lineOf = (entry: LedgerEntry): Line => ({
   balance: entry.balance,
   reason: entry.reason,
   expireTime: entry.expireTime,
-  related: entry.related && eventName(entry.related),
+  related: entry.relatedEvent && eventName(entry.relatedEvent),
 });

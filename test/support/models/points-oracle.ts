@@ -54,7 +54,7 @@ export interface Shown {
 /** The program: its zone and its lifetimes, each from an instant on. */
 export interface Rules {
   readonly zone: string;
-  readonly lifetimes: { months: number; from: number }[];
+  readonly lifetimes: { lifetimeMonths: number; effectiveTime: number }[];
 }
 
 interface Done {
@@ -335,9 +335,9 @@ export class Oracle {
   /** Each lengthening moves the moments that lie behind it, and only those. */
   #expiry(lot: Lot): number {
     const [first, ...later] = this.#rules.lifetimes as [Rules["lifetimes"][0]];
-    let moment = startOfMonth(this.#rules.zone, lot + first.months);
-    for (const { months, from } of later as Rules["lifetimes"]) {
-      if (moment > from) moment = startOfMonth(this.#rules.zone, lot + months);
+    let moment = startOfMonth(this.#rules.zone, lot + first.lifetimeMonths);
+    for (const { lifetimeMonths, effectiveTime: from } of later as Rules["lifetimes"]) {
+      if (moment > from) moment = startOfMonth(this.#rules.zone, lot + lifetimeMonths);
     }
     return moment;
   }
@@ -374,12 +374,12 @@ const lotOf = (text: string): Lot => Number(text.slice(0, 4)) * 12 + Number(text
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
 /** Year and month on the wall in `zone`. */
-function wallAt(zone: string, instant: number): Lot {
-  let calendar = calendars.get(zone);
+function wallAt(timeZone: string, instant: number): Lot {
+  let calendar = calendars.get(timeZone);
   if (!calendar) {
-    const options = { timeZone: zone, year: "numeric", month: "numeric" } as const;
+    const options = { timeZone, year: "numeric", month: "numeric" } as const;
     calendar = new Intl.DateTimeFormat("en-US", options);
-    calendars.set(zone, calendar);
+    calendars.set(timeZone, calendar);
   }
   const [month, year] = calendar.format(instant).split("/").map(Number) as [number, number];
   return 12 * year + month;
@@ -389,19 +389,19 @@ const quarter = 15 * 60_000;
 const starts = new Map<string, number>();
 
 /** The first instant at which the wall in `zone` shows the month, found by looking at it. */
-export function startOfMonth(zone: string, lot: Lot): number {
-  const key = `${zone}/${lot}`;
+export function startOfMonth(timeZone: string, lot: Lot): number {
+  const key = `${timeZone}/${lot}`;
   const known = starts.get(key);
   if (known !== undefined) return known;
   const year = Math.floor((lot - 1) / 12);
   let instant = Date.UTC(year, (lot - 1) % 12, 1) - 15 * 3_600_000;
-  while (wallAt(zone, instant) < lot) instant += quarter;
+  while (wallAt(timeZone, instant) < lot) instant += quarter;
   starts.set(key, instant);
   return instant;
 }
 
 /** The month that an instant is in: once begun, a month goes on until the next begins. */
-export function lotAt(zone: string, instant: number): Lot {
-  const wall = wallAt(zone, instant);
-  return instant >= startOfMonth(zone, wall + 1) ? wall + 1 : wall;
+export function lotAt(timeZone: string, instant: number): Lot {
+  const wall = wallAt(timeZone, instant);
+  return instant >= startOfMonth(timeZone, wall + 1) ? wall + 1 : wall;
 }

@@ -18,11 +18,11 @@ import {
   type Reader,
   targetRef,
 } from "../../../src/app/ports/deps.ts";
-import { react, unreact } from "../../../src/app/reactions/commands.ts";
+import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import {
-  removeHistory,
-  removeReactions,
-  removeUnread,
+  purgeHistory,
+  purgeReactions,
+  purgeUnread,
 } from "../../../src/app/reactions/purge-target.ts";
 import {
   listReactors,
@@ -80,13 +80,13 @@ export function openMemory(
   }
   return {
     visible: (shown) => shown,
-    ask: (owner, request, which) => ask(processes[which] as Deps, owner, request),
-    show: (owner, sight) => show(deps, owner, sight),
-    async reactionsOf(user) {
-      const found = await all((page) => listUserReactions(deps, user, page));
+    ask: (ownerId, request, which) => ask(processes[which] as Deps, ownerId, request),
+    show: (ownerId, sight) => show(deps, ownerId, sight),
+    async reactionsOf(userId) {
+      const found = await all((page) => listUserReactions(deps, userId, page));
       return found.map(({ target: { type, id }, kind }) => `${type}/${id} ${kind}`);
     },
-    remove: (owner, target) => remove(deps, owner, target),
+    remove: (ownerId, target) => remove(deps, ownerId, target),
     wait(ms) {
       clock.time += ms;
       return ms;
@@ -123,48 +123,48 @@ const inTurns = (reader: Reader, turn: () => Promise<void>): Reader => ({
     await turn();
     return reader.get(ref);
   },
-  async unread(owner, newestFirst, page) {
+  async unreadGroups(ownerId, newestFirst, page) {
     await turn();
-    return reader.unread(owner, newestFirst, page);
+    return reader.unreadGroups(ownerId, newestFirst, page);
   },
 });
 
 /** Sends a request; what passes by itself is no answer. */
-export async function ask(deps: Deps, owner: string, request: Request): Promise<Answer> {
+export async function ask(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
   try {
-    return await send(deps, owner, request);
+    return await send(deps, ownerId, request);
   } catch (error) {
     if (!(error instanceof DomainError) || error.retryable) throw error;
     return { refused: error.reason };
   }
 }
 
-async function send(deps: Deps, owner: string, request: Request): Promise<Answer> {
+async function send(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
   switch (request.op) {
     case "register":
-      return placeOf(await registerTarget(deps, { ...request, owner, link: "" }));
+      return placeOf(await registerTarget(deps, { ...request, ownerId, link: "" }));
     case "react":
       return changeOf(await react(deps, request));
     case "unreact":
       return changeOf(await unreact(deps, request));
     case "read": {
-      const { changed, inbox } = await markNotificationRead(deps, { ...request, owner });
+      const { changed, inbox } = await markNotificationRead(deps, { ...request, ownerId });
       return { changed, badge: inbox };
     }
     case "readAll": {
-      const { marked, inbox } = await markAllNotificationsRead(deps, { ...request, owner });
-      return { marked, badge: inbox };
+      const { markedCount, inbox } = await markAllNotificationsRead(deps, { ...request, ownerId });
+      return { markedCount, badge: inbox };
     }
     case "mute":
-      return placeOf(await setTargetMuted(deps, { ...request, owner }));
+      return placeOf(await setTargetMuted(deps, { ...request, ownerId }));
     case "delete":
       return placeOf(await deleteTarget(deps, request));
     case "removeUnread":
-      return { kinds: (await removeUnread(deps, request.target)).sort() };
+      return { kinds: (await purgeUnread(deps, request.target)).sort() };
   }
 }
 
-const changeOf = ({ changed, count }: { changed: boolean; count: number }) => ({ changed, count });
+const changeOf = ({ changed, reactionCount }: ReactionResult) => ({ changed, reactionCount });
 
 const placeOf = ({ title, muted, deleted }: Awaited<ReturnType<typeof registerTarget>>) => ({
   title,
@@ -173,54 +173,63 @@ const placeOf = ({ title, muted, deleted }: Awaited<ReturnType<typeof registerTa
 });
 
 /** All that the removal of a target does. */
-export async function remove(deps: Deps, owner: string, target: Name): Promise<void> {
-  const kinds = await removeUnread(deps, target);
-  for (const kind of kinds) while (await removeReactions(deps, target, kind));
+export async function remove(deps: Deps, ownerId: string, target: Name): Promise<void> {
+  const kinds = await purgeUnread(deps, target);
+  for (const kind of kinds) while (await purgeReactions(deps, target, kind));
   const summaries = await reactionSummaries(deps, [target], undefined);
   if (summaries[0]?.state !== "DELETED") return;
   let cursor: string | undefined;
-  do cursor = await removeHistory(deps, owner, target, cursor);
+  do cursor = await purgeHistory(deps, ownerId, target, cursor);
   while (cursor !== undefined);
 }
 
 /** Everything about an owner, as the use cases tell it. */
-export async function show(deps: Deps, owner: string, sight: Sight): Promise<Shown> {
+export async function show(deps: Deps, ownerId: string, sight: Sight): Promise<Shown> {
   const list = async (state: "UNREAD" | "READ") => {
     // So that lives come to a second page, too.
-    const found = await all((page) => listNotifications(deps, owner, state, page), 3);
+    const found = await all((page) => listNotifications(deps, ownerId, state, page), 3);
     const groups: ShownGroup[] = [];
-    for (const each of found) groups.push(await groupOf(deps, owner, each));
+    for (const each of found) groups.push(await groupOf(deps, ownerId, each));
     return groups;
   };
-  const { n, groups, people } = await inboxOf(deps, owner);
+  const { version, groupCount, peopleCount } = await inboxOf(deps, ownerId);
   return {
-    badge: { n, groups, people },
+    badge: { version, groupCount, peopleCount },
     unread: await list("UNREAD"),
     read: await list("READ"),
-    targets: await Promise.all(sight.targets.map((each) => targetOf(deps, owner, each, sight))),
+    targets: await Promise.all(sight.targets.map((each) => targetOf(deps, ownerId, each, sight))),
   };
 }
 
 async function groupOf(
   deps: Deps,
-  owner: string,
+  ownerId: string,
   { group, target, text }: Notification,
 ): Promise<ShownGroup> {
-  const { kind, from, last, people, first, latest, createTime, updateTime } = group;
+  const {
+    kind,
+    firstVersion,
+    version,
+    peopleCount,
+    firstActors,
+    latestActors,
+    createTime,
+    updateTime,
+  } = group;
   const { type, id, title, deleted } = target;
-  const range = { from, to: last };
+  const range = { from: firstVersion, to: version };
   const actors = await all((page) =>
-    listNotificationActors(deps, { owner, target, kind }, range, page),
+    listNotificationActors(deps, { ownerId, target, kind }, range, page),
   );
   return {
     target: { type, id, title, deleted },
     kind,
-    from,
-    last,
-    people,
+    firstVersion,
+    version,
+    peopleCount,
     ...text,
-    first: first.map(label),
-    latest: latest.map(label),
+    firstActors: firstActors.map(label),
+    latestActors: latestActors.map(label),
     actors: actors.map(label),
     times: [
       createTime,
@@ -232,11 +241,11 @@ async function groupOf(
 
 async function targetOf(
   deps: Deps,
-  owner: string,
+  ownerId: string,
   target: Name,
-  { kinds, viewer }: Sight,
+  { kinds, viewerId }: Sight,
 ): Promise<ShownTarget> {
-  const [summary] = await reactionSummaries(deps, [target], viewer);
+  const [summary] = await reactionSummaries(deps, [target], viewerId);
   const { state = "", counts = {}, own = [] } = summary ?? {};
   const byKind = async <T>(of: (kind: string) => Promise<T>) =>
     Object.fromEntries(await Promise.all(kinds.map(async (kind) => [kind, await of(kind)])));
@@ -251,11 +260,13 @@ async function targetOf(
     ),
     notified: await byKind((kind) =>
       orReason(
-        all((page) => listNotificationActors(deps, { owner, target, kind }, everything, page)),
+        all((page) => listNotificationActors(deps, { ownerId, target, kind }, everything, page)),
       ),
     ),
     numbers: await byKind(async (kind) =>
-      (await all((page) => deps.reader.reactions({ target, kind }, page))).map(({ n }) => n),
+      (await all((page) => deps.reader.reactions({ target, kind }, page))).map(
+        ({ version }) => version,
+      ),
     ),
   };
 }
@@ -266,7 +277,7 @@ export async function knownOf({ reader }: Deps, target: Name) {
   return { title, muted };
 }
 
-const orReason = (people: Promise<readonly { user: string; name: string }[]>) =>
+const orReason = (people: Promise<readonly { userId: string; actorName: string }[]>) =>
   people.then(
     (found) => found.map(label),
     (error: DomainError) => error.reason,

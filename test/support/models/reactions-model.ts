@@ -62,7 +62,7 @@ const kinds = ["like", "love"];
 const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
 
 /** So many that a group is larger than what is shown of it; the last one owns most targets. */
-const users = [...Array.from({ length: 9 }, (_, i) => `user-${i}`), "owner-a"];
+const userIds = [...Array.from({ length: 9 }, (_, i) => `user-${i}`), "owner-a"];
 
 /** What is too long is cut between characters. */
 const names = ["Ann", "Bo", "巡".repeat(30), "👍".repeat(20), "n".repeat(64)];
@@ -70,7 +70,7 @@ const names = ["Ann", "Bo", "巡".repeat(30), "👍".repeat(20), "n".repeat(64)]
 /** Most happens at the first place. */
 const place = fc.constantFrom(0, 0, 0, 0, 0, 1, 2);
 const kind = fc.constantFrom("like", "like", "like", "love");
-const user = fc.nat(users.length - 1);
+const user = fc.nat(userIds.length - 1);
 const name = fc.nat(names.length - 1);
 const process = fc.nat(1);
 
@@ -163,12 +163,12 @@ export const life = (maxSteps: number): fc.Arbitrary<Step[]> =>
 export interface Service {
   /** Leaves out what cannot be seen from here. */
   visible(shown: Shown): Shown;
-  ask(owner: string, request: Request, process: number): Promise<Answer>;
-  show(owner: string, sight: Sight): Promise<Shown>;
+  ask(ownerId: string, request: Request, process: number): Promise<Answer>;
+  show(ownerId: string, sight: Sight): Promise<Shown>;
   /** What a person reacts to, newest first. */
-  reactionsOf(user: string): Promise<readonly string[]>;
+  reactionsOf(userId: string): Promise<readonly string[]>;
   /** Removes all that a deleted target has left. */
-  remove(owner: string, target: Name): Promise<void>;
+  remove(ownerId: string, target: Name): Promise<void>;
   /** Lets time pass where it can be told to, and tells how much has. */
   wait(ms: number): number;
   faults(faults: readonly Fault[]): void;
@@ -194,7 +194,7 @@ export async function play(
   const owner = (name: string, targets: Name[]) => ({
     name: `${prefix}${name}`,
     targets,
-    oracle: new Oracle({ owner: `${prefix}${name}`, keptMs }),
+    oracle: new Oracle({ ownerId: `${prefix}${name}`, keptMs }),
   });
   const id = `${prefix}x`;
   // The same id twice: a type makes another thing of it.
@@ -230,7 +230,8 @@ async function playStep(run: Run, step: Step): Promise<void> {
       return;
     case "steal": {
       const { target, oracle } = at(run, step.place);
-      const state = oracle.shown({ targets: [target], kinds: [], viewer: "" }, 0).targets[0]?.state;
+      const state = oracle.shown({ targets: [target], kinds: [], viewerId: "" }, 0).targets[0]
+        ?.state;
       if (state === "UNKNOWN") return;
       const request: Request = { op: "register", target, title: "mine" };
       deepStrictEqual(await service.ask("thief", request, 0), { refused: "ID_REUSED" });
@@ -288,7 +289,7 @@ async function together(run: Run, all: readonly Asked[]): Promise<void> {
 /** Without those who read more than can be looked through in every order. */
 function withOneReader(run: Run, all: readonly Asked[]): Asked[] {
   const reader = all.find(
-    ({ ask }) => ask.ask === "readAll" && at(run, ask.place).oracle.badge.groups <= mostRead,
+    ({ ask }) => ask.ask === "readAll" && at(run, ask.place).oracle.badge.groupCount <= mostRead,
   );
   return all.filter((each) => each === reader || each.ask.ask !== "readAll");
 }
@@ -300,32 +301,38 @@ async function compare(run: Run): Promise<void> {
     checkSums(shown);
     deepStrictEqual(shown, run.service.visible(oracle.shown(sight, run.now)));
   }
-  const user = viewerOf(run);
+  const userId = viewerOf(run);
   const expected = run.owners
-    .flatMap(({ targets, oracle }) => oracle.reactionsOf(user, targets))
+    .flatMap(({ targets, oracle }) => oracle.reactionsOf(userId, targets))
     .sort((a, b) => b.time - a.time);
-  const listed = await run.service.reactionsOf(user);
+  const listed = await run.service.reactionsOf(userId);
   // Those of one instant come in any order.
   deepStrictEqual(listed.toSorted(), expected.map(({ what }) => what).sort());
 }
 
 /** What has to be so whatever has happened. */
 export function checkSums({ badge, unread, read }: Shown): void {
-  const people = unread.reduce((sum, group) => sum + group.people, 0);
-  deepStrictEqual({ ...badge }, { n: badge.n, groups: unread.length, people });
-  for (const { last, from, people: size, first, latest } of [...unread, ...read]) {
-    ok(from >= 1 && from <= last && last <= badge.n);
-    deepStrictEqual([first.length, latest.length], [Math.min(size, 2), Math.min(size, 3)]);
+  const people = unread.reduce((sum, group) => sum + group.peopleCount, 0);
+  deepStrictEqual({ ...badge }, { n: badge.version, groups: unread.length, people });
+  for (const { version, firstVersion, peopleCount, firstActors, latestActors } of [
+    ...unread,
+    ...read,
+  ]) {
+    ok(firstVersion >= 1 && firstVersion <= version && version <= badge.version);
+    deepStrictEqual(
+      [firstActors.length, latestActors.length],
+      [Math.min(peopleCount, 2), Math.min(peopleCount, 3)],
+    );
   }
 }
 
 /** Another one after each step. */
-const viewerOf = ({ prefix, steps }: Run): string => `${prefix}${users[steps % users.length]}`;
+const viewerOf = ({ prefix, steps }: Run): string => `${prefix}${userIds[steps % userIds.length]}`;
 
 const sightOf = (run: Run, targets: readonly Name[]): Sight => ({
   targets,
   kinds: run.kinds,
-  viewer: viewerOf(run),
+  viewerId: viewerOf(run),
 });
 
 function at({ owners }: Run, place: number) {
@@ -342,11 +349,11 @@ function requestOf(run: Run, ask: Ask): Request {
     case "register":
       return { op: "register", target, title: ["", "one", "another"][ask.title] as string };
     case "react": {
-      const user = `${prefix}${users[ask.user]}`;
-      return { op: "react", target, kind: ask.kind, user, name: names[ask.name] as string };
+      const userId = `${prefix}${userIds[ask.user]}`;
+      return { op: "react", target, kind: ask.kind, userId, actorName: names[ask.name] as string };
     }
     case "unreact":
-      return { op: "unreact", target, kind: ask.kind, user: `${prefix}${users[ask.user]}` };
+      return { op: "unreact", target, kind: ask.kind, userId: `${prefix}${userIds[ask.user]}` };
     case "read": {
       const version = versionOf(oracle, ask.seen, target, ask.kind);
       return { op: "read", target, kind: ask.kind, version };
@@ -362,20 +369,20 @@ function requestOf(run: Run, ask: Ask): Request {
 
 /** A version of a group, or of any, in the past, present or future. */
 function versionOf(oracle: Oracle, { at: where, back }: Seen, target?: Name, kind?: string) {
-  const { n } = oracle.badge;
+  const { version } = oracle.badge;
   const piles = oracle.unread.filter((pile) => {
     if (target === undefined) return true;
     return pile.kind === kind && pile.target.type === target.type && pile.target.id === target.id;
   });
   const pile = piles[back % piles.length];
-  const member = pile?.members[back % pile.members.length]?.n ?? n;
+  const member = pile?.members[back % pile.members.length]?.version ?? version;
   const versions = {
-    number: n - back,
+    number: version - back,
     member,
     between: member - 1,
-    last: pile?.last ?? n,
-    stale: (pile?.from ?? n) - 1 - back,
-    future: n + 1 + back,
+    last: pile?.version ?? version,
+    stale: (pile?.firstVersion ?? version) - 1 - back,
+    future: version + 1 + back,
   };
   return Math.max(versions[where], 1);
 }

@@ -14,14 +14,14 @@ export type Request =
       readonly op: "react";
       readonly target: Name;
       readonly kind: string;
-      readonly user: string;
-      readonly name: string;
+      readonly userId: string;
+      readonly actorName: string;
     }
   | {
       readonly op: "unreact";
       readonly target: Name;
       readonly kind: string;
-      readonly user: string;
+      readonly userId: string;
     }
   | {
       readonly op: "read";
@@ -36,16 +36,16 @@ export type Request =
   | { readonly op: "removeUnread"; readonly target: Name };
 
 export interface Badge {
-  readonly n: number;
-  readonly groups: number;
-  readonly people: number;
+  readonly version: number;
+  readonly groupCount: number;
+  readonly peopleCount: number;
 }
 
 export type Answer =
   | { readonly refused: string }
-  | { readonly changed: boolean; readonly count: number }
+  | { readonly changed: boolean; readonly reactionCount: number }
   | { readonly changed: boolean; readonly badge: Badge }
-  | { readonly marked: number; readonly badge: Badge }
+  | { readonly markedCount: number; readonly badge: Badge }
   | { readonly title: string; readonly muted: boolean; readonly deleted: boolean }
   | { readonly kinds: readonly string[] };
 
@@ -53,13 +53,13 @@ export type Answer =
 export interface ShownGroup {
   readonly target: Name & { readonly title: string; readonly deleted: boolean };
   readonly kind: string;
-  readonly from: number;
-  readonly last: number;
-  readonly people: number;
+  readonly firstVersion: number;
+  readonly version: number;
+  readonly peopleCount: number;
   readonly names: readonly string[];
-  readonly others: number;
-  readonly first: readonly string[];
-  readonly latest: readonly string[];
+  readonly otherCount: number;
+  readonly firstActors: readonly string[];
+  readonly latestActors: readonly string[];
   /** Of those, who still react, newest first. */
   readonly actors: readonly string[];
   readonly times: readonly number[];
@@ -84,7 +84,7 @@ export interface ShownTarget {
 export interface Sight {
   readonly targets: readonly Name[];
   readonly kinds: readonly string[];
-  readonly viewer: string;
+  readonly viewerId: string;
 }
 
 /** Everything about an owner that can be seen. */
@@ -97,9 +97,9 @@ export interface Shown {
 }
 
 interface Person {
-  user: string;
-  name: string;
-  n: number;
+  userId: string;
+  actorName: string;
+  version: number;
   time: number;
 }
 
@@ -110,28 +110,28 @@ interface Place {
   /** The kinds of those that were removed: a removal looks for them again. */
   removed: string[];
   /** By kind, in the order in which they came. */
-  people: Record<string, (Person & { told: boolean })[]>;
+  people: Record<string, (Person & { notified: boolean })[]>;
 }
 
 interface Pile {
   target: Name;
   kind: string;
-  from: number;
-  last: number;
+  firstVersion: number;
+  version: number;
   createTime: number;
   updateTime: number;
   members: Person[];
 }
 
 interface State {
-  n: number;
+  version: number;
   places: Record<string, Place>;
   unread: Pile[];
   read: (Pile & { readTime: number; expireTime: number })[];
 }
 
 export interface OracleRules {
-  readonly owner: string;
+  readonly ownerId: string;
   readonly keptMs: number;
 }
 
@@ -144,7 +144,7 @@ export class Oracle {
 
   constructor(rules: OracleRules, state?: State) {
     this.#rules = rules;
-    this.#state = state ?? { n: 0, places: {}, unread: [], read: [] };
+    this.#state = state ?? { version: 0, places: {}, unread: [], read: [] };
   }
 
   copy(): Oracle {
@@ -157,9 +157,9 @@ export class Oracle {
   }
 
   get badge(): Badge {
-    const { n, unread } = this.#state;
+    const { version, unread } = this.#state;
     const people = unread.reduce((sum, { members }) => sum + members.length, 0);
-    return { n, groups: unread.length, people };
+    return { version, groupCount: unread.length, peopleCount: people };
   }
 
   /** What is unread, with the numbers at which its members came. */
@@ -177,9 +177,9 @@ export class Oracle {
     return place && !place.deleted ? (place.people[kind]?.length ?? 0) : undefined;
   }
 
-  reacts(target: Name, kind: string, user: string): boolean {
+  reacts(target: Name, kind: string, userId: string): boolean {
     const people = this.#place(target)?.people[kind] ?? [];
-    return people.some((person) => person.user === user);
+    return people.some((person) => person.userId === userId);
   }
 
   /** Does `request`. What is refused leaves no trace. */
@@ -195,12 +195,12 @@ export class Oracle {
         return this.#read(request, now);
       case "readAll": {
         const { version } = request;
-        if (version > this.#state.n) return { refused: "INVALID_REQUEST" };
+        if (version > this.#state.version) return { refused: "INVALID_REQUEST" };
         const marks = this.#state.unread
-          .filter(({ from }) => from <= version)
+          .filter(({ firstVersion }) => firstVersion <= version)
           .map(({ target, kind }) => this.#read({ target, kind, version }, now));
         const marked = marks.filter((mark) => "changed" in mark && mark.changed).length;
-        return { marked, badge: this.badge };
+        return { markedCount: marked, badge: this.badge };
       }
       case "mute":
         return this.#change(request.target, { muted: request.muted });
@@ -224,7 +224,7 @@ export class Oracle {
     this.#state.read = this.#state.read.filter((pile) => !same(pile.target, target));
   }
 
-  shown({ targets, kinds, viewer }: Sight, now: number): Shown {
+  shown({ targets, kinds, viewerId }: Sight, now: number): Shown {
     const { unread, read } = this.#state;
     return {
       badge: this.badge,
@@ -233,16 +233,16 @@ export class Oracle {
         .filter(({ expireTime }) => expireTime > now)
         .toSorted(byLast)
         .map((pile) => this.#group(pile, [pile.readTime, pile.expireTime])),
-      targets: targets.map((target) => this.#target(target, kinds, viewer)),
+      targets: targets.map((target) => this.#target(target, kinds, viewerId)),
     };
   }
 
   /** What a person reacts to, and since when. */
-  reactionsOf(user: string, targets: readonly Name[]): { what: string; time: number }[] {
+  reactionsOf(userId: string, targets: readonly Name[]): { what: string; time: number }[] {
     return targets.flatMap((target) =>
       Object.entries(this.#place(target)?.people ?? {}).flatMap(([kind, people]) =>
         people
-          .filter((person) => person.user === user)
+          .filter((person) => person.userId === userId)
           .map(({ time }) => ({ what: `${text(target)} ${kind}`, time })),
       ),
     );
@@ -264,77 +264,85 @@ export class Oracle {
   }
 
   #react(request: Request & { op: "react" }, now: number): Answer {
-    const { target, kind, user, name } = request;
+    const { target, kind, userId, actorName } = request;
     const place = this.#place(target);
     if (!place) return { refused: "TARGET_NOT_FOUND" };
     if (place.deleted) return { refused: "TARGET_DELETED" };
     const people = place.people[kind] ?? [];
-    if (people.some((person) => person.user === user)) {
-      return { changed: false, count: people.length };
+    if (people.some((person) => person.userId === userId)) {
+      return { changed: false, reactionCount: people.length };
     }
     if (people.length === 0 && Object.keys(place.people).length === mostKinds) {
       return { refused: "LIMIT_EXCEEDED" };
     }
-    const n = ++this.#state.n;
-    const told = !place.muted && user !== this.#rules.owner;
-    const person = { user, name: shorten(name), n, time: now };
-    people.push({ ...person, told });
+    const version = ++this.#state.version;
+    const notified = !place.muted && userId !== this.#rules.ownerId;
+    const person = { userId, actorName: shorten(actorName), version, time: now };
+    people.push({ ...person, notified });
     place.people[kind] = people;
-    if (told) this.#join(target, kind, person);
-    return { changed: true, count: people.length };
+    if (notified) this.#join(target, kind, person);
+    return { changed: true, reactionCount: people.length };
   }
 
   #join(target: Name, kind: string, person: Person): void {
     const pile = this.#pile(target, kind);
-    const { n, time } = person;
+    const { version, time } = person;
     if (pile) {
       pile.members.push(person);
-      pile.last = n;
+      pile.version = version;
       pile.updateTime = time;
       return;
     }
     const times = { createTime: time, updateTime: time };
-    this.#state.unread.push({ target, kind, from: n, last: n, ...times, members: [person] });
+    this.#state.unread.push({
+      target,
+      kind,
+      firstVersion: version,
+      version,
+      ...times,
+      members: [person],
+    });
   }
 
-  #unreact({ target, kind, user }: Request & { op: "unreact" }): Answer {
+  #unreact({ target, kind, userId }: Request & { op: "unreact" }): Answer {
     const place = this.#place(target);
     if (!place) return { refused: "TARGET_NOT_FOUND" };
     if (place.deleted) return { refused: "TARGET_DELETED" };
     const people = place.people[kind] ?? [];
-    const left = people.filter((person) => person.user !== user);
-    if (left.length === people.length) return { changed: false, count: left.length };
-    this.#state.n += 1;
+    const left = people.filter((person) => person.userId !== userId);
+    if (left.length === people.length) return { changed: false, reactionCount: left.length };
+    this.#state.version += 1;
     if (left.length > 0) place.people[kind] = left;
     else delete place.people[kind];
     const pile = this.#pile(target, kind);
     if (pile) {
-      pile.members = pile.members.filter((member) => member.user !== user);
+      pile.members = pile.members.filter((member) => member.userId !== userId);
       if (pile.members.length === 0) this.#drop(pile);
     }
-    return { changed: true, count: left.length };
+    return { changed: true, reactionCount: left.length };
   }
 
   #read(
     { target, kind, version }: { target: Name; kind: string; version: number },
     now: number,
   ): Answer {
-    if (version > this.#state.n) return { refused: "INVALID_REQUEST" };
+    if (version > this.#state.version) return { refused: "INVALID_REQUEST" };
     const pile = this.#pile(target, kind);
-    const seen = pile?.members.filter(({ n }) => n <= version) ?? [];
+    const seen = pile?.members.filter((member) => member.version <= version) ?? [];
     if (!pile || seen.length === 0) return { changed: false, badge: this.badge };
-    this.#state.n += 1;
+    this.#state.version += 1;
     const times = { readTime: now, expireTime: now + this.#rules.keptMs };
-    const came = pile.members.filter(({ n }) => n > version);
+    const came = pile.members.filter((member) => member.version > version);
     if (came.length === 0) {
       this.#drop(pile);
       this.#state.read.push({ ...pile, ...times });
       return { changed: true, badge: this.badge };
     }
-    const { n: last, time: updateTime } = seen.at(-1) as Person;
-    this.#state.read.push({ ...pile, members: seen, last, updateTime, ...times });
+    const last = seen.at(-1) as Person;
+    const moved = { version: last.version, updateTime: last.time };
+    this.#state.read.push({ ...pile, members: seen, ...moved, ...times });
     pile.members = came;
-    pile.from = version + 1;
+    pile.firstVersion = version + 1;
     pile.createTime = (came[0] as Person).time;
     return { changed: true, badge: this.badge };
   }
@@ -344,7 +352,7 @@ export class Oracle {
     if (!place?.deleted) return { kinds: [] };
     for (const pile of this.#state.unread.filter((each) => same(each.target, target))) {
       this.#drop(pile);
-      this.#state.n += 1;
+      this.#state.version += 1;
     }
     return { kinds: [...place.removed, ...Object.keys(place.people)].sort() };
   }
@@ -362,31 +370,33 @@ export class Oracle {
   }
 
   #group(pile: Pile, times: readonly number[]): ShownGroup {
-    const { target, kind, from, last, members, createTime, updateTime } = pile;
+    const { target, kind, firstVersion, version, members, createTime, updateTime } = pile;
     const { title = "", deleted = false, people = {} } = this.#place(target) ?? {};
-    const names = members.map(({ name }) => name);
-    const standing = (people[kind] ?? []).filter(({ n, told }) => told && n >= from && n <= last);
+    const names = members.map(({ actorName }) => actorName);
+    const present = (people[kind] ?? []).filter(
+      (person) => person.notified && person.version >= firstVersion && person.version <= version,
+    );
     return {
       target: { ...target, title, deleted },
       kind,
-      from,
-      last,
-      people: members.length,
+      firstVersion,
+      version,
+      peopleCount: members.length,
       names: names.slice(0, names.length > 2 ? 1 : 2),
-      others: names.length > 2 ? names.length - 1 : 0,
-      first: members.slice(0, 2).map(label),
-      latest: members.slice(-3).reverse().map(label),
-      actors: standing.reverse().map(label),
+      otherCount: names.length > 2 ? names.length - 1 : 0,
+      firstActors: members.slice(0, 2).map(label),
+      latestActors: members.slice(-3).reverse().map(label),
+      actors: present.reverse().map(label),
       times: [createTime, updateTime, ...times],
     };
   }
 
-  #target(target: Name, kinds: readonly string[], viewer: string): ShownTarget {
+  #target(target: Name, kinds: readonly string[], viewerId: string): ShownTarget {
     const place = this.#place(target);
     const byKind = <T>(of: (kind: string) => T) =>
       Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
     const of = (kind: string) => (place?.people[kind] ?? []).toReversed();
-    const told = (kind: string) => of(kind).filter((person) => person.told);
+    const told = (kind: string) => of(kind).filter((person) => person.notified);
     const { title = "", muted = false } = place ?? {};
     const hidden = {
       title,
@@ -394,7 +404,7 @@ export class Oracle {
       counts: {},
       own: [],
       notified: byKind((kind) => (place ? told(kind).map(label) : "TARGET_NOT_FOUND")),
-      numbers: byKind((kind) => of(kind).map(({ n }) => n)),
+      numbers: byKind((kind) => of(kind).map(({ version }) => version)),
     };
     if (!place) return { ...hidden, state: "UNKNOWN", reactors: byKind(() => "TARGET_NOT_FOUND") };
     if (place.deleted) {
@@ -405,7 +415,7 @@ export class Oracle {
       ...hidden,
       state: "ACTIVE",
       counts: Object.fromEntries(standing.map((kind) => [kind, of(kind).length])),
-      own: standing.filter((kind) => of(kind).some(({ user }) => user === viewer)),
+      own: standing.filter((kind) => of(kind).some(({ userId }) => userId === viewerId)),
       reactors: byKind((kind) => of(kind).map(label)),
     };
   }
@@ -413,12 +423,17 @@ export class Oracle {
 
 const text = ({ type, id }: Name): string => `${type}/${id}`;
 const same = (a: Name, b: Name): boolean => text(a) === text(b);
-const byLast = (a: Pile, b: Pile): number => b.last - a.last;
+const byLast = (a: Pile, b: Pile): number => b.version - a.version;
 const tell = ({ title, muted, deleted }: Place): Answer => ({ title, muted, deleted });
 
 /** A person as the tests tell them: who, and under which name. */
-export const label = ({ user, name }: { readonly user: string; readonly name: string }): string =>
-  `${user} ${name}`;
+export const label = ({
+  userId,
+  actorName,
+}: {
+  readonly userId: string;
+  readonly actorName: string;
+}): string => `${userId} ${actorName}`;
 
 /** The longest beginning that fits, without half a character. */
 function shorten(name: string): string {

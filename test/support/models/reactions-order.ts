@@ -76,12 +76,12 @@ function moves(oracle: Oracle, left: Left, now: number): Move[] {
 function atTheOne(oracle: Oracle, { request }: Told): boolean {
   switch (request.op) {
     case "react":
-      return oracle.reacts(request.target, request.kind, request.user);
+      return oracle.reacts(request.target, request.kind, request.userId);
     case "unreact":
-      return !oracle.reacts(request.target, request.kind, request.user);
+      return !oracle.reacts(request.target, request.kind, request.userId);
     case "read": {
       const pile = oracle.unreadOf(request.target, request.kind);
-      return !pile?.members.some(({ n }) => n <= request.version);
+      return !pile?.members.some(({ version }) => version <= request.version);
     }
     default:
       return false;
@@ -93,22 +93,24 @@ function atAll(oracle: Oracle, { request, answer }: Told): boolean {
   if (request.op === "read") {
     const { badge } = oracle;
     return (
-      request.version <= badge.n && "badge" in answer && isDeepStrictEqual(answer.badge, badge)
+      request.version <= badge.version &&
+      "badge" in answer &&
+      isDeepStrictEqual(answer.badge, badge)
     );
   }
-  if (!("count" in answer) || !("kind" in request)) return false;
-  return oracle.count(request.target, request.kind) === answer.count;
+  if (!("reactionCount" in answer) || !("kind" in request)) return false;
+  return oracle.count(request.target, request.kind) === answer.reactionCount;
 }
 
 function readAllMoves(oracle: Oracle, left: Left, now: number): Move[] {
   const { request, answer, groups, marked = 0 } = left;
   const { version } = request as Request & { op: "readAll" };
   if (!groups) {
-    if (version > oracle.badge.n) {
+    if (version > oracle.badge.version) {
       return "refused" in answer && answer.refused === "INVALID_REQUEST" ? [[oracle, []]] : [];
     }
     if ("refused" in answer) return [];
-    const found = oracle.unread.filter(({ from }) => from <= version);
+    const found = oracle.unread.filter(({ firstVersion }) => firstVersion <= version);
     const all = found.map(({ target, kind }) => ({ target, kind }));
     return [[oracle, [{ ...left, groups: all }]]];
   }

@@ -50,7 +50,7 @@ function boundsFrom(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]
   );
   return ({ start, end }: Attempt): Bounds => {
     const before = acknowledged.filter((each) => each.end < start).map(({ number }) => number);
-    const later = ledger.findIndex(({ event }) => (firstSent.get(event.id) ?? start) > end);
+    const later = ledger.findIndex(({ event }) => (firstSent.get(event.eventId) ?? start) > end);
     return { first: Math.max(0, ...before), last: later < 0 ? ledger.length : later };
   };
 }
@@ -62,7 +62,7 @@ function explains(
   entries: readonly LedgerEntry[],
 ): boolean {
   const { id, points, undoes } = operation;
-  const entryOf = (eventId: string) => entries.find(({ event }) => event.id === eventId);
+  const entryOf = (eventId: string) => entries.find(({ event }) => event.eventId === eventId);
   // What is done is answered again, never refused.
   if (entryOf(id) !== undefined) return false;
   const undone = entryOf(undoes);
@@ -74,8 +74,8 @@ function explains(
     }
     case "LIMIT_EXCEEDED": {
       if (undone === undefined) return false;
-      const refunds = entries.filter(({ type, related }) => {
-        return type === "REFUNDED" && related?.id === undoes;
+      const refunds = entries.filter(({ type, relatedEvent }) => {
+        return type === "REFUNDED" && relatedEvent?.eventId === undoes;
       });
       const left = refunds.reduce((sum, entry) => sum - entry.points, undone.points);
       const isTooMuch = left === 0 || (refunded(operation) ?? left) > left;

@@ -3,9 +3,9 @@ import type { Workflows } from "../../../src/app/ports/deps.ts";
 /** A Temporal that takes everything and does nothing. */
 export const noWorkflows: Workflows = {
   startReservation: async () => undefined,
-  wakeReservation: async () => undefined,
+  signalRefresh: async () => undefined,
   ensureMonthEnd: async () => undefined,
   startVerification: async () => undefined,
   verification: async () => undefined,
-  startRemoval: async () => undefined,
+  startPurge: async () => undefined,
 };

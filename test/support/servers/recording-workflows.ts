@@ -12,19 +12,19 @@ export function recordWorkflows(): RecordingWorkflows {
   const verifications = new Map<string, Verification>();
   return {
     asked,
-    async startReservation({ program, id }) {
-      asked.push(`startReservation ${program} ${id}`);
+    async startReservation({ programId, reservationId }) {
+      asked.push(`startReservation ${programId} ${reservationId}`);
     },
-    async wakeReservation({ program, id }, start) {
-      asked.push(`wakeReservation ${program} ${id}${start ? " or start" : ""}`);
+    async signalRefresh({ programId, reservationId }, start) {
+      asked.push(`wakeReservation ${programId} ${reservationId}${start ? " or start" : ""}`);
     },
-    async ensureMonthEnd({ id }) {
-      asked.push(`ensureMonthEnd ${id}`);
+    async ensureMonthEnd({ programId }) {
+      asked.push(`ensureMonthEnd ${programId}`);
     },
-    async startVerification(program) {
-      asked.push(`startVerification ${program}`);
-      verifications.set(program, {
-        workflowId: verifyWorkflowId(program),
+    async startVerification(programId) {
+      asked.push(`startVerification ${programId}`);
+      verifications.set(programId, {
+        workflowId: verifyWorkflowId(programId),
         startTime: 0,
         state: "RUNNING",
         accounts: 0,
@@ -33,9 +33,9 @@ export function recordWorkflows(): RecordingWorkflows {
         reports: [],
       });
     },
-    verification: async (program) => verifications.get(program),
-    async startRemoval({ type, id }, owner) {
-      asked.push(`startRemoval ${type} ${id} of ${owner}`);
+    verification: async (programId) => verifications.get(programId),
+    async startPurge({ type, id }, ownerId) {
+      asked.push(`startRemoval ${type} ${id} of ${ownerId}`);
     },
   };
 }

@@ -32,7 +32,7 @@ export interface WorkerStack {
   readonly workflows: TemporalWorkflows;
   readonly client: Client;
   /** A program that is there. */
-  readonly program: string;
+  readonly programId: string;
   /** Between the store and every worker. */
   readonly proxy: DynamoProxy;
   /** Of the workers in this process. */
@@ -92,9 +92,12 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   if (own) await registerNamespace(workflows);
   await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
   const server = compose(config, workflows, quiet);
-  const program = `p-${id}`;
-  const { timeZone: zone = "Asia/Tokyo", lifetime = 12 } = options;
-  await createProgram({ ...server.deps, background: () => {} }, { id: program, zone, lifetime });
+  const programId = `p-${id}`;
+  const { timeZone = "Asia/Tokyo", lifetime = 12 } = options;
+  await createProgram(
+    { ...server.deps, background: () => {} },
+    { programId, timeZone, lifetimeMonths: lifetime },
+  );
   const workerEnv = { ...env, MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint };
   const metrics = createMetrics();
   const running = new Set<() => Promise<void>>();
@@ -112,7 +115,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     deps: server.deps,
     workflows,
     client: workflows.link.client,
-    program,
+    programId,
     proxy,
     metrics,
     clients,

@@ -6,13 +6,13 @@ import type {
   Kind,
   Page,
   PageRequest,
+  Purger,
   Reader,
   Records,
   Ref,
-  Remover,
 } from "../../../src/app/ports/deps.ts";
-import { createDynamoItems } from "../../../src/store/dynamodb/item-store.ts";
-import { createDynamoRemover } from "../../../src/store/dynamodb/purger.ts";
+import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import {
@@ -21,13 +21,13 @@ import {
   tableName,
   tables,
 } from "../../../src/store/dynamodb/tables.ts";
-import { firstVersion, type Items, type Write } from "../../../src/store/engine/item-store.ts";
+import { firstVersion, type ItemStore, type Write } from "../../../src/store/engine/item-store.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
 export interface OpenStore {
-  readonly items: Items;
+  readonly items: ItemStore;
   readonly reader: Reader;
-  readonly remover: Remover;
+  readonly remover: Purger;
 }
 
 /** For indexes, which follow their tables after a while. */
@@ -51,9 +51,9 @@ export function bothStores() {
   });
 
   const openDynamo = (): OpenStore => {
-    const items = createDynamoItems(clients.single, names);
+    const items = createDynamoItemStore(clients.single, names);
     const reader = createDynamoReader(clients, names);
-    return { items, reader, remover: createDynamoRemover(clients, names) };
+    return { items, reader, remover: createDynamoPurger(clients, names) };
   };
   const stores = [
     ["memory", (): OpenStore => createMemoryStore()],
@@ -109,7 +109,7 @@ export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   );
 
 /** Writes any number of records, all new. */
-export async function fill(items: Items, writes: readonly Write[]): Promise<void> {
+export async function fill(items: ItemStore, writes: readonly Write[]): Promise<void> {
   for (let i = 0; i < writes.length; i += 100) {
     const result = await items.commit(writes.slice(i, i + 100), randomUUID());
     expect(result).toEqual({ kind: "committed" });

@@ -14,7 +14,7 @@ const key = eventRef("p", "u", "c:a");
 const entry = (number: number): LedgerEntry => ({
   number,
   type: "ISSUED",
-  event: { origin: "c", id: "a" },
+  event: { origin: "c", eventId: "a" },
   createTime: 0,
   effectiveTime: 0,
   points: 1,
@@ -26,8 +26,8 @@ const entry = (number: number): LedgerEntry => ({
   caller: "test",
 });
 const state: Account = {
-  program: "p",
-  user: "u",
+  programId: "p",
+  userId: "u",
   month: 24_322,
   slots: [2, 0, 0],
   totals: { issued: 2, used: 0, expired: 0, refunded: 0, revoked: 0 },
@@ -35,7 +35,7 @@ const state: Account = {
   last: 2,
   time: 0,
 };
-const eventKey: EventKey = { hash: "1:x", entry: entry(1), balance: 1, undone: 0 };
+const eventKey: EventKey = { hash: "1:x", entry: entry(1), balance: 1, reversedPoints: 0 };
 const writes = [
   write(account, state),
   write(entries[0], entry(1)),

@@ -2,9 +2,9 @@
 import {
   inboxRef,
   type MembersQuery,
+  type Purger,
   type Reader,
   type Records,
-  type Remover,
 } from "../../../src/app/ports/deps.ts";
 import { type Members, shownFirst, shownLatest } from "../../../src/domain/notification.ts";
 import type { Reaction, TargetName } from "../../../src/domain/reaction.ts";
@@ -19,13 +19,13 @@ export function membersOf(
   { target, kind, from, to, whole }: Omit<MembersQuery, "counted">,
 ): Members {
   const found = reactionsTo(records, target, kind)
-    .filter(({ n, notified }) => notified && n >= from && n <= to)
-    .sort((a, b) => a.n - b.n);
+    .filter(({ version, notified }) => notified && version >= from && version <= to)
+    .sort((a, b) => a.version - b.version);
   if (whole !== undefined) {
-    return { people: found.length, first: found, latest: found.toReversed() };
+    return { count: found.length, first: found, latest: found.toReversed() };
   }
   return {
-    people: found.length,
+    count: found.length,
     first: found.slice(0, shownFirst + 1),
     latest: found.toReversed().slice(0, shownLatest + 1),
   };
@@ -45,56 +45,60 @@ const reactionsTo = (records: Stock, { type, id }: TargetName, kind: string): Re
 };
 
 /** A group's id starts with its owner, and so does that of what was read. */
-const ownedBy = <K extends "group" | "history">(records: Stock, kind: K, owner: string) =>
+const ownedBy = <K extends "unreadGroup" | "readGroup">(records: Stock, kind: K, ownerId: string) =>
   [...records.values()]
-    .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${owner}#`))
+    .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${ownerId}#`))
     .map(({ ref, value }) => ({ name: ref.id, row: structuredClone(value) as Records[K] }));
 
 export function reactionReads(
   records: Stock,
-): Pick<Reader, "reactions" | "reactionsOfUser" | "unread" | "history" | "inboxes"> {
+): Pick<Reader, "reactions" | "reactionsOfUser" | "unreadGroups" | "readGroups" | "inboxes"> {
   return {
     async reactions({ target, kind, notified }, page) {
       const { from, to } = notified ?? { from: 0, to: Number.MAX_SAFE_INTEGER };
-      const rows = reactionsTo(records, target, kind).filter(({ n }) => n >= from && n <= to);
+      const rows = reactionsTo(records, target, kind).filter(
+        ({ version }) => version >= from && version <= to,
+      );
       const list = `reactions ${target.type}#${target.id}#${kind}`;
-      const sorted = rows.map((row) => ({ sort: padBack(row.n), row }));
+      const sorted = rows.map((row) => ({ sort: padBack(row.version), row }));
       const found = pageOf(list, sorted, page);
       return { ...found, items: found.items.filter((row) => row.notified || !notified) };
     },
 
-    async reactionsOfUser(user, page) {
-      const rows = allOf(records, "reaction").filter((row) => row.user === user);
+    async reactionsOfUser(userId, page) {
+      const rows = allOf(records, "reaction").filter((row) => row.userId === userId);
       const sorted = rows.map((row) => {
-        const { target, kind, time } = row;
-        return { sort: `${padBack(time)}#${target.type}#${target.id}#${kind}`, row };
+        const { target, kind, createTime } = row;
+        return { sort: `${padBack(createTime)}#${target.type}#${target.id}#${kind}`, row };
       });
-      return pageOf(`reactions of ${user}`, sorted, page);
+      return pageOf(`reactions of ${userId}`, sorted, page);
     },
 
-    async unread(owner, newestFirst, page) {
+    async unreadGroups(ownerId, newestFirst, page) {
       const order = newestFirst ? padBack : pad;
-      const sorted = ownedBy(records, "group", owner).map(({ row }) => ({
-        sort: order(row.last),
+      const sorted = ownedBy(records, "unreadGroup", ownerId).map(({ row }) => ({
+        sort: order(row.version),
         row,
       }));
-      return pageOf(`unread ${owner}`, sorted, page);
+      return pageOf(`unread ${ownerId}`, sorted, page);
     },
 
-    async history(owner, now, page) {
-      const sorted = ownedBy(records, "history", owner).map(({ name, row }) => ({
-        sort: `${padBack(row.last)}#${name}`,
+    async readGroups(ownerId, now, page) {
+      const sorted = ownedBy(records, "readGroup", ownerId).map(({ name, row }) => ({
+        sort: `${padBack(row.version)}#${name}`,
         row,
       }));
-      const found = pageOf(`history ${owner}`, sorted, page);
+      const found = pageOf(`history ${ownerId}`, sorted, page);
       return { ...found, items: found.items.filter(({ expireTime }) => expireTime > now) };
     },
 
-    inboxes: async (owners) =>
+    inboxes: async (ownerIds) =>
       new Map(
-        owners.flatMap((owner) => {
-          const found = records.get(nameOf(inboxRef(owner)));
-          return found ? [[owner, structuredClone(found.value) as Records["inbox"]] as const] : [];
+        ownerIds.flatMap((ownerId) => {
+          const found = records.get(nameOf(inboxRef(ownerId)));
+          return found
+            ? [[ownerId, structuredClone(found.value) as Records["inbox"]] as const]
+            : [];
         }),
       ),
   };
@@ -103,7 +107,7 @@ export function reactionReads(
 /** What the remover takes at once. */
 const pageSize = 1_000;
 
-export function createRemover(records: Map<string, Stored>): Remover {
+export function createRemover(records: Map<string, Stored>): Purger {
   return {
     async reactions(target, kind) {
       const prefix = `reaction#${target.type}#${target.id}#${kind}#`;
@@ -112,12 +116,12 @@ export function createRemover(records: Map<string, Stored>): Remover {
       return names.length >= pageSize;
     },
 
-    async history(owner, target, cursor) {
-      const sorted = ownedBy(records, "history", owner).map(({ name, row }) => ({
-        sort: `${pad(row.last)}#${name}`,
+    async history(ownerId, target, cursor) {
+      const sorted = ownedBy(records, "readGroup", ownerId).map(({ name, row }) => ({
+        sort: `${pad(row.version)}#${name}`,
         row: { name, target: row.target },
       }));
-      const found = pageOf(`removal ${owner}`, sorted, { size: pageSize, cursor });
+      const found = pageOf(`removal ${ownerId}`, sorted, { size: pageSize, cursor });
       const isTarget = isOf(target);
       for (const each of found.items) {
         if (isTarget(each.target)) records.delete(`history#${each.name}`);

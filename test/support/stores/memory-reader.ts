@@ -27,70 +27,70 @@ export function createReader(
     programs: async (page) =>
       pageOf(
         "programs",
-        all("program").map((row) => ({ sort: row.id, row })),
+        all("program").map((row) => ({ sort: row.programId, row })),
         page,
       ),
 
-    async entries({ program, user }, { from, to, newestFirst, types }, page) {
+    async entries({ programId, userId }, { from, to, newestFirst, types }, page) {
       const mine = [...records.values()]
-        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${program}#${user}#`))
+        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ value }) => structuredClone(value) as LedgerEntry)
         .filter(({ number }) => number >= from && number <= to)
         .map((row) => ({ sort: (newestFirst ? padBack : pad)(row.number), row }));
-      const found = pageOf(`entries ${program}#${user}`, mine, page);
+      const found = pageOf(`entries ${programId}#${userId}`, mine, page);
       const wanted = found.items.filter(({ type }) => types.length === 0 || types.includes(type));
       return { ...found, items: wanted };
     },
 
-    async storedEntries({ program, user }, page) {
+    async storedEntries({ programId, userId }, page) {
       const mine = [...records.values()]
-        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${program}#${user}#`))
+        .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ ref, value }) => ({
           sort: pad(Number(ref.id.split("#").at(-1))),
           row: structuredClone(value) as LedgerEntry,
         }));
-      return pageOf(`stored ${program}#${user}`, mine, page);
+      return pageOf(`stored ${programId}#${userId}`, mine, page);
     },
 
-    async entryCopies({ program, user }, { from, to }, segment, segments, page) {
+    async entryCopies({ programId, userId }, { from, to }, segment, segments, page) {
       const scanned = [...records.values()]
         .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
         .filter(({ sort }) => shardOf(sort) % segments === segment);
       const found = pageOf("entry copies", scanned, page);
       const copies = found.items
-        .filter(({ ref }) => ref.kind === "event" && ref.id.startsWith(`${program}#${user}#`))
+        .filter(({ ref }) => ref.kind === "event" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ value }) => structuredClone((value as Records["event"]).entry))
         .filter(({ number }) => number >= from && number <= to);
       return { ...found, items: copies };
     },
 
-    async dueAccounts(program, shard, month, page) {
+    async dueAccounts(programId, shard, month, page) {
       const due = all("account").filter(
         (account) =>
-          account.program === program &&
-          shardOf(account.user) === shard &&
+          account.programId === programId &&
+          shardOf(account.userId) === shard &&
           account.oldest !== undefined &&
           account.oldest <= month,
       );
       return pageOf(
-        `due ${program}#${shard}`,
-        due.map(({ user, oldest }) => ({
-          sort: `${pad(oldest as number)}#${user}`,
-          row: { program, user },
+        `due ${programId}#${shard}`,
+        due.map(({ userId, oldest }) => ({
+          sort: `${pad(oldest as number)}#${userId}`,
+          row: { programId, userId },
         })),
         page,
       );
     },
 
-    async accounts(program, segment, segments, page) {
+    async accounts(programId, segment, segments, page) {
       const scanned = [...records.values()]
         .filter(({ ref }) => ref.kind !== "reservation")
         .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
         .filter(({ sort }) => shardOf(sort) % segments === segment);
       const found = pageOf("accounts", scanned, page);
       const names = found.items.flatMap(({ ref, value }) =>
-        ref.kind === "account" && (value as Records["account"]).program === program
-          ? [{ program, user: (value as Records["account"]).user }]
+        ref.kind === "account" && (value as Records["account"]).programId === programId
+          ? [{ programId, userId: (value as Records["account"]).userId }]
           : [],
       );
       return { ...found, items: names };
@@ -105,19 +105,19 @@ function reservationReads(
   records: ReadonlyMap<string, Stored>,
 ): Pick<Reader, "reservationsOfUser" | "reservationsInState"> {
   return {
-    reservationsOfUser: async ({ program, user }, window, page) =>
+    reservationsOfUser: async ({ programId, userId }, window, page) =>
       pageOf(
-        `reservations ${program}#${user}`,
+        `reservations ${programId}#${userId}`,
         allOf(records, "reservation")
-          .filter((row) => row.program === program && row.user === user)
+          .filter((row) => row.programId === programId && row.userId === userId)
           .filter(isWithin(window))
           .map(sorted),
         page,
       ),
 
-    async reservationsInState(program, state, window, { size, cursor }) {
+    async reservationsInState(programId, state, window, { size, cursor }) {
       const rows = allOf(records, "reservation")
-        .filter((row) => row.program === program && row.state === state)
+        .filter((row) => row.programId === programId && row.state === state)
         .filter(isWithin(window))
         .map(sorted)
         .filter(({ sort }) => cursor === undefined || sort > cursor)
@@ -133,7 +133,7 @@ function reservationReads(
 }
 
 const sorted = (row: Reservation): Sorted<Reservation> => ({
-  sort: `${pad(row.executeTime)}#${row.id}`,
+  sort: `${pad(row.executeTime)}#${row.reservationId}`,
   row,
 });
 

@@ -10,21 +10,21 @@ import type {
   Kind,
   MembersQuery,
   Now,
+  Purger,
   Reader,
   Records,
   Ref,
-  Remover,
-  Watches,
+  UnreadCountStreams,
 } from "../../../src/app/ports/deps.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import { createPrograms } from "../../../src/runtime/program-cache.ts";
-import { createOwners } from "../../../src/runtime/target-owner-cache.ts";
+import { createProgramCache } from "../../../src/runtime/program-cache.ts";
+import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { pack, startPacking } from "../../../src/store/dynamodb/ledger-items.ts";
 import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
-  type Items,
+  type ItemStore,
   type Loaded,
   nameOf,
   type Write,
@@ -52,9 +52,9 @@ export interface Request {
 export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
 
 export interface MemoryStore {
-  readonly items: Items;
+  readonly items: ItemStore;
   readonly reader: Reader;
-  readonly remover: Remover;
+  readonly remover: Purger;
   /** Called before a request takes effect. May wait, change the store or name a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   /**
@@ -126,7 +126,7 @@ export function createMemoryStore(): MemoryStore {
     return answered({ op: "members", refs: [], writes: [], token: "" }, look);
   };
 
-  const items: Items = {
+  const items: ItemStore = {
     maxItems,
     countItems: startPacking,
 
@@ -137,12 +137,12 @@ export function createMemoryStore(): MemoryStore {
       return answered({ op: "read", refs, writes: [], token: "" }, () => table.loadEach(refs));
     },
 
-    async members(query: MembersQuery) {
+    async groupMembers(query: MembersQuery) {
       const look = () => membersOf(table.records, query);
       if (query.counted) return asked(look);
       // Each end is seen at its own moment.
       const [{ first }, { latest }] = await Promise.all([asked(look), asked(look)]);
-      return { people: 0, first, latest };
+      return { count: 0, first, latest };
     },
 
     async readAtomically(refs) {
@@ -233,8 +233,8 @@ export function createSettableClock(time: number): SettableClock {
 }
 
 /** Nobody watches. */
-export const noWatches: Watches = {
-  saw: () => undefined,
+export const noWatches: UnreadCountStreams = {
+  publish: () => undefined,
   watch: () => {
     throw new Error("nothing is watched here");
   },
@@ -257,16 +257,16 @@ export function memoryDeps(
   const clock = createSettableClock(options.time ?? Date.UTC(2026, 0, 15));
   const { reader, items, remover } = store;
   const { random } = options;
-  const programs = createPrograms(reader, true);
+  const programs = createProgramCache(reader, true);
   const process = (): Deps => ({
-    engine: new CommitEngine({ items, clock, ...(random && { random }) }),
+    engine: new CommitEngine({ store: items, clock, ...(random && { random }) }),
     reader,
     clock,
     programs,
     workflows: noWorkflows,
-    owners: createOwners(reader),
-    remover,
-    watches: noWatches,
+    owners: createTargetOwnerCache(reader),
+    purger: remover,
+    unreadCounts: noWatches,
     historyMs: 90 * 24 * 3_600_000,
     background: (work) => void work().catch(() => undefined),
   });

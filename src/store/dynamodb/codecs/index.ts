@@ -23,7 +23,7 @@ import {
   text,
 } from "../sdk/attributes.ts";
 import type { Table } from "../tables.ts";
-import { group, history, inbox, reaction, target } from "./reactions.ts";
+import { inbox, reaction, readGroup, target, unreadGroup } from "./reactions.ts";
 
 export type { Item } from "../sdk/attributes.ts";
 
@@ -47,18 +47,25 @@ export function shardOf(id: string): number {
 const program: Codec<"program"> = {
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: ({ zone, lifetimes, createTime }) => ({
-    z: S(zone),
-    l: numbers(lifetimes.flatMap(({ months, from }) => [months, from])),
+  encode: ({ timeZone, lifetimes, createTime }) => ({
+    z: S(timeZone),
+    l: numbers(
+      lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
+    ),
     t: N(createTime),
   }),
   decode: (item) => {
     const flat = nums(item, "l");
     const lifetimes = [];
     for (let i = 0; i < flat.length; i += 2) {
-      lifetimes.push({ months: flat[i] as number, from: flat[i + 1] as number });
+      lifetimes.push({ lifetimeMonths: flat[i] as number, effectiveTime: flat[i + 1] as number });
     }
-    return { id: text(item, "sk"), zone: text(item, "z"), lifetimes, createTime: num(item, "t") };
+    return {
+      programId: text(item, "sk"),
+      timeZone: text(item, "z"),
+      lifetimes,
+      createTime: num(item, "t"),
+    };
   },
 };
 
@@ -75,17 +82,17 @@ const account: Codec<"account"> = {
     t: N(value.time),
     ...(value.frozen && { f: { BOOL: true } }),
     ...(value.oldest !== undefined && {
-      xp: S(expiryKey(value.program, shardOf(value.user))),
+      xp: S(expiryKey(value.programId, shardOf(value.userId))),
       xm: N(value.oldest),
     }),
   }),
   decode: (item) => {
-    const [, programId, user] = parts(item, "pk") as [string, string, string];
+    const [, programId, userId] = parts(item, "pk") as [string, string, string];
     const totals = nums(item, "T");
     const oldest = optional(item, "xm");
     return {
-      program: programId,
-      user,
+      programId,
+      userId,
       month: num(item, "m"),
       slots: nums(item, "s"),
       totals: Object.fromEntries(totalNames.map((name, i) => [name, totals[i]])) as never as Totals,
@@ -119,13 +126,13 @@ const event: Codec<"event"> = {
     h: S(value.hash),
     n: N(value.entry.number),
     B: N(value.balance),
-    ...(value.undone > 0 && { u: N(value.undone) }),
+    ...(value.reversedPoints > 0 && { u: N(value.reversedPoints) }),
     ...encodeEntry(value.entry),
   }),
   decode: (item) => ({
     hash: text(item, "h"),
     balance: num(item, "B"),
-    undone: num(item, "u"),
+    reversedPoints: num(item, "u"),
     entry: decodeEntry(item, num(item, "n"), parts(item, "pk").at(-1) as string),
   }),
 };
@@ -143,7 +150,7 @@ function encodeEntry(value: LedgerEntry): Item {
     ...(value.frozen && { f: { BOOL: true } }),
     ...(value.reason !== "" && { r: S(value.reason) }),
     ...(value.expireTime !== undefined && { x: N(value.expireTime) }),
-    ...(value.related && { d: S(eventName(value.related)) }),
+    ...(value.relatedEvent && { d: S(eventName(value.relatedEvent)) }),
   };
 }
 
@@ -165,13 +172,13 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
     reason: text(item, "r"),
     caller: text(item, "w"),
     ...(expireTime !== undefined && { expireTime }),
-    ...(item.d && { related: parseEvent(text(item, "d")) }),
+    ...(item.d && { relatedEvent: parseEvent(text(item, "d")) }),
   };
 }
 
 const parseEvent = (name: string): EventRef => ({
   origin: name[0] as Origin,
-  id: name.slice(2),
+  eventId: name.slice(2),
 });
 
 /** The first month, then one delta a month: shorter than a month with each, and in order. */
@@ -192,10 +199,10 @@ const reservation: Codec<"reservation"> = {
   table: "reservations",
   key: (id) => ({ pk: S(id) }),
   encode: (value) => ({
-    iu: S(`${value.program}#${value.user}`),
-    is: S(stateKey(value.program, value.state, shardOf(value.id))),
-    ix: S(`${executeKey(value.executeTime)}#${value.id}`),
-    u: S(value.user),
+    iu: S(`${value.programId}#${value.userId}`),
+    is: S(stateKey(value.programId, value.state, shardOf(value.reservationId))),
+    ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
+    u: S(value.userId),
     p: N(value.points),
     w: S(value.caller),
     h: S(value.hash),
@@ -203,18 +210,18 @@ const reservation: Codec<"reservation"> = {
     c: N(value.createTime),
     m: N(value.updateTime),
     ...(value.reason !== "" && { r: S(value.reason) }),
-    ...(value.executed && { d: N(value.executed.time), n: N(value.executed.entry) }),
+    ...(value.executed && { d: N(value.executed.time), n: N(value.executed.entryNumber) }),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
-    ...(value.failedRun && { fx: S(value.failedRun) }),
-    ...(value.hastened && { q: { BOOL: true } }),
+    ...(value.failedRunId && { fx: S(value.failedRunId) }),
+    ...(value.movedEarlier && { q: { BOOL: true } }),
   }),
   decode: (item) => {
     const [programId, id] = parts(item, "pk") as [string, string];
     const failure = { reason: text(item, "fr") as Reason, message: text(item, "fm") };
     return {
-      program: programId,
-      id,
-      user: text(item, "u"),
+      programId,
+      reservationId: id,
+      userId: text(item, "u"),
       points: num(item, "p"),
       reason: text(item, "r"),
       caller: text(item, "w"),
@@ -223,10 +230,10 @@ const reservation: Codec<"reservation"> = {
       state: text(item, "s") as ReservationState,
       createTime: num(item, "c"),
       updateTime: num(item, "m"),
-      ...(item.d && { executed: { time: num(item, "d"), entry: num(item, "n") } }),
+      ...(item.d && { executed: { time: num(item, "d"), entryNumber: num(item, "n") } }),
       ...(item.fr && { failure }),
-      ...(item.fx && { failedRun: text(item, "fx") }),
-      ...(item.q && { hastened: true as const }),
+      ...(item.fx && { failedRunId: text(item, "fx") }),
+      ...(item.q && { movedEarlier: true as const }),
     };
   },
 };
@@ -254,8 +261,8 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   target,
   reaction,
   inbox,
-  group,
-  history,
+  unreadGroup,
+  readGroup,
   testClock,
 };
 

@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Actor, Group } from "../../../domain/notification.ts";
+import type { Actor, UnreadGroup } from "../../../domain/notification.ts";
 import type { TargetName } from "../../../domain/reaction.ts";
 import { type Item, N, num, pad, parts, S, strings, text, texts } from "../sdk/attributes.ts";
 import type { Codec } from "./index.ts";
@@ -8,7 +8,7 @@ export const target: Codec<"target"> = {
   table: "reactions",
   key: (id) => ({ pk: S(`T#${id}`), sk: S("T") }),
   encode: (value) => ({
-    o: S(value.owner),
+    o: S(value.ownerId),
     k: { M: Object.fromEntries(Object.entries(value.counts).map(([kind, n]) => [kind, N(n)])) },
     c: N(value.createTime),
     ...(value.title !== "" && { h: S(value.title) }),
@@ -22,7 +22,7 @@ export const target: Codec<"target"> = {
     return {
       type,
       id,
-      owner: text(item, "o"),
+      ownerId: text(item, "o"),
       title: text(item, "h"),
       link: text(item, "u"),
       counts: Object.fromEntries(counts.map(([kind, count]) => [kind, Number(count.N)])),
@@ -40,13 +40,13 @@ export const reactionsKey = ({ type, id }: TargetName, kind: string): AttributeV
 export const reaction: Codec<"reaction"> = {
   table: "reactions",
   key: (name) => {
-    const [type, id, kind, user] = name.split("#") as [string, string, string, string];
-    return { pk: reactionsKey({ type, id }, kind), sk: S(user) };
+    const [type, id, kind, userId] = name.split("#") as [string, string, string, string];
+    return { pk: reactionsKey({ type, id }, kind), sk: S(userId) };
   },
   encode: (value) => ({
-    a: S(value.name),
-    n: N(value.n),
-    t: N(value.time),
+    a: S(value.actorName),
+    n: N(value.version),
+    t: N(value.createTime),
     ...(!value.notified && { q: { BOOL: true } }),
   }),
   decode: (item) => {
@@ -54,47 +54,51 @@ export const reaction: Codec<"reaction"> = {
     return {
       target: { type, id },
       kind,
-      user: text(item, "sk"),
-      name: text(item, "a"),
-      n: num(item, "n"),
+      userId: text(item, "sk"),
+      actorName: text(item, "a"),
+      version: num(item, "n"),
       notified: item.q === undefined,
-      time: num(item, "t"),
+      createTime: num(item, "t"),
     };
   },
 };
 
 /** The partition of an owner's inbox and unread groups. */
-export const inboxKey = (owner: string): AttributeValue => S(`I#${owner}`);
+export const inboxKey = (ownerId: string): AttributeValue => S(`I#${ownerId}`);
 
 export const inbox: Codec<"inbox"> = {
   table: "notifications",
-  key: (owner) => ({ pk: inboxKey(owner), sk: S("I") }),
-  encode: (value) => ({ n: N(value.n), g: N(value.groups), p: N(value.people) }),
-  decode: (item) => ({ n: num(item, "n"), groups: num(item, "g"), people: num(item, "p") }),
+  key: (ownerId) => ({ pk: inboxKey(ownerId), sk: S("I") }),
+  encode: (value) => ({ n: N(value.version), g: N(value.groupCount), p: N(value.peopleCount) }),
+  decode: (item) => ({
+    version: num(item, "n"),
+    groupCount: num(item, "g"),
+    peopleCount: num(item, "p"),
+  }),
 };
 
-export const group: Codec<"group"> = {
+export const unreadGroup: Codec<"unreadGroup"> = {
   table: "notifications",
   key: (id) => {
-    const [owner, name] = split(id);
-    return { pk: inboxKey(owner), sk: S(`U#${name}`) };
+    const [ownerId, name] = split(id);
+    return { pk: inboxKey(ownerId), sk: S(`U#${name}`) };
   },
-  encode: (value) => ({ l: N(value.last), ...encodeGroup(value) }),
+  encode: (value) => ({ l: N(value.version), ...encodeGroup(value) }),
   decode: (item) => {
     const [, kind, type, id] = parts(item, "sk") as [string, string, string, string];
-    return { kind, target: { type, id }, last: num(item, "l"), ...decodeGroup(item) };
+    return { kind, target: { type, id }, version: num(item, "l"), ...decodeGroup(item) };
   },
 };
 
 /** The partition of what an owner has read. */
-export const historyKey = (owner: string): AttributeValue => S(`H#${owner}`);
+export const readGroupsKey = (ownerId: string): AttributeValue => S(`H#${ownerId}`);
 
-export const history: Codec<"history"> = {
+export const readGroup: Codec<"readGroup"> = {
   table: "notifications",
   key: (id) => {
-    const [owner, name] = split(id);
+    const [ownerId, name] = split(id);
     const [last, group] = split(name);
-    return { pk: historyKey(owner), sk: S(`${pad(Number(last), 15)}#${group}`) };
+    return { pk: readGroupsKey(ownerId), sk: S(`${pad(Number(last), 15)}#${group}`) };
   },
   encode: (value) => ({
     ...encodeGroup(value),
@@ -107,7 +111,7 @@ export const history: Codec<"history"> = {
     return {
       kind,
       target: { type, id },
-      last: Number(last),
+      version: Number(last),
       ...decodeGroup(item),
       readTime: num(item, "d"),
       expireTime: num(item, "x"),
@@ -121,34 +125,34 @@ function split(id: string): [string, string] {
   return [id.slice(0, at), id.slice(at + 1)];
 }
 
-function encodeGroup(value: Group): Item {
+function encodeGroup(value: UnreadGroup): Item {
   return {
-    f: N(value.from),
-    p: N(value.people),
-    a: encodeActors(value.first),
-    z: encodeActors(value.latest),
+    f: N(value.firstVersion),
+    p: N(value.peopleCount),
+    a: encodeActors(value.firstActors),
+    z: encodeActors(value.latestActors),
     c: N(value.createTime),
     m: N(value.updateTime),
   };
 }
 
 const decodeGroup = (item: Item) => ({
-  from: num(item, "f"),
-  people: num(item, "p"),
-  first: decodeActors(item, "a"),
-  latest: decodeActors(item, "z"),
+  firstVersion: num(item, "f"),
+  peopleCount: num(item, "p"),
+  firstActors: decodeActors(item, "a"),
+  latestActors: decodeActors(item, "z"),
   createTime: num(item, "c"),
   updateTime: num(item, "m"),
 });
 
 const encodeActors = (actors: readonly Actor[]): AttributeValue =>
-  strings(actors.flatMap(({ user, name }) => [user, name]));
+  strings(actors.flatMap(({ userId, actorName }) => [userId, actorName]));
 
 function decodeActors(item: Item, name: string): Actor[] {
   const flat = texts(item, name);
   const actors: Actor[] = [];
   for (let i = 0; i < flat.length; i += 2) {
-    actors.push({ user: flat[i] as string, name: flat[i + 1] as string });
+    actors.push({ userId: flat[i] as string, actorName: flat[i + 1] as string });
   }
   return actors;
 }

@@ -16,7 +16,7 @@ import {
 import type { Reservation } from "../../../domain/reservation.ts";
 import { nameOf } from "../../engine/item-store.ts";
 import { codecOf, executeKey, expiryKey, type Item, stateKey } from "../codecs/index.ts";
-import { createDynamoItems } from "../item-store.ts";
+import { createDynamoItemStore } from "../item-store.ts";
 import { listEntries, listStoredEntries } from "../ledger-items.ts";
 import type { Clients } from "../sdk/client.ts";
 import { badCursor, pageAnswer, pageOf, query, startOf } from "../sdk/query-pages.ts";
@@ -26,7 +26,7 @@ import { reactionReads } from "./reactions.ts";
 /** Reads of DynamoDB outside the engine. Cursors are the last key of a page, as JSON. */
 export function createDynamoReader(clients: Clients, tableName: TableName): Reader {
   const { retrying } = clients;
-  const items = createDynamoItems(retrying, tableName);
+  const items = createDynamoItemStore(retrying, tableName);
   const points = tableName("points");
   return {
     async get(ref) {
@@ -54,7 +54,7 @@ export function createDynamoReader(clients: Clients, tableName: TableName): Read
 
     storedEntries: (name, page) => listStoredEntries(retrying, points, name, page),
 
-    async entryCopies({ program, user }, { from, to }, segment, segments, page) {
+    async entryCopies({ programId, userId }, { from, to }, segment, segments, page) {
       const answer = await pageAnswer(
         retrying.send(
           new ScanCommand({
@@ -65,7 +65,7 @@ export function createDynamoReader(clients: Clients, tableName: TableName): Read
             FilterExpression: "sk = :k AND begins_with(pk, :p) AND n BETWEEN :from AND :to",
             ExpressionAttributeValues: {
               ":k": { S: "K" },
-              ":p": { S: `K#${program}#${user}#` },
+              ":p": { S: `K#${programId}#${userId}#` },
               ":from": { N: String(from) },
               ":to": { N: String(to) },
             },
@@ -78,18 +78,18 @@ export function createDynamoReader(clients: Clients, tableName: TableName): Read
       return pageOf(copies, answer.LastEvaluatedKey);
     },
 
-    dueAccounts: (program, shard, month, page) =>
+    dueAccounts: (programId, shard, month, page) =>
       query(retrying, page, accountName, {
         TableName: points,
         IndexName: expiryIndex,
         KeyConditionExpression: "xp = :s AND xm <= :m",
         ExpressionAttributeValues: {
-          ":s": { S: expiryKey(program, shard) },
+          ":s": { S: expiryKey(programId, shard) },
           ":m": { N: String(month) },
         },
       }),
 
-    async accounts(program, segment, segments, page) {
+    async accounts(programId, segment, segments, page) {
       const command = new ScanCommand({
         TableName: points,
         ConsistentRead: true,
@@ -98,7 +98,7 @@ export function createDynamoReader(clients: Clients, tableName: TableName): Read
         Limit: page.size,
         FilterExpression: "sk = :k AND begins_with(pk, :p)",
         ProjectionExpression: "pk",
-        ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${program}#` } },
+        ExpressionAttributeValues: { ":k": { S: "A" }, ":p": { S: `A#${programId}#` } },
         ...startOf(page.cursor),
       });
       const { Items = [], LastEvaluatedKey } = await pageAnswer(
@@ -124,14 +124,14 @@ type ReservationReads = Pick<Reader, "reservationsOfUser" | "reservationsInState
 
 function reservationReads(client: DynamoDBClient, TableName: string): ReservationReads {
   return {
-    reservationsOfUser: ({ program, user }, window, page) =>
+    reservationsOfUser: ({ programId, userId }, window, page) =>
       query(client, page, codecOf("reservation").decode, {
         TableName,
         IndexName: byUserIndex,
-        ...inWindow("iu", `${program}#${user}`, window),
+        ...inWindow("iu", `${programId}#${userId}`, window),
       }),
 
-    async reservationsInState(program, state, window, { size, cursor }) {
+    async reservationsInState(programId, state, window, { size, cursor }) {
       if (cursor !== undefined && !isPlaceIn(window, cursor)) throw badCursor();
       // The start of what is pending moves on with the time, and may have passed the end.
       if (isEmpty(window)) return { items: [] };
@@ -140,7 +140,7 @@ function reservationReads(client: DynamoDBClient, TableName: string): Reservatio
           firstOf(client, size, cursor, {
             TableName,
             IndexName: byStateIndex,
-            ...inWindow("is", stateKey(program, state, shard), window, cursor),
+            ...inWindow("is", stateKey(programId, state, shard), window, cursor),
           }),
         ),
       );
@@ -156,8 +156,8 @@ function reservationReads(client: DynamoDBClient, TableName: string): Reservatio
 }
 
 function accountName(item: Item): AccountName {
-  const [, program, user] = (item.pk?.S ?? "").split("#") as [string, string, string];
-  return { program, user };
+  const [, programId, userId] = (item.pk?.S ?? "").split("#") as [string, string, string];
+  return { programId, userId };
 }
 
 /**

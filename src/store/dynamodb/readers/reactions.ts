@@ -1,12 +1,12 @@
 import { inboxRef, type Reader } from "../../../app/ports/deps.ts";
 import type { Inbox } from "../../../domain/notification.ts";
 import {
-  group,
-  history,
-  historyKey,
   inboxKey,
   reaction,
   reactionsKey,
+  readGroup,
+  readGroupsKey,
+  unreadGroup,
 } from "../codecs/reactions.ts";
 import { notifiedIn } from "../group-members.ts";
 import { readLimit, readMany } from "../item-store.ts";
@@ -18,7 +18,7 @@ import { byLastIndex, byNumberIndex, byPersonIndex, type TableName } from "../ta
 
 type ReactionReads = Pick<
   Reader,
-  "reactions" | "reactionsOfUser" | "unread" | "history" | "inboxes"
+  "reactions" | "reactionsOfUser" | "unreadGroups" | "readGroups" | "inboxes"
 >;
 
 /** The reads of reactions and notifications. */
@@ -40,37 +40,37 @@ export function reactionReads({ retrying }: Clients, tableName: TableName): Reac
             }),
       }),
 
-    reactionsOfUser: (user, page) =>
+    reactionsOfUser: (userId, page) =>
       query(retrying, page, reaction.decode, {
         TableName: reactions,
         IndexName: byPersonIndex,
         ScanIndexForward: false,
         KeyConditionExpression: "sk = :u",
-        ExpressionAttributeValues: { ":u": { S: user } },
+        ExpressionAttributeValues: { ":u": { S: userId } },
       }),
 
-    unread: (owner, newestFirst, page) =>
-      query(retrying, page, group.decode, {
+    unreadGroups: (ownerId, newestFirst, page) =>
+      query(retrying, page, unreadGroup.decode, {
         TableName: notifications,
         IndexName: byLastIndex,
         ConsistentRead: true,
         ScanIndexForward: !newestFirst,
         KeyConditionExpression: "pk = :o",
-        ExpressionAttributeValues: { ":o": inboxKey(owner) },
+        ExpressionAttributeValues: { ":o": inboxKey(ownerId) },
       }),
 
-    history: (owner, now, page) =>
-      query(retrying, page, history.decode, {
+    readGroups: (ownerId, now, page) =>
+      query(retrying, page, readGroup.decode, {
         TableName: notifications,
         ConsistentRead: true,
         ScanIndexForward: false,
         KeyConditionExpression: "pk = :o",
         FilterExpression: "x > :now",
-        ExpressionAttributeValues: { ":o": historyKey(owner), ":now": N(now) },
+        ExpressionAttributeValues: { ":o": readGroupsKey(ownerId), ":now": N(now) },
       }),
 
-    async inboxes(owners) {
-      const distinct = [...new Set(owners)];
+    async inboxes(ownerIds) {
+      const distinct = [...new Set(ownerIds)];
       const loaded = await Promise.all(
         inBatches(distinct.map(inboxRef), readLimit).map((refs) =>
           orUnavailable(readMany(retrying, tableName, refs, false)),
@@ -78,9 +78,9 @@ export function reactionReads({ retrying }: Clients, tableName: TableName): Reac
       );
       const found = loaded.flat().map(({ value }) => value as Inbox | undefined);
       return new Map(
-        distinct.flatMap((owner, i) => {
+        distinct.flatMap((ownerId, i) => {
           const inbox = found[i];
-          return inbox ? [[owner, inbox] as const] : [];
+          return inbox ? [[ownerId, inbox] as const] : [];
         }),
       );
     },
