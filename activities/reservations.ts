@@ -1,11 +1,8 @@
 import { activityInfo } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
-import {
-  cancelReservation,
-  rescheduleReservation,
-  type VisibleReservation,
-} from "../src/app/reservations/commands.ts";
+import { cancelReservation, rescheduleReservation } from "../src/app/reservations/commands.ts";
 import { executeReservation } from "../src/app/reservations/execute.ts";
+import type { VisibleReservation } from "../src/app/reservations/visible.ts";
 import type {
   RescheduleInput,
   ReservationInput,

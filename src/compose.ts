@@ -1,4 +1,6 @@
-import type { Clock, Deps, Workflows } from "./app/ports/deps.ts";
+import type { Clock } from "./app/ports/clock.ts";
+import type { Deps } from "./app/ports/deps.ts";
+import type { Workflows } from "./app/ports/workflows.ts";
 import type { Config } from "./config.ts";
 import type { Logger } from "./log.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";

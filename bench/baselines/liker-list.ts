@@ -3,8 +3,8 @@
  * items as ours, the index with the keys of the notification alone, and marking as read without a
  * transaction, so that nothing is held against the list but its size.
  */
-import { unreadGroupRef } from "../../src/app/ports/deps.ts";
-import { defaultKind } from "../../src/domain/reaction.ts";
+import { unreadGroupRef } from "../../src/app/ports/records.ts";
+import { defaultKind } from "../../src/domain/target.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Item, itemWriteUnits } from "../capacity.ts";
 import { commentOf } from "../support/likes.ts";

@@ -11,8 +11,8 @@ import {
   reactionRef,
   targetRef,
   unreadGroupRef,
-} from "../../src/app/ports/deps.ts";
-import { defaultKind, type TargetName } from "../../src/domain/reaction.ts";
+} from "../../src/app/ports/records.ts";
+import { defaultKind, type TargetName } from "../../src/domain/target.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { reactionService } from "../../src/rpc/reactions/service.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";

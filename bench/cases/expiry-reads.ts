@@ -1,6 +1,8 @@
 import { ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
-import { accountRef, type Deps, entryRef, eventRef, shardCount } from "../../src/app/ports/deps.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import { shardCount } from "../../src/app/ports/points.ts";
+import { accountRef, entryRef, eventRef } from "../../src/app/ports/records.ts";
 import { compose } from "../../src/compose.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { grant } from "../../src/domain/points.ts";

@@ -1,4 +1,4 @@
-import { accountRef, entryRef } from "../../src/app/ports/deps.ts";
+import { accountRef, entryRef } from "../../src/app/ports/records.ts";
 import type { Account } from "../../src/domain/account.ts";
 import { grant as decideGrant } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";

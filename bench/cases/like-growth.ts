@@ -1,6 +1,7 @@
-import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/app/ports/deps.ts";
+import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/app/ports/records.ts";
 import { emptyInbox } from "../../src/domain/notification.ts";
-import { defaultKind, type ReactionState, react, type Target } from "../../src/domain/reaction.ts";
+import { type ReactionState, react } from "../../src/domain/reaction.ts";
+import { defaultKind, type Target } from "../../src/domain/target.ts";
 import { firstVersion } from "../../src/store/engine/item-store.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { compare, compareUnits } from "../support/compare.ts";

@@ -1,7 +1,7 @@
 /** The calls that the benchmarks of reactions and notifications make. */
 
 import { registerTarget } from "../../src/app/reactions/targets.ts";
-import type { Target } from "../../src/domain/reaction.ts";
+import type { Target } from "../../src/domain/target.ts";
 import {
   ListNotificationsRequest_State,
   NotificationService,

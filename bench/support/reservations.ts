@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { reservationRef } from "../../src/app/ports/deps.ts";
+import { reservationRef } from "../../src/app/ports/records.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import { inParallel } from "./load.ts";
 import type { Stack } from "./stack.ts";

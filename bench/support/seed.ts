@@ -1,6 +1,6 @@
 /** Fills the tables past the service, with records that are what the service would have written. */
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
-import type { Kind, Records, Ref } from "../../src/app/ports/deps.ts";
+import type { Kind, Records, Ref } from "../../src/app/ports/records.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { inParallel } from "./load.ts";

@@ -1,6 +1,7 @@
 import { DomainError } from "../domain/errors.ts";
 import type { Instant } from "../domain/month.ts";
-import { type Deps, testClockRef } from "./ports/deps.ts";
+import type { Deps } from "./ports/deps.ts";
+import { testClockRef } from "./ports/records.ts";
 
 /** Points granted here still expire within the years that a timestamp can tell. */
 const latest: Instant = Date.UTC(9990, 0);

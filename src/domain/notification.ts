@@ -1,6 +1,6 @@
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
-import type { Reaction, TargetName } from "./reaction.ts";
+import type { Reaction, TargetName } from "./target.ts";
 
 /**
  * The number line of one owner. Every change of a reaction to what they own, and every change of

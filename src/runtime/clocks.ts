@@ -1,4 +1,6 @@
-import { type Clock, type Reader, testClockRef } from "../app/ports/deps.ts";
+import type { Clock } from "../app/ports/clock.ts";
+import type { Reader } from "../app/ports/deps.ts";
+import { testClockRef } from "../app/ports/records.ts";
 import { DomainError } from "../domain/errors.ts";
 
 /** A clock that is off by more than this could expire points that are still good. */

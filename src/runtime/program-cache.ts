@@ -1,5 +1,7 @@
 /** The copies of programs that a process decides on. */
-import { type Programs, programRef, type Reader } from "../app/ports/deps.ts";
+import type { Reader } from "../app/ports/deps.ts";
+import type { Programs } from "../app/ports/programs.ts";
+import { programRef } from "../app/ports/records.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Program } from "../domain/program.ts";
 

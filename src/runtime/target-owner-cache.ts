@@ -1,6 +1,8 @@
 import { LRUCache } from "lru-cache";
-import { type Reader, type TargetOwners, targetRef } from "../app/ports/deps.ts";
-import { requireExisting } from "../domain/reaction.ts";
+import type { Reader } from "../app/ports/deps.ts";
+import type { TargetOwners } from "../app/ports/reactions.ts";
+import { targetRef } from "../app/ports/records.ts";
+import { requireExisting } from "../domain/target.ts";
 
 /** How many owners are remembered, the latest ones asked for. */
 const maxOwners = 100_000;

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
-import {
-  inboxRef,
-  type Reader,
-  type UnreadCountEvent,
-  type UnreadCountStreams,
-} from "../app/ports/deps.ts";
+import type { Reader } from "../app/ports/deps.ts";
+import { inboxRef } from "../app/ports/records.ts";
+import type { UnreadCountEvent, UnreadCountStreams } from "../app/ports/unread-counts.ts";
 import { DomainError } from "../domain/errors.ts";
 import { emptyInbox, type Inbox } from "../domain/notification.ts";
 import type { Logger } from "../log.ts";

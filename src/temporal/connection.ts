@@ -5,7 +5,7 @@ import {
   isGrpcServiceError,
   makeGrpcRetryInterceptor,
 } from "@temporalio/client";
-import type { Workflows } from "../app/ports/deps.ts";
+import type { Workflows } from "../app/ports/workflows.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 

@@ -1,4 +1,4 @@
-import type { Workflows } from "../app/ports/deps.ts";
+import type { Workflows } from "../app/ports/workflows.ts";
 import { type PurgeTargetInput, purgeTargetId, workflowTypes } from "../contract.ts";
 import type { Link } from "./connection.ts";
 import { userKey } from "./search-attributes.ts";

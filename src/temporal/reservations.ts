@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowNotFoundError, type WorkflowStartOptions } from "@temporalio/client";
-import type { Workflows } from "../app/ports/deps.ts";
+import type { Workflows } from "../app/ports/workflows.ts";
 import {
   type ReservationInput,
   refreshSignal,

@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError } from "@temporalio/client";
-import type { Verification, Workflows } from "../app/ports/deps.ts";
+import type { Verification, Workflows } from "../app/ports/workflows.ts";
 import {
   reportQuery,
   type VerificationReport,

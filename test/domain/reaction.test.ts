@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { emptyInbox } from "../../src/domain/notification.ts";
-import { countOf, react, type Target } from "../../src/domain/reaction.ts";
+import { react } from "../../src/domain/reaction.ts";
+import { countOf, type Target } from "../../src/domain/target.ts";
 import { createCrowd, named, people, post } from "../support/fixtures/crowd.ts";
 
 const first = (target: Target, kind: string, name = "Ann") =>

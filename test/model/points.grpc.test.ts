@@ -13,7 +13,7 @@ import {
   ExpiredPointsPolicy,
   ListLedgerEntriesRequest_Order,
 } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs/index.ts";
+import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import { history, play, type Target } from "../support/models/points-model.ts";
 import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";
 import { assertSeeded } from "../support/models/seeded.ts";

@@ -14,7 +14,7 @@ import {
   reactionRef,
   targetRef,
   unreadGroupRef,
-} from "../../src/app/ports/deps.ts";
+} from "../../src/app/ports/records.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";

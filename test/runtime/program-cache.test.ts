@@ -1,6 +1,6 @@
 /** How long a server decides on its copy of a program. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { programRef } from "../../src/app/ports/deps.ts";
+import { programRef } from "../../src/app/ports/records.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { createProgramCache } from "../../src/runtime/program-cache.ts";
 import { countingReader } from "../support/stores/counting-reader.ts";

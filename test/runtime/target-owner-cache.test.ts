@@ -1,7 +1,7 @@
 /** What is remembered of the owners of targets. */
 import { expect, test } from "vitest";
-import { targetRef } from "../../src/app/ports/deps.ts";
-import type { Target } from "../../src/domain/reaction.ts";
+import { targetRef } from "../../src/app/ports/records.ts";
+import type { Target } from "../../src/domain/target.ts";
 import { createTargetOwnerCache } from "../../src/runtime/target-owner-cache.ts";
 import { post } from "../support/fixtures/crowd.ts";
 import { countingReader } from "../support/stores/counting-reader.ts";

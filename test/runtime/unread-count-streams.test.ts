@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Reader, UnreadCountEvent, UnreadCountStreams } from "../../src/app/ports/deps.ts";
+import type { Reader } from "../../src/app/ports/deps.ts";
+import type { UnreadCountEvent, UnreadCountStreams } from "../../src/app/ports/unread-counts.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { Inbox } from "../../src/domain/notification.ts";
 import {

@@ -2,20 +2,20 @@
 import { randomUUID } from "node:crypto";
 import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test, vi } from "vitest";
+import type { MembersQuery } from "../../src/app/ports/engine.ts";
+import type { PageRequest } from "../../src/app/ports/pages.ts";
 import {
   inboxRef,
   type Kind,
-  type MembersQuery,
-  type PageRequest,
   type Records,
   type Ref,
   reactionRef,
   readGroupRef,
   targetRef,
   unreadGroupRef,
-} from "../../src/app/ports/deps.ts";
+} from "../../src/app/ports/records.ts";
 import type { Actor, ReadGroup, UnreadGroup } from "../../src/domain/notification.ts";
-import type { Reaction, Target, TargetName } from "../../src/domain/reaction.ts";
+import type { Reaction, Target, TargetName } from "../../src/domain/target.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables } from "../../src/store/dynamodb/tables.ts";

@@ -1,27 +1,28 @@
 /** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
+import type { Reader } from "../../src/app/ports/deps.ts";
+import type { PageRequest } from "../../src/app/ports/pages.ts";
+import { shardCount } from "../../src/app/ports/points.ts";
 import {
   accountRef,
   entryRef,
   eventRef,
   type Kind,
-  type PageRequest,
   programRef,
-  type Reader,
   type Records,
   type Ref,
   reservationRef,
-  shardCount,
   testClockRef,
-} from "../../src/app/ports/deps.ts";
+} from "../../src/app/ports/records.ts";
 import type { Account } from "../../src/domain/account.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
-import { shardOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
+import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import {
   bothStores,

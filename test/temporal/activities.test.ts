@@ -4,7 +4,8 @@ import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
 import { describe, expect, test } from "vitest";
 import { type Activities, createActivities } from "../../activities/index.ts";
-import type { Deps, PageRequest } from "../../src/app/ports/deps.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import type { PageRequest } from "../../src/app/ports/pages.ts";
 import type { ReservationInput, VerifySegmentResult } from "../../src/contract.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
 

@@ -10,7 +10,7 @@ import { grantPoints } from "../../src/app/points/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import type { MonthEndResult } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
-import { shardOf } from "../../src/store/dynamodb/codecs/index.ts";
+import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import {
   eventually,
   expectGrantedOnce,

@@ -1,6 +1,7 @@
 import { checkVersion, emptyInbox, type Inbox, markRead } from "../../domain/notification.ts";
-import type { TargetName } from "../../domain/reaction.ts";
-import { type Deps, inboxRef, readGroupRef, unreadGroupRef } from "../ports/deps.ts";
+import type { TargetName } from "../../domain/target.ts";
+import type { Deps } from "../ports/deps.ts";
+import { inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
 
 /** Names one owner's unread group. */
 export interface NotificationName {

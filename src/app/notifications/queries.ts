@@ -1,6 +1,8 @@
 import { type ReadGroup, textOf, type UnreadGroup } from "../../domain/notification.ts";
-import type { Reaction, Target } from "../../domain/reaction.ts";
-import { type Deps, type Page, type PageRequest, targetRef } from "../ports/deps.ts";
+import type { Reaction, Target } from "../../domain/target.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Page, PageRequest } from "../ports/pages.ts";
+import { targetRef } from "../ports/records.ts";
 import { checkOwner } from "../reactions/targets.ts";
 import type { NotificationName } from "./commands.ts";
 

@@ -2,14 +2,9 @@ import { balanceOf } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
-import {
-  accountRef,
-  type Deps,
-  entryRef,
-  eventRef,
-  type Ref,
-  type Transaction,
-} from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Transaction } from "../ports/engine.ts";
+import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
 
 /** What every change of an account is asked with. */
 export interface ChangeInput {

@@ -7,7 +7,9 @@ import {
 } from "../../contract.ts";
 import { expireForSweep } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
-import { type AccountName, accountRef, type Deps, entryRef } from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef } from "../ports/records.ts";
 import { failedAccount, type OnFailed } from "./failed-accounts.ts";
 
 /** Accounts that are settled side by side. */

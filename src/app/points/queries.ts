@@ -10,16 +10,10 @@ import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { type Instant, parseMonth } from "../../domain/month.ts";
 import { expireTime, maxLifetimeMonths, type Program } from "../../domain/program.ts";
-import {
-  type AccountName,
-  accountRef,
-  type Deps,
-  entryRef,
-  eventRef,
-  type Page,
-  type PageRequest,
-  type Window,
-} from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Page, PageRequest, Window } from "../ports/pages.ts";
+import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 
 /** What an account holds at this instant. */
 export interface Balance {

@@ -1,7 +1,9 @@
 /** Repairs an account from its ledger, but only from a ledger that is whole. */
 import { DomainError } from "../../domain/errors.ts";
 import { rebuildFromLedger } from "../../domain/rebuild.ts";
-import { type AccountName, accountRef, type Deps } from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { AccountName } from "../ports/points.ts";
+import { accountRef } from "../ports/records.ts";
 import { missingNumbers, refuseDamaged, restoreEntries } from "./restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";
 

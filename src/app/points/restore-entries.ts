@@ -3,7 +3,9 @@ import { DomainError } from "../../domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { addEntry, type NumberRange, startSum } from "../../domain/rebuild.ts";
 import { requireTime } from "../deadlines.ts";
-import { type AccountName, accountRef, type Deps, entryRef } from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef } from "../ports/records.ts";
 import type { VerifiedAccount } from "./verify-account.ts";
 
 /** More missing entries than this are no accident of one item; one transaction takes all. */

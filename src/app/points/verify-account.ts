@@ -11,7 +11,9 @@ import {
   startSum,
 } from "../../domain/rebuild.ts";
 import { requireTime } from "../deadlines.ts";
-import { type AccountName, accountRef, type Deps, entryRef } from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { AccountName } from "../ports/points.ts";
+import { accountRef, entryRef } from "../ports/records.ts";
 
 /** How many items of a ledger one read brings. */
 const pageSize = 500;

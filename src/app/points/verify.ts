@@ -1,7 +1,9 @@
 /** The use cases that compare accounts with their ledgers. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Difference } from "../../domain/rebuild.ts";
-import type { AccountName, Deps, Verification } from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { AccountName } from "../ports/points.ts";
+import type { Verification } from "../ports/workflows.ts";
 import { repairAccount } from "./repair-account.ts";
 import { verifyOneAccount } from "./verify-account.ts";
 

@@ -1,7 +1,8 @@
 import { DomainError } from "../../domain/errors.ts";
 import { lengthen, type Program } from "../../domain/program.ts";
 import { timeZoneOf } from "../../domain/time-zone.ts";
-import { type Deps, type Page, type PageRequest, programRef } from "../ports/deps.ts";
+import type { Deps } from "../ports/deps.ts";
+import { programRef } from "../ports/records.ts";
 
 /**
  * Creates a program; the same again returns it, in whatever case the zone is written. Refusals:
@@ -76,15 +77,5 @@ export function updateProgram(
   });
 }
 
-/** As it is stored now, not as this server has it in its copy. Refusal: PROGRAM_NOT_FOUND. */
-export async function getProgram(deps: Deps, id: string): Promise<Program> {
-  const found = await deps.reader.get(programRef(id));
-  if (!found) throw notFound(id);
-  return found.value;
-}
-
-/** By id. */
-export const listPrograms = (deps: Deps, page: PageRequest): Promise<Page<Program>> =>
-  deps.reader.programs(page);
-
-const notFound = (id: string) => new DomainError("PROGRAM_NOT_FOUND", `there is no program ${id}`);
+export const notFound = (id: string) =>
+  new DomainError("PROGRAM_NOT_FOUND", `there is no program ${id}`);

@@ -1,21 +1,10 @@
 import { emptyInbox, type Inbox } from "../../domain/notification.ts";
-import {
-  countOf,
-  type ReactionState,
-  react as reactTo,
-  requireActive,
-  type TargetName,
-  withdraw,
-} from "../../domain/reaction.ts";
-import {
-  type Deps,
-  inboxRef,
-  type Now,
-  reactionRef,
-  type Transaction,
-  targetRef,
-  unreadGroupRef,
-} from "../ports/deps.ts";
+import { type ReactionState, react as reactTo, withdraw } from "../../domain/reaction.ts";
+import { countOf, requireActive, type TargetName } from "../../domain/target.ts";
+import type { Now } from "../ports/clock.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Transaction } from "../ports/engine.ts";
+import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/records.ts";
 
 /** Names one person's reaction of one kind to one target, and how long the caller waits. */
 export interface ReactionInput {

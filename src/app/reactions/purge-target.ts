@@ -1,6 +1,7 @@
 import { type Inbox, withoutGroup } from "../../domain/notification.ts";
-import type { Target, TargetName } from "../../domain/reaction.ts";
-import { type Deps, inboxRef, targetRef, unreadGroupRef } from "../ports/deps.ts";
+import type { Target, TargetName } from "../../domain/target.ts";
+import type { Deps } from "../ports/deps.ts";
+import { inboxRef, targetRef, unreadGroupRef } from "../ports/records.ts";
 
 /**
  * Removes the unread groups of a deleted target. Tells of which kinds there are reactions to remove

@@ -1,5 +1,7 @@
-import { type Reaction, requireActive, type TargetName } from "../../domain/reaction.ts";
-import { type Deps, type Page, type PageRequest, reactionRef, targetRef } from "../ports/deps.ts";
+import { type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Page, PageRequest } from "../ports/pages.ts";
+import { reactionRef, targetRef } from "../ports/records.ts";
 
 /** How people react to a target; no counts of one that is unknown or deleted. */
 export interface ReactionSummary {

@@ -4,8 +4,9 @@ import {
   requireExisting,
   type Target,
   type TargetName,
-} from "../../domain/reaction.ts";
-import { type Deps, inboxRef, targetRef } from "../ports/deps.ts";
+} from "../../domain/target.ts";
+import type { Deps } from "../ports/deps.ts";
+import { inboxRef, targetRef } from "../ports/records.ts";
 
 /** A change of one target, and how long the caller waits. */
 export interface TargetInput {

@@ -6,30 +6,12 @@ import {
   type Reservation,
   reschedule,
   retry,
-  type VisibleState,
-  visibleState,
 } from "../../domain/reservation.ts";
 import { requestHash } from "../idempotency.ts";
-import {
-  type Deps,
-  type Page,
-  type PageRequest,
-  reservationRef,
-  type Window,
-} from "../ports/deps.ts";
-
-/** A reservation and the state in which a reader sees it. */
-export interface VisibleReservation {
-  readonly row: Reservation;
-  readonly state: VisibleState;
-}
-
-/** Names one reservation, and how long the caller waits. */
-export interface ReservationName {
-  readonly programId: string;
-  readonly reservationId: string;
-  readonly deadline?: number | undefined;
-}
+import type { Deps } from "../ports/deps.ts";
+import { reservationRef } from "../ports/records.ts";
+import { notFound, type ReservationName, type VisibleReservation, visible } from "./visible.ts";
+import { refreshRun, startRun } from "./workflow-runs.ts";
 
 /**
  * Writes the row and starts its workflow; the answer waits for the row alone. Refusals:
@@ -107,63 +89,6 @@ export async function retryReservation(
   return changed;
 }
 
-/** Starts the reservation's workflow; one that runs already stays. */
-export async function startRun(deps: Deps, row: Reservation): Promise<void> {
-  const { timeZone } = await deps.programs.get(row.programId);
-  await deps.workflows.startReservation(row, timeZone);
-}
-
-/** Makes the reservation's workflow look again; starts it when `start` is set. */
-export async function refreshRun(deps: Deps, row: Reservation, start: boolean): Promise<void> {
-  const { timeZone } = await deps.programs.get(row.programId);
-  await deps.workflows.signalRefresh(row, start, timeZone);
-}
-
-/** Refusal: RESERVATION_NOT_FOUND. */
-export async function getReservation(
-  deps: Deps,
-  name: ReservationName,
-): Promise<VisibleReservation> {
-  const found = await deps.reader.get(reservationRef(name.programId, name.reservationId));
-  if (!found) throw notFound(name.reservationId);
-  const { wall } = await deps.clock.now();
-  return visible(found.value, wall);
-}
-
-/**
- * By execute time: a user's, or those in a state. A pending one whose time has come is listed as
- * PROCESSING. The lists lag behind by moments. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a
- * bad cursor.
- */
-export async function listReservations(
-  deps: Deps,
-  programId: string,
-  of: { readonly userId: string } | { readonly state: VisibleState },
-  window: Window,
-  page: PageRequest,
-): Promise<Page<VisibleReservation>> {
-  await deps.programs.get(programId);
-  const { wall } = await deps.clock.now();
-  const asked = "state" in of ? narrowed(of.state, window, wall) : window;
-  const isEmpty = asked.start !== undefined && asked.end !== undefined && asked.start >= asked.end;
-  // With a cursor the reader answers: it refuses one that no list gave.
-  if (isEmpty && page.cursor === undefined) return { items: [] };
-  const rows =
-    "userId" in of
-      ? await deps.reader.reservationsOfUser({ programId, userId: of.userId }, asked, page)
-      : await deps.reader.reservationsInState(programId, storedState(of.state), asked, page);
-  return { ...rows, items: rows.items.map((row) => visible(row, wall)) };
-}
-
-const storedState = (state: VisibleState) => (state === "PROCESSING" ? "PENDING" : state);
-
-/** PENDING and PROCESSING are one state of the row, told apart by whether its time has come. */
-function narrowed(state: VisibleState, { start, end }: Window, now: Instant): Window {
-  if (state === "PENDING") return { start: Math.max(start ?? 0, now + 1), end };
-  if (state === "PROCESSING") return { start, end: Math.min(end ?? now + 1, now + 1) };
-  return { start, end };
-}
-
 function changeRow(
   deps: Deps,
   { programId, reservationId, deadline }: ReservationName,
@@ -184,11 +109,3 @@ function changeRow(
     },
   });
 }
-
-const visible = (row: Reservation, now: Instant): VisibleReservation => ({
-  row,
-  state: visibleState(row, now),
-});
-
-const notFound = (id: string) =>
-  new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${id}`);

@@ -5,14 +5,10 @@ import { grant } from "../../domain/points.ts";
 import type { Program } from "../../domain/program.ts";
 import { complete, fail, nextStep, type Reservation } from "../../domain/reservation.ts";
 import { putChange, replayedResult } from "../points/change-account.ts";
-import {
-  accountRef,
-  type Deps,
-  eventRef,
-  type Now,
-  reservationRef,
-  type Transaction,
-} from "../ports/deps.ts";
+import type { Now } from "../ports/clock.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Transaction } from "../ports/engine.ts";
+import { accountRef, eventRef, reservationRef } from "../ports/records.ts";
 
 /** One attempt of one workflow run at a reservation. */
 export interface Attempt {

@@ -1,6 +1,7 @@
 import type { ReconcileInput } from "../../contract.ts";
-import type { Deps, Window } from "../ports/deps.ts";
-import { refreshRun, startRun } from "./commands.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Window } from "../ports/pages.ts";
+import { refreshRun, startRun } from "./workflow-runs.ts";
 
 /** A reservation that is overdue by more than this has lost its run, or its run the news. */
 const overdueMs = 60_000;

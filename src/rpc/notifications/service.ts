@@ -11,7 +11,8 @@ import {
   listNotifications,
   type Notification,
 } from "../../app/notifications/queries.ts";
-import type { Deps, UnreadCountEvent } from "../../app/ports/deps.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { UnreadCountEvent } from "../../app/ports/unread-counts.ts";
 import { setTargetMuted } from "../../app/reactions/targets.ts";
 import type { Actor, Inbox } from "../../domain/notification.ts";
 import type {

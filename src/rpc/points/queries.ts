@@ -6,7 +6,8 @@ import {
   getLedgerEntry,
   listLedgerEntries,
 } from "../../app/points/queries.ts";
-import type { AccountName, Deps } from "../../app/ports/deps.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { AccountName } from "../../app/ports/points.ts";
 import { formatMonth } from "../../domain/month.ts";
 import type { BalanceSchema } from "../../gen/meguri/points/v1/balance_pb.ts";
 import {

@@ -3,7 +3,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import { getProgramVerification, verifyAccount, verifyProgram } from "../../app/points/verify.ts";
-import type { Deps, Verification } from "../../app/ports/deps.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { Verification } from "../../app/ports/workflows.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import {
   type ProgramVerificationSchema,

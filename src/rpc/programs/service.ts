@@ -1,12 +1,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
-import {
-  createProgram,
-  getProgram,
-  listPrograms,
-  updateProgram,
-} from "../../app/programs/commands.ts";
+import { createProgram, updateProgram } from "../../app/programs/commands.ts";
+import { getProgram, listPrograms } from "../../app/programs/queries.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import { defaultLifetimeMonths, defaultTimeZone, lifetimeAt } from "../../domain/program.ts";

@@ -14,7 +14,7 @@ import {
   reactionSummaries,
 } from "../../app/reactions/queries.ts";
 import { deleteTarget, registerTarget } from "../../app/reactions/targets.ts";
-import type { Reaction } from "../../domain/reaction.ts";
+import type { Reaction } from "../../domain/target.ts";
 import {
   type ReactionSchema,
   type ReactionSummarySchema,

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Target, TargetName } from "../../domain/reaction.ts";
-import { defaultKind } from "../../domain/reaction.ts";
+import type { Target, TargetName } from "../../domain/target.ts";
+import { defaultKind } from "../../domain/target.ts";
 import type { TargetName as Named, TargetSchema } from "../../gen/meguri/reactions/v1/target_pb.ts";
 import { fromInstant } from "../server/scalars.ts";
 

@@ -5,13 +5,11 @@ import type { Deps } from "../../app/ports/deps.ts";
 import {
   cancelReservation,
   createReservation,
-  getReservation,
-  listReservations,
-  type ReservationName,
   rescheduleReservation,
   retryReservation,
-  type VisibleReservation,
 } from "../../app/reservations/commands.ts";
+import { getReservation, listReservations } from "../../app/reservations/queries.ts";
+import type { ReservationName, VisibleReservation } from "../../app/reservations/visible.ts";
 import type { VisibleState } from "../../domain/reservation.ts";
 import {
   type ReservationSchema,

@@ -4,6 +4,7 @@ import { createValidator } from "@bufbuild/protovalidate";
 import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import { DomainError } from "../../domain/errors.ts";
+import { authenticate } from "./authenticate.ts";
 import { callerKey, defaultTimeoutMs } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 
@@ -60,26 +61,6 @@ async function* follow<T>(
     throw failed(error);
   }
 }
-
-const callerHeader = "meguri-caller";
-const callerPattern = /^[!-"$-~]{1,64}$/;
-
-/**
- * Finds out which service calls. The header is believed: this is the one place where a verified
- * identity, of a token or a client certificate, is to take its stead.
- */
-const authenticate: Interceptor = (next) => (req) => {
-  const caller = req.header.get(callerHeader) ?? "";
-  if (!callerPattern.test(caller)) {
-    throw new DomainError(
-      "UNAUTHENTICATED",
-      `the header ${callerHeader} has to name the calling service: 1 to 64 visible ASCII ` +
-        'characters without "#"',
-    );
-  }
-  req.contextValues.set(callerKey, caller);
-  return next(req);
-};
 
 /**
  * Answers when the time is up, whatever the call still waits for. Connect tells handlers about a

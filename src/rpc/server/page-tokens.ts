@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import type { Page, PageRequest } from "../../app/ports/deps.ts";
+import type { Page, PageRequest } from "../../app/ports/pages.ts";
 import { invalid } from "./errors.ts";
 
 const defaultPageSize = 50;

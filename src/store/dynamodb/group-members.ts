@@ -1,7 +1,7 @@
 import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import type { MembersQuery } from "../../app/ports/deps.ts";
+import type { MembersQuery } from "../../app/ports/engine.ts";
 import { type Members, shownFirst, shownLatest } from "../../domain/notification.ts";
-import type { Reaction, TargetName } from "../../domain/reaction.ts";
+import type { Reaction, TargetName } from "../../domain/target.ts";
 import { reaction, reactionsKey } from "./codecs/reactions.ts";
 import { type Item, N } from "./sdk/attributes.ts";
 import { orUnavailable } from "./sdk/client.ts";

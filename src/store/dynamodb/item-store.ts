@@ -9,7 +9,7 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { Ref } from "../../app/ports/deps.ts";
+import type { Ref } from "../../app/ports/records.ts";
 import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import { codecOf, type Item, versionOf } from "./codecs/index.ts";
 import { readMembers } from "./group-members.ts";

@@ -4,15 +4,9 @@
  * list `l`. So a hot account pays for a few items, not for one a grant (docs/decisions/0011).
  */
 import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
-import type {
-  AccountName,
-  Kind,
-  LedgerQuery,
-  Page,
-  PageRequest,
-  Records,
-  Ref,
-} from "../../app/ports/deps.ts";
+import type { Page, PageRequest } from "../../app/ports/pages.ts";
+import type { AccountName, LedgerQuery } from "../../app/ports/points.ts";
+import type { Kind, Records, Ref } from "../../app/ports/records.ts";
 import type { LedgerEntry } from "../../domain/ledger.ts";
 import type { ItemCounter, Loaded, Write } from "../engine/item-store.ts";
 import { codecOf, type Item, toItem, versionOf } from "./codecs/index.ts";

@@ -5,8 +5,9 @@ import {
   type QueryCommandInput,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
-import type { Purger } from "../../app/ports/deps.ts";
-import { reactionsKey, readGroupsKey } from "./codecs/reactions.ts";
+import type { Purger } from "../../app/ports/reactions.ts";
+import { readGroupsKey } from "./codecs/notifications.ts";
+import { reactionsKey } from "./codecs/reactions.ts";
 import { type Item, text } from "./sdk/attributes.ts";
 import { inBatches, untilDone } from "./sdk/batch-requests.ts";
 import { type Clients, orUnavailable } from "./sdk/client.ts";

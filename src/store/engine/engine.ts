@@ -1,5 +1,6 @@
 /** The commit engine: one queue for each key that calls wait for. */
-import type { Clock, Engine, TransactionRequest } from "../../app/ports/deps.ts";
+import type { Clock } from "../../app/ports/clock.ts";
+import type { Engine, TransactionRequest } from "../../app/ports/engine.ts";
 import type { Pending } from "./batch.ts";
 import { type ItemStore, nameOf } from "./item-store.ts";
 import { contendedMs, KeyQueue, type QueueContext } from "./key-queue.ts";

@@ -1,5 +1,7 @@
 /** What the commit engine asks of a store: reads, transactions and how much one of them holds. */
-import type { Kind, MembersQuery, Records, Ref } from "../../app/ports/deps.ts";
+
+import type { MembersQuery } from "../../app/ports/engine.ts";
+import type { Kind, Records, Ref } from "../../app/ports/records.ts";
 import type { Members } from "../../domain/notification.ts";
 
 /**

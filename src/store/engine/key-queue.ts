@@ -1,10 +1,12 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Clock, type MembersQuery, type Ref, reactionRef } from "../../app/ports/deps.ts";
+import type { Clock } from "../../app/ports/clock.ts";
+import type { MembersQuery } from "../../app/ports/engine.ts";
+import { type Ref, reactionRef } from "../../app/ports/records.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
 import { maxWhole } from "../../domain/notification.ts";
-import type { Reaction } from "../../domain/reaction.ts";
+import type { Reaction } from "../../domain/target.ts";
 import {
   type Batch,
   type CachedRecord,
@@ -13,8 +15,6 @@ import {
   type Pending,
   queryName,
   type Snapshot,
-  toValidate,
-  type Validated,
 } from "./batch.ts";
 import {
   type CommitResult,
@@ -23,6 +23,7 @@ import {
   nameOf,
   type Write,
 } from "./item-store.ts";
+import { toValidate, type Validated } from "./read-validation.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 /** A store that has not answered for this long is called silent. */

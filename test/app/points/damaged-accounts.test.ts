@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { freezeAccount } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
-import { accountRef, reservationRef, shardCount } from "../../../src/app/ports/deps.ts";
+import { shardCount } from "../../../src/app/ports/points.ts";
+import { accountRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import type { FailedAccount } from "../../../src/contract.ts";

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import { verifySegment } from "../../../src/app/points/verify-segment.ts";
-import { type Deps, entryRef, type Reader } from "../../../src/app/ports/deps.ts";
+import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
+import { entryRef } from "../../../src/app/ports/records.ts";
 import type { VerifySegmentResult } from "../../../src/contract.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { DomainError } from "../../../src/domain/errors.ts";

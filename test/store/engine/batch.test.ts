@@ -1,13 +1,9 @@
 /** What has to be read before the outcomes of a batch may be delivered. */
 import { expect, test } from "vitest";
-import { inboxRef, type Ref, targetRef, unreadGroupRef } from "../../../src/app/ports/deps.ts";
-import {
-  type Outcome,
-  type Pending,
-  type Snapshot,
-  toValidate,
-} from "../../../src/store/engine/batch.ts";
+import { inboxRef, type Ref, targetRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
+import type { Outcome, Pending, Snapshot } from "../../../src/store/engine/batch.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
+import { toValidate } from "../../../src/store/engine/read-validation.ts";
 
 const name = { type: "post", id: "p" };
 const [shared, one, other] = [

@@ -1,19 +1,19 @@
 /** The commit engine where records are deleted, looked at only, or asked about. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import type { Transaction } from "../../../src/app/ports/engine.ts";
 import {
-  type Deps,
   inboxRef,
   type Ref,
   reactionRef,
-  type Transaction,
   targetRef,
   unreadGroupRef,
-} from "../../../src/app/ports/deps.ts";
+} from "../../../src/app/ports/records.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import type { UnreadGroup } from "../../../src/domain/notification.ts";
-import type { Reaction } from "../../../src/domain/reaction.ts";
+import type { Reaction } from "../../../src/domain/target.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
   createGate,

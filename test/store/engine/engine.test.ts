@@ -3,13 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
-import {
-  type Deps,
-  entryRef,
-  eventRef,
-  type Ref,
-  reservationRef,
-} from "../../../src/app/ports/deps.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { entryRef, eventRef, type Ref, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import type { Account } from "../../../src/domain/account.ts";

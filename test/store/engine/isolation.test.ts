@@ -4,15 +4,15 @@
  */
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
 import {
-  type Deps,
   eventRef,
   inboxRef,
   type Ref,
   reactionRef,
   targetRef,
   unreadGroupRef,
-} from "../../../src/app/ports/deps.ts";
+} from "../../../src/app/ports/records.ts";
 import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { expect, test } from "vitest";
-import { programRef } from "../../../src/app/ports/deps.ts";
+import { programRef } from "../../../src/app/ports/records.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import {
   type Clients,

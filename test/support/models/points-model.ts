@@ -14,7 +14,9 @@ import {
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
-import { accountRef, type Deps, programRef, shardCount } from "../../../src/app/ports/deps.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { shardCount } from "../../../src/app/ports/points.ts";
+import { accountRef, programRef } from "../../../src/app/ports/records.ts";
 import { updateProgram } from "../../../src/app/programs/commands.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";

@@ -10,14 +10,9 @@ import {
   listNotifications,
   type Notification,
 } from "../../../src/app/notifications/queries.ts";
-import {
-  type Deps,
-  type Kind,
-  type Page,
-  type PageRequest,
-  type Reader,
-  targetRef,
-} from "../../../src/app/ports/deps.ts";
+import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
+import type { Page, PageRequest } from "../../../src/app/ports/pages.ts";
+import { type Kind, targetRef } from "../../../src/app/ports/records.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import {
   purgeHistory,

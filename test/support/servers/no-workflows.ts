@@ -1,4 +1,4 @@
-import type { Workflows } from "../../../src/app/ports/deps.ts";
+import type { Workflows } from "../../../src/app/ports/workflows.ts";
 
 /** A Temporal that takes everything and does nothing. */
 export const noWorkflows: Workflows = {

@@ -1,5 +1,5 @@
 /** Stands in for Temporal where a test is not about it: notes what it was asked to do. */
-import type { Verification, Workflows } from "../../../src/app/ports/deps.ts";
+import type { Verification, Workflows } from "../../../src/app/ports/workflows.ts";
 import { verifyWorkflowId } from "../../../src/contract.ts";
 
 /** One thing asked, such as `startReservation default r-1`. */

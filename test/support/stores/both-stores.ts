@@ -2,15 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject } from "vitest";
-import type {
-  Kind,
-  Page,
-  PageRequest,
-  Purger,
-  Reader,
-  Records,
-  Ref,
-} from "../../../src/app/ports/deps.ts";
+import type { Reader } from "../../../src/app/ports/deps.ts";
+import type { Page, PageRequest } from "../../../src/app/ports/pages.ts";
+import type { Purger } from "../../../src/app/ports/reactions.ts";
+import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";

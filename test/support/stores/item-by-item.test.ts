@@ -1,6 +1,6 @@
 /** What the store in memory shows of a transaction while its items are applied one by one. */
 import { expect, test } from "vitest";
-import { accountRef, entryRef, eventRef, type Ref } from "../../../src/app/ports/deps.ts";
+import { accountRef, entryRef, eventRef, type Ref } from "../../../src/app/ports/records.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import type { EventKey, LedgerEntry } from "../../../src/domain/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";

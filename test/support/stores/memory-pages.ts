@@ -1,5 +1,7 @@
 /** Pages of lists in memory, cut as DynamoDB cuts them. */
-import type { Kind, Page, PageRequest, Records, Ref } from "../../../src/app/ports/deps.ts";
+
+import type { Page, PageRequest } from "../../../src/app/ports/pages.ts";
+import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 
 /** A record as the store in memory holds it. */

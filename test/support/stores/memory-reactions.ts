@@ -1,13 +1,10 @@
 /** Reactions and notifications of the store in memory, outside the engine's own records. */
-import {
-  inboxRef,
-  type MembersQuery,
-  type Purger,
-  type Reader,
-  type Records,
-} from "../../../src/app/ports/deps.ts";
+import type { Reader } from "../../../src/app/ports/deps.ts";
+import type { MembersQuery } from "../../../src/app/ports/engine.ts";
+import type { Purger } from "../../../src/app/ports/reactions.ts";
+import { inboxRef, type Records } from "../../../src/app/ports/records.ts";
 import { type Members, shownFirst, shownLatest } from "../../../src/domain/notification.ts";
-import type { Reaction, TargetName } from "../../../src/domain/reaction.ts";
+import type { Reaction, TargetName } from "../../../src/domain/target.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
 

@@ -1,8 +1,9 @@
 /** How the store in memory is read outside the engine. */
-import type { Kind, Reader, Records, Ref } from "../../../src/app/ports/deps.ts";
+import type { Reader } from "../../../src/app/ports/deps.ts";
+import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
-import { shardOf } from "../../../src/store/dynamodb/codecs/index.ts";
+import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
 import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
 import { allOf, bySort, pad, padBack, pageOf, type Sorted, type Stored } from "./memory-pages.ts";
 import { reactionReads } from "./memory-reactions.ts";

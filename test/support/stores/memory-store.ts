@@ -4,18 +4,12 @@
  * answer goes out, and one before each item of a transaction is applied.
  */
 
-import type {
-  Clock,
-  Deps,
-  Kind,
-  MembersQuery,
-  Now,
-  Purger,
-  Reader,
-  Records,
-  Ref,
-  UnreadCountStreams,
-} from "../../../src/app/ports/deps.ts";
+import type { Clock, Now } from "../../../src/app/ports/clock.ts";
+import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
+import type { MembersQuery } from "../../../src/app/ports/engine.ts";
+import type { Purger } from "../../../src/app/ports/reactions.ts";
+import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import type { UnreadCountStreams } from "../../../src/app/ports/unread-counts.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { createProgramCache } from "../../../src/runtime/program-cache.ts";
 import { createTargetOwnerCache } from "../../../src/runtime/target-owner-cache.ts";

@@ -1,5 +1,5 @@
 /** The records of the store in memory and the transactions on them, with DynamoDB's isolation. */
-import type { Kind, Records, Ref } from "../../../src/app/ports/deps.ts";
+import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import {
   type CommitResult,

@@ -4,7 +4,7 @@ import {
   QueryCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { Page, PageRequest } from "../../../app/ports/deps.ts";
+import type { Page, PageRequest } from "../../../app/ports/pages.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import type { Item } from "./attributes.ts";
 import { orUnavailable } from "./client.ts";

@@ -1,0 +1,17 @@
+/** Lists of unread and read groups, and reads of many inboxes at once. */
+import type { Instant } from "../../domain/month.ts";
+import type { Inbox, ReadGroup, UnreadGroup } from "../../domain/notification.ts";
+import type { Page, PageRequest } from "./pages.ts";
+
+export interface NotificationReader {
+  /** Unread groups, by version. */
+  unreadGroups(
+    ownerId: string,
+    newestFirst: boolean,
+    page: PageRequest,
+  ): Promise<Page<UnreadGroup>>;
+  /** Read groups that have not expired `now`, by version, newest first. */
+  readGroups(ownerId: string, now: Instant, page: PageRequest): Promise<Page<ReadGroup>>;
+  /** The existing inboxes of these owners, by owner. Lags behind by moments. */
+  inboxes(ownerIds: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
+}

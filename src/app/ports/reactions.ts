@@ -1,0 +1,34 @@
+/** Reads of reactions, who owns a target, and the purge of what a deleted target leaves. */
+import type { Reaction, TargetName } from "../../domain/target.ts";
+import type { Page, PageRequest } from "./pages.ts";
+
+/** Which reactions to list: all, or the notified ones of a range of versions, ends included. */
+export interface ReactionsQuery {
+  readonly target: TargetName;
+  readonly kind: string;
+  readonly notified?: { readonly from: number; readonly to: number };
+}
+
+export interface ReactionReader {
+  /** The reactions of one kind to a target, newest first. */
+  reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
+  /** The reactions of one person, newest first. Lags behind by moments. */
+  reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
+}
+
+/** Deletes rows of a deleted target page by page, without the engine. */
+export interface Purger {
+  /** Deletes up to 1,000 reactions of one kind. Returns whether there may be more. */
+  reactions(target: TargetName, kind: string): Promise<boolean>;
+  /** Deletes read groups of the target. Returns the next cursor; undefined at the end. */
+  history(
+    ownerId: string,
+    target: TargetName,
+    cursor: string | undefined,
+  ): Promise<string | undefined>;
+}
+
+/** The owner of a target, which never changes. Throws TARGET_NOT_FOUND. */
+export interface TargetOwners {
+  of(target: TargetName): Promise<string>;
+}

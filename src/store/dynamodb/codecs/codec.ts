@@ -1,0 +1,22 @@
+/** The form of a codec, and the shards of indexes. */
+import { shardCount } from "../../../app/ports/points.ts";
+import type { Kind, Records } from "../../../app/ports/records.ts";
+import type { Item } from "../sdk/attributes.ts";
+import type { Table } from "../tables.ts";
+
+/** How records of one kind are stored. docs/keys.md lists the attributes. */
+export interface Codec<K extends Kind> {
+  readonly table: Table;
+  /** The primary key of the record. */
+  key(id: string): Item;
+  /** All attributes but key and version. */
+  encode(value: Records[K], id: string): Item;
+  decode(item: Item): Records[K];
+}
+
+/** The shard that an id falls into: FNV-1a, so that it never changes with a library. */
+export function shardOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0) % shardCount;
+}

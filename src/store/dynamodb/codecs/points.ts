@@ -1,0 +1,180 @@
+import {
+  type EntryType,
+  type EventRef,
+  eventName,
+  type LedgerEntry,
+  type MonthChange,
+  type Origin,
+  type Totals,
+} from "../../../domain/ledger.ts";
+import {
+  type Item,
+  N,
+  num,
+  numbers,
+  nums,
+  optional,
+  pad,
+  parts,
+  S,
+  text,
+} from "../sdk/attributes.ts";
+import { type Codec, shardOf } from "./codec.ts";
+
+export const program: Codec<"program"> = {
+  table: "points",
+  key: (id) => ({ pk: S("P"), sk: S(id) }),
+  encode: ({ timeZone, lifetimes, createTime }) => ({
+    z: S(timeZone),
+    l: numbers(
+      lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
+    ),
+    t: N(createTime),
+  }),
+  decode: (item) => {
+    const flat = nums(item, "l");
+    const lifetimes = [];
+    for (let i = 0; i < flat.length; i += 2) {
+      lifetimes.push({ lifetimeMonths: flat[i] as number, effectiveTime: flat[i + 1] as number });
+    }
+    return {
+      programId: text(item, "sk"),
+      timeZone: text(item, "z"),
+      lifetimes,
+      createTime: num(item, "t"),
+    };
+  },
+};
+
+const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const;
+
+export const account: Codec<"account"> = {
+  table: "points",
+  key: (id) => ({ pk: S(`A#${id}`), sk: S("A") }),
+  encode: (value) => ({
+    m: N(value.month),
+    s: numbers(value.slots),
+    T: numbers(totalNames.map((name) => value.totals[name])),
+    n: N(value.last),
+    t: N(value.time),
+    ...(value.frozen && { f: { BOOL: true } }),
+    ...(value.oldest !== undefined && {
+      xp: S(expiryKey(value.programId, shardOf(value.userId))),
+      xm: N(value.oldest),
+    }),
+  }),
+  decode: (item) => {
+    const [, programId, userId] = parts(item, "pk") as [string, string, string];
+    const totals = nums(item, "T");
+    const oldest = optional(item, "xm");
+    return {
+      programId,
+      userId,
+      month: num(item, "m"),
+      slots: nums(item, "s"),
+      totals: Object.fromEntries(totalNames.map((name, i) => [name, totals[i]])) as never as Totals,
+      frozen: item.f?.BOOL === true,
+      last: num(item, "n"),
+      time: num(item, "t"),
+      ...(oldest !== undefined && { oldest }),
+    };
+  },
+};
+
+/** The hash key of the expiry index. */
+export const expiryKey = (programId: string, shard: number): string => `${programId}#${shard}`;
+
+const ledgerKey = (number: number): string => `L#${pad(number, 12)}`;
+
+export const entry: Codec<"entry"> = {
+  table: "points",
+  key: (id) => {
+    const at = id.lastIndexOf("#");
+    return { pk: S(`A#${id.slice(0, at)}`), sk: S(ledgerKey(Number(id.slice(at + 1)))) };
+  },
+  encode: (value) => ({ e: S(eventName(value.event)), ...encodeEntry(value) }),
+  decode: (item) => decodeEntry(item, Number(text(item, "sk").slice(2)), text(item, "e")),
+};
+
+export const event: Codec<"event"> = {
+  table: "points",
+  key: (id) => ({ pk: S(`K#${id}`), sk: S("K") }),
+  encode: (value) => ({
+    h: S(value.hash),
+    n: N(value.entry.number),
+    B: N(value.balance),
+    ...(value.reversedPoints > 0 && { u: N(value.reversedPoints) }),
+    ...encodeEntry(value.entry),
+  }),
+  decode: (item) => ({
+    hash: text(item, "h"),
+    balance: num(item, "B"),
+    reversedPoints: num(item, "u"),
+    entry: decodeEntry(item, num(item, "n"), parts(item, "pk").at(-1) as string),
+  }),
+};
+
+function encodeEntry(value: LedgerEntry): Item {
+  return {
+    y: S(value.type),
+    t: N(value.createTime),
+    p: N(value.points),
+    b: N(value.balance),
+    w: S(value.caller),
+    ...(value.effectiveTime !== value.createTime && { T: N(value.effectiveTime) }),
+    ...(value.changes.length > 0 && { c: numbers(encodeChanges(value.changes)) }),
+    ...(value.total && { a: S(value.total) }),
+    ...(value.frozen && { f: { BOOL: true } }),
+    ...(value.reason !== "" && { r: S(value.reason) }),
+    ...(value.expireTime !== undefined && { x: N(value.expireTime) }),
+    ...(value.relatedEvent && { d: S(eventName(value.relatedEvent)) }),
+  };
+}
+
+function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
+  const createTime = num(item, "t");
+  const expireTime = optional(item, "x");
+  const total = text(item, "a") as keyof Totals | "";
+  return {
+    number,
+    type: text(item, "y") as EntryType,
+    event: parseEvent(name),
+    createTime,
+    effectiveTime: optional(item, "T") ?? createTime,
+    points: num(item, "p"),
+    changes: decodeChanges(nums(item, "c")),
+    ...(total !== "" && { total }),
+    frozen: item.f?.BOOL === true,
+    balance: num(item, "b"),
+    reason: text(item, "r"),
+    caller: text(item, "w"),
+    ...(expireTime !== undefined && { expireTime }),
+    ...(item.d && { relatedEvent: parseEvent(text(item, "d")) }),
+  };
+}
+
+const parseEvent = (name: string): EventRef => ({
+  origin: name[0] as Origin,
+  eventId: name.slice(2),
+});
+
+/** The first month, then one delta a month: shorter than a month with each, and in order. */
+function encodeChanges(changes: readonly MonthChange[]): number[] {
+  const first = (changes[0] as MonthChange).month;
+  const deltas = Array<number>((changes.at(-1) as MonthChange).month - first + 1).fill(0);
+  for (const { month, points } of changes) deltas[month - first] = points;
+  return [first, ...deltas];
+}
+
+function decodeChanges([first = 0, ...deltas]: number[]): MonthChange[] {
+  return deltas
+    .map((points, i) => ({ month: first + i, points }))
+    .filter(({ points }) => points !== 0);
+}
+
+export const testClock: Codec<"testClock"> = {
+  table: "points",
+  key: () => ({ pk: S("C"), sk: S("C") }),
+  encode: ({ time }) => ({ t: N(time) }),
+  decode: (item) => ({ time: num(item, "t") }),
+};
