@@ -86,6 +86,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   ["src/cli/", { project: ANYTHING, packages: ANYTHING }],
+  ["src/dev/", { project: ANYTHING, packages: ANYTHING }],
   [
     "workflows/",
     {
