@@ -1,5 +1,6 @@
 /**
- * Generates src/gen from proto/, and the table of reasons in docs/errors.md from src/domain.
+ * Generates src/gen and docs/api.md from proto/, and the table of reasons in docs/errors.md from
+ * src/domain.
  *
  *   node src/cli/generate.ts           writes what is generated
  *   node src/cli/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
@@ -14,6 +15,9 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
+import { createFileRegistry, type DescFile, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { apiReference } from "../dev/api-reference.ts";
 import { withReasonsTable } from "../dev/reasons-table.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -75,7 +79,18 @@ function generate(into: string): void {
 /** The documents that are generated or have a generated part, by path. */
 function generateDocs(): ReadonlyMap<string, string> {
   const errors = "docs/errors.md";
-  return new Map([[errors, withReasonsTable(fs.readFileSync(join(root, errors), "utf8"))]]);
+  return new Map([
+    ["docs/api.md", apiReference(readProtos())],
+    [errors, withReasonsTable(fs.readFileSync(join(root, errors), "utf8"))],
+  ]);
+}
+
+/** The descriptors of our own protos, with their comments. */
+function readProtos(): DescFile[] {
+  const args = ["build", "--as-file-descriptor-set", "--output", "-"];
+  const image = execFileSync(join(bin, "buf"), args, { cwd: root, maxBuffer: 2 ** 26 });
+  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
+  return [...registry.files].filter(({ proto }) => proto.package.startsWith("meguri."));
 }
 
 function listFiles(folder: string): string[] {
