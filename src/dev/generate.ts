@@ -1,7 +1,8 @@
 /**
- * Generates src/gen from proto/.
+ * Generates src/gen and docs/api.md from proto/, and the table of reasons in docs/errors.md from
+ * src/domain.
  *
- *   node src/dev/generate.ts           writes src/gen
+ *   node src/dev/generate.ts           writes what is generated
  *   node src/dev/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
  *   node src/dev/generate.ts --fetch   only puts third-party protos into .cache, for buf lint
  *
@@ -14,6 +15,10 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
+import { createFileRegistry, type DescFile, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { apiReference } from "./api-reference.ts";
+import { withReasonsTable } from "./reasons-table.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const protos = join(root, ".cache", "protos");
@@ -53,6 +58,8 @@ function read(path: string): Buffer | undefined {
   return fs.existsSync(path) ? fs.readFileSync(path) : undefined;
 }
 
+const readText = (path: string) => read(path)?.toString();
+
 function goModule(): string {
   try {
     const args = ["mod", "download", "-json", validateModule];
@@ -69,6 +76,23 @@ function generate(into: string): void {
   execFileSync(join(bin, "buf"), args, { cwd: root, env, stdio: "inherit" });
 }
 
+/** The documents that are generated or have a generated part, by path. */
+function generateDocs(): ReadonlyMap<string, string> {
+  const errors = "docs/errors.md";
+  return new Map([
+    ["docs/api.md", apiReference(readProtos())],
+    [errors, withReasonsTable(fs.readFileSync(join(root, errors), "utf8"))],
+  ]);
+}
+
+/** The descriptors of our own protos, with their comments. */
+function readProtos(): DescFile[] {
+  const args = ["build", "--as-file-descriptor-set", "--output", "-"];
+  const image = execFileSync(join(bin, "buf"), args, { cwd: root, maxBuffer: 2 ** 26 });
+  const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
+  return [...registry.files].filter(({ proto }) => proto.package.startsWith("meguri."));
+}
+
 function listFiles(folder: string): string[] {
   if (!fs.existsSync(folder)) return [];
   const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true });
@@ -76,15 +100,23 @@ function listFiles(folder: string): string[] {
   return files.map((file) => relative(folder, join(file.parentPath, file.name)));
 }
 
-/** The files under src/gen that are not as generated: changed, missing or left over. */
+/** The files that are not as generated: changed, missing or, under src/gen, left over. */
 function staleFiles(): string[] {
+  const docs = [...generateDocs()].filter(([name, text]) => readText(join(root, name)) !== text);
+  return [...staleCode(), ...docs.map(([name]) => name)];
+}
+
+function staleCode(): string[] {
   const temp = fs.mkdtempSync(join(tmpdir(), "meguri-gen-"));
   try {
     generate(temp);
     const [fresh, present] = [join(temp, "src", "gen"), join(root, "src", "gen")];
-    const text = (folder: string, name: string) => read(join(folder, name))?.toString();
     const names = new Set([...listFiles(fresh), ...listFiles(present)]);
-    return [...names].filter((name) => text(fresh, name) !== text(present, name)).sort();
+    const isStale = (name: string) => readText(join(fresh, name)) !== readText(join(present, name));
+    return [...names]
+      .filter(isStale)
+      .sort()
+      .map((name) => `src/gen/${name}`);
   } finally {
     fs.rmSync(temp, { recursive: true, force: true });
   }
@@ -94,10 +126,11 @@ fetchProtos();
 if (process.argv.includes("--check")) {
   const stale = staleFiles();
   if (stale.length > 0) {
-    console.error("src/gen is not what proto/ generates; run `npm run generate`. Stale files:");
-    for (const name of stale) console.error(`  src/gen/${name}`);
+    console.error("these files are not as generated; run `npm run generate`:");
+    for (const name of stale) console.error(`  ${name}`);
     process.exitCode = 1;
   }
 } else if (!process.argv.includes("--fetch")) {
   generate(root);
+  for (const [name, text] of generateDocs()) fs.writeFileSync(join(root, name), text);
 }

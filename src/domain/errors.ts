@@ -1,41 +1,188 @@
-/** Why a call was refused or not served. The two maps to wires are exhaustive over these. */
-export const reasons = [
-  "INVALID_REQUEST",
-  "ID_REUSED",
-  "INSUFFICIENT_POINTS",
-  "ACCOUNT_FROZEN",
-  "WRONG_STATE",
-  "LIMIT_EXCEEDED",
-  "PROGRAM_NOT_FOUND",
-  "ACCOUNT_NOT_FOUND",
-  "LEDGER_ENTRY_NOT_FOUND",
-  "RESERVATION_NOT_FOUND",
-  "VERIFICATION_NOT_FOUND",
-  "TARGET_NOT_FOUND",
-  "TARGET_DELETED",
-  "UNAUTHENTICATED",
-  "LEDGER_DAMAGED",
-  "TOO_MANY_STREAMS",
-  "CONTENDED",
-  "DEADLINE",
-  "STORE_UNAVAILABLE",
-  "WORKFLOWS_UNAVAILABLE",
-  "CLOCK_OFF",
-  "PROGRAM_STALE",
-] as const;
+/** The table of reasons for which a call is refused or not served, and the error that has one. */
 
-export type Reason = (typeof reasons)[number];
+/** The status codes of gRPC that reasons have, by the names that gRPC's specification uses. */
+export type StatusCode =
+  | "INVALID_ARGUMENT"
+  | "DEADLINE_EXCEEDED"
+  | "NOT_FOUND"
+  | "RESOURCE_EXHAUSTED"
+  | "FAILED_PRECONDITION"
+  | "ABORTED"
+  | "UNAVAILABLE"
+  | "DATA_LOSS"
+  | "UNAUTHENTICATED";
 
-/** Conditions that pass by themselves: the same call may succeed later. All others are refusals. */
-const passing: ReadonlySet<Reason> = new Set<Reason>([
-  "TOO_MANY_STREAMS",
-  "CONTENDED",
-  "DEADLINE",
-  "STORE_UNAVAILABLE",
-  "WORKFLOWS_UNAVAILABLE",
-  "CLOCK_OFF",
-  "PROGRAM_STALE",
-]);
+/** What a reason means to callers, to the wire and to Temporal. */
+interface ReasonRow {
+  readonly code: StatusCode;
+  /**
+   * True for a transient condition: the same call may succeed later without any other change.
+   * False for a refusal, which Temporal does not retry.
+   */
+  readonly retryable: boolean;
+  /** The delay in `google.rpc.RetryInfo`; without it the error carries no RetryInfo. */
+  readonly retryDelayMs?: number;
+  /** What has happened. A sentence in markdown, for the docs. */
+  readonly meaning: string;
+  /** What the caller does next. In markdown, for the docs: it follows "yes" or "no". */
+  readonly advice: string;
+}
+
+const checkIds = "check the ids";
+const sameId = "send the same request with the same id";
+
+const rows = {
+  INVALID_REQUEST: {
+    code: "INVALID_ARGUMENT",
+    retryable: false,
+    meaning: "A field of the request breaks a rule; `google.rpc.BadRequest` names the fields.",
+    advice: "correct the fields",
+  },
+  ID_REUSED: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The id was used before for another request, or by another calling service.",
+    advice: "choose another id for another request",
+  },
+  INSUFFICIENT_POINTS: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The account holds fewer points than requested; the metadata has the `balance`.",
+    advice: "the same id may succeed after a grant",
+  },
+  ACCOUNT_FROZEN: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The account is frozen. It refuses grants, uses and refunds.",
+    advice: "the same id may succeed after an unfreeze",
+  },
+  WRONG_STATE: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The operation does not fit the state or the type of what the request names.",
+    advice: "read the current state first",
+  },
+  LIMIT_EXCEEDED: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The change would exceed a limit; the metadata has the limit or what is left.",
+    advice: "stay within the limit",
+  },
+  PROGRAM_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "There is no program with this id.",
+    advice: "create the program first",
+  },
+  ACCOUNT_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The account does not exist, because it was never granted points or frozen.",
+    advice: checkIds,
+  },
+  LEDGER_ENTRY_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The account has no ledger entry with this number or event id.",
+    advice: checkIds,
+  },
+  RESERVATION_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The program has no reservation with this id.",
+    advice: checkIds,
+  },
+  VERIFICATION_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "No verification of the program was started, or its report is no longer kept.",
+    advice: "call `VerifyProgram` first",
+  },
+  TARGET_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The target is not registered, or it belongs to another owner.",
+    advice: "register the target first",
+  },
+  TARGET_DELETED: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The target was deleted. Its id cannot be registered again.",
+    advice: "a deletion is final",
+  },
+  UNAUTHENTICATED: {
+    code: "UNAUTHENTICATED",
+    retryable: false,
+    meaning: "The header `meguri-caller` is missing or malformed.",
+    advice: "set the header `meguri-caller`",
+  },
+  LEDGER_DAMAGED: {
+    code: "DATA_LOSS",
+    retryable: false,
+    meaning: "The repair was refused because the ledger itself has faults. Nothing was changed.",
+    advice: "an operator has to restore the ledger",
+  },
+  TOO_MANY_STREAMS: {
+    code: "RESOURCE_EXHAUSTED",
+    retryable: true,
+    retryDelayMs: 5_000,
+    meaning: "This server has no room for another stream of unread counts.",
+    advice: "another server may accept it",
+  },
+  CONTENDED: {
+    code: "ABORTED",
+    retryable: true,
+    retryDelayMs: 100,
+    meaning: "Other calls kept changing the same records, so this call did not commit in time.",
+    advice: sameId,
+  },
+  DEADLINE: {
+    code: "DEADLINE_EXCEEDED",
+    retryable: true,
+    meaning: "The deadline passed. The change may or may not be stored.",
+    advice: sameId,
+  },
+  STORE_UNAVAILABLE: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning: "DynamoDB gave no answer. The change may or may not be stored.",
+    advice: sameId,
+  },
+  WORKFLOWS_UNAVAILABLE: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning: "Temporal gave no answer. The change may or may not be stored.",
+    advice: sameId,
+  },
+  CLOCK_OFF: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning: "The server's clock differs by more than 5 s from DynamoDB's.",
+    advice: `${sameId}; another server may accept it`,
+  },
+  PROGRAM_STALE: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning: "The server's copy of the program is too old to decide with.",
+    advice: sameId,
+  },
+} as const satisfies Readonly<Record<string, ReasonRow>>;
+
+/** Why a call was refused or not served. */
+export type Reason = keyof typeof rows;
+
+/**
+ * Every reason. The wire error, `nonRetryable` of an activity's failure and the docs' table follow
+ * from it. Clients, stored rows and workflow failures have the names, so no name may change.
+ */
+export const reasonTable: Readonly<Record<Reason, ReasonRow>> = rows;
+
+/** All reasons, in the order of the table. */
+export const reasons = Object.keys(rows) as readonly Reason[];
 
 /** The one error that rules and use cases throw. Its message and metadata may cross the wire. */
 export class DomainError extends Error {
@@ -49,8 +196,8 @@ export class DomainError extends Error {
     this.metadata = metadata;
   }
 
-  /** True when the same call may succeed later without anything else being changed. */
+  /** True when the same call may succeed later without any other change. */
   get retryable(): boolean {
-    return passing.has(this.reason);
+    return reasonTable[this.reason].retryable;
   }
 }

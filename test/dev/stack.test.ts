@@ -34,7 +34,7 @@ describe("a lock", () => {
 
   test("whose holder was killed is taken over", async () => {
     const path = join(folder, "lock.sock");
-    const hold = `import { lock } from ${JSON.stringify(`${root}/src/cli/stack/lock.ts`)};
+    const hold = `import { lock } from ${JSON.stringify(`${root}/src/dev/stack/lock.ts`)};
       await lock(${JSON.stringify(path)}, "here"); console.log("held");`;
     const holder = spawn(process.execPath, ["--input-type=module", "--eval", hold]);
     await once(holder.stdout, "data");
@@ -61,7 +61,7 @@ interface Dev {
 async function runDev(logLevel: string): Promise<Dev> {
   const [grpc, http1, metrics] = await findPorts(0, 0, 0);
   const { TEMPORAL_ADDRESS: _, ...env } = process.env;
-  const child = spawn(process.execPath, [`${root}/src/cli/dev.ts`], {
+  const child = spawn(process.execPath, [`${root}/src/dev/dev.ts`], {
     cwd: folder,
     env: {
       ...env,

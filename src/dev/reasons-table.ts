@@ -1,0 +1,34 @@
+/** Writes the table of reasons into a markdown document, from the table in src/domain/errors.ts. */
+import { type Reason, reasons, reasonTable } from "../domain/errors.ts";
+
+const begin = "<!-- reasons: generated from the table in src/domain -->";
+const end = "<!-- end of reasons -->";
+
+/** The document with the table of reasons between its two markers. Throws when one is missing. */
+export function withReasonsTable(markdown: string): string {
+  const [before, rest, ...others] = markdown.split(begin);
+  const [, after, ...more] = rest?.split(end) ?? [];
+  if (before === undefined || after === undefined || others.length + more.length > 0) {
+    throw new Error(`the document needs one line "${begin}" and one line "${end}" behind it`);
+  }
+  return `${before}${begin}\n${table()}\n${end}${after}`;
+}
+
+function table(): string {
+  return [
+    "| reason | code | what it means | send again? |",
+    "|---|---|---|---|",
+    ...reasons.map(
+      (reason) =>
+        `| \`${reason}\` | ${reasonTable[reason].code} | ${reasonTable[reason].meaning} ` +
+        `| ${sendAgain(reason)} |`,
+    ),
+  ].join("\n");
+}
+
+function sendAgain(reason: Reason): string {
+  const { retryable, retryDelayMs, advice } = reasonTable[reason];
+  if (!retryable) return `no: ${advice}`;
+  if (retryDelayMs === undefined) return `yes: ${advice}`;
+  return `yes, after ${retryDelayMs / 1_000} s: ${advice}`;
+}
