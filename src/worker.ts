@@ -32,7 +32,7 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
       onDone(row) {
         const lateness_ms = metrics.observe(row);
         log.info(
-          { program: row.programId, reservation: row.reservationId, lateness_ms },
+          { programId: row.programId, reservationId: row.reservationId, lateness_ms },
           "reservation done",
         );
       },

@@ -245,8 +245,8 @@ export function textOf({ peopleCount, firstActors }: UnreadGroup): {
 }
 
 const shown = (first: readonly Actor[], latest: readonly Actor[]) => ({
-  first: first.slice(0, shownFirst).map(nameOnly),
-  latest: latest.slice(0, shownLatest).map(nameOnly),
+  firstActors: first.slice(0, shownFirst).map(nameOnly),
+  latestActors: latest.slice(0, shownLatest).map(nameOnly),
 });
 
 const nameOnly = ({ userId, actorName }: Actor): Actor => ({ userId, actorName });

@@ -44,7 +44,7 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
       } catch (error) {
         const { programId, timeZone } = program;
         link.log.warn(
-          { err: error, program: programId, zone: timeZone },
+          { err: error, programId, timeZone },
           "no month-end schedule for this program",
         );
         failed.push(programId);

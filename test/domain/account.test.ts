@@ -42,7 +42,7 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
     story.grant(day("2026-04-10"), "apr", 30);
     expect(story.entries.at(-2)).toMatchObject({
       type: "EXPIRED",
-      event: { origin: "x", id: "2026-01" },
+      event: { origin: "x", eventId: "2026-01" },
       effectiveTime: april,
       createTime: day("2026-04-10"),
       points: 10,

@@ -12,9 +12,9 @@ describe("an unread group", () => {
   ])("of %i names two first and three latest", (count, first, latest) => {
     const crowd = createCrowd();
     crowd.like(...people(count));
-    expect(crowd.group).toMatchObject({ people: count, from: 1, last: count });
+    expect(crowd.group).toMatchObject({ peopleCount: count, firstVersion: 1, version: count });
     expect(named(crowd.group)).toEqual([first, latest]);
-    expect(crowd.inbox).toEqual({ n: count, groups: 1, people: count });
+    expect(crowd.inbox).toEqual({ version: count, groupCount: 1, peopleCount: count });
     expect(crowd.asked).toBe(0);
   });
 
@@ -23,7 +23,7 @@ describe("an unread group", () => {
     crowd.like(...people(5));
     crowd.unlike(userId);
     const left = people(5).filter((each) => each !== userId);
-    expect(crowd.group).toMatchObject({ people: 4, from: 1, last: 5 });
+    expect(crowd.group).toMatchObject({ peopleCount: 4, firstVersion: 1, version: 5 });
     expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
     expect(crowd.asked).toBe(0);
   });
@@ -33,7 +33,7 @@ describe("an unread group", () => {
     crowd.like(...people(9));
     crowd.unlike(userId);
     const left = people(9).filter((each) => each !== userId);
-    expect(crowd.group).toMatchObject({ people: 8, from: 1, last: 9 });
+    expect(crowd.group).toMatchObject({ peopleCount: 8, firstVersion: 1, version: 9 });
     expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
     // Those in the middle are not shown.
     const isShown = !["u3", "u4", "u5", "u6"].includes(userId);
@@ -44,8 +44,8 @@ describe("an unread group", () => {
     const crowd = createCrowd();
     crowd.like(...people(9));
     crowd.unlike("u1", "u9");
-    expect(crowd.group?.firstActors[0]).toEqual({ user: "u2", name: "u2!" });
-    expect(crowd.group?.latestActors[0]).toEqual({ user: "u8", name: "u8!" });
+    expect(crowd.group?.firstActors[0]).toEqual({ userId: "u2", actorName: "u2!" });
+    expect(crowd.group?.latestActors[0]).toEqual({ userId: "u8", actorName: "u8!" });
   });
 
   test.each([
@@ -63,7 +63,10 @@ describe("an unread group", () => {
       const left = crowd.members;
       expect(crowd.group?.peopleCount ?? 0).toBe(left.length);
       expect(named(crowd.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
-      expect(crowd.inbox).toMatchObject({ groups: left.length > 0 ? 1 : 0, people: left.length });
+      expect(crowd.inbox).toMatchObject({
+        groupCount: left.length > 0 ? 1 : 0,
+        peopleCount: left.length,
+      });
     }
     expect(crowd.group).toBeUndefined();
   });
@@ -76,7 +79,7 @@ describe("a read mark", () => {
     const { group } = crowd;
     expect(crowd.read(9)).toEqual({ ...group, readTime: 10_000, expireTime: 10_000 + keptMs });
     expect(crowd.group).toBeUndefined();
-    expect(crowd.inbox).toEqual({ n: 10, groups: 0, people: 0 });
+    expect(crowd.inbox).toEqual({ version: 10, groupCount: 0, peopleCount: 0 });
     expect(crowd.asked).toBe(0);
   });
 
@@ -84,8 +87,8 @@ describe("a read mark", () => {
     const crowd = createCrowd();
     crowd.like("a", "owner", "b");
     crowd.unlike("owner");
-    expect(crowd.read(4)).toMatchObject({ people: 2, from: 1, last: 3 });
-    expect(crowd.inbox).toEqual({ n: 5, groups: 0, people: 0 });
+    expect(crowd.read(4)).toMatchObject({ peopleCount: 2, firstVersion: 1, version: 3 });
+    expect(crowd.inbox).toEqual({ version: 5, groupCount: 0, peopleCount: 0 });
   });
 
   test.each([
@@ -105,14 +108,14 @@ describe("a read mark", () => {
     });
     const fresh = people(later, seen + 1);
     expect(crowd.group).toMatchObject({
-      from: seen + 1,
-      last: seen + later,
-      people: later,
+      firstVersion: seen + 1,
+      version: seen + later,
+      peopleCount: later,
       createTime: seen + 1,
       updateTime: seen + later,
     });
     expect(named(crowd.group)).toEqual([fresh.slice(0, 2), fresh.toReversed().slice(0, 3)]);
-    expect(crowd.inbox).toEqual({ n: seen + later + 1, groups: 1, people: later });
+    expect(crowd.inbox).toEqual({ version: seen + later + 1, groupCount: 1, peopleCount: later });
     expect(crowd.members).toEqual(fresh);
   });
 
@@ -130,9 +133,9 @@ describe("a read mark", () => {
     const crowd = createCrowd();
     crowd.like(...people(6));
     crowd.unlike("u5", "u6");
-    expect(crowd.read(4)).toMatchObject({ people: 4, from: 1, last: 6 });
+    expect(crowd.read(4)).toMatchObject({ peopleCount: 4, firstVersion: 1, version: 6 });
     expect(crowd.group).toBeUndefined();
-    expect(crowd.inbox).toMatchObject({ groups: 0, people: 0 });
+    expect(crowd.inbox).toMatchObject({ groupCount: 0, peopleCount: 0 });
   });
 
   test("with some gone on both sides", () => {
@@ -140,17 +143,28 @@ describe("a read mark", () => {
     crowd.like(...people(12));
     crowd.unlike("u1", "u6", "u7", "u12");
     const read = crowd.read(6);
-    expect(read).toMatchObject({ from: 1, last: 5, people: 4, createTime: 1, updateTime: 5 });
+    expect(read).toMatchObject({
+      firstVersion: 1,
+      version: 5,
+      peopleCount: 4,
+      createTime: 1,
+      updateTime: 5,
+    });
     expect(named(read)).toEqual([
       ["u2", "u3"],
       ["u5", "u4", "u3"],
     ]);
-    expect(crowd.group).toMatchObject({ from: 7, last: 12, people: 4, createTime: 8 });
+    expect(crowd.group).toMatchObject({
+      firstVersion: 7,
+      version: 12,
+      peopleCount: 4,
+      createTime: 8,
+    });
     expect(named(crowd.group)).toEqual([
       ["u8", "u9"],
       ["u11", "u10", "u9"],
     ]);
-    expect(crowd.inbox).toEqual({ n: 17, groups: 1, people: 4 });
+    expect(crowd.inbox).toEqual({ version: 17, groupCount: 1, peopleCount: 4 });
   });
 
   test("passes over those who were not told of", () => {
@@ -161,15 +175,15 @@ describe("a read mark", () => {
     crowd.mute(false);
     crowd.like("b", "owner", "c");
     const read = crowd.read(1);
-    expect(read).toMatchObject({ people: 1, last: 1 });
-    expect(crowd.group).toMatchObject({ from: 2, people: 2, createTime: 7 });
+    expect(read).toMatchObject({ peopleCount: 1, version: 1 });
+    expect(crowd.group).toMatchObject({ firstVersion: 2, peopleCount: 2, createTime: 7 });
     expect(named(crowd.group)).toEqual([
       ["b", "c"],
       ["c", "b"],
     ]);
     // A version between: nobody came at it.
     expect(crowd.read(4)).toBeUndefined();
-    expect(crowd.read(8)).toMatchObject({ people: 1, last: 7 });
+    expect(crowd.read(8)).toMatchObject({ peopleCount: 1, version: 7 });
     expect(named(crowd.group)).toEqual([["c"], ["c"]]);
   });
 
@@ -207,7 +221,7 @@ describe("a read mark", () => {
       [10, 10],
     ]);
     expect(crowd.history.map((group) => group.peopleCount)).toEqual([2, 3, 4, 1]);
-    expect(crowd.inbox).toEqual({ n: 14, groups: 0, people: 0 });
+    expect(crowd.inbox).toEqual({ version: 14, groupCount: 0, peopleCount: 0 });
   });
 });
 
@@ -217,9 +231,9 @@ test("a group that is removed takes its people with it", () => {
   const { group } = crowd;
   if (!group) throw new Error("there is no group");
   expect(withoutGroup({ version: 9, groupCount: 2, peopleCount: 8 }, group)).toEqual({
-    n: 10,
-    groups: 1,
-    people: 5,
+    version: 10,
+    groupCount: 1,
+    peopleCount: 5,
   });
 });
 
@@ -232,5 +246,5 @@ test.each([
   const crowd = createCrowd();
   crowd.like(...people(count));
   if (!crowd.group) throw new Error("there is no group");
-  expect(textOf(crowd.group)).toEqual({ names, others });
+  expect(textOf(crowd.group)).toEqual({ names, otherCount: others });
 });

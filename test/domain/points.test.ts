@@ -101,7 +101,7 @@ describe("refunding", () => {
     const [first, second] = story.entries.slice(before + 1);
     expect(first).toMatchObject({
       type: "EXPIRED",
-      event: { origin: "x", id: "2026-01/c:r" },
+      event: { origin: "x", eventId: "2026-01/c:r" },
       points: 10,
       balance: 90,
       effectiveTime: Date.parse("2026-07-01T00:00:00+09:00"),

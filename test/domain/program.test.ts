@@ -16,8 +16,8 @@ describe("lifetimes", () => {
     const now = day("2026-03-20");
     const longer = lengthen(program(3), 6, now);
     expect(longer.lifetimes).toEqual([
-      { months: 3, from: 0 },
-      { months: 6, from: now + 120_000 },
+      { lifetimeMonths: 3, effectiveTime: 0 },
+      { lifetimeMonths: 6, effectiveTime: now + 120_000 },
     ]);
     expect(lengtheningDelayMs).toBe(120_000);
     expect(lifetimeAt(longer, now)).toBe(3);

@@ -16,26 +16,26 @@ describe("a reaction", () => {
   test("counts, takes a number and tells the owner", () => {
     expect(first(post, "like")).toEqual({
       target: { ...post, counts: { like: 1 } },
-      inbox: { n: 1, groups: 1, people: 1 },
+      inbox: { version: 1, groupCount: 1, peopleCount: 1 },
       group: {
         kind: "like",
         target: { type: "post", id: "1" },
-        from: 1,
-        last: 1,
-        people: 1,
-        first: [{ user: "ann", name: "Ann" }],
-        latest: [{ user: "ann", name: "Ann" }],
+        firstVersion: 1,
+        version: 1,
+        peopleCount: 1,
+        firstActors: [{ userId: "ann", actorName: "Ann" }],
+        latestActors: [{ userId: "ann", actorName: "Ann" }],
         createTime: 5,
         updateTime: 5,
       },
       row: {
         target: { type: "post", id: "1" },
         kind: "like",
-        user: "ann",
-        name: "Ann",
-        n: 1,
+        userId: "ann",
+        actorName: "Ann",
+        version: 1,
         notified: true,
-        time: 5,
+        createTime: 5,
       },
     });
   });
@@ -45,7 +45,7 @@ describe("a reaction", () => {
     crowd.like("a");
     crowd.unlike("a");
     expect(crowd.target.counts).toEqual({});
-    expect(crowd.inbox).toEqual({ n: 2, groups: 0, people: 0 });
+    expect(crowd.inbox).toEqual({ version: 2, groupCount: 0, peopleCount: 0 });
     expect(crowd.group).toBeUndefined();
     expect(crowd.asked).toBe(0);
   });
@@ -56,17 +56,17 @@ describe("a reaction", () => {
     crowd.unlike("a");
     crowd.like("a");
     expect(crowd.target.counts).toEqual({ like: 2 });
-    expect(crowd.inbox).toEqual({ n: 4, groups: 1, people: 2 });
+    expect(crowd.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 2 });
     expect(named(crowd.group)).toEqual([
       ["b", "a"],
       ["a", "b"],
     ]);
     crowd.read(4);
     crowd.unlike("a");
-    expect(crowd.inbox).toEqual({ n: 6, groups: 0, people: 0 });
+    expect(crowd.inbox).toEqual({ version: 6, groupCount: 0, peopleCount: 0 });
     crowd.like("a");
-    expect(crowd.inbox).toEqual({ n: 7, groups: 1, people: 1 });
-    expect(crowd.group).toMatchObject({ from: 7, last: 7, people: 1 });
+    expect(crowd.inbox).toEqual({ version: 7, groupCount: 1, peopleCount: 1 });
+    expect(crowd.group).toMatchObject({ firstVersion: 7, version: 7, peopleCount: 1 });
     expect(crowd.target.counts).toEqual({ like: 2 });
   });
 
@@ -74,10 +74,10 @@ describe("a reaction", () => {
     const crowd = createCrowd();
     crowd.like("owner");
     expect(crowd.target.counts).toEqual({ like: 1 });
-    expect(crowd.inbox).toEqual({ n: 1, groups: 0, people: 0 });
+    expect(crowd.inbox).toEqual({ version: 1, groupCount: 0, peopleCount: 0 });
     crowd.like("a");
     crowd.unlike("owner");
-    expect(crowd.inbox).toEqual({ n: 3, groups: 1, people: 1 });
+    expect(crowd.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 1 });
     expect(named(crowd.group)).toEqual([["a"], ["a"]]);
   });
 
@@ -86,15 +86,15 @@ describe("a reaction", () => {
     crowd.like("a", "b");
     crowd.mute(true);
     crowd.like("c");
-    expect(crowd.inbox).toEqual({ n: 3, groups: 1, people: 2 });
+    expect(crowd.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 2 });
     crowd.unlike("a");
-    expect(crowd.inbox).toEqual({ n: 4, groups: 1, people: 1 });
+    expect(crowd.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 1 });
     crowd.mute(false);
     crowd.like("d");
     // "c" reacted unseen and leaves unseen.
     crowd.unlike("c");
     expect(crowd.members).toEqual(["b", "d"]);
-    expect(crowd.inbox).toEqual({ n: 6, groups: 1, people: 2 });
+    expect(crowd.inbox).toEqual({ version: 6, groupCount: 1, peopleCount: 2 });
     expect(crowd.target.counts).toEqual({ like: 2 });
   });
 });
@@ -129,5 +129,5 @@ test.each([
 ])("names are cut to 64 bytes: %s", (_, given, kept) => {
   const { row, group } = first(post, "like", given);
   expect(row.actorName).toBe(kept);
-  expect(group?.firstActors).toEqual([{ user: "ann", name: kept }]);
+  expect(group?.firstActors).toEqual([{ userId: "ann", actorName: kept }]);
 });

@@ -164,7 +164,7 @@ async function costsOf(ownerId: string, count: number) {
   const mark = await costOf(async ({ deps }) => {
     const { changed, inbox } = await markNotificationRead(deps, read);
     expect(changed).toBe(true);
-    expect(inbox).toMatchObject({ groups: 1, people: 3 });
+    expect(inbox).toMatchObject({ groupCount: 1, peopleCount: 3 });
   });
   return { like, unlike, shownUnlike, mark };
 }
@@ -186,10 +186,10 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
   const listed = async (state: "UNREAD" | "READ") =>
     (await listNotifications(direct.deps, ownerId, state, page)).items;
   const [unread] = await listed("UNREAD");
-  expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], others: 2 } });
+  expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], otherCount: 2 } });
   const [read] = await listed("READ");
   // Of 100,002 two have left, the first one among them.
-  expect(read).toMatchObject({ text: { names: [nameOf(2)], others: many - 1 } });
+  expect(read).toMatchObject({ text: { names: [nameOf(2)], otherCount: many - 1 } });
   for (const table of ["notifications", "reactions"] as const) {
     const { Items = [] } = await clients.retrying.send(
       new ScanCommand({ TableName: names(table) }),

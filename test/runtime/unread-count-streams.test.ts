@@ -78,7 +78,9 @@ describe("a stream", () => {
     create();
     store.inboxes.set("o", inbox(7));
     expect(await open("o").next()).toEqual(counts(7));
-    expect(await open("nobody").next()).toEqual({ inbox: { n: 0, groups: 0, people: 0 } });
+    expect(await open("nobody").next()).toEqual({
+      inbox: { version: 0, groupCount: 0, peopleCount: 0 },
+    });
   });
 
   test("begins no older than it was opened, whatever others have been sent", async () => {
@@ -270,13 +272,13 @@ describe("polls", () => {
 test("nothing keeps a process that has closed them", async () => {
   const script = `
     import { pino } from "pino";
-    import { createWatches } from "./src/watches.ts";
+    import { createUnreadCountStreams } from "./src/runtime/unread-count-streams.ts";
     const reader = { get: async () => undefined, inboxes: async () => new Map() };
-    const watches = createWatches({ reader, log: pino(), maxStreams: 9 });
+    const unreadCounts = createUnreadCountStreams({ reader, log: pino(), maxStreams: 9 });
     const signal = new AbortController().signal;
-    const streams = ["a", "b"].map((owner) => watches.watch(owner, signal));
+    const streams = ["a", "b"].map((ownerId) => unreadCounts.watch(ownerId, signal));
     for (const stream of streams) await stream.next();
-    watches.close();
+    unreadCounts.close();
   `;
   const { stdout } = await promisify(execFile)(
     process.execPath,

@@ -96,7 +96,7 @@ describe.each(stores)("%s: transactions", (_, open) => {
   test("a record that is deleted is gone, and made again starts at its number", async () => {
     const { items, a } = setUp();
     await fill(items, [put({ ...a, version: 7 })]);
-    expect(await items.read([refOf(a)])).toEqual([{ value: { ...a, n: 7 }, version: 7 }]);
+    expect(await items.read([refOf(a)])).toEqual([{ value: { ...a, version: 7 }, version: 7 }]);
     const stale = await items.commit([remove(refOf(a), 6)], randomUUID());
     expect(stale).toMatchObject({ kind: "failed" });
     await fill(items, [remove(refOf(a), 7)]);
@@ -453,7 +453,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     }
     // One that gets a reaction moves to the end.
     const [first] = groups as [UnreadGroup];
-    const moved = { ...first, last: 201 };
+    const moved = { ...first, version: 201 };
     await fill(items, [write(unreadGroupRef(ownerId, first.target, "like"), moved, 7)]);
     expect((await list(false, 4)).at(-1)).toEqual(moved);
     expect(await list(false, 4)).toHaveLength(15);

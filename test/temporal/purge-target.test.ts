@@ -117,7 +117,7 @@ async function expectRemoved(
   await runOf(stack, gone).result();
   expect(await left(stack, ownerId, gone)).toEqual(nothing);
   expect(await left(stack, ownerId, stays)).toEqual(whole);
-  expect(await unreadOf(stack, ownerId)).toEqual({ groups: 2, people: (people * 2) / 3 });
+  expect(await unreadOf(stack, ownerId)).toEqual({ groupCount: 2, peopleCount: (people * 2) / 3 });
 }
 
 describe("a target deleted", () => {
@@ -163,7 +163,7 @@ describe("a target deleted", () => {
     expect(after.version).toBeGreaterThan(before.version);
     const listed = await all((page) => listNotifications(deps, "owner", "UNREAD", page));
     expect(listed.map(({ target: { id } }) => id)).toEqual([stays.id, stays.id]);
-    expect(await unreadOf(stack, "bystander")).toEqual({ groups: 1, people: 3 });
+    expect(await unreadOf(stack, "bystander")).toEqual({ groupCount: 1, peopleCount: 3 });
 
     // Deleted again it finds nothing to do.
     const { runId } = await runOf(stack, target).describe();

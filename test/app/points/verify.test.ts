@@ -119,7 +119,10 @@ describe("a healthy account is not reported", () => {
     const { deps, store, applySlowly } = await twins();
     const applied = applySlowly("account", 60);
     await sleep(10);
-    expect(await verifyAccount(deps, name, true)).toMatchObject({ repaired: false, restored: [] });
+    expect(await verifyAccount(deps, name, true)).toMatchObject({
+      repaired: false,
+      restoredEntryNumbers: [],
+    });
     await applied;
     expect((await deps.reader.get(account))?.version).toBe(2);
     expect(Object.keys(store.dump()).filter((key) => key.startsWith("entry"))).toHaveLength(2);

@@ -17,7 +17,7 @@ test("nothing of a target that stands is removed, whoever starts the removal", a
   await markNotificationRead(deps, { ownerId: "owner", target, kind: "like", version: 1 });
   await react(deps, { target, kind: "like", userId: "bo", actorName: "Bo" });
   const before = store.dump();
-  expect(Object.keys(before).some((name) => name.startsWith("history#"))).toBe(true);
+  expect(Object.keys(before).some((name) => name.startsWith("readGroup#"))).toBe(true);
   expect(await purgeUnread(deps, target)).toEqual([]);
   expect(await purgeReactions(deps, target, "like")).toBe(false);
   expect(await purgeHistory(deps, "owner", target, undefined)).toBeUndefined();

@@ -131,7 +131,7 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
       ({ version, notified }) => notified && group && version >= group.firstVersion,
     );
     expect(group?.peopleCount ?? 0).toBe(members.length);
-    expect(inbox).toMatchObject({ groups: group ? 1 : 0, people: members.length });
+    expect(inbox).toMatchObject({ groupCount: group ? 1 : 0, peopleCount: members.length });
     const userIds = members.map(({ userId }) => userId);
     expect((group?.firstActors ?? []).map(({ userId }) => userId)).toEqual(userIds.slice(0, 2));
     expect((group?.latestActors ?? []).map(({ userId }) => userId)).toEqual(
@@ -228,7 +228,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       },
     });
     await settled(call);
-    expect((await deps.reader.get(ref))?.value).toMatchObject({ name: "new", n: 3 });
+    expect((await deps.reader.get(ref))?.value).toMatchObject({ actorName: "new", version: 3 });
   });
 
   test("a stale copy of a group that was made again is not accepted", async () => {
@@ -290,7 +290,7 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
     await settled(like(deps, "b"));
     await folded(deps, () => [unlike(deps, "a")]);
     expect(commits.at(-1)?.toSorted()).toEqual([
-      "check group",
+      "check unreadGroup",
       "delete reaction",
       "put inbox",
       "put target",
@@ -318,7 +318,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     expect(answers).toEqual([done(3), true, done(4), done(3)]);
     expect(await check()).toEqual({ unread: ["c", "d"], read: [["1", "a"]] });
     // "c" has to be in the store when those who came after version 1 are counted.
-    expect(commits.slice(-2).map((each) => each.includes("put history"))).toEqual([false, true]);
+    expect(commits.slice(-2).map((each) => each.includes("put readGroup"))).toEqual([false, true]);
     // A small group is read whole.
     expect(store.stats).toMatchObject({ queries: 1, commits: 2 });
   });
@@ -443,7 +443,7 @@ test("names of records are those of their keys", () => {
   expect(all).toEqual([
     "target#post#1",
     "inbox#owner",
-    "group#owner#like#post#1",
+    "unreadGroup#owner#like#post#1",
     "reaction#post#1#like#a",
   ]);
 });

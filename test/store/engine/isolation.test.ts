@@ -130,8 +130,8 @@ test("a like that exists is counted", async () => {
     react(deps, like),
   );
   expect(answers).toEqual([
-    { changed: true, count: 2 },
-    { changed: false, count: 2 },
+    { changed: true, reactionCount: 2 },
+    { changed: false, reactionCount: 2 },
   ]);
 });
 
@@ -141,8 +141,8 @@ test("an unlike of nothing leaves nothing counted", async () => {
     unreact(deps, like),
   );
   expect(answers).toEqual([
-    { changed: true, count: 1 },
-    { changed: false, count: 1 },
+    { changed: true, reactionCount: 1 },
+    { changed: false, reactionCount: 1 },
   ]);
 });
 

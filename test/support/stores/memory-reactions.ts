@@ -121,7 +121,7 @@ export function createRemover(records: Map<string, Stored>): Purger {
       const found = pageOf(`removal ${ownerId}`, sorted, { size: pageSize, cursor });
       const isTarget = isOf(target);
       for (const each of found.items) {
-        if (isTarget(each.target)) records.delete(`history#${each.name}`);
+        if (isTarget(each.target)) records.delete(`readGroup#${each.name}`);
       }
       return found.cursor;
     },
