@@ -5,7 +5,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readConfig } from "../src/config.ts";
-import { codeNamed, onPorts, projectRoot as root } from "./support/markdown.ts";
+import { codeNamed, fetchProtos, onPorts, projectRoot as root } from "./support/markdown.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 
 const run = promisify(execFile);
@@ -27,8 +27,7 @@ test("the README's first calls work, one after the other", async () => {
   expect(first).toMatchObject(granted);
   expect(first.replayed).toBeUndefined();
 
-  // What the README says of buf: the imported protos are fetched once.
-  await run("node", ["src/cli/generate.ts", "--fetch"], { cwd: root });
+  await fetchProtos();
   expect(await sh("buf")).toMatchObject({ ...granted, replayed: true });
 
   const file = `.readme-${process.pid}.ts`;

@@ -2,8 +2,9 @@
  * Reads the code blocks of the documentation, so that the tests run what a reader runs, and compares
  * a printed answer with the real one.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { promisify } from "node:util";
 
 /** The folder in which a reader runs the snippets. */
 export const projectRoot = new URL("../..", import.meta.url).pathname;
@@ -47,6 +48,12 @@ export function onPorts(code: string, { port, http1Port }: Ports): string {
   return code
     .replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`)
     .replaceAll("127.0.0.1:8081", `127.0.0.1:${http1Port}`);
+}
+
+/** What the documentation says of `buf`: the protos that ours import are fetched once. */
+export async function fetchProtos(): Promise<void> {
+  if (existsSync(`${projectRoot}.cache/protos/buf/validate/validate.proto`)) return;
+  await promisify(execFile)("node", ["src/cli/generate.ts", "--fetch"], { cwd: projectRoot });
 }
 
 /** A shell that keeps its functions and variables from one snippet to the next. */
