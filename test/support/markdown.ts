@@ -91,11 +91,12 @@ function runIn(shell: ChildProcessWithoutNullStreams, code: string): Promise<str
     const [output = "", status] = printed.split(endOfSnippet);
     if (status === undefined || !status.endsWith("\n")) return;
     if (status.trim() === "0") resolve(output);
-    else reject(new Error(`status${status} of ${code}${output}${errors}`));
+    else reject(new Error(`status ${status.trim()} of ${code.trim()}\n${output}${errors}`));
   };
   shell.stdout.on("data", onData);
   shell.stderr.on("data", onError);
   shell.once("close", onClose);
+  if (shell.exitCode !== null) onClose();
   shell.stdin.write(`${code}\necho "${endOfSnippet} $?"\n`);
   return promise.finally(() => {
     shell.stdout.off("data", onData);
