@@ -1,7 +1,7 @@
 /**
- * Walks through docs/tutorial.md as a reader does: one shell runs every `sh` block in its order, on a
- * server with a real store, a real Temporal and a worker. The `json` block behind a command is its
- * answer.
+ * Walks through docs/tutorial.md as a reader does: one shell runs every `sh` block in its order, on
+ * a server with a real store, a real Temporal and a worker. The `json` block behind a command is
+ * its answer.
  */
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";

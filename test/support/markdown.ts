@@ -1,6 +1,6 @@
 /**
- * Reads the code blocks of the documentation, so that the tests run what a reader runs, and compares
- * a printed answer with the real one.
+ * Reads the code blocks of the documentation, so that the tests run what a reader runs, and
+ * compares a printed answer with the real one.
  */
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -114,8 +114,8 @@ const shapeOf = (text: string) => shapes.find(([, pattern]) => pattern.test(text
 
 /**
  * The real answer as the documentation would print it: without the fields that are not printed, and
- * with the printed value wherever that stands for the real one. A printed `…` stands for any value, a
- * printed time for any time, a printed month for any month. What differs from `printed` is wrong.
+ * with the printed value wherever that stands for the real one. A printed `…` stands for any value,
+ * a printed time for any time, a printed month for any month. What differs from `printed` is wrong.
  */
 export function asPrinted(actual: unknown, printed: unknown): unknown {
   if (printed === "…") return actual === undefined ? undefined : printed;
