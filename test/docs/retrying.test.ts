@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DynamoProxy, startDynamoProxy } from "../support/dynamo-proxy.ts";
 import { codeNamed, onPorts, projectRoot } from "../support/markdown.ts";
@@ -33,11 +34,18 @@ interface Outcome {
 }
 
 /** Runs the code for a user of the test's own; calls `onFailure` whenever a try has failed. */
-async function submitFor(userId: string, onFailure: () => void): Promise<Outcome> {
+async function submitFor(
+  userId: string,
+  onFailure: () => void = () => {},
+  port = server.port,
+): Promise<Outcome> {
   const code = codeNamed("docs/retrying.md", "submit");
   expect(code).toContain(`"${printedUser}"`);
   const file = `${projectRoot}.retrying-${process.pid}-${userId}.ts`;
-  await writeFile(file, onPorts(code, server).replace(printedUser, userId));
+  await writeFile(
+    file,
+    onPorts(code, { port, http1Port: server.http1Port }).replace(printedUser, userId),
+  );
   try {
     const child = spawn("node", [file], { cwd: projectRoot, stdio: "pipe" });
     let output = "";
@@ -55,6 +63,32 @@ async function submitFor(userId: string, onFailure: () => void): Promise<Outcome
   } finally {
     await rm(file);
   }
+}
+
+/**
+ * Stands between a client and a server. The answers of the first connection never arrive; when
+ * `isDone` resolves, that connection breaks. All others pass.
+ */
+async function startBreakingProxy(port: number, isDone: () => PromiseLike<unknown>) {
+  let first = true;
+  const listener = createServer((client) => {
+    const upstream = connect(port, "127.0.0.1");
+    for (const socket of [client, upstream]) socket.on("error", () => {});
+    client.pipe(upstream);
+    client.once("close", () => upstream.destroy());
+    upstream.once("close", () => client.destroy());
+    if (!first) {
+      upstream.pipe(client);
+      return;
+    }
+    first = false;
+    upstream.resume();
+    const breakOff = () => client.destroy();
+    isDone().then(breakOff, breakOff);
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  return { port: (listener.address() as AddressInfo).port, close: () => listener.close() };
 }
 
 /** The event ids and balances of an account's entries, read past the faults. */
@@ -82,9 +116,23 @@ test("a grant that the store did not take is made by the retry, once", async () 
   expect(await ledgerOf("away")).toEqual(["order-2001 120"]);
 });
 
+test("a grant whose connection broke is found by the retry, and made once", async () => {
+  const breaking = await startBreakingProxy(server.port, () =>
+    expect.poll(() => ledgerOf("broken"), { timeout: 30_000 }).toHaveLength(1),
+  );
+  try {
+    const { status, output, tries } = await submitFor("broken", undefined, breaking.port);
+    expect([status, output], tries.join("\n")).toEqual([0, "balance 120, replayed: true"]);
+    expect(tries[0]).toMatch(/canceled|aborted|deadline_exceeded/);
+    expect(await ledgerOf("broken")).toEqual(["order-2001 120"]);
+  } finally {
+    breaking.close();
+  }
+});
+
 test("a refusal is not sent again", async () => {
   await direct.points.freezeAccount({ userId: "frozen", eventId: "freeze" });
-  const { status, tries } = await submitFor("frozen", () => {});
+  const { status, tries } = await submitFor("frozen");
   expect(status).not.toBe(0);
   expect(tries.filter((line) => line.includes("failed_precondition"))).toHaveLength(1);
   expect(tries.at(-1)).toContain("failed_precondition");
