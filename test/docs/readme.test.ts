@@ -1,21 +1,19 @@
+/** Runs what the README prints, and compares its configuration with the documented table. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readConfig } from "../src/config.ts";
-import { startServer, type TestServer } from "./support/servers/server.ts";
+import { readConfig } from "../../src/config.ts";
+import { codeNamed, fetchProtos, onPorts, projectRoot as root } from "../support/markdown.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
 
 const run = promisify(execFile);
-const root = new URL("..", import.meta.url).pathname;
-const readme = readFileSync(`${root}README.md`, "utf8");
 
-/** The code behind `<!-- test: name -->`, for the server of this test. */
-function code(name: string): string {
-  const found = new RegExp(`<!-- test: ${name} -->\\s+\`\`\`\\w+\\n(.*?)\`\`\``, "s").exec(readme);
-  if (!found?.[1]) throw new Error(`the README has no code named ${name}`);
-  return found[1].replaceAll("127.0.0.1:8080", `127.0.0.1:${server.port}`);
-}
+const code = (name: string) => onPorts(codeNamed("README.md", name), server);
+
+const sh = async (name: string) =>
+  JSON.parse((await run("sh", ["-c", code(name)], { cwd: root })).stdout);
 
 let server: TestServer;
 beforeAll(async () => {
@@ -24,10 +22,13 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 test("the README's first calls work, one after the other", async () => {
-  // What the README says of buf: the imported protos are fetched once.
-  await run("node", ["src/dev/generate.ts", "--fetch"], { cwd: root });
-  const granted = JSON.parse((await run("sh", ["-c", code("curl")], { cwd: root })).stdout);
-  expect(granted).toMatchObject({ entry: { number: "1", points: "120" }, balance: "120" });
+  const granted = { entry: { number: "1", points: "120", caller: "shop" }, balance: "120" };
+  const first = await sh("curl");
+  expect(first).toMatchObject(granted);
+  expect(first.replayed).toBeUndefined();
+
+  await fetchProtos();
+  expect(await sh("buf")).toMatchObject({ ...granted, replayed: true });
 
   const file = `.readme-${process.pid}.ts`;
   await writeFile(root + file, code("client"));
@@ -39,11 +40,12 @@ test("the README's first calls work, one after the other", async () => {
   }
 });
 
-test("the README's table has every variable with its default", () => {
+test("the table of variables has every variable with its default", () => {
   const source = readFileSync(`${root}src/config.ts`, "utf8");
   const variables = new Set(source.match(/\b(MEGURI_[A-Z0-9_]+|AWS_REGION)\b/g));
+  const operations = readFileSync(`${root}docs/operations.md`, "utf8");
   const rows = new Map(
-    [...readme.matchAll(/^\| `((?:MEGURI|AWS)_\w+)` \| (?:`(.+?)`|–) \|/gm)].map((row) => [
+    [...operations.matchAll(/^\| `((?:MEGURI|AWS)_\w+)` \| (?:`(.+?)`|–) \|/gm)].map((row) => [
       row[1] as string,
       row[2],
     ]),

@@ -1,0 +1,72 @@
+/** Plays the table of docs/concepts.md and the example of an expiry against a server. */
+import { readFileSync } from "node:fs";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../support/markdown.ts";
+import { at } from "../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+
+const text = readFileSync(`${projectRoot}docs/concepts.md`, "utf8");
+const lifetime = 3;
+const months = ["January", "February", "March", "April", "May"];
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+/** The instant at which a month of 2026 (0 is January) begins in Tokyo. */
+const startOf = (month: number) => at(`2026-0${month + 1}-01T00:00:00+09:00`);
+
+/** The rows of the table behind the marker, without its head. */
+function goldenCase(): string[][] {
+  const table = /<!-- golden case -->\n((?:\|.*\n)+)/.exec(text)?.[1] ?? "";
+  const rows = table.trim().split("\n").slice(2);
+  return rows.map((row) =>
+    row
+      .slice(1, -1)
+      .split("|")
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** What the account holds, as a row of the table shows it. */
+async function held(account: { programId: string; userId: string }, month: number) {
+  const { balance } = await server.points.getBalance(account);
+  const slots = Array.from({ length: lifetime }, (_, slot) => {
+    const bucket = balance?.buckets.find(({ month: name }) => slotOf(name) === slot);
+    return bucket?.points ?? 0n;
+  });
+  return [String(month % lifetime), slots.join(" / "), String(balance?.available)];
+}
+
+/** As the table numbers the slots: January is 0. */
+const slotOf = (month: string) => (Number(month.slice(5)) - 1) % lifetime;
+
+test("the golden case is as printed", async () => {
+  const account = { programId: "golden", userId: "u" };
+  await server.clock.setTime({ time: startOf(0) });
+  await server.programs.createProgram({ programId: "golden", lifetimeMonths: lifetime });
+  const rows = goldenCase();
+  expect(rows).toHaveLength(8);
+  for (const [step = "", ...printed] of rows) {
+    const [, end = "", name = "", grant, use] =
+      /^(end of )?(\w+)(?:: grant (\d+))?(?:: use (\d+))?/.exec(step) ?? [];
+    const month = months.indexOf(name) + (end === "" ? 0 : 1);
+    await server.clock.setTime({ time: startOf(month) });
+    const eventId = step.replaceAll(" ", "_");
+    if (grant) await server.points.grantPoints({ ...account, eventId, points: BigInt(grant) });
+    if (use) await server.points.usePoints({ ...account, eventId, points: BigInt(use) });
+    expect([step, ...(await held(account, month))]).toEqual([step, ...printed]);
+  }
+});
+
+test("points of November expire when the heading says", async () => {
+  const printed = /^### Why points of November expire at "(.+)"$/m.exec(text)?.[1];
+  const account = { userId: "november" };
+  await server.clock.setTime({ time: at("2026-11-30T23:59:59+09:00") });
+  const { entry } = await server.points.grantPoints({ ...account, eventId: "e", points: 1n });
+  const expires = entry?.expireTime && timestampDate(entry.expireTime).toISOString();
+  expect(expires?.replace(".000Z", "Z")).toBe(printed);
+});

@@ -1,0 +1,70 @@
+/** The checks of the documentation themselves: a wrong answer and a failing command are noticed. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asPrinted, codeBlocks, onPorts, type Shell, startShell } from "../support/markdown.ts";
+
+describe("a printed answer fits", () => {
+  test.each([
+    ["the same", { a: "1" }, { a: "1" }],
+    ["one with more fields", { a: { b: 1, c: 2 } }, { a: { b: 1 } }],
+    ["any value where … is printed", { token: "x" }, { token: "…" }],
+    ["any time", "2031-01-01T00:00:00Z", "2026-11-20T03:00:00.123Z"],
+    ["any month", [{ month: "2031-01" }], [{ month: "2026-11" }]],
+  ])("%s", (_, actual, printed) => {
+    expect(asPrinted(actual, printed)).toEqual(printed);
+  });
+});
+
+describe("a printed answer does not fit", () => {
+  test.each([
+    ["another value", { a: "2" }, { a: "1" }],
+    ["another type", { a: 1 }, { a: "1" }],
+    ["one without a field", { b: 1 }, { a: "…" }],
+    ["a longer list", [1, 2], [1]],
+    ["a shorter list", [1], [1, 2]],
+    ["fields where none are printed", { a: 1 }, {}],
+    ["a text where a time is printed", "soon", "2026-11-20T03:00:00.123Z"],
+    ["a time where a month is printed", "2026-11-20T03:00:00Z", "2026-11"],
+  ])("%s", (_, actual, printed) => {
+    expect(asPrinted(actual, printed)).not.toEqual(printed);
+  });
+});
+
+describe("a shell", () => {
+  let shell: Shell;
+  beforeAll(() => {
+    shell = startShell();
+  });
+  afterAll(() => shell.close());
+
+  test("keeps functions and variables", async () => {
+    expect(await shell.run("greeting=hello\ngreet() { echo $greeting $1; }")).toBe("");
+    expect(await shell.run("greet you")).toBe("hello you\n");
+  });
+
+  test("says what a failed command has printed, and goes on", async () => {
+    const failing = shell.run("echo out; echo why >&2; false");
+    await expect(failing).rejects.toThrow(/^status 1 of echo out; .*\nout\n/);
+    expect(await shell.run("echo on")).toBe("on\n");
+  });
+
+  test("that ends is noticed", async () => {
+    const other = startShell();
+    await expect(other.run("exit 3")).rejects.toThrow("the shell ended");
+    await expect(other.run("echo")).rejects.toThrow("the shell ended");
+    await other.close();
+  });
+});
+
+test("code is found with its language, name and line", () => {
+  const [first] = codeBlocks("docs/tutorial.md");
+  expect(first).toMatchObject({ language: "sh", name: "" });
+  expect(first?.code).toMatch(/^call\(\) \{\n/);
+  const names = codeBlocks("README.md").map(({ name }) => name);
+  expect(names).toEqual(["", "curl", "buf", "client", ""]);
+});
+
+test("the printed ports become those of the test", () => {
+  const code = "http://127.0.0.1:8080 http://127.0.0.1:8081";
+  const there = onPorts(code, { port: 1, http1Port: 2 });
+  expect(there).toBe("http://127.0.0.1:1 http://127.0.0.1:2");
+});
