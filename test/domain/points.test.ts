@@ -107,7 +107,7 @@ describe("refunding", () => {
       effectiveTime: Date.parse("2026-07-01T00:00:00+09:00"),
       createTime: now,
     });
-    expect(second).toMatchObject({ event: { id: "2026-02/c:r" }, points: 20, balance: 70 });
+    expect(second).toMatchObject({ event: { eventId: "2026-02/c:r" }, points: 20, balance: 70 });
     expect(months(story.account)).toEqual({ "2026-03": 30, "2026-04": 40 });
     expect(story.account.totals).toMatchObject({ refunded: 55, expired: 30 });
   });

@@ -73,7 +73,7 @@ async function stormOnce(mine: number, round: number) {
   if (round % 2 === 1) proxy.isolation(itemByItem);
   const operations = plan(mine, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
     ...each,
-    user: `${round}-${each.userId}`,
+    userId: `${round}-${each.userId}`,
   }));
   let isOver = false;
   const trouble = (async () => {

@@ -543,7 +543,7 @@ describe.each(stores)("%s: lists", (_, open) => {
 
 describe.each(stores)("%s: removal", (_, open) => {
   test("of reactions of one kind to one target, 1,000 at a time", async () => {
-    const { items, reader, remover } = open();
+    const { items, reader, purger } = open();
     const [name, userId] = [newTarget(), newUser()];
     const rows = Array.from({ length: 1_030 }, (_, i) =>
       reaction(name, i + 1, { userId: `u${i}` }),
@@ -553,18 +553,18 @@ describe.each(stores)("%s: removal", (_, open) => {
       reaction({ ...name, id: `${name.id}x` }, 2_001, { userId }),
     ];
     await fill(items, [...rows, ...kept].map(put));
-    expect(await remover.reactions(name, "like")).toBe(true);
+    expect(await purger.reactions(name, "like")).toBe(true);
     const left = await pages((page) => reader.reactions({ target: name, kind: "like" }, page), 500);
     expect(left.flat()).toHaveLength(30);
-    expect(await remover.reactions(name, "like")).toBe(false);
-    expect(await remover.reactions(name, "like")).toBe(false);
+    expect(await purger.reactions(name, "like")).toBe(false);
+    expect(await purger.reactions(name, "like")).toBe(false);
     const gone = await reader.many(rows.map(refOf));
     expect(gone.every((row) => row === undefined)).toBe(true);
     expect(await reader.many(kept.map(refOf))).toEqual(kept);
   });
 
   test("of what was read of one target, page by page", async () => {
-    const { items, reader, remover } = open();
+    const { items, reader, purger } = open();
     const [ownerId, name] = [newUser(), newTarget()];
     const others = [{ ...name, type: "xpost" }, { ...name, id: `x${name.id}` }, newTarget()];
     const read = Array.from({ length: 1_300 }, (_, i) =>
@@ -581,7 +581,7 @@ describe.each(stores)("%s: removal", (_, open) => {
     let cursor: string | undefined;
     let calls = 0;
     do {
-      cursor = await remover.history(ownerId, name, cursor);
+      cursor = await purger.history(ownerId, name, cursor);
       calls += 1;
     } while (cursor !== undefined && calls < 100);
     expect(calls).toBeGreaterThan(1);
@@ -589,7 +589,7 @@ describe.each(stores)("%s: removal", (_, open) => {
     const isOther = ({ target: of }: ReadGroup) => of.type !== name.type || of.id !== name.id;
     expect(left.flat()).toEqual(read.filter(isOther).reverse());
     expect(await reader.get(readGroupRef(`${ownerId}x`, stays))).toBeDefined();
-    expect(await remover.history(newUser(), name, undefined)).toBeUndefined();
+    expect(await purger.history(newUser(), name, undefined)).toBeUndefined();
   });
 });
 

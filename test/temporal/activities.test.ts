@@ -26,7 +26,7 @@ async function failureOf(
   const deps = {
     programs: { get: async () => program },
     clock: { now: async () => ({ calendar: 0, wall: 0 }) },
-    engine: { run: () => Promise.reject(error) },
+    engine: { transact: () => Promise.reject(error) },
     reader: { dueAccounts: () => Promise.reject(error) },
     background: () => {},
   } as unknown as Deps;

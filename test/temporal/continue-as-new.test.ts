@@ -59,7 +59,7 @@ test("a month's end and a verification of all their parts", async () => {
   const handle = await client.workflow.start("monthEnd", {
     workflowId: "month-end-parts",
     taskQueue: config.taskQueue,
-    args: [{ programId }],
+    args: [{ program: programId }],
   });
   expect(await handle.result()).toEqual({ settled, vain: 0, failed: 0 });
   expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);

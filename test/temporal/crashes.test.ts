@@ -79,7 +79,7 @@ describe("a worker killed", () => {
     const handle = await client.workflow.start("monthEnd", {
       workflowId: "month-end-killed",
       taskQueue: config.taskQueue,
-      args: [{ programId }],
+      args: [{ program: programId }],
     });
     await eventually(async () => expect(transactions).toBeGreaterThan(3 * 32), 60_000);
     await worker.killHard();

@@ -29,7 +29,7 @@ const monthEnd = (programId: string): Promise<MonthEndResult> =>
   stack.client.workflow.execute("monthEnd", {
     workflowId: `month-end-test-${++runs}`,
     taskQueue: stack.config.taskQueue,
-    args: [{ programId }],
+    args: [{ program: programId }],
   });
 
 const at = (month: number, day = 1) => Date.UTC(2027, month - 1, day, 3);

@@ -102,7 +102,7 @@ const nothing = { like: 0, love: 0, unread: [], history: [] };
 
 const unreadOf = async ({ deps }: WorkerStack, ownerId: string) => {
   const { groupCount, peopleCount } = await inboxOf(deps, ownerId);
-  return { groups: groupCount, people: peopleCount };
+  return { groupCount, peopleCount };
 };
 
 const runOf = ({ client }: WorkerStack, target: TargetName) =>

@@ -170,7 +170,12 @@ function decideOne(
   }
 }
 
-/** What a query is remembered by. */
+/** Delivers the answers of all calls. */
+export function deliver({ outcomes }: Batch): void {
+  for (const outcome of outcomes) outcome.deliver();
+}
+
+/** The key of a query in `GroupMembers`. */
 export const queryName = (query: MembersQuery): string => JSON.stringify(query);
 
 function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {

@@ -75,3 +75,8 @@ export interface ItemStore {
 
 /** The name of a record among all records. */
 export const nameOf = (ref: Ref): string => `${ref.kind}#${ref.id}`;
+
+/** Each record once. */
+export const distinct = <K extends Kind>(refs: readonly Ref<K>[]): Ref<K>[] => [
+  ...new Map(refs.map((ref) => [nameOf(ref), ref])).values(),
+];

@@ -357,7 +357,7 @@ describe("DeleteTarget", () => {
     const first = await server.reactions.deleteTarget({ target });
     expect(first.target).toMatchObject({ name: target, ownerId: "dead", deleted: true });
     expect(await server.reactions.deleteTarget({ target })).toEqual(first);
-    const asked = `startRemoval post ${target.id} of dead`;
+    const asked = `startPurge post ${target.id} of dead`;
     expect(server.workflows.asked.filter((each) => each === asked)).toHaveLength(2);
     expect(await summaries([target], "a")).toEqual(["DELETED"]);
   });
@@ -367,7 +367,7 @@ describe("DeleteTarget", () => {
     let away = true;
     const workflows = {
       ...recording,
-      async startRemoval(...target: Parameters<typeof recording.startPurge>) {
+      async startPurge(...target: Parameters<typeof recording.startPurge>) {
         if (away) throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
         return recording.startPurge(...target);
       },
@@ -381,7 +381,7 @@ describe("DeleteTarget", () => {
       expect(await reasonOf(react(target, "a"))).toBe("TARGET_DELETED");
       away = false;
       expect((await other.reactions.deleteTarget({ target })).target?.deleted).toBe(true);
-      expect(recording.asked).toEqual([`startRemoval post ${target.id} of dead`]);
+      expect(recording.asked).toEqual([`startPurge post ${target.id} of dead`]);
     } finally {
       await other.stop();
     }

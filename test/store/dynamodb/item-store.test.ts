@@ -57,7 +57,7 @@ describe("reading many", () => {
     });
     const loaded = await items.read(refs);
     expect(loaded.map(({ value }) => value)).toEqual(
-      refs.map((_, i) => ({ ...account, user: `u${i}` })),
+      refs.map((_, i) => ({ ...account, userId: `u${i}` })),
     );
     expect(asked).toBe(4);
   });

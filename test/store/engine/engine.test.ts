@@ -629,11 +629,11 @@ test("an account without its record is told from its ledger", async () => {
   await grant(deps, "a", 10);
   store.force(account, undefined);
   const verified = await verifyAccount(deps, { programId, userId }, true);
-  expect(verified).toMatchObject({ repaired: true, entries: 1 });
+  expect(verified).toMatchObject({ repaired: true, entryCount: 1 });
   expect(await balance(process())).toBe(10);
   expect(await differences(deps)).toEqual([]);
   const nobody = await verifyAccount(deps, { programId, userId: "nobody" }, true);
-  expect(nobody).toMatchObject({ differences: [], entries: 0, repaired: false });
+  expect(nobody).toMatchObject({ differences: [], entryCount: 0, repaired: false });
 });
 
 /** The same dependencies with an engine that has just started. */

@@ -155,7 +155,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     const operations = plan(seed + 1, 60, 6).map((each) => ({
       ...each,
       id: `lost-${each.id}`,
-      user: `lost-${each.userId}`,
+      userId: `lost-${each.userId}`,
       undoes: `lost-${each.undoes}`,
     }));
     proxy.faults({ lostAnswer: 0.97, operations: "writes" });

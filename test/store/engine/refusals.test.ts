@@ -24,9 +24,16 @@ function done(
   [start, end]: Sent,
   related?: string,
 ) {
-  const ref = (name: string) => ({ origin: "c" as const, id: name });
+  const ref = (name: string) => ({ origin: "c" as const, eventId: name });
   const type = related ? "REFUNDED" : "ISSUED";
-  const entry = { number, event: ref(id), type, points, balance, related: related && ref(related) };
+  const entry = {
+    number,
+    event: ref(id),
+    type,
+    points,
+    balance,
+    relatedEvent: related && ref(related),
+  };
   const answer = { entry: entry as unknown as LedgerEntry, balance, replayed: false };
   return { entry: answer.entry, outcome: outcome(operation(id, points), { start, end, answer }) };
 }

@@ -313,7 +313,11 @@ async function compare(run: Run): Promise<void> {
 /** What has to be so whatever has happened. */
 export function checkSums({ badge, unread, read }: Shown): void {
   const people = unread.reduce((sum, group) => sum + group.peopleCount, 0);
-  deepStrictEqual({ ...badge }, { n: badge.version, groups: unread.length, people });
+  deepStrictEqual(badge, {
+    version: badge.version,
+    groupCount: unread.length,
+    peopleCount: people,
+  });
   for (const { version, firstVersion, peopleCount, firstActors, latestActors } of [
     ...unread,
     ...read,

@@ -16,7 +16,7 @@ export function recordWorkflows(): RecordingWorkflows {
       asked.push(`startReservation ${programId} ${reservationId}`);
     },
     async signalRefresh({ programId, reservationId }, start) {
-      asked.push(`wakeReservation ${programId} ${reservationId}${start ? " or start" : ""}`);
+      asked.push(`signalRefresh ${programId} ${reservationId}${start ? " or start" : ""}`);
     },
     async ensureMonthEnd({ programId }) {
       asked.push(`ensureMonthEnd ${programId}`);
@@ -35,7 +35,7 @@ export function recordWorkflows(): RecordingWorkflows {
     },
     verification: async (programId) => verifications.get(programId),
     async startPurge({ type, id }, ownerId) {
-      asked.push(`startRemoval ${type} ${id} of ${ownerId}`);
+      asked.push(`startPurge ${type} ${id} of ${ownerId}`);
     },
   };
 }

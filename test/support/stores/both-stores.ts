@@ -22,7 +22,7 @@ import { createMemoryStore } from "./memory-store.ts";
 export interface OpenStore {
   readonly items: ItemStore;
   readonly reader: Reader;
-  readonly remover: Purger;
+  readonly purger: Purger;
 }
 
 /** For indexes, which follow their tables after a while. */
@@ -48,7 +48,7 @@ export function bothStores() {
   const openDynamo = (): OpenStore => {
     const items = createDynamoItemStore(clients.single, names);
     const reader = createDynamoReader(clients, names);
-    return { items, reader, remover: createDynamoPurger(clients, names) };
+    return { items, reader, purger: createDynamoPurger(clients, names) };
   };
   const stores = [
     ["memory", (): OpenStore => createMemoryStore()],

@@ -104,7 +104,7 @@ export function reactionReads(
 /** What the remover takes at once. */
 const pageSize = 1_000;
 
-export function createRemover(records: Map<string, Stored>): Purger {
+export function createPurger(records: Map<string, Stored>): Purger {
   return {
     async reactions(target, kind) {
       const prefix = `reaction#${target.type}#${target.id}#${kind}#`;

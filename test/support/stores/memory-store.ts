@@ -24,7 +24,7 @@ import {
   type Write,
 } from "../../../src/store/engine/item-store.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
-import { createRemover, membersOf } from "./memory-reactions.ts";
+import { createPurger, membersOf } from "./memory-reactions.ts";
 import { createReader } from "./memory-reader.ts";
 import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
 
@@ -48,7 +48,7 @@ export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "
 export interface MemoryStore {
   readonly items: ItemStore;
   readonly reader: Reader;
-  readonly remover: Purger;
+  readonly purger: Purger;
   /** Called before a request takes effect. May wait, change the store or name a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   /**
@@ -169,7 +169,7 @@ export function createMemoryStore(): MemoryStore {
   const store: MemoryStore = {
     items,
     reader: createReader(table.records, table.load),
-    remover: createRemover(table.records),
+    purger: createPurger(table.records),
     arriving: undefined,
     answering: undefined,
     beforeItem: undefined,
@@ -249,7 +249,7 @@ export function memoryDeps(
 ): MemoryDeps {
   const store = createMemoryStore();
   const clock = createSettableClock(options.time ?? Date.UTC(2026, 0, 15));
-  const { reader, items, remover } = store;
+  const { reader, items, purger } = store;
   const { random } = options;
   const programs = createProgramCache(reader, true);
   const process = (): Deps => ({
@@ -259,7 +259,7 @@ export function memoryDeps(
     programs,
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
-    purger: remover,
+    purger,
     unreadCounts: noWatches,
     historyMs: 90 * 24 * 3_600_000,
     background: (work) => void work().catch(() => undefined),

@@ -1,7 +1,7 @@
 /** All reads of DynamoDB without the engine. */
 import type { Reader } from "../../../app/ports/deps.ts";
 import type { Kind, RecordReader, Records, Ref } from "../../../app/ports/records.ts";
-import { type ItemStore, nameOf } from "../../engine/item-store.ts";
+import { distinct, type ItemStore, nameOf } from "../../engine/item-store.ts";
 import { createDynamoItemStore } from "../item-store.ts";
 import type { Clients } from "../sdk/client.ts";
 import type { TableName } from "../tables.ts";
@@ -30,9 +30,9 @@ function recordReads(store: ItemStore): RecordReader {
     },
 
     async many<K extends Kind>(refs: readonly Ref<K>[]) {
-      const distinct = [...new Map(refs.map((ref) => [nameOf(ref), ref])).values()];
-      const loaded = await store.read(distinct);
-      const found = new Map(loaded.map(({ value }, i) => [nameOf(distinct[i] as Ref), value]));
+      const wanted = distinct(refs);
+      const loaded = await store.read(wanted);
+      const found = new Map(loaded.map(({ value }, i) => [nameOf(wanted[i] as Ref), value]));
       return refs.map((ref) => found.get(nameOf(ref)) as Records[K] | undefined);
     },
   };
