@@ -7,7 +7,7 @@ import { reservationActivities } from "./reservations.ts";
 import { sweepActivities } from "./sweeps.ts";
 
 /** What the activities stand on. */
-export interface ActivityDeps {
+interface ActivityDeps {
   readonly deps: Deps;
   /** Told of every reservation that was granted; once more if the answer got lost. */
   readonly onDone: (row: Reservation) => void;

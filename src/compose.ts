@@ -1,3 +1,4 @@
+/** Builds what server, worker and tools have in common. */
 import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
@@ -14,17 +15,27 @@ import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
 import { createClients } from "./store/dynamodb/sdk/client.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
 import { CommitEngine } from "./store/engine/engine.ts";
+import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts";
 
 const dayMs = 86_400_000;
 
 /** The use cases' dependencies on the real store, and what ends them. */
-export interface Composed {
+interface Composed {
   readonly deps: Deps;
   /** Finishes the work in the background, then lets go of the store. */
   close(): Promise<void>;
 }
 
-/** Puts together what server, worker and tools share. */
+/** The client side of Temporal, which connects when it is first used. */
+export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows =>
+  createWorkflows({
+    address: config.temporalAddress,
+    namespace: config.temporalNamespace,
+    taskQueue: config.taskQueue,
+    log,
+  });
+
+/** Builds the use cases' dependencies for server, worker and tools. */
 export function compose(config: Config, workflows: Workflows, log: Logger): Composed {
   const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
   const names = tableName(config.tablePrefix);

@@ -1,9 +1,11 @@
+/** The configuration of server, worker and tools, read from environment variables. */
 import { z } from "zod";
 
+/** Port 0 means any free port. */
 const port = z.coerce.number().int().min(0).max(65_535);
 const flag = z.enum(["0", "1"]).transform((value) => value === "1");
 
-/** Every variable that server, worker and tools read; the README has the same table. */
+/** Every variable with its default, as docs/operations.md lists them. */
 const variables = z
   .object({
     NODE_ENV: z.string().default("development"),
@@ -30,53 +32,36 @@ const variables = z
   .refine((env) => !(env.MEGURI_TEST_CLOCK && env.NODE_ENV === "production"), {
     error: "the test clock is not for production",
     path: ["MEGURI_TEST_CLOCK"],
-  });
+  })
+  .transform((env) => ({
+    host: env.MEGURI_HOST,
+    port: env.MEGURI_PORT,
+    http1Port: env.MEGURI_HTTP1_PORT,
+    metricsPort: env.MEGURI_METRICS_PORT,
+    /** Absent: AWS itself. */
+    dynamoEndpoint: env.MEGURI_DYNAMODB_ENDPOINT,
+    region: env.AWS_REGION,
+    tablePrefix: env.MEGURI_TABLE_PREFIX,
+    temporalAddress: env.MEGURI_TEMPORAL_ADDRESS,
+    temporalNamespace: env.MEGURI_TEMPORAL_NAMESPACE,
+    taskQueue: env.MEGURI_TASK_QUEUE,
+    /** A prebuilt workflow bundle. Absent: it is built at start. */
+    workflowBundle: env.MEGURI_WORKFLOW_BUNDLE,
+    /** How long a read notification is kept. */
+    historyDays: env.MEGURI_HISTORY_DAYS,
+    /** How many streams of unread counts one server has open at a time. */
+    maxStreams: env.MEGURI_MAX_STREAMS,
+    drainSeconds: env.MEGURI_DRAIN_SECONDS,
+    logLevel: env.MEGURI_LOG_LEVEL,
+    testClock: env.MEGURI_TEST_CLOCK,
+  }));
 
-/** How one process is set up. Port 0 means any free one. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  readonly http1Port: number;
-  readonly metricsPort: number;
-  /** Absent: AWS itself. */
-  readonly dynamoEndpoint: string | undefined;
-  readonly region: string;
-  readonly tablePrefix: string;
-  readonly temporalAddress: string;
-  readonly temporalNamespace: string;
-  readonly taskQueue: string;
-  /** A prebuilt workflow bundle. Absent: it is built at start. */
-  readonly workflowBundle: string | undefined;
-  /** How long a read notification is kept. */
-  readonly historyDays: number;
-  /** Streams of unread counts that one server has at a time. */
-  readonly maxStreams: number;
-  readonly drainSeconds: number;
-  readonly logLevel: string;
-  readonly testClock: boolean;
-}
+/** The configuration of one process. */
+export type Config = Readonly<z.output<typeof variables>>;
 
 /** Reads the configuration. Throws an error that names every variable that is wrong. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const parsed = variables.safeParse(env);
   if (!parsed.success) throw new Error(`configuration: ${z.prettifyError(parsed.error)}`);
-  const { data } = parsed;
-  return {
-    host: data.MEGURI_HOST,
-    port: data.MEGURI_PORT,
-    http1Port: data.MEGURI_HTTP1_PORT,
-    metricsPort: data.MEGURI_METRICS_PORT,
-    dynamoEndpoint: data.MEGURI_DYNAMODB_ENDPOINT,
-    region: data.AWS_REGION,
-    tablePrefix: data.MEGURI_TABLE_PREFIX,
-    temporalAddress: data.MEGURI_TEMPORAL_ADDRESS,
-    temporalNamespace: data.MEGURI_TEMPORAL_NAMESPACE,
-    taskQueue: data.MEGURI_TASK_QUEUE,
-    workflowBundle: data.MEGURI_WORKFLOW_BUNDLE,
-    historyDays: data.MEGURI_HISTORY_DAYS,
-    maxStreams: data.MEGURI_MAX_STREAMS,
-    drainSeconds: data.MEGURI_DRAIN_SECONDS,
-    logLevel: data.MEGURI_LOG_LEVEL,
-    testClock: data.MEGURI_TEST_CLOCK,
-  };
+  return parsed.data;
 }

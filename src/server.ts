@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "./app/ports/deps.ts";
-import { compose } from "./compose.ts";
+import { compose, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { routes } from "./rpc/routes.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
-import { createWorkflows } from "./temporal/workflows.ts";
 
 /** The share of the drain time in which callers may still find out that this server goes. */
 const noticeShare = 0.1;
 
-export interface ServerDeps {
+interface ServerDeps {
   readonly deps: Deps;
   readonly config: Pick<Config, "host" | "port" | "http1Port" | "drainSeconds" | "testClock">;
   readonly log: Logger;
@@ -49,12 +48,7 @@ if (import.meta.main) await main();
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("server", config.logLevel);
-  const workflows = createWorkflows({
-    address: config.temporalAddress,
-    namespace: config.temporalNamespace,
-    taskQueue: config.taskQueue,
-    log,
-  });
+  const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   const server = createServer({ deps, config, log });
   const stopSchedules = keepEnsuringSchedules(workflows, deps.reader);

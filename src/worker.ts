@@ -1,16 +1,15 @@
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
 import type { Deps } from "./app/ports/deps.ts";
-import { compose } from "./compose.ts";
+import { compose, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
-import { createWorkflows } from "./temporal/workflows.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { connectPatiently } from "./worker/connect.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./worker/metrics.ts";
 import { installSdkLog } from "./worker/sdk-log.ts";
 
-export interface WorkerDeps {
+interface WorkerDeps {
   readonly connection: NativeConnection;
   readonly config: Pick<Config, "temporalNamespace" | "taskQueue" | "drainSeconds">;
   readonly bundle: WorkflowBundleOption;
@@ -71,12 +70,7 @@ async function main(): Promise<void> {
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
   const connection = await connectPatiently(config.temporalAddress, log, stopping.signal);
   if (connection) {
-    const workflows = createWorkflows({
-      address: config.temporalAddress,
-      namespace: config.temporalNamespace,
-      taskQueue: config.taskQueue,
-      log,
-    });
+    const workflows = composeWorkflows(config, log);
     const { deps, close } = compose(config, workflows, log);
     const worker = await createWorker({ connection, config, bundle, deps, metrics, log });
     log.info({ taskQueue: config.taskQueue, metricsPort: server.port }, "ready");

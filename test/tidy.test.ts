@@ -2,7 +2,13 @@
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Sources } from "./support/tidy.ts";
-import { badStyle, reachedFromWorkflows, wrongArrows } from "./support/tidy.ts";
+import {
+  badStyle,
+  importCircles,
+  reachedFromWorkflows,
+  unusedExports,
+  wrongArrows,
+} from "./support/tidy.ts";
 
 const FOLDERS = ["src", "workflows", "activities", "test", "bench", "examples"];
 
@@ -16,6 +22,14 @@ describe("this project", () => {
 
   test("imports along the arrows", () => {
     expect(wrongArrows(withoutFixtures(sources))).toEqual([]);
+  });
+
+  test("has no import circle", () => {
+    expect(importCircles(withoutFixtures(sources))).toEqual([]);
+  });
+
+  test("exports nothing for nobody", () => {
+    expect(unusedExports(withoutFixtures(sources))).toEqual([]);
   });
 
   test("keeps builtins and SDKs out of workflows", () => {
@@ -121,26 +135,51 @@ describe("reached from workflows", () => {
   });
 });
 
+const head = "/** A ring. */\n\n";
+
 describe("style", () => {
   test.each([
-    ["src/domain/accountRing.ts", ""],
-    ["src/domain/account_ring.ts", ""],
-    ["src/Domain/ring.ts", ""],
-    ["src/domain/ring.ts", "export default 1;"],
-    ["src/domain/ring.ts", "export { ring as default };"],
-    ["src/domain/ring.ts", `// ${"x".repeat(98)}`],
+    ["src/domain/accountRing.ts", head],
+    ["src/domain/account_ring.ts", head],
+    ["src/Domain/ring.ts", head],
+    ["src/domain/ring.ts", `${head}export default 1;`],
+    ["src/domain/ring.ts", `${head}export { ring as default };`],
+    ["src/domain/ring.ts", `${head}// ${"x".repeat(98)}`],
+    ["src/domain/ring.ts", "export const ring = 1;"],
+    ["src/domain/ring.ts", "/** How long a ring is. */\nexport const length = 12;"],
+    ["src/domain/ring.ts", head + "// x\n".repeat(349)],
   ])("%s: %s", (file, text) => {
     expect(badStyle(new Map([[file, text]]))).toHaveLength(1);
   });
 
   test("leaves generated code, config files and lines of exactly 100 columns alone", () => {
+    const path = `../${"x".repeat(90)}.ts`;
     const sources = new Map([
       ["src/gen/points_service_pb.ts", `// ${"x".repeat(200)}`],
       ["test/vitest.config.ts", "export default {};"],
-      ["src/domain/ring-of-months.ts", `// ${"巡".repeat(97)}`],
+      ["src/domain/ring-of-months.ts", `${head}// ${"巡".repeat(97)}`],
+      ["src/domain/ring.ts", `/** A ring. */\nimport type { Month } from "${path}";`],
+      ["test/domain/ring.test.ts", head + "// x\n".repeat(400)],
     ]);
     expect(badStyle(sources)).toEqual([]);
   });
+});
+
+test("an import circle, types included, is shown as the way round it", () => {
+  const sources = new Map([
+    ["src/domain/a.ts", 'import { b } from "./b.ts";'],
+    ["src/domain/b.ts", 'import type { C } from "./c.ts";'],
+    ["src/domain/c.ts", 'export { b } from "./b.ts";'],
+  ]);
+  expect(importCircles(sources)).toEqual(["src/domain/b.ts → src/domain/c.ts → src/domain/b.ts"]);
+});
+
+test("an export that no other file names is unused, whatever a comment says", () => {
+  const sources = new Map([
+    ["src/domain/a.ts", "export const used = 1;\nexport const unused = used;"],
+    ["test/domain/a.test.ts", "// unused\nexpect(used).toBe(1);"],
+  ]);
+  expect(unusedExports(sources)).toEqual(["src/domain/a.ts: exports unused for nobody"]);
 });
 
 function readSources(): Sources {

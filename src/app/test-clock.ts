@@ -7,7 +7,7 @@ import { testClockRef } from "./ports/records.ts";
 const latest: Instant = Date.UTC(9990, 0);
 
 /** Where the test clock stands. */
-export async function getTime(deps: Deps): Promise<Instant> {
+export async function getTime(deps: Pick<Deps, "clock">): Promise<Instant> {
   return (await deps.clock.now()).calendar;
 }
 
@@ -15,16 +15,20 @@ export async function getTime(deps: Deps): Promise<Instant> {
  * Sets the test clock for all processes on the same tables; it stands there until it is moved.
  * Refusal: INVALID_REQUEST from the year 9990 on.
  */
-export function setTime(deps: Deps, time: Instant): Promise<Instant> {
+export function setTime(deps: Pick<Deps, "engine">, time: Instant): Promise<Instant> {
   return moveTo(deps, "time", () => time);
 }
 
 /** Moves the test clock by `ms` milliseconds. Refusal: INVALID_REQUEST from the year 9990 on. */
-export function advanceTime(deps: Deps, ms: number): Promise<Instant> {
+export function advanceTime(deps: Pick<Deps, "engine">, ms: number): Promise<Instant> {
   return moveTo(deps, "duration", (now) => now + ms);
 }
 
-function moveTo(deps: Deps, field: string, where: (now: Instant) => Instant): Promise<Instant> {
+function moveTo(
+  deps: Pick<Deps, "engine">,
+  field: string,
+  where: (now: Instant) => Instant,
+): Promise<Instant> {
   return deps.engine.transact({
     key: testClockRef,
     readSet: [testClockRef],

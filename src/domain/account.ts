@@ -78,7 +78,7 @@ export function pointsOf(account: Account, month: Month): number {
 }
 
 /** An account and the ledger entries that led to it from the one before. */
-export interface ExpireDueResult {
+interface ExpireDueResult {
   readonly account: Account;
   readonly entries: readonly LedgerEntry[];
 }

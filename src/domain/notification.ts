@@ -151,7 +151,7 @@ export function leave(
 }
 
 /** What of an owner a read mark touches. */
-export interface ReadState {
+interface ReadState {
   readonly inbox: Inbox;
   readonly group: UnreadGroup | undefined;
   /** What was unread and is no longer. */

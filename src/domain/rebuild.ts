@@ -15,7 +15,7 @@ export interface Difference {
 }
 
 /** Differences that are kept; those beyond are counted. */
-export const maxDifferences = 100;
+const maxDifferences = 100;
 
 /** Months with points that a sum holds at most: 100 years, so that its size is bounded. */
 const maxMonths = 1_200;

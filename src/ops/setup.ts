@@ -4,23 +4,17 @@
  */
 import type { Deps } from "../app/ports/deps.ts";
 import { createProgram } from "../app/programs/commands.ts";
-import { compose } from "../compose.ts";
+import { compose, composeWorkflows } from "../compose.ts";
 import { type Config, readConfig } from "../config.ts";
 import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";
 import { createTables, tableName } from "../store/dynamodb/tables.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
-import { createWorkflows } from "../temporal/workflows.ts";
 
 /** Makes all of it. Throws when the store or Temporal gives no answer. */
 export async function setup(config: Config, log: Logger): Promise<void> {
-  const workflows = createWorkflows({
-    address: config.temporalAddress,
-    namespace: config.temporalNamespace,
-    taskQueue: config.taskQueue,
-    log,
-  });
+  const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   try {
     await setupTables(config);

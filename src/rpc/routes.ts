@@ -20,7 +20,7 @@ import { interceptors } from "./server/interceptors.ts";
 import { clockService } from "./testing/clock.ts";
 
 /** What the services stand on. */
-export interface RouteDeps {
+interface RouteDeps {
   readonly deps: Deps;
   readonly log: Logger;
   /** Serves the ClockService, too. */

@@ -10,7 +10,7 @@ const atOnce = 32;
 const maxWaiting = 10_000;
 
 /** Work that answers do not wait for. */
-export interface BackgroundTasks {
+interface BackgroundTasks {
   readonly run: (work: () => Promise<void>) => void;
   /** Finishes what is under way without trying again what fails, and drops nothing that waits. */
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Reader } from "../app/ports/deps.ts";
+import { inBatches } from "../app/ports/pages.ts";
 import { inboxRef } from "../app/ports/records.ts";
 import type { UnreadCountEvent, UnreadCountStreams } from "../app/ports/unread-counts.ts";
 import { DomainError } from "../domain/errors.ts";
@@ -200,10 +201,7 @@ function createPoll(
 
   return async () => {
     const ownerIds = [...feeds.keys()];
-    const batches = Array.from({ length: Math.ceil(ownerIds.length / batchSize) }, (_, i) =>
-      ownerIds.slice(i * batchSize, (i + 1) * batchSize),
-    );
-    const results = await limit.map(batches, ask);
+    const results = await limit.map(inBatches(ownerIds, batchSize), ask);
     const err = results.find((error) => error !== undefined);
     if (err !== undefined && !failing) log.warn({ err }, "unread counts cannot be polled");
     if (err === undefined && failing) log.info("unread counts are polled again");

@@ -63,7 +63,7 @@ export function createLink({ address, namespace, taskQueue, log }: TemporalOptio
 }
 
 /** The gRPC code of an error or of what caused it. */
-export function grpcCode(error: unknown): number | undefined {
+function grpcCode(error: unknown): number | undefined {
   if (isGrpcServiceError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? grpcCode(error.cause) : undefined;
 }

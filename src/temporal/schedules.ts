@@ -4,6 +4,7 @@ import {
   type ScheduleOptions,
 } from "@temporalio/client";
 import type { Reader } from "../app/ports/deps.ts";
+import { allPages } from "../app/ports/pages.ts";
 import {
   fullReconcileId,
   type MonthEndInput,
@@ -35,10 +36,8 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
   await link.call(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
   await ensureReconciler(link);
   const failed: string[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await reader.programs({ size: 100, cursor });
-    for (const program of page.items) {
+  for await (const programs of allPages(100, (page) => reader.programs(page))) {
+    for (const program of programs) {
       try {
         await workflows.ensureMonthEnd(program);
       } catch (error) {
@@ -50,8 +49,7 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
         failed.push(programId);
       }
     }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  }
   if (failed.length > 0) throw new Error(`no month-end schedule for ${failed.join(", ")}`);
 }
 

@@ -6,6 +6,7 @@ import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
 import { inboxOf, markNotificationRead } from "../../src/app/notifications/commands.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
+import { inBatches } from "../../src/app/ports/pages.ts";
 import {
   inboxRef,
   type Kind,
@@ -18,7 +19,6 @@ import {
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
-import { inBatches } from "../../src/store/dynamodb/sdk/batch-requests.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";

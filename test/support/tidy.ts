@@ -100,6 +100,8 @@ const RULES: readonly (readonly [string, Rule])[] = [
 ];
 
 const MAX_COLUMNS = 100;
+const MAX_LINES = 350;
+const SOURCE = /^(src|workflows|activities)\//;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
 
 /** Imports that point the wrong way, one line each. */
@@ -139,7 +141,49 @@ export function reachedFromWorkflows(sources: Sources): string[] {
   return problems;
 }
 
-/** Lines over 100 columns, names that are not kebab-case and default exports. */
+/** Import circles, types included: each as the way from a file back to itself. */
+export function importCircles(sources: Sources): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, way: readonly string[]) => {
+    const start = way.indexOf(file);
+    if (start >= 0) {
+      circles.push([...way.slice(start), file].join(" → "));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const { specifier } of importsOf(sources.get(file) ?? "")) {
+      const target = specifier === undefined ? undefined : targetOf(file, specifier);
+      if (target?.kind === "project") visit(target.path, [...way, file]);
+    }
+    done.add(file);
+  };
+  for (const file of sources.keys()) visit(file, []);
+  return circles;
+}
+
+/** Exports that no other file names. The exports of a workflow bundle are for Temporal. */
+export function unusedExports(sources: Sources): string[] {
+  const words = new Map(
+    [...sources].map(([file, text]) => [file, new Set(withoutComments(text).match(/\w+/g))]),
+  );
+  return [...sources].flatMap(([file, text]) => {
+    if (!/^(src\/(?!gen\/)|activities\/)/.test(file)) return [];
+    const exported = text.matchAll(
+      /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm,
+    );
+    const isUsed = (name: string) =>
+      [...words].some(([other, found]) => other !== file && found.has(name));
+    return [...exported].flatMap(([, name = ""]) =>
+      isUsed(name) ? [] : [`${file}: exports ${name} for nobody`],
+    );
+  });
+}
+
+/**
+ * Lines over 100 columns, names that are not kebab-case, default exports, files that do not open
+ * with a sentence about themselves, and source files that are too long.
+ */
 export function badStyle(sources: Sources): string[] {
   return [...sources].flatMap(([file, text]) => {
     if (covers("src/gen/", file)) return [];
@@ -147,6 +191,10 @@ export function badStyle(sources: Sources): string[] {
     return [
       ...(file.split("/").every((part) => KEBAB_CASE.test(part)) ? [] : ["name is not kebab-case"]),
       ...(!isConfig && hasDefaultExport(text) ? ["default export"] : []),
+      ...(isConfig || opensWithSentence(text)
+        ? []
+        : ["does not open with a sentence about itself"]),
+      ...(lineCount(text) > MAX_LINES && SOURCE.test(file) ? ["has too many lines"] : []),
       ...longLines(text),
     ].map((problem) => `${file}: ${problem}`);
   });
@@ -199,6 +247,13 @@ function mayRunInWorkflow(name: string): boolean {
 function hasDefaultExport(text: string): boolean {
   return /^export (default\b|\{[^}]*\bas default\b)/m.test(withoutComments(text));
 }
+
+/** The first comment belongs to the file: the imports, or a blank line, come behind it. */
+function opensWithSentence(text: string): boolean {
+  return /^\/\*\*[\s\S]*?[.:;][\s\S]*?\*\/\n(import\b|export\b.* from |\n|$)/.test(text);
+}
+
+const lineCount = (text: string): number => text.split("\n").length - 1;
 
 function longLines(text: string): string[] {
   return text.split("\n").flatMap((line, index) => {

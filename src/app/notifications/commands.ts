@@ -1,6 +1,7 @@
 import { checkVersion, emptyInbox, type Inbox, markRead } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
+import { allPages } from "../ports/pages.ts";
 import { inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
 
 /** Names one owner's unread group. */
@@ -11,7 +12,7 @@ export interface NotificationName {
 }
 
 /** What an owner has seen, as a version of the unread count, and how long the caller waits. */
-export interface ReadMark {
+interface ReadMark {
   readonly version: number;
   readonly deadline?: number | undefined;
 }
@@ -24,7 +25,7 @@ const markedAtOnce = 48;
  * INVALID_REQUEST for a version that is yet to come.
  */
 export async function markNotificationRead(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "unreadCounts" | "historyMs">,
   { ownerId, target, kind, version, deadline }: NotificationName & ReadMark,
 ): Promise<{ changed: boolean; inbox: Inbox }> {
   const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
@@ -57,28 +58,26 @@ export async function markNotificationRead(
  * many were marked, and what is unread now.
  */
 export async function markAllNotificationsRead(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
   { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
 ): Promise<{ markedCount: number; inbox: Inbox }> {
   checkVersion(await inboxOf(deps, ownerId), version);
   const seen = { version, deadline };
   let markedCount = 0;
-  let cursor: string | undefined;
-  do {
-    const page = await deps.reader.unreadGroups(ownerId, false, { size: markedAtOnce, cursor });
-    const wanted = page.items.filter(({ firstVersion }) => firstVersion <= version);
+  const pages = allPages(markedAtOnce, (page) => deps.reader.unreadGroups(ownerId, false, page));
+  for await (const groups of pages) {
+    const wanted = groups.filter(({ firstVersion }) => firstVersion <= version);
     const results = await Promise.all(
       wanted.map(({ target, kind }) =>
         markNotificationRead(deps, { ownerId, target, kind, ...seen }),
       ),
     );
     markedCount += results.filter(({ changed }) => changed).length;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  }
   return { markedCount, inbox: await inboxOf(deps, ownerId) };
 }
 
 /** What is unread, with its version: that of zeros is 0. */
-export async function inboxOf({ reader }: Deps, ownerId: string): Promise<Inbox> {
+export async function inboxOf({ reader }: Pick<Deps, "reader">, ownerId: string): Promise<Inbox> {
   return (await reader.get(inboxRef(ownerId)))?.value ?? emptyInbox;
 }

@@ -16,7 +16,7 @@ export interface Notification {
 
 /** An owner's notifications, by the number of the latest reaction, newest first. */
 export async function listNotifications(
-  { reader, clock }: Deps,
+  { reader, clock }: Pick<Deps, "reader" | "clock">,
   ownerId: string,
   state: "UNREAD" | "READ",
   page: PageRequest,
@@ -39,7 +39,7 @@ export async function listNotifications(
  * for a bad cursor.
  */
 export async function listNotificationActors(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "owners">,
   { ownerId, target, kind }: NotificationName,
   notified: { readonly from: number; readonly to: number },
   page: PageRequest,

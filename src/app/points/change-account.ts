@@ -6,7 +6,10 @@ import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
 
-/** What every change of an account is asked with. */
+/** What changes of an account depend on. */
+export type ChangeDeps = Pick<Deps, "engine" | "programs">;
+
+/** The input of every change of an account. */
 export interface ChangeInput {
   readonly programId: string;
   readonly userId: string;
@@ -35,7 +38,7 @@ interface AccountChange {
 }
 
 /** Changes an account once for each event id: account, ledger and event key in one transaction. */
-export async function changeAccount(deps: Deps, asked: AccountChange): Promise<ChangeResult> {
+export async function changeAccount(deps: ChangeDeps, asked: AccountChange): Promise<ChangeResult> {
   const { input, hash, undoes } = asked;
   const { programId, userId, deadline } = input;
   const program = await deps.programs.get(programId);

@@ -2,12 +2,16 @@ import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { type ExpiredPoints, grant, refund, revoke, setFrozen, use } from "../../domain/points.ts";
 import { requestHash } from "../idempotency.ts";
-import type { Deps } from "../ports/deps.ts";
-import { type ChangeInput, type ChangeResult, changeAccount } from "./change-account.ts";
+import {
+  type ChangeDeps,
+  type ChangeInput,
+  type ChangeResult,
+  changeAccount,
+} from "./change-account.ts";
 
 /** Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED, ID_REUSED. */
 export function grantPoints(
-  deps: Deps,
+  deps: ChangeDeps,
   input: ChangeInput & { readonly points: number },
 ): Promise<ChangeResult> {
   const { points } = input;
@@ -23,7 +27,7 @@ export function grantPoints(
  * ACCOUNT_FROZEN, ID_REUSED.
  */
 export function usePoints(
-  deps: Deps,
+  deps: ChangeDeps,
   input: ChangeInput & { readonly points: number; readonly allowPartial: boolean },
 ): Promise<ChangeResult> {
   const { points, allowPartial } = input;
@@ -39,7 +43,7 @@ export function usePoints(
  * use, LIMIT_EXCEEDED with what is left, ACCOUNT_FROZEN, ID_REUSED.
  */
 export function refundPoints(
-  deps: Deps,
+  deps: ChangeDeps,
   input: ChangeInput & {
     readonly useEventId: string;
     /** Absent: all that is left. */
@@ -63,7 +67,7 @@ export function refundPoints(
  * was no grant, ID_REUSED.
  */
 export function revokePoints(
-  deps: Deps,
+  deps: ChangeDeps,
   input: ChangeInput & { readonly grant: EventRef },
 ): Promise<ChangeResult> {
   const { grant: undoes } = input;
@@ -76,7 +80,7 @@ export function revokePoints(
 }
 
 /** Refuses grants, uses and refunds from now on. Creates an unknown account. */
-export function freezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeResult> {
+export function freezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<ChangeResult> {
   return changeAccount(deps, {
     input,
     hash: hashOf("freeze", input, {}),
@@ -85,7 +89,7 @@ export function freezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeRes
 }
 
 /** Ends a freeze. Refusals: ACCOUNT_NOT_FOUND, ID_REUSED. */
-export function unfreezeAccount(deps: Deps, input: ChangeInput): Promise<ChangeResult> {
+export function unfreezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<ChangeResult> {
   return changeAccount(deps, {
     input,
     hash: hashOf("unfreeze", input, {}),

@@ -22,7 +22,7 @@ const pageSize = 32;
  * thrown.
  */
 export async function expireDueInShard(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   { program: id, shard, cursor: start }: ExpireShardInput,
   more: (progress: ExpireShardResult) => boolean,
   onFailed: OnFailed = () => {},
@@ -51,7 +51,7 @@ export async function expireDueInShard(
 }
 
 async function expireDueInAccount(
-  deps: Deps,
+  deps: Pick<Deps, "engine">,
   program: Program,
   { userId }: AccountName,
 ): Promise<"settled" | "vain"> {

@@ -26,7 +26,10 @@ export interface Balance {
 }
 
 /** Right at the first instant of a month, swept or not. Refusal: PROGRAM_NOT_FOUND. */
-export async function getBalance(deps: Deps, name: AccountName): Promise<Balance> {
+export async function getBalance(
+  deps: Pick<Deps, "reader" | "clock" | "programs">,
+  name: AccountName,
+): Promise<Balance> {
   const program = await deps.programs.get(name.programId);
   const stored = await deps.reader.get(accountRef(name.programId, name.userId));
   const { calendar } = await deps.clock.now();
@@ -47,7 +50,7 @@ export async function getBalance(deps: Deps, name: AccountName): Promise<Balance
  * The entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
  */
 export async function listLedgerEntries(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "programs">,
   name: AccountName,
   query: {
     readonly newestFirst: boolean;
@@ -72,7 +75,7 @@ export async function listLedgerEntries(
  * so halving finds it in a few reads however long the ledger is.
  */
 async function firstSince(
-  deps: Deps,
+  deps: Pick<Deps, "reader">,
   { programId, userId }: AccountName,
   time: Instant | undefined,
   last: number,
@@ -92,7 +95,7 @@ async function firstSince(
 
 /** By number or by event. Refusals: PROGRAM_NOT_FOUND, LEDGER_ENTRY_NOT_FOUND. */
 export async function getLedgerEntry(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "programs">,
   name: AccountName,
   key: number | EventRef,
 ): Promise<LedgerEntry> {
@@ -113,7 +116,7 @@ export async function getLedgerEntry(
  * the month's points have expired; that behind a refund, `2026-11/c:id`, follows the refund.
  */
 async function findExpiry(
-  deps: Deps,
+  deps: Pick<Deps, "reader">,
   program: Program,
   name: AccountName,
   id: string,

@@ -11,7 +11,7 @@ import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";
 const maxTries = 10;
 
 /** What a repair found and did. */
-export interface RepairedAccount extends VerifiedAccount {
+interface RepairedAccount extends VerifiedAccount {
   /** True when the account was set to what the ledger says. */
   readonly repaired: boolean;
   /** The missing entries that were written again, in their order. */
@@ -25,7 +25,7 @@ export interface RepairedAccount extends VerifiedAccount {
  * no copy heals: an account that may be right must not follow it.
  */
 export async function repairAccount(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   name: AccountName,
   deadline: number | undefined,
 ): Promise<RepairedAccount> {
@@ -47,7 +47,7 @@ export async function repairAccount(
 
 /** Returns false when the account has been written since it was verified. */
 async function putRebuilt(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "programs">,
   name: AccountName,
   found: VerifiedAccount,
   deadline: number | undefined,

@@ -4,6 +4,7 @@ import { eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { addEntry, type NumberRange, startSum } from "../../domain/rebuild.ts";
 import { requireTime } from "../deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
+import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import type { VerifiedAccount } from "./verify-account.ts";
@@ -37,7 +38,7 @@ export function missingNumbers({ account, sum, differenceCount }: VerifiedAccoun
  * DEADLINE.
  */
 export async function restoreEntries(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader">,
   name: AccountName,
   found: VerifiedAccount,
   deadline: number | undefined,
@@ -67,7 +68,7 @@ export async function restoreEntries(
 
 /** The copies of missing entries, by number. */
 async function findCopies(
-  deps: Deps,
+  deps: Pick<Deps, "reader">,
   name: AccountName,
   holes: readonly NumberRange[],
   deadline: number | undefined,
@@ -75,18 +76,17 @@ async function findCopies(
   const numbers = { from: (holes[0] as NumberRange).from, to: (holes.at(-1) as NumberRange).to };
   const copies = new Map<number, LedgerEntry>();
   const scan = async (segment: number) => {
-    let cursor: string | undefined;
-    do {
+    const pages = allPages(pageSize, (page) => {
       requireTime(deadline);
-      const request = { size: pageSize, cursor };
-      const page = await deps.reader.entryCopies(name, numbers, segment, segmentCount, request);
-      for (const entry of page.items) {
+      return deps.reader.entryCopies(name, numbers, segment, segmentCount, page);
+    });
+    for await (const entries of pages) {
+      for (const entry of entries) {
         if (holes.some(({ from, to }) => entry.number >= from && entry.number <= to)) {
           copies.set(entry.number, entry);
         }
       }
-      cursor = page.cursor;
-    } while (cursor !== undefined);
+    }
   };
   await Promise.all(Array.from({ length: segmentCount }, (_, segment) => scan(segment)));
   return [...copies.values()].sort((a, b) => a.number - b.number);
@@ -94,7 +94,7 @@ async function findCopies(
 
 /** Whether the ledger, as far as it was verified, has no fault left with the copies in place. */
 async function isWhole(
-  deps: Deps,
+  deps: Pick<Deps, "reader">,
   name: AccountName,
   found: VerifiedAccount,
   copies: readonly LedgerEntry[],
@@ -104,11 +104,12 @@ async function isWhole(
   const restored = new Set(copies.map(({ event }) => eventName(event)));
   const waiting = [...copies];
   const sum = startSum();
-  let cursor: string | undefined;
-  do {
+  const pages = allPages(pageSize, (page) => {
     requireTime(deadline);
-    const page = await deps.reader.storedEntries(name, { size: pageSize, cursor });
-    for (const entry of page.items) {
+    return deps.reader.storedEntries(name, page);
+  });
+  for await (const entries of pages) {
+    for (const entry of entries) {
       // The entry may stand under another number, where a part of its item was lost.
       if (restored.has(eventName(entry.event))) return false;
       if (entry.number > last) continue;
@@ -116,8 +117,7 @@ async function isWhole(
         addEntry(sum, waiting.shift() as LedgerEntry);
       addEntry(sum, entry);
     }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  }
   for (const entry of waiting) addEntry(sum, entry);
   return sum.faultCount === 0;
 }

@@ -57,7 +57,7 @@ export interface VerifiedAccount extends Comparison {
  * CONTENDED when the account is written all the time and seems to differ.
  */
 export async function verifyOneAccount(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   { programId, userId }: AccountName,
   deadline: number | undefined,
 ): Promise<VerifiedAccount> {
@@ -80,7 +80,7 @@ export async function verifyOneAccount(
  * sum grows with it.
  */
 export async function* verificationSteps(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock">,
   program: Program,
   userId: string,
   { from, deadline }: { readonly from?: AccountProgress; readonly deadline?: number | undefined },
@@ -116,7 +116,7 @@ const nothing = { value: undefined, version: 0 };
  * applied to the ledger begins with a number that is read here.
  */
 function isConfirmed(
-  deps: Deps,
+  deps: Pick<Deps, "engine">,
   { programId, userId }: AccountName,
   { version, sum }: VerifiedAccount,
   deadline: number | undefined,
@@ -147,7 +147,7 @@ function startLook(progress: AccountProgress | undefined, version: number): Acco
  * Entries behind an account that has not moved are its own, and are added, too.
  */
 async function* addLedger(
-  deps: Deps,
+  deps: Pick<Deps, "reader">,
   name: AccountName,
   account: Account | undefined,
   start: AccountProgress,

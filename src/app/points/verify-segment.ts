@@ -45,7 +45,7 @@ interface Tally {
  * named, and does not hold up the others; an outage is thrown.
  */
 export async function verifySegment(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   { program: programId, segment, segments, cursor }: VerifySegmentInput,
   more: More,
   onFailed: OnFailed = () => {},
@@ -78,7 +78,7 @@ export async function verifySegment(
 
 /** Verifies one account into the tally. Returns how far it has come when `more` says stop. */
 async function verifyNext(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock">,
   program: Program,
   userId: string,
   from: AccountProgress | undefined,

@@ -26,7 +26,7 @@ export interface Verified {
  * PROGRAM_NOT_FOUND, LEDGER_DAMAGED (see `repairAccount`). Retryable: DEADLINE, CONTENDED.
  */
 export async function verifyAccount(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   name: AccountName,
   repair: boolean,
   deadline?: number,
@@ -50,14 +50,20 @@ export async function verifyAccount(
 }
 
 /** Starts the verification of a program, or joins the one that runs. */
-export async function verifyProgram(deps: Deps, programId: string): Promise<Verification> {
+export async function verifyProgram(
+  deps: Pick<Deps, "programs" | "workflows">,
+  programId: string,
+): Promise<Verification> {
   await deps.programs.get(programId);
   await deps.workflows.startVerification(programId);
   return getProgramVerification(deps, programId);
 }
 
 /** How far the latest one has come. Refusals: PROGRAM_NOT_FOUND, VERIFICATION_NOT_FOUND. */
-export async function getProgramVerification(deps: Deps, programId: string): Promise<Verification> {
+export async function getProgramVerification(
+  deps: Pick<Deps, "programs" | "workflows">,
+  programId: string,
+): Promise<Verification> {
   await deps.programs.get(programId);
   const found = await deps.workflows.verification(programId);
   if (!found) {

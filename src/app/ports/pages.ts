@@ -1,4 +1,4 @@
-/** Pages of lists, for all readers. */
+/** Pages of lists, and batches of work. */
 import type { Instant } from "../../domain/month.ts";
 
 /** A page of a list and where the next one starts; no cursor after the last. */
@@ -19,15 +19,22 @@ export interface Window {
   readonly end: Instant | undefined;
 }
 
-/** Yields the items of all pages, from the first page to the last. */
-export async function* allItems<T>(
+/** Yields the items of each page, from the first page to the last. */
+export async function* allPages<T>(
   size: number,
   read: (page: PageRequest) => Promise<Page<T>>,
-): AsyncGenerator<T, void> {
+): AsyncGenerator<readonly T[], void> {
   let cursor: string | undefined;
   do {
     const page = await read({ size, cursor });
-    yield* page.items;
+    yield page.items;
     cursor = page.cursor;
   } while (cursor !== undefined);
+}
+
+/** Cuts a list into batches of up to `size` items. */
+export function inBatches<T>(all: readonly T[], size: number): T[][] {
+  const batches: T[][] = [];
+  for (let i = 0; i < all.length; i += size) batches.push(all.slice(i, i + size));
+  return batches;
 }

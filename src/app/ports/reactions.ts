@@ -3,7 +3,7 @@ import type { Reaction, TargetName } from "../../domain/target.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
 /** Which reactions to list: all, or the notified ones of a range of versions, ends included. */
-export interface ReactionsQuery {
+interface ReactionsQuery {
   readonly target: TargetName;
   readonly kind: string;
   readonly notified?: { readonly from: number; readonly to: number };

@@ -23,7 +23,7 @@ export interface Records {
 }
 
 /** The time of the test clock, which does not run by itself. */
-export interface TestTime {
+interface TestTime {
   readonly time: Instant;
 }
 

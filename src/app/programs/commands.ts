@@ -9,7 +9,7 @@ import { programRef } from "../ports/records.ts";
  * INVALID_REQUEST for an unknown zone, ID_REUSED when it exists with another zone or lifetime.
  */
 export async function createProgram(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "workflows" | "background">,
   input: {
     readonly programId: string;
     readonly timeZone: string;
@@ -54,7 +54,7 @@ export async function createProgram(
  * for a shorter one.
  */
 export function updateProgram(
-  deps: Deps,
+  deps: Pick<Deps, "engine">,
   input: {
     readonly programId: string;
     readonly lifetimeMonths: number;

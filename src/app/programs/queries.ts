@@ -5,12 +5,14 @@ import { programRef } from "../ports/records.ts";
 import { notFound } from "./commands.ts";
 
 /** As it is stored now, not as this server has it in its copy. Refusal: PROGRAM_NOT_FOUND. */
-export async function getProgram(deps: Deps, id: string): Promise<Program> {
+export async function getProgram(deps: Pick<Deps, "reader">, id: string): Promise<Program> {
   const found = await deps.reader.get(programRef(id));
   if (!found) throw notFound(id);
   return found.value;
 }
 
 /** By id. */
-export const listPrograms = (deps: Deps, page: PageRequest): Promise<Page<Program>> =>
-  deps.reader.programs(page);
+export const listPrograms = (
+  deps: Pick<Deps, "reader">,
+  page: PageRequest,
+): Promise<Page<Program>> => deps.reader.programs(page);

@@ -6,6 +6,8 @@ import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/records.ts";
 
+type ReactionDeps = Pick<Deps, "engine" | "owners" | "unreadCounts">;
+
 /** Names one person's reaction of one kind to one target, and how long the caller waits. */
 export interface ReactionInput {
   readonly target: TargetName;
@@ -26,7 +28,7 @@ export interface ReactionResult {
  * it is. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED at the seventeenth kind.
  */
 export function react(
-  deps: Deps,
+  deps: ReactionDeps,
   input: ReactionInput & { readonly actorName: string },
 ): Promise<ReactionResult> {
   const { kind, userId, actorName } = input;
@@ -36,7 +38,7 @@ export function react(
 }
 
 /** Takes a reaction back. Where there is none, nothing happens. Refusals: as above but the last. */
-export function unreact(deps: Deps, input: ReactionInput): Promise<ReactionResult> {
+export function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
   const { target, kind } = input;
   return change(deps, input, "reads", (state, _, tx) =>
     state.row
@@ -50,7 +52,7 @@ export function unreact(deps: Deps, input: ReactionInput): Promise<ReactionResul
  * to be there says how it is looked at: read first, or taken as absent until proven otherwise.
  */
 async function change(
-  deps: Deps,
+  deps: ReactionDeps,
   { target, kind, userId, deadline }: ReactionInput,
   row: "reads" | "absent",
   decide: (state: ReactionState, now: Now, tx: Transaction) => ReactionState | undefined,

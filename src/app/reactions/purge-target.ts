@@ -7,7 +7,10 @@ import { inboxRef, targetRef, unreadGroupRef } from "../ports/records.ts";
  * Removes the unread groups of a deleted target. Tells of which kinds there are reactions to remove
  * then; none of a target that stands.
  */
-export async function purgeUnread(deps: Deps, target: TargetName): Promise<string[]> {
+export async function purgeUnread(
+  deps: Pick<Deps, "engine" | "reader" | "unreadCounts">,
+  target: TargetName,
+): Promise<string[]> {
   const tombstone = await tombstoneOf(deps, target);
   if (!tombstone) return [];
   const { ownerId, counts } = tombstone;
@@ -41,7 +44,7 @@ export async function purgeUnread(deps: Deps, target: TargetName): Promise<strin
  * there may be more.
  */
 export async function purgeReactions(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "purger">,
   target: TargetName,
   kind: string,
 ): Promise<boolean> {
@@ -53,7 +56,7 @@ export async function purgeReactions(
  * where to go on.
  */
 export async function purgeHistory(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "purger">,
   ownerId: string,
   target: TargetName,
   cursor: string | undefined,
@@ -62,7 +65,10 @@ export async function purgeHistory(
   return tombstone && deps.purger.history(ownerId, target, cursor);
 }
 
-async function tombstoneOf({ reader }: Deps, target: TargetName): Promise<Target | undefined> {
+async function tombstoneOf(
+  { reader }: Pick<Deps, "reader">,
+  target: TargetName,
+): Promise<Target | undefined> {
   const found = await reader.get(targetRef(target));
   return found?.value.deleted ? found.value : undefined;
 }

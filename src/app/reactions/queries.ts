@@ -14,7 +14,7 @@ export interface ReactionSummary {
 
 /** Of many targets at once, in the order asked; without a viewer, nobody's own reactions. */
 export async function reactionSummaries(
-  { reader }: Deps,
+  { reader }: Pick<Deps, "reader">,
   targets: readonly TargetName[],
   viewerId: string | undefined,
 ): Promise<ReactionSummary[]> {
@@ -44,7 +44,7 @@ export async function reactionSummaries(
  * for a bad cursor.
  */
 export async function listReactors(
-  { reader }: Deps,
+  { reader }: Pick<Deps, "reader">,
   target: TargetName,
   kind: string,
   page: PageRequest,
@@ -55,7 +55,7 @@ export async function listReactors(
 
 /** What one person reacts to, newest first. Lags behind by moments. */
 export const listUserReactions = (
-  { reader }: Deps,
+  { reader }: Pick<Deps, "reader">,
   userId: string,
   page: PageRequest,
 ): Promise<Page<Reaction>> => reader.reactionsOfUser(userId, page);

@@ -9,7 +9,7 @@ import type { Deps } from "../ports/deps.ts";
 import { inboxRef, targetRef } from "../ports/records.ts";
 
 /** A change of one target, and how long the caller waits. */
-export interface TargetInput {
+interface TargetInput {
   readonly target: TargetName;
   readonly deadline?: number | undefined;
 }
@@ -19,7 +19,7 @@ export interface TargetInput {
  * ID_REUSED when somebody else owns it, TARGET_DELETED.
  */
 export function registerTarget(
-  deps: Deps,
+  deps: Pick<Deps, "engine">,
   input: TargetInput & { readonly ownerId: string; readonly title: string; readonly link: string },
 ): Promise<Target> {
   const { ownerId, title, link, deadline } = input;
@@ -50,7 +50,10 @@ export function registerTarget(
  * them. The answer waits for both, so that a caller who has it need not ask again. Refusal:
  * TARGET_NOT_FOUND.
  */
-export async function deleteTarget(deps: Deps, { target, deadline }: TargetInput): Promise<Target> {
+export async function deleteTarget(
+  deps: Pick<Deps, "engine" | "workflows" | "owners">,
+  { target, deadline }: TargetInput,
+): Promise<Target> {
   const ownerId = await deps.owners.of(target);
   const ref = targetRef(target);
   const tombstone = await deps.engine.transact({
@@ -75,7 +78,7 @@ export async function deleteTarget(deps: Deps, { target, deadline }: TargetInput
  * TARGET_NOT_FOUND, also for a target of somebody else, TARGET_DELETED.
  */
 export async function setTargetMuted(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "owners">,
   { ownerId, target, muted, deadline }: TargetInput & { ownerId: string; muted: boolean },
 ): Promise<Target> {
   await checkOwner(deps, target, ownerId);
@@ -96,7 +99,11 @@ export async function setTargetMuted(
 }
 
 /** Throws TARGET_NOT_FOUND unless the target is this owner's. */
-export async function checkOwner(deps: Deps, target: TargetName, ownerId: string): Promise<void> {
+export async function checkOwner(
+  deps: Pick<Deps, "owners">,
+  target: TargetName,
+  ownerId: string,
+): Promise<void> {
   if ((await deps.owners.of(target)) === ownerId) return;
   throw new DomainError("TARGET_NOT_FOUND", "there is no such target of this owner");
 }

@@ -13,12 +13,14 @@ import { reservationRef } from "../ports/records.ts";
 import { notFound, type ReservationName, type VisibleReservation, visible } from "./visible.ts";
 import { refreshRun, startRun } from "./workflow-runs.ts";
 
+type CommandDeps = Pick<Deps, "engine" | "programs" | "workflows" | "background">;
+
 /**
  * Writes the row and starts its workflow; the answer waits for the row alone. Refusals:
  * PROGRAM_NOT_FOUND, INVALID_REQUEST more than five years ahead, ID_REUSED.
  */
 export async function createReservation(
-  deps: Deps,
+  deps: CommandDeps,
   input: ReservationName & {
     readonly userId: string;
     readonly points: number;
@@ -58,7 +60,7 @@ export async function createReservation(
 
 /** Cancels until the grant has committed. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
 export async function cancelReservation(
-  deps: Deps,
+  deps: CommandDeps,
   name: ReservationName,
 ): Promise<VisibleReservation> {
   const changed = await changeRow(deps, name, cancel);
@@ -71,7 +73,7 @@ export async function cancelReservation(
  * than five years ahead.
  */
 export async function rescheduleReservation(
-  deps: Deps,
+  deps: CommandDeps,
   name: ReservationName & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
   const changed = await changeRow(deps, name, (row, now) => reschedule(row, name.executeTime, now));
@@ -81,7 +83,7 @@ export async function rescheduleReservation(
 
 /** Lets a failed reservation try again, in a new run. Refusals as for cancelling. */
 export async function retryReservation(
-  deps: Deps,
+  deps: CommandDeps,
   name: ReservationName,
 ): Promise<VisibleReservation> {
   const changed = await changeRow(deps, name, retry);
@@ -90,7 +92,7 @@ export async function retryReservation(
 }
 
 function changeRow(
-  deps: Deps,
+  deps: Pick<Deps, "engine">,
   { programId, reservationId, deadline }: ReservationName,
   change: (row: Reservation, now: Instant) => Reservation,
 ): Promise<VisibleReservation> {

@@ -24,7 +24,7 @@ export interface Attempt {
  * that it is not due, cancelled or done. A business refusal sets it FAILED. Safe to repeat.
  */
 export async function executeReservation(
-  deps: Deps,
+  deps: Pick<Deps, "engine" | "programs">,
   attempt: Attempt,
 ): Promise<{ step: ReservationStep; row: Reservation }> {
   try {
@@ -37,7 +37,7 @@ export async function executeReservation(
   }
 }
 
-function grantOnce(deps: Deps, attempt: Attempt, program: Program) {
+function grantOnce(deps: Pick<Deps, "engine">, attempt: Attempt, program: Program) {
   const { userId, reservationId } = attempt;
   const event = { origin: "r", eventId: reservationId } as const;
   const account = accountRef(program.programId, userId);
@@ -66,7 +66,7 @@ function grantOnce(deps: Deps, attempt: Attempt, program: Program) {
 }
 
 /** In a transaction of its own: the refusal was proven by a consistent read before it. */
-function setFailed(deps: Deps, attempt: Attempt, error: DomainError) {
+function setFailed(deps: Pick<Deps, "engine">, attempt: Attempt, error: DomainError) {
   const ref = reservationRef(attempt.programId, attempt.reservationId);
   return deps.engine.transact({
     key: ref,

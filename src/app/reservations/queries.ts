@@ -7,7 +7,7 @@ import { notFound, type ReservationName, type VisibleReservation, visible } from
 
 /** Refusal: RESERVATION_NOT_FOUND. */
 export async function getReservation(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "clock">,
   name: ReservationName,
 ): Promise<VisibleReservation> {
   const found = await deps.reader.get(reservationRef(name.programId, name.reservationId));
@@ -22,7 +22,7 @@ export async function getReservation(
  * bad cursor.
  */
 export async function listReservations(
-  deps: Deps,
+  deps: Pick<Deps, "reader" | "clock" | "programs">,
   programId: string,
   of: { readonly userId: string } | { readonly state: VisibleState },
   window: Window,

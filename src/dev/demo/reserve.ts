@@ -6,7 +6,7 @@ import type { Embedded } from "./embedded.ts";
 import { programId } from "./play.ts";
 
 /** What became of the reserved grants. */
-export interface Landed {
+interface Landed {
   readonly reserved: number;
   /** Reservations whose points stand in the ledger exactly once. */
   readonly once: number;

@@ -25,7 +25,7 @@ export type Child = {
 };
 
 /** What {@link adopt} wants to know about a child. */
-export type ChildOptions = {
+type ChildOptions = {
   readonly name: string;
   /** Called with every line of stdout and stderr. */
   readonly onLine?: (line: string) => void;

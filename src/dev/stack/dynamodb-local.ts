@@ -10,14 +10,14 @@ import { findPorts } from "./free-port.ts";
 const OLDEST_JAVA = 17;
 const READY_TIMEOUT_MS = 60_000;
 
-export type DynamoDbLocalOptions = {
+type DynamoDbLocalOptions = {
   /** Folder of the database file; in memory when left out. Made when it does not exist. */
   readonly dataDir?: string;
   /** The port to listen on; a free one when left out. */
   readonly port?: number;
 };
 
-export type DynamoDbLocal = {
+type DynamoDbLocal = {
   /** `http://127.0.0.1:<port>`; takes any credentials and region, all see the same tables. */
   readonly endpoint: string;
   readonly port: number;

@@ -7,7 +7,7 @@ import { adopt, waitUntilReady } from "./child.ts";
 const ROOT = `${import.meta.dirname}/../../..`;
 const READY_TIMEOUT_MS = 60_000;
 
-export type ServiceOptions = {
+type ServiceOptions = {
   readonly name: string;
   /** Path from the project's root: `src/server.ts`. */
   readonly entry: string;

@@ -36,7 +36,7 @@ export interface Ports {
 }
 
 /** The two ports of a server: cleartext HTTP/2 for gRPC, HTTP/1.1 for Connect; both take both. */
-export interface Listeners {
+interface Listeners {
   listen(host: string, wished: Ports): Promise<Ports>;
   /**
    * Takes no new calls (GOAWAY on HTTP/2) and waits for those under way, at most `limitMs`; then

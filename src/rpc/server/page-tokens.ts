@@ -14,7 +14,7 @@ const digestLength = 16;
 type ListRequest = { pageSize: number; pageToken: string };
 
 /** The page that a list request asks for, and what makes the token of the page behind it. */
-export interface RequestedPage {
+interface RequestedPage {
   readonly page: PageRequest;
   /** The token that goes on behind `page`; empty at the end of the list. */
   next(page: Page<unknown>): string;

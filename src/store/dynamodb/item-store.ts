@@ -9,12 +9,13 @@ import {
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
+import { inBatches } from "../../app/ports/pages.ts";
 import type { Ref } from "../../app/ports/records.ts";
 import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import { codecOf, type Item, versionOf } from "./codecs/index.ts";
 import { readMembers } from "./group-members.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
-import { inBatches, untilDone } from "./sdk/batch-requests.ts";
+import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttles, unavailable } from "./sdk/client.ts";
 import type { TableName } from "./tables.ts";
 
@@ -81,7 +82,7 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
 }
 
 /** An item as a record of the kind that `ref` names; none when it is not there. */
-export function toLoaded(ref: Ref, item: Item | undefined): Loaded {
+function toLoaded(ref: Ref, item: Item | undefined): Loaded {
   if (!item) return { value: undefined, version: 0 };
   const codec = codecOf(ref.kind);
   const whole = { ...item, ...codec.key(ref.id) };

@@ -29,7 +29,7 @@ const maxNumber = 10 ** 12 - 1;
 const codec = codecOf("entry");
 
 /** The writes of a transaction by the items they go into. */
-export interface Packing extends ItemCounter {
+interface Packing extends ItemCounter {
   readonly items: readonly (readonly Write[])[];
 }
 

@@ -5,11 +5,12 @@ import {
   type QueryCommandInput,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
+import { inBatches } from "../../app/ports/pages.ts";
 import type { Purger } from "../../app/ports/reactions.ts";
 import { readGroupsKey } from "./codecs/notifications.ts";
 import { reactionsKey } from "./codecs/reactions.ts";
 import { type Item, text } from "./sdk/attributes.ts";
-import { inBatches, untilDone } from "./sdk/batch-requests.ts";
+import { untilDone } from "./sdk/batch-requests.ts";
 import { type Clients, orUnavailable } from "./sdk/client.ts";
 import { pageAnswer, startOf } from "./sdk/query-pages.ts";
 import type { TableName } from "./tables.ts";

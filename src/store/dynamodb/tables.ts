@@ -19,7 +19,7 @@ export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";
 
 /** The attribute by which DynamoDB expires items of `notifications`, in seconds. */
-export const ttlAttribute = "ttl";
+const ttlAttribute = "ttl";
 
 /** The full name of a table: one prefix per environment. */
 export type TableName = (table: Table) => string;

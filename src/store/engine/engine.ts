@@ -10,7 +10,7 @@ import { RetryBudget } from "./retry-budget.ts";
 const patienceMs = 5_000;
 
 /** What the engine depends on. `random` is in [0, 1). */
-export interface EngineDeps {
+interface EngineDeps {
   readonly store: ItemStore;
   readonly clock: Clock;
   readonly random?: () => number;

@@ -12,11 +12,11 @@ export interface Validated {
  * The records that one TransactGetItems has to read before the outcomes may be delivered; empty
  * when the last such read covers them (docs/decisions/0013).
  *
- * A call that writes is validated by the conditions of its transaction. A call that writes nothing,
- * such as a refusal, is valid if all records that it has read had these versions at one moment
- * since the call arrived. Several plain reads do not show one moment: they may see half of a transaction,
- * so that the retry of a use would see the account after the use, but not the event key that makes
- * it a replay. A call that has read one record needs any read of it since it arrived.
+ * A call that writes is validated by the conditions of its transaction. A call that writes
+ * nothing, such as a refusal, is valid if all records that it has read had these versions at one
+ * moment since the call arrived. Several plain reads do not show one moment: they may see half of a
+ * transaction, so that the retry of a use would see the account after the use, but not the event
+ * key that makes it a replay. A call that has read one record needs any read of it since it arrived.
  */
 export function toValidate(
   outcomes: readonly Outcome[],

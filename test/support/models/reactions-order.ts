@@ -20,7 +20,7 @@ interface Group {
 interface Left extends Told {
   readonly looks?: "at the one" | "at all";
   readonly groups?: readonly Group[];
-  readonly marked?: number;
+  readonly markedCount?: number;
 }
 
 /** The oracle after all of it, in an order that gives these answers and ends as `shown`. */
@@ -103,7 +103,7 @@ function atAll(oracle: Oracle, { request, answer }: Told): boolean {
 }
 
 function readAllMoves(oracle: Oracle, left: Left, now: number): Move[] {
-  const { request, answer, groups, marked = 0 } = left;
+  const { request, answer, groups, markedCount = 0 } = left;
   const { version } = request as Request & { op: "readAll" };
   if (!groups) {
     if (version > oracle.badge.version) {
@@ -115,13 +115,13 @@ function readAllMoves(oracle: Oracle, left: Left, now: number): Move[] {
     return [[oracle, [{ ...left, groups: all }]]];
   }
   if (groups.length === 0) {
-    return isDeepStrictEqual({ marked, badge: oracle.badge }, answer) ? [[oracle, []]] : [];
+    return isDeepStrictEqual({ markedCount, badge: oracle.badge }, answer) ? [[oracle, []]] : [];
   }
   return groups.map(({ target, kind }) => {
     const after = oracle.copy();
     const mark = after.apply({ op: "read", target, kind, version }, now);
     const more = "changed" in mark && mark.changed ? 1 : 0;
     const rest = groups.filter((group) => group.target !== target || group.kind !== kind);
-    return [after, [{ ...left, groups: rest, marked: marked + more }]];
+    return [after, [{ ...left, groups: rest, markedCount: markedCount + more }]];
   });
 }

@@ -1,12 +1,13 @@
 /** Lists of unread and read groups, and reads of many inboxes at once. */
+
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { NotificationReader } from "../../../app/ports/notifications.ts";
+import { inBatches } from "../../../app/ports/pages.ts";
 import { inboxRef } from "../../../app/ports/records.ts";
 import type { Inbox } from "../../../domain/notification.ts";
 import { inboxKey, readGroup, readGroupsKey, unreadGroup } from "../codecs/notifications.ts";
 import { readLimit, readMany } from "../item-store.ts";
 import { N } from "../sdk/attributes.ts";
-import { inBatches } from "../sdk/batch-requests.ts";
 import { orUnavailable } from "../sdk/client.ts";
 import { query } from "../sdk/query-pages.ts";
 import { byLastIndex, type TableName } from "../tables.ts";

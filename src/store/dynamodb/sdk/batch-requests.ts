@@ -5,13 +5,6 @@ import { DomainError } from "../../../domain/errors.ts";
 const maxTries = 8;
 const pauseMs = 20;
 
-/** What is to be done a few at a time. */
-export function inBatches<T>(all: readonly T[], size: number): T[][] {
-  const batches: T[][] = [];
-  for (let i = 0; i < all.length; i += size) batches.push(all.slice(i, i + size));
-  return batches;
-}
-
 /** Sends a batch of requests, by table, and again what `send` says is left of it. */
 export async function untilDone<T>(
   requests: Record<string, T>,

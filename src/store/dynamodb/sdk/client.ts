@@ -4,7 +4,7 @@ import { isServerError, isThrottlingError, isTransientError } from "@smithy/core
 import { DomainError } from "../../../domain/errors.ts";
 
 /** Where DynamoDB is. No endpoint means AWS itself, with the SDK's own configuration. */
-export interface DynamoConfig {
+interface DynamoConfig {
   readonly endpoint: string | undefined;
   readonly region: string;
 }
