@@ -119,7 +119,7 @@ export class KeyQueue {
     const at = this.#requestedAt;
     const isSilent = at !== undefined && at < performance.now() - silenceMs;
     if (isSilent || this.#failure === "STORE_UNAVAILABLE") return unavailable();
-    return new DomainError("CONTENDED", "others kept changing the same records; try again");
+    return new DomainError("CONTENDED", "other calls kept changing the same records; try again");
   }
 
   /**
