@@ -52,7 +52,7 @@ export async function startEmbedded(say: (line: string) => void) {
       MEGURI_TEST_CLOCK: "1",
     };
     const part = (name: string) => ({ name, entry: `src/${name}.ts`, env });
-    await runToEnd(part("cli/setup"));
+    await runToEnd(part("ops/setup"));
     const server = await startService(part("server"));
     stops.push(server.stop);
     let worker: Child = await startService(part("worker"));
