@@ -1,5 +1,5 @@
 /**
- * The plain way to grant: the same RPC path and the same three items, but the account is changed in
+ * A baseline for grants: the same RPC path and the same three items, but the account is updated in
  * place, without a version, and every grant is a transaction of its own. Nobody can number the
  * ledger that way, so its entries go by event.
  */

@@ -1,4 +1,4 @@
-/** What a process sends while the store throttles everything, and how soon it recovers. */
+/** Measures the requests of a process that is throttled, and how soon it recovers. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
@@ -8,11 +8,11 @@ import { median, round, sum } from "../support/numbers.ts";
 
 const callers = 50;
 
-/** How long everything is throttled, and how many grants are timed behind it. */
+/** How long all requests are throttled, and how many grants are timed after that. */
 const throttledMs = 5_000;
 const timedGrants = 1_000;
 
-/** One caller for each account; each calls again as soon as it is answered or refused. */
+/** One caller for each account, which calls again as soon as its call has ended. */
 export const throttle: Benchmark = {
   names: ["throttle.attempts", "throttle.recovery"],
   run: (scale) =>
@@ -21,7 +21,7 @@ export const throttle: Benchmark = {
       const userIds = Array.from({ length: callers }, (_, i) => userName(i));
       await inParallel(8, userIds, (userId) => grant(channel, userId));
 
-      /** Throttles for `ms`, and times the grants from its end on. */
+      /** Throttles for `ms`, and then times the grants. */
       async function outage(ms: number) {
         let calls = 0;
         let done = 0;
