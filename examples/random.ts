@@ -1,4 +1,5 @@
 /** Makes seeded random numbers (mulberry32), so that examples are the same on every machine. */
+
 export class Random {
   #state: number;
 

@@ -54,14 +54,14 @@ export const throttle: Benchmark = {
       const attempts: number[] = [];
       for (let turn = 0; turn < scale.pick(3, 1); turn++) {
         const without = await outage(0);
-        const behind = await outage(throttledMs);
+        const after = await outage(throttledMs);
         scale.note(
-          `${behind.attempts} requests of ${behind.calls} calls in ${throttledMs} ms; ` +
-            `${timedGrants} grants took ${behind.took.toFixed(0)} ms behind it, ` +
+          `${after.attempts} requests of ${after.calls} calls in ${throttledMs} ms; ` +
+            `${timedGrants} grants took ${after.took.toFixed(0)} ms after it, ` +
             `${without.took.toFixed(0)} ms without`,
         );
-        attempts.push(behind.attempts / behind.calls);
-        ratios.push(behind.took / without.took);
+        attempts.push(after.attempts / after.calls);
+        ratios.push(after.took / without.took);
       }
       return [
         {
