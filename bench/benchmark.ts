@@ -1,21 +1,23 @@
-/** What a benchmark answers, as it stands in `bench/results.json`. */
+/** What a benchmark is: its names, how it runs, and its results. */
+
+/** One result, as it is stored in `bench/results.json`. */
 export interface Result {
   readonly name: string;
   /** A ratio within one run, or a count that does not depend on the machine. */
   readonly value: number;
   readonly unit: string;
-  /** Such as `>= 0.75`; empty where the number is only to be told. */
+  /** Such as `>= 0.75`; empty for a value without a target. */
   readonly target: string;
-  /** What it was compared with; empty for a count. */
+  /** What the value is relative to; empty for a count. */
   readonly baseline: string;
 }
 
-/** How long and how much: the real thing, or just enough to see that it runs. */
+/** The size of a run: full, or quick, which only shows that everything runs. */
 export interface Scale {
   readonly quick: boolean;
-  /** The first for real, the second for a quick run. */
-  pick<T>(real: T, quick: T): T;
-  /** A line on what was measured behind the values. */
+  /** Returns `full`, or `quick` in a quick run. */
+  pick<T>(full: T, quick: T): T;
+  /** Prints a line with the measurements behind the values. */
   note(line: string): void;
 }
 

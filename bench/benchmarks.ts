@@ -1,3 +1,4 @@
+/** The list of all benchmarks. */
 import type { Benchmark } from "./benchmark.ts";
 import { cpu } from "./cases/cpu.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";

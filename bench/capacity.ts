@@ -1,24 +1,24 @@
 /**
- * What DynamoDB on AWS would bill for requests and their answers, since DynamoDB Local's own meter
- * is wrong for transactions. The rules are those of the developer guide: "item sizes and formats",
- * "read and write operations", "transactions: how it works", "global secondary indexes", and "local
- * secondary indexes", whose writes are counted by the same rules.
+ * Computes the capacity units that DynamoDB on AWS would bill for requests, because the meter of
+ * DynamoDB Local is wrong for transactions. The rules are those of the developer guide: "item sizes
+ * and formats", "read and write operations", "transactions: how it works", "global secondary
+ * indexes", and "local secondary indexes", whose writes are counted by the same rules.
  *
- * Where the guide is silent, the higher figure is taken: a transaction that was cancelled is billed
- * as if it had been carried out. That an index is billed once, not twice, for a write inside a
- * transaction was measured on AWS by others (dynamodb-conformance, dynoxide #188); of local indexes
- * it is assumed.
+ * Where the guide has no rule, the higher figure is used: a cancelled transaction is billed like a
+ * committed one. An index is billed once, not twice, for a write inside a transaction: other
+ * projects measured that on AWS (dynamodb-conformance, dynoxide #188) for global indexes; for local
+ * ones it is an assumption.
  */
 import type { AttributeValue, CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 import { itemSize } from "../src/store/dynamodb/sdk/item-size.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
 
-/** An index, as far as what it costs depends on it. */
+/** The properties of an index on which its cost depends. */
 export interface IndexModel {
   readonly name: string;
   readonly key: readonly string[];
-  /** The attributes it holds besides its keys and the table's; undefined: all. */
+  /** The projected attributes besides its keys and the table's; undefined: all. */
   readonly projected: readonly string[] | undefined;
 }
 
@@ -39,7 +39,7 @@ const readFactors: Readonly<Record<Consistency, number>> = {
 /** Units for writing one item of this size outside a transaction. */
 export const writeUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / 1_024));
 
-/** Units for one read of this many bytes; what is not there costs as much as the smallest. */
+/** Units for one read of this many bytes. A missing item costs as much as the smallest one. */
 export const readUnits = (bytes: number, consistency: Consistency): number =>
   Math.max(1, Math.ceil(bytes / 4_096)) * readFactors[consistency];
 
@@ -47,7 +47,7 @@ export const readUnits = (bytes: number, consistency: Consistency): number =>
 export const itemWriteUnits = (before: Item | undefined, after: Item | undefined): number =>
   writeUnits(Math.max(before ? itemSize(before) : 0, after ? itemSize(after) : 0));
 
-/** Units that one index takes when an item changes: for the change of what the index holds. */
+/** Units of one index for the change of an item: only changes of its entry count. */
 export function indexWriteUnits(
   table: TableModel,
   index: IndexModel,
@@ -63,7 +63,7 @@ export function indexWriteUnits(
   return same(old, now, names) ? 0 : itemWriteUnits(old, now);
 }
 
-/** What an index holds of an item: nothing while a key attribute of the index is missing. */
+/** The entry of an item in an index; none while a key attribute of the index is missing. */
 function projection(table: TableModel, index: IndexModel, item?: Item): Item | undefined {
   if (!item || index.key.some((name) => item[name] === undefined)) return undefined;
   if (!index.projected) return item;

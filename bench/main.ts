@@ -1,7 +1,7 @@
 /**
  * `npm run bench [-- --only NAME] [--quick]`: runs the benchmarks one after another, prints a table
- * and writes `bench/results.json`. With `--only`, the results of the others stay as they were; with
- * `--quick`, which only shows that everything runs, nothing is written.
+ * and writes `bench/results.json`. With `--only`, the results of other benchmarks stay as they
+ * were. With `--quick`, which only shows that everything runs, nothing is written.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -34,7 +34,7 @@ const scale: Scale = {
   note: (line) => console.error(`  ${line}`),
 };
 
-// What was started ends with this process (see src/dev/stack/child.ts); files go at its exit.
+// Child processes end with this process (see src/dev/stack/child.ts); its exit removes the files.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
 let results = values.only ? await before() : [];

@@ -1,6 +1,6 @@
 /**
- * Meters captured requests by the capacity model. It keeps an image of the tables, because what a
- * write costs depends on what was there: every write since the tables were made has to pass by.
+ * Meters captured requests by the capacity model. It keeps an image of the tables, because the cost
+ * of a write depends on the item before it: it has to get every write since the tables' creation.
  */
 import { itemSize, total } from "../src/store/dynamodb/sdk/item-size.ts";
 import type { CapturedRequest } from "../test/support/stores/dynamo-proxy.ts";
@@ -20,9 +20,9 @@ export interface Usage {
 }
 
 export interface Meter {
-  /** What one request cost. */
+  /** Returns the cost of one request. */
   add(captured: CapturedRequest): Usage;
-  /** What several requests cost together. */
+  /** Returns the cost of several requests together. */
   addAll(captured: readonly CapturedRequest[]): Usage;
 }
 
@@ -46,7 +46,7 @@ interface Transaction {
   }[];
 }
 
-/** One item of a write: what it was, and what it is to be. */
+/** One item of a write, before and after it. */
 interface Change {
   readonly table: TableModel;
   readonly name: string;
@@ -56,29 +56,29 @@ interface Change {
 
 const nothing: Usage = { reads: 0, writes: 0 };
 
-/** What the store refused without looking at an item costs nothing. */
+/** The errors of requests that were refused before an item was read; these cost nothing. */
 const unbilled = /Throttl|ProvisionedThroughput|InProgress|Validation|RequestLimit/;
 
-/** The tables as the writes so far have left them. */
+/** The items of all tables after the writes so far. */
 function createImage(models: readonly TableModel[]) {
   const tables = new Map(models.map((model) => [model.name, model]));
-  const items = new Map<string, Item>();
+  const image = new Map<string, Item>();
   const nameIn = (table: TableModel, item: Item): string =>
     JSON.stringify([table.name, ...table.key.map((attribute) => item[attribute])]);
   return {
-    /** What an action does to its item; a condition check leaves it as it is. */
+    /** The change of an item by an action; a condition check changes nothing. */
     change(put: Put | undefined, keyed?: Keyed, keeps = false): Change {
       const given = put ?? keyed;
       if (!given) throw new Error("this action is not modelled");
       const table = tables.get(given.TableName);
       if (!table) throw new Error(`the meter knows no table ${given.TableName}`);
       const name = nameIn(table, put?.Item ?? keyed?.Key ?? {});
-      const before = items.get(name);
+      const before = image.get(name);
       return { table, name, before, after: keeps ? before : put?.Item };
     },
     apply({ name, after }: Change): void {
-      if (after) items.set(name, after);
-      else items.delete(name);
+      if (after) image.set(name, after);
+      else image.delete(name);
     },
   };
 }
@@ -87,7 +87,7 @@ export function createMeter(models: readonly TableModel[]): Meter {
   const image = createImage(models);
   const committed = new Set<string>();
 
-  /** The table's share doubles inside a transaction, that of an index does not. */
+  /** A transaction doubles the units of the table, but not those of an index. */
   function write(changes: readonly Change[], factor: number, done: boolean): Usage {
     const inTable = total(changes, ({ before, after }) => factor * itemWriteUnits(before, after));
     if (!done) return { reads: 0, writes: inTable };
@@ -105,7 +105,7 @@ export function createMeter(models: readonly TableModel[]): Meter {
     const changes = TransactItems.map(({ Put, Delete, ConditionCheck }) =>
       ConditionCheck ? image.change(undefined, ConditionCheck, true) : image.change(Put, Delete),
     );
-    // Sent again under its token it is a read of what it wrote.
+    // A transaction that is sent again under its token is billed as a read of its items.
     if (done && token !== undefined && committed.has(token)) {
       const size = ({ after }: Change) => (after ? itemSize(after) : 0);
       return { reads: total(changes, (one) => readUnits(size(one), "transactional")), writes: 0 };
@@ -114,7 +114,7 @@ export function createMeter(models: readonly TableModel[]): Meter {
     return write(changes, 2, done);
   }
 
-  /** What a read would have cost that was refused because of a transaction under way. */
+  /** The cost of a read that was rejected because of a transaction in flight: it counts in full. */
   function refused({ request, response }: CapturedRequest): Usage {
     if (unbilled.test(typeOf(response))) return nothing;
     const { TransactItems } = request as Transaction;
@@ -186,12 +186,12 @@ const plus = (a: Usage, b: Usage): Usage => ({
 const typeOf = (response: unknown): string =>
   String((response as { __type?: string }).__type ?? "");
 
-/** A query or scan is one read of all it went through; all else is a read for each item. */
+/** A query or scan is one read of all items that it scans; other requests are a read per item. */
 function readsOf({ operation, request, response }: CapturedRequest): number {
-  const asked = request as { ConsistentRead?: boolean };
-  const consistency: Consistency = asked.ConsistentRead ? "strong" : "eventual";
+  const input = request as { ConsistentRead?: boolean };
+  const consistency: Consistency = input.ConsistentRead ? "strong" : "eventual";
   if (operation === "GetItem") {
-    if ("ProjectionExpression" in asked) throw new Error("a projected read is not modelled");
+    if ("ProjectionExpression" in input) throw new Error("a projected read is not modelled");
     const { Item: item } = response as { Item?: Item };
     return readUnits(item ? itemSize(item) : 0, consistency);
   }
@@ -203,16 +203,16 @@ function readsOf({ operation, request, response }: CapturedRequest): number {
     );
   }
   const { Items: items = [], ScannedCount } = response as { Items?: Item[]; ScannedCount?: number };
-  const isFiltered = "FilterExpression" in asked && ScannedCount !== items.length;
-  if (isFiltered || "ProjectionExpression" in asked) {
+  const isFiltered = "FilterExpression" in input && ScannedCount !== items.length;
+  if (isFiltered || "ProjectionExpression" in input) {
     throw new Error("an answer that leaves out what was read is not modelled");
   }
   return readUnits(total(items, itemSize), consistency);
 }
 
 function batchReads(request: unknown, response: unknown): number {
-  type Asked = Record<string, { Keys: Item[]; ConsistentRead?: boolean }>;
-  const { RequestItems } = request as { RequestItems: Asked };
+  type Requested = Record<string, { Keys: Item[]; ConsistentRead?: boolean }>;
+  const { RequestItems } = request as { RequestItems: Requested };
   const { Responses } = response as { Responses: Record<string, Item[]> };
   return total(Object.entries(RequestItems), ([table, { Keys, ConsistentRead }]) => {
     const consistency: Consistency = ConsistentRead ? "strong" : "eventual";

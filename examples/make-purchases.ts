@@ -9,7 +9,7 @@ import { Random } from "./random.ts";
 const customers = 80;
 const months = 14;
 const firstYear = 2025;
-/** How much busier than the average each month of the year is. */
+/** The sales of each month of the year, relative to the average. */
 const season = [0.9, 0.8, 1.1, 1, 1, 0.9, 1.1, 0.8, 0.9, 1, 1.1, 1.4];
 
 const random = new Random(20_261_121);
@@ -36,7 +36,7 @@ writeFileSync(
   `${["customer,time,amount", ...lines].join("\n")}\n`,
 );
 
-/** A time of day at which shops sell: mostly early evening. */
+/** A random time of a purchase, mostly in the early evening. */
 function timeIn(month: number): string {
   const year = firstYear + Math.floor(month / 12);
   const of = (month % 12) + 1;

@@ -1,4 +1,5 @@
-/** Seeded randomness (mulberry32), so that examples come out the same everywhere. */
+/** Makes seeded random numbers (mulberry32), so that examples are the same on every machine. */
+
 export class Random {
   #state: number;
 

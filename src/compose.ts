@@ -1,4 +1,4 @@
-/** Builds what server, worker and tools have in common. */
+/** Builds the dependencies that server, worker and tools have in common. */
 import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
@@ -19,14 +19,13 @@ import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts
 
 const dayMs = 86_400_000;
 
-/** The use cases' dependencies on the real store, and what ends them. */
 interface Composed {
   readonly deps: Deps;
-  /** Finishes the work in the background, then lets go of the store. */
+  /** Ends the streams, finishes the background tasks, then closes the clients of the store. */
   close(): Promise<void>;
 }
 
-/** The client side of Temporal, which connects when it is first used. */
+/** Builds the client side of Temporal, which connects when it is first used. */
 export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows =>
   createWorkflows({
     address: config.temporalAddress,
@@ -35,7 +34,7 @@ export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows
     log,
   });
 
-/** Builds the use cases' dependencies for server, worker and tools. */
+/** Builds the use cases' dependencies on the real store. */
 export function compose(config: Config, workflows: Workflows, log: Logger): Composed {
   const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
   const names = tableName(config.tablePrefix);

@@ -1,4 +1,4 @@
-/** The configuration of server, worker and tools, read from environment variables. */
+/** Reads the configuration of server, worker and tools from environment variables. */
 import { z } from "zod";
 
 /** Port 0 means any free port. */
@@ -38,7 +38,7 @@ const variables = z
     port: env.MEGURI_PORT,
     http1Port: env.MEGURI_HTTP1_PORT,
     metricsPort: env.MEGURI_METRICS_PORT,
-    /** Absent: AWS itself. */
+    /** Absent: AWS. */
     dynamoEndpoint: env.MEGURI_DYNAMODB_ENDPOINT,
     region: env.AWS_REGION,
     tablePrefix: env.MEGURI_TABLE_PREFIX,
@@ -49,7 +49,7 @@ const variables = z
     workflowBundle: env.MEGURI_WORKFLOW_BUNDLE,
     /** How long a read notification is kept. */
     historyDays: env.MEGURI_HISTORY_DAYS,
-    /** How many streams of unread counts one server has open at a time. */
+    /** The most streams of unread counts that one server has open at a time. */
     maxStreams: env.MEGURI_MAX_STREAMS,
     drainSeconds: env.MEGURI_DRAIN_SECONDS,
     logLevel: env.MEGURI_LOG_LEVEL,
@@ -59,7 +59,7 @@ const variables = z
 /** The configuration of one process. */
 export type Config = Readonly<z.output<typeof variables>>;
 
-/** Reads the configuration. Throws an error that names every variable that is wrong. */
+/** Throws an error that names every variable with an invalid value. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   const parsed = variables.safeParse(env);
   if (!parsed.success) throw new Error(`configuration: ${z.prettifyError(parsed.error)}`);

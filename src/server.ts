@@ -1,3 +1,4 @@
+/** The server process: serves the API, and ensures Temporal's schedules. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "./app/ports/deps.ts";
 import { compose, composeWorkflows } from "./compose.ts";
@@ -7,7 +8,7 @@ import { routes } from "./rpc/routes.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
 
-/** The share of the drain time in which callers may still find out that this server goes. */
+/** The share of the drain time in which load balancers learn of it from the health check. */
 const noticeShare = 0.1;
 
 interface ServerDeps {
@@ -19,13 +20,14 @@ interface ServerDeps {
 export interface Server {
   listen(): Promise<Ports>;
   /**
-   * Says NOT_SERVING to health checks and ends the streams; after a while takes no new calls, waits
-   * for those under way, and has broken off what is left when the configured time is up.
+   * Answers health checks with NOT_SERVING and ends the streams. After a tenth of the configured
+   * time it accepts no new calls and waits for running ones; at its end it closes the remaining
+   * connections.
    */
   drain(): Promise<void>;
 }
 
-/** A server over these dependencies. Does not listen before it is told to. */
+/** Creates a server with these dependencies. It serves from its method `listen` on. */
 export function createServer({ deps, config, log }: ServerDeps): Server {
   const { host, testClock, drainSeconds } = config;
   let serving = true;
@@ -44,7 +46,7 @@ export function createServer({ deps, config, log }: ServerDeps): Server {
 
 if (import.meta.main) await main();
 
-/** The server process: it starts whether or not Temporal is there, and drains on a signal. */
+/** Starts whether or not Temporal answers, and drains on a signal. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("server", config.logLevel);

@@ -1,3 +1,4 @@
+/** The worker process: runs the workflows and activities of one task queue. */
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
 import type { Deps } from "./app/ports/deps.ts";
@@ -5,7 +6,7 @@ import { compose, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
-import { connectPatiently } from "./worker/connect.ts";
+import { awaitConnection } from "./worker/connect.ts";
 import { createMetrics, type Metrics, serveMetrics } from "./worker/metrics.ts";
 import { installSdkLog } from "./worker/sdk-log.ts";
 
@@ -18,7 +19,7 @@ interface WorkerDeps {
   readonly log: Logger;
 }
 
-/** A worker over these dependencies. Does not poll before it is told to run. */
+/** Creates a worker with these dependencies. It polls from its method `run` on. */
 export function createWorker(parts: WorkerDeps): Promise<Worker> {
   const { connection, config, bundle, deps, metrics, log } = parts;
   return Worker.create({
@@ -36,17 +37,17 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
         );
       },
     }),
-    // A grant is a local activity and holds its workflow task while the store works, so more tasks
-    // than the default of 40 at once pay off. 120 with up to 60 pollers is where the SDK team's own
-    // load test peaks (worker-options.d.ts); pollers grow only while there is work.
+    // A grant is a local activity that occupies its workflow task while the store answers, so more
+    // concurrent tasks than the default of 40 pay off. The SDK team's own load test peaks at 120
+    // with up to 60 pollers (worker-options.d.ts); pollers are added only while there is work.
     maxConcurrentWorkflowTaskExecutions: 120,
     maxConcurrentLocalActivityExecutions: 120,
     workflowTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
-    // Sleeping reservations need no place: waking one replays nine events.
+    // Sleeping reservations need no cache: a history replay of one has nine events.
     maxCachedWorkflows: 500,
-    // stickyQueueScheduleToStartTimeout stays at 10 s: a shorter one expires within a burst, and
-    // what moves to the common queue costs a second task (docs/decisions/0009).
-    // A sweep that is killed repeats at most this much.
+    // stickyQueueScheduleToStartTimeout stays at 10 s: a shorter one expires within a burst, and a
+    // task that moves to the common queue costs a second task (docs/decisions/0009).
+    // A month-end sweep that is killed repeats at most the work of this time.
     maxHeartbeatThrottleInterval: "2 seconds",
     shutdownGraceTime: config.drainSeconds * 1_000,
     shutdownForceTime: (config.drainSeconds + 5) * 1_000,
@@ -55,7 +56,7 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
 
 if (import.meta.main) await main();
 
-/** The worker process: it waits for Temporal, and on a signal finishes what it has begun. */
+/** Waits for Temporal, and runs until a signal. */
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("worker", config.logLevel);
@@ -68,7 +69,7 @@ async function main(): Promise<void> {
   const server = await serveMetrics(metrics, config.host, config.metricsPort);
   const { workflowBundle } = config;
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
-  const connection = await connectPatiently(config.temporalAddress, log, stopping.signal);
+  const connection = await awaitConnection(config.temporalAddress, log, stopping.signal);
   if (connection) {
     const workflows = composeWorkflows(config, log);
     const { deps, close } = compose(config, workflows, log);
@@ -85,10 +86,10 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-/** Polls until the signal, then finishes what has been begun. */
+/** Polls until the signal, then finishes the tasks that it has. */
 async function runUntil(worker: Worker, signal: AbortSignal, log: Logger): Promise<void> {
   const stop = () => {
-    log.info({ signal: signal.reason }, "finishing");
+    log.info({ signal: signal.reason }, "draining");
     worker.shutdown();
   };
   const running = worker.run();

@@ -1,6 +1,6 @@
 /**
- * What a grant costs when nothing is around it: the same three items under the same conditions, by
- * the SDK, from a loop that knows its accounts and never has to read one.
+ * A baseline for grants: a loop writes the same three items under the same conditions by the SDK,
+ * and keeps its accounts in memory so that it never has to read one.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -20,7 +20,7 @@ export interface BareAccount {
 const N = (value: number) => ({ N: String(value) });
 const hash = `1:${"h".repeat(43)}`;
 
-/** Sends the n-th grant of an account. */
+/** Sends grant number `n` of an account. */
 export async function bareGrant(
   client: DynamoDBClient,
   table: string,

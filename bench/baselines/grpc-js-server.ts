@@ -1,6 +1,6 @@
 /**
- * An experiment: the same handlers behind grpc-js instead of connect-node. What the interceptors do
- * is done here, too (caller, rules of the schema, one map of errors, deadline), so that the
+ * An experiment: the same handlers behind grpc-js instead of connect-node. It does the work of the
+ * interceptors, too (caller, rules of the schema, one map of errors, deadline), so that the
  * difference is that of the listeners. Unary calls only; errors without their details.
  */
 import {
@@ -24,8 +24,8 @@ import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createLogger } from "../../src/log.ts";
-import { pointsChanges } from "../../src/rpc/points/commands.ts";
-import { pointsReads } from "../../src/rpc/points/queries.ts";
+import { pointsCommands } from "../../src/rpc/points/commands.ts";
+import { pointsQueries } from "../../src/rpc/points/queries.ts";
 import { callerKey, defaultTimeoutMs } from "../../src/rpc/server/context.ts";
 import { InvalidRequest, toConnectError } from "../../src/rpc/server/errors.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
@@ -100,7 +100,7 @@ const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 
 const server = new Server();
-add(server, PointsService, { ...pointsChanges(deps), ...pointsReads(deps) });
+add(server, PointsService, { ...pointsCommands(deps), ...pointsQueries(deps) });
 process.once("SIGTERM", () => process.exit(0));
 server.bindAsync(`${config.host}:0`, ServerCredentials.createInsecure(), (error, port) => {
   if (error) throw error;

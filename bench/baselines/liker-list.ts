@@ -1,7 +1,7 @@
 /**
- * What the same would cost if the notification kept the id of every liker in one list: the other
- * items as ours, the index with the keys of the notification alone, and marking as read without a
- * transaction, so that nothing is held against the list but its size.
+ * A baseline for notifications: the cost of one that keeps the id of every liker in a list. Other
+ * items are the same, the index has only the keys of the notification, and a read mark needs no
+ * transaction, so that the two differ only by the size of the list.
  */
 import { unreadGroupRef } from "../../src/app/ports/records.ts";
 import { defaultKind } from "../../src/domain/target.ts";
@@ -31,8 +31,8 @@ function notification(likers: number): Item {
 }
 
 /**
- * Write units of the like that comes after so many: reaction (with two indexes), target and inbox;
- * the notification, and two for its key in the index, which moves.
+ * Write units of a like after so many others: reaction (with two indexes), target and inbox; the
+ * notification, and two for its key in the index, which changes.
  */
 export const likeUnits = (likers: number): number =>
   2 + 2 + 2 + 2 + 2 * itemWriteUnits(notification(likers), notification(likers + 1)) + 2;

@@ -1,6 +1,6 @@
 /**
- * The plain way to like: the same RPC path, tables and indexes, and one transaction of the same
- * four items for each like, which adds to counts in place instead of checking versions. Nobody can
+ * A baseline for likes: the same RPC path, tables and indexes, and one transaction of the same four
+ * items for each like, which adds to counts in place instead of checking versions. Nobody can
  * number the likes of an owner or count unread groups that way, so they go by time.
  */
 import type { TransactWriteItem } from "@aws-sdk/client-dynamodb";

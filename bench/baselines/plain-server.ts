@@ -1,5 +1,5 @@
 /**
- * The plain way to grant: the same RPC path and the same three items, but the account is changed in
+ * A baseline for grants: the same RPC path and the same three items, but the account is updated in
  * place, without a version, and every grant is a transaction of its own. Nobody can number the
  * ledger that way, so its entries go by event.
  */
@@ -9,9 +9,9 @@ import { requestHash } from "../../src/app/idempotency.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt } from "../../src/domain/month.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { pointsChanges } from "../../src/rpc/points/commands.ts";
+import { pointsCommands } from "../../src/rpc/points/commands.ts";
 import { fromEntry } from "../../src/rpc/points/ledger-entries.ts";
-import { pointsReads } from "../../src/rpc/points/queries.ts";
+import { pointsQueries } from "../../src/rpc/points/queries.ts";
 import { verifications } from "../../src/rpc/points/verifications.ts";
 import { callerOf } from "../../src/rpc/server/context.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";
@@ -91,6 +91,6 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
 }
 
 await serve((router) => {
-  const service = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps, log) };
+  const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
   router.service(PointsService, { ...service, grantPoints }, { interceptors: interceptors(log) });
 });

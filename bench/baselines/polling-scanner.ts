@@ -1,7 +1,7 @@
 /**
- * Reservations without Temporal: every ten seconds a process asks the index for what is due and
- * grants it, 16 at a time, by the same use case and in the same transactions as the worker. The
- * pages of the index are asked for while the last one's rows are being granted.
+ * A baseline for reservations, without Temporal: every ten seconds a process queries the index for
+ * due rows and grants them, 16 at a time, by the same use case and in the same transactions as the
+ * worker. It queries the next page after it has granted the rows of the last one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { executeReservation } from "../../src/app/reservations/execute.ts";

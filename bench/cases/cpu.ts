@@ -1,3 +1,4 @@
+/** Measures how the server's CPU time is divided between this code, the SDK and Connect. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { balance, grant, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
 import { load } from "../support/load.ts";
 import { round } from "../support/numbers.ts";
-import { readProfile, type Shares, tell } from "../support/profile.ts";
+import { formatShares, readProfile, type Shares } from "../support/profile.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 
@@ -18,7 +19,7 @@ const calls = [
   { name: "balance", call: balance },
 ] as const;
 
-/** Who the server works for while it grants on warm accounts and reads balances. */
+/** Shares of the CPU time while the server grants on warm accounts and reads balances. */
 export const cpu: Benchmark = {
   names: calls.flatMap(({ name }) =>
     ["connect", "sdk", "ours", "emulator"].map((part) => `${name}.cpu.${part}`),
@@ -67,11 +68,10 @@ async function profile(
     `${name}: ${latencies.length} calls, server ${perCall("server").toFixed(0)} µs a call ` +
       `(busy ${(100 * profiled.busy).toFixed(0)} %), emulator ${perCall("store").toFixed(0)} µs`,
   );
-  scale.note(`on behalf of: ${tell(profiled.onBehalf)}`);
-  scale.note(`self: ${tell(profiled.self)}`);
-  scale.note(
-    `functions:\n    ${tell(profiled.functions.slice(0, 40), 0.004).replaceAll(", ", "\n    ")}`,
-  );
+  scale.note(`on behalf of: ${formatShares(profiled.onBehalf)}`);
+  scale.note(`self: ${formatShares(profiled.self)}`);
+  const functions = formatShares(profiled.functions.slice(0, 40), 0.004);
+  scale.note(`functions:\n    ${functions.replaceAll(", ", "\n    ")}`);
   const share = (part: string, value: number): Result => ({
     name: `${name}.cpu.${part}`,
     value: round(value),
@@ -79,7 +79,7 @@ async function profile(
     target: "",
     baseline: "",
   });
-  const of = (ownerId: string, shares: Shares) => shares.find(([one]) => one === ownerId)?.[1] ?? 0;
+  const of = (owner: string, shares: Shares) => shares.find(([name]) => name === owner)?.[1] ?? 0;
   return [
     share("connect", of("connect", profiled.onBehalf) + of("node http2", profiled.onBehalf)),
     share("sdk", of("AWS SDK", profiled.onBehalf) + of("node http1", profiled.onBehalf)),

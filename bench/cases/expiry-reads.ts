@@ -1,3 +1,4 @@
+/** Measures what a month-end sweep reads when no bound of the index is stale. */
 import { ScanCommand, type ScanCommandInput } from "@aws-sdk/client-dynamodb";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
@@ -15,10 +16,10 @@ import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
 import { round } from "../support/numbers.ts";
 import { type Seed, seed } from "../support/seed.ts";
 
-/** Every so many-th account has points to expire. */
+/** One of so many accounts has points to expire. */
 const dueEvery = 100;
 
-/** What a month's end reads, over a scan that looks at every account. */
+/** Reads of a month-end sweep, over a scan of all accounts. */
 export const expiryReads: Benchmark = {
   names: ["expiry.index_reads", "expiry.account_reads", "expiry.settled_in_vain"],
   run: (scale) =>
@@ -28,24 +29,24 @@ export const expiryReads: Benchmark = {
       await seed(stack, population(program, accounts));
       const due = accounts / dueEvery;
       const scan = await stack.meter(() => scanAll(stack));
-      let settled = 0;
-      let vain = 0;
+      let expired = 0;
+      let unchanged = 0;
       const sweep = await withDeps(stack, (deps) =>
         stack.meter(async () => {
           for (let shard = 0; shard < shardCount; shard++) {
             const result = await expireDueInShard(deps, { program: "default", shard }, () => true);
-            settled += result.settled;
-            vain += result.vain;
+            expired += result.settled;
+            unchanged += result.vain;
           }
         }),
       );
-      if (settled !== due) throw new Error(`${settled} accounts were settled, not ${due}`);
+      if (expired !== due) throw new Error(`points expired in ${expired} accounts, not ${due}`);
       const accountReads = sweep.operations.GetItem ?? 0;
-      // A read of an account costs 1, so what is left was read in the index.
+      // A read of an account costs 1 unit; the remaining units are reads of the index.
       const indexReads = sweep.usage.reads - accountReads;
       scale.note(
         `scan ${scan.usage.reads} units in ${scan.requests} requests, index ${indexReads} in ` +
-          `${sweep.operations.Query}, ${accountReads} accounts read, ${settled} settled`,
+          `${sweep.operations.Query}, ${accountReads} accounts read, ${expired} changed`,
       );
       const baseline = "a scan of the table, eventually consistent";
       return [
@@ -65,7 +66,7 @@ export const expiryReads: Benchmark = {
         },
         {
           name: "expiry.settled_in_vain",
-          value: round(vain / (settled + vain)),
+          value: round(unchanged / (expired + unchanged)),
           unit: "of the accounts visited, when no bound is stale",
           target: "<= 0.1",
           baseline: "",
@@ -74,7 +75,7 @@ export const expiryReads: Benchmark = {
     }),
 };
 
-/** Use cases in this process whose requests are metered. */
+/** Runs `use` with use cases in this process whose requests are metered. */
 async function withDeps<T>(stack: MeteredStack, use: (deps: Deps) => Promise<T>): Promise<T> {
   const config = { ...stack.config, dynamoEndpoint: stack.proxy.endpoint };
   const { deps, close } = compose(config, stack.deps.workflows, createLogger("bench", "silent"));
@@ -86,7 +87,7 @@ async function withDeps<T>(stack: MeteredStack, use: (deps: Deps) => Promise<T>)
   }
 }
 
-/** In pages that the emulator can answer in time; rounding up each costs less than a thousandth. */
+/** Scans in pages that the emulator answers in time. Rounding adds less than a thousandth. */
 async function scanAll({ config, proxy }: MeteredStack): Promise<void> {
   const through = createClients({ endpoint: proxy.endpoint, region: config.region });
   const TableName = `${config.tablePrefix}points`;
@@ -98,7 +99,7 @@ async function scanAll({ config, proxy }: MeteredStack): Promise<void> {
   through.close();
 }
 
-/** Accounts with one grant each, entry and event key along; every hundredth a lifetime ago. */
+/** Accounts with one grant each, with entry and event key. One in a hundred is a lifetime old. */
 function* population(program: Program, count: number): Generator<Seed> {
   const now = Date.now();
   const month = monthAt(program.timeZone, now);
@@ -108,8 +109,8 @@ function* population(program: Program, count: number): Generator<Seed> {
     const age = i % dueEvery === 0 ? lifetime : i % lifetime;
     const granted = Math.min(monthStart(program.timeZone, month - age) + 3_600_000, now);
     const event = { origin: "c", eventId: `seed-${i}` } as const;
-    const scene = { program, userId, account: undefined, now: granted };
-    const { account, entry } = grant(scene, { event, reason: "seed", caller: "bench" }, 500);
+    const state = { program, userId, account: undefined, now: granted };
+    const { account, entry } = grant(state, { event, reason: "seed", caller: "bench" }, 500);
     const hash = `1:${"h".repeat(43)}`;
     yield { ref: accountRef(program.programId, userId), value: account, version: 1 };
     yield { ref: entryRef(program.programId, userId, 1), value: entry, version: 1 };

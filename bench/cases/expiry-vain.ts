@@ -1,3 +1,4 @@
+/** Measures how many accounts a month-end sweep visits without a change. */
 import { Random } from "../../examples/random.ts";
 import { type Account, balanceOf } from "../../src/domain/account.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
@@ -16,10 +17,10 @@ const program: Program = {
 const first = parseMonth("2025-01");
 const months = 48;
 
-/** From here on the index has seen a year of sweeps. */
+/** The month, by number, from which visits are counted: the sweeps have run for a year by then. */
 const steadyFrom = 24;
 
-/** A customer of the demo's shop: how often one comes, and for how much. */
+/** A customer of the demo's shop, with the mean number and value of purchases. */
 interface Customer {
   readonly perMonth: number;
   readonly basket: number;
@@ -27,19 +28,19 @@ interface Customer {
 }
 
 /**
- * How many accounts a sweep visits that have nothing to expire, because the index knows a lower
- * bound only. Depends on how people use their points, so this plays the demo's shop (examples/) by
- * the domain's own rules, for four years, and counts in the last two.
+ * The share of visited accounts without due points: the index has only a lower bound of the oldest
+ * month. It depends on how people use their points, so this plays the demo's shop (examples/) by
+ * the rules of the domain for four years, and counts in the last two.
  */
 export const expiryVain: Benchmark = {
   names: ["expiry.visits_in_vain"],
   async run(scale) {
-    const { visits, vain, due } = playShop(scale);
-    scale.note(`${visits} visits, ${vain} in vain; ${due} a month`);
+    const { visits, unchanged, monthly } = playShop(scale);
+    scale.note(`${visits} visits, ${unchanged} without a change; ${monthly} a month`);
     return [
       {
         name: "expiry.visits_in_vain",
-        value: round(vain / visits),
+        value: round(unchanged / visits),
         unit: "of the accounts visited, in the demo's shop",
         target: "<= 0.1",
         baseline: "",
@@ -59,27 +60,27 @@ function playShop(scale: Scale) {
     }),
   );
   let visits = 0;
-  let vain = 0;
+  let unchanged = 0;
   for (let month = first; month < first + months; month++) {
     const start = monthStart(timeZone, month);
     for (const customer of customers) {
-      // What is due by the index, before anything else happens in the month.
+      // The accounts that are due by the index, before the first purchase of the month.
       const { account } = customer;
       if (account?.oldest !== undefined && account.oldest <= month - lifetimeAt(program, start)) {
         const swept = expireForSweep(account, program, start);
         if (month >= first + steadyFrom) {
           visits += 1;
-          if (swept.entries.length === 0) vain += 1;
+          if (swept.entries.length === 0) unchanged += 1;
         }
         customer.account = swept.account;
       }
       shopFor(customer, start, random);
     }
   }
-  return { visits, vain, due: round(visits / (months - steadyFrom)) };
+  return { visits, unchanged, monthly: round(visits / (months - steadyFrom)) };
 }
 
-/** A month of purchases: a point for 100 yen, and 500 are used as soon as they are there. */
+/** Plays a month: one point for 100 yen; 500 points are used as soon as a balance has them. */
 function shopFor(customer: Customer, start: number, random: Random): void {
   const count = random.poisson(customer.perMonth);
   for (let k = 0; k < count; k++) {

@@ -1,3 +1,4 @@
+/** Measures grants on one account by several processes. */
 import { grant, userName } from "../support/calls.ts";
 import {
   callers,
@@ -12,13 +13,12 @@ import { load } from "../support/load.ts";
 import { median, percentile, round, sum } from "../support/numbers.ts";
 import type { ServerProcess } from "../support/stack.ts";
 
-/** What one number of processes did on one account. */
 interface GrantRun extends Run {
-  /** Of the process that was served least, over a fair share. */
+  /** The grants of the process with the fewest, over a fair share. */
   readonly smallestShare: number;
 }
 
-/** One hot account on several processes. */
+/** One contended account. */
 export const grantConflicts = conflictsOf<GrantRun>({
   name: "grant.conflicts",
   async run(scale, servers) {
@@ -35,9 +35,9 @@ export const grantConflicts = conflictsOf<GrantRun>({
     const fair = sum(served) / processes;
     const smallestShare = Math.min(...served) / fair;
     const longestMs = Math.max(...latencies);
-    const tell = (part: number) => percentile(latencies, part).toFixed(0);
+    const ms = (share: number) => percentile(latencies, share).toFixed(0);
     scale.note(
-      `${processes} processes: ${rate.toFixed(0)}/s, p50 ${tell(0.5)} p99 ${tell(0.99)} ` +
+      `${processes} processes: ${rate.toFixed(0)}/s, p50 ${ms(0.5)} p99 ${ms(0.99)} ` +
         `longest ${longestMs.toFixed(0)} ms, ` +
         `served ${served}, errors ${errors} ${errors > 0 ? error : ""}`,
     );

@@ -1,3 +1,4 @@
+/** Measures grants on one account by many callers of one process. */
 import { grant, userName } from "../support/calls.ts";
 import { type Hot, hotLockedOf, hotOf } from "../support/hot.ts";
 
@@ -12,7 +13,7 @@ const hot: Hot = {
   queue: "with the calls of one account in a queue",
   async prepare(_, ours) {
     const [userId, plainUser] = [userName(1), userName(2)];
-    // The plain way changes an account in place, so it has to be there.
+    // The baseline updates an account in place, so the account has to exist.
     await grant(ours, plainUser);
     return [(channel) => grant(channel, userId), (channel) => grant(channel, plainUser)];
   },

@@ -1,3 +1,4 @@
+/** Measures what the service adds to the transaction of a grant. */
 import { type BareAccount, bareGrant } from "../baselines/bare-sdk-loop.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
@@ -7,7 +8,7 @@ import { withStack } from "../support/stack.ts";
 
 const callers = 64;
 
-/** Grants on distinct warm accounts through gRPC, over the same transactions without us. */
+/** Grants on distinct warm accounts through gRPC, over the same transactions by the bare SDK. */
 export const grantOverhead: Benchmark = {
   names: ["grant.overhead"],
   run: (scale) =>
@@ -27,7 +28,7 @@ export const grantOverhead: Benchmark = {
           callers,
           call: (i) => bareGrant(stack.clients.single, table, bare[i] as BareAccount),
         });
-      // Nobody's first seconds count: the emulator's compiler is still at work.
+      // The first seconds are not measured, because the emulator's compiler is still at work.
       await byTurns(scale.pick(2, 0), ours, theirs);
       const { a, b } = await byTurns(scale.pick(12, 1), ours, theirs);
       const ratios = a.map(({ rate }, i) => rate / (b[i]?.rate ?? Number.NaN));

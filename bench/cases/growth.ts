@@ -1,3 +1,4 @@
+/** Measures whether the cost of calls grows with the history of an account. */
 import { accountRef, entryRef } from "../../src/app/ports/records.ts";
 import type { Account } from "../../src/domain/account.ts";
 import { grant as decideGrant } from "../../src/domain/points.ts";
@@ -12,7 +13,7 @@ import { type Seed, seed } from "../support/seed.ts";
 const short = "short";
 const long = "long";
 
-/** What a use and a balance cost on an account with a long history, over one with a short one. */
+/** The cost of a use and a balance on an account with a long history, over a short one. */
 export const growth: Benchmark = {
   names: ["use.growth", "use.growth.units", "balance.growth", "balance.growth.units"],
   run: (scale) =>
@@ -28,7 +29,7 @@ export const growth: Benchmark = {
     }),
 };
 
-/** An account that has been granted a point so many times, entries and all. */
+/** An account with so many grants of one point, and their entries. */
 function* history(program: Program, userId: string, count: number): Generator<Seed> {
   let account: Account | undefined;
   for (let i = 0; i < count; i++) {

@@ -1,3 +1,4 @@
+/** Measures the CPU time of calls behind connect-node and behind grpc-js. */
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { balance, grant, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
@@ -8,7 +9,7 @@ import { type ServerProcess, withStack } from "../support/stack.ts";
 
 const callers = 16;
 
-/** What a call costs the server behind connect-node, over what it costs behind grpc-js. */
+/** The server's CPU time for a call behind connect-node, over that behind grpc-js. */
 export const grpcJs: Benchmark = {
   names: ["balance.cpu.over_grpc_js", "grant.cpu.over_grpc_js", "balance.rate.over_grpc_js"],
   run: (scale) =>

@@ -1,3 +1,4 @@
+/** Measures likes of one comment by several processes. */
 import { callers, conflictsOf, rates, times, waits } from "../support/conflicts.ts";
 import {
   commentOf,
@@ -14,7 +15,7 @@ import type { ServerProcess } from "../support/stack.ts";
 
 const hot = commentOf(1);
 
-/** One hot comment on several processes, with an owner who keeps reading what there is. */
+/** One contended comment whose owner continuously marks its notification as read. */
 export const likeConflicts = conflictsOf({
   name: "like.conflicts",
   prepare: (stack) => register(stack, hot),
@@ -29,11 +30,11 @@ export const likeConflicts = conflictsOf({
     ]);
     const longestMs = Math.max(...likes.latencies, ...marks.latencies);
     const errors = likes.errors + marks.errors;
-    const tell = (ms: readonly number[]) =>
+    const format = (ms: readonly number[]) =>
       `p50 ${percentile(ms, 0.5).toFixed(0)} p99 ${percentile(ms, 0.99).toFixed(0)} ms`;
     scale.note(
-      `${processes} processes: ${likes.rate.toFixed(0)} likes/s, ${tell(likes.latencies)}; ` +
-        `the owner's calls ${marks.rate.toFixed(0)}/s, ${tell(marks.latencies)}; ` +
+      `${processes} processes: ${likes.rate.toFixed(0)} likes/s, ${format(likes.latencies)}; ` +
+        `the owner's calls ${marks.rate.toFixed(0)}/s, ${format(marks.latencies)}; ` +
         `longest ${longestMs.toFixed(0)} ms, errors ${errors} ` +
         `${errors > 0 ? (likes.error ?? marks.error) : ""}`,
     );
@@ -41,13 +42,13 @@ export const likeConflicts = conflictsOf({
   },
 });
 
-/** The owner's calls, each to the next process: one asks what is unread, the next marks it. */
+/** The owner's calls, each to the next process: reads the unread count, then marks it as read. */
 function reading(channelOf: (n: number) => Channel, hot: Liked) {
-  let seen: bigint | undefined;
+  let unread: bigint | undefined;
   return async (_: number, n: number): Promise<void> => {
-    const version = seen;
-    seen = undefined;
+    const version = unread;
+    unread = undefined;
     if (version) await markRead(channelOf(n), hot, version);
-    else seen = await unreadVersion(channelOf(n), hot);
+    else unread = await unreadVersion(channelOf(n), hot);
   };
 }

@@ -1,3 +1,4 @@
+/** Measures whether the cost of likes and read marks grows with the number of likers. */
 import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/app/ports/records.ts";
 import { emptyInbox } from "../../src/domain/notification.ts";
 import { type ReactionState, react } from "../../src/domain/reaction.ts";
@@ -23,21 +24,21 @@ import { type Seed, seed } from "../support/seed.ts";
 
 const few = 10;
 
-/** How many people come between what an owner has seen and the first read mark. */
+/** How many people react after the version of the first read mark. */
 const newcomers = 3;
 
-/** A comment that many or few people like. */
+/** A comment with many or few likers. */
 interface Side extends Liked {
   readonly likers: number;
-  /** Everything about the comment as the last like has left it. */
-  readonly scene: ReactionState;
+  /** The records of the comment after the last like. */
+  readonly state: ReactionState;
 }
 
 type Sides = readonly [few: Side, many: Side];
 
 /**
- * What a like costs on a comment that many like already, and what it costs its owner to look at
- * the notification and to mark it as read, over the same with few likers.
+ * The cost of a like on a comment with many likers, and of its owner's calls that list the
+ * notification and mark it as read, over the same with few likers.
  */
 export const likeGrowth: Benchmark = {
   names: ["like.growth", "like.growth.units", "unread.growth", "unread.growth.units"],
@@ -45,7 +46,7 @@ export const likeGrowth: Benchmark = {
     withMeteredStack(async (stack) => {
       const short = await seeded(stack, commentOf(1), few);
       const long = await seeded(stack, commentOf(2), scale.pick(100_000, 1_000));
-      // What is timed does not pass the proxy of this process.
+      // Timed calls do not pass the proxy of this process.
       const { channel } = await stack.startServer({ dynamoEndpoint: stack.dynamo.endpoint });
       const metered = await stack.startServer();
       const sides: Sides = [short, long];
@@ -62,21 +63,20 @@ export const likeGrowth: Benchmark = {
 /** A comment with so many likers, all of them unread. */
 async function seeded(stack: MeteredStack, liked: Liked, likers: number): Promise<Side> {
   const target = await register(stack, liked);
-  const state = sceneOf(target, likers);
+  const state = stateOf(target, likers);
   await seed(stack, likedBy(liked, target, likers));
   await seed(stack, [
     { ref: targetRef(target), value: state.target, version: 1 + likers },
     ...inboxOf(liked.ownerId, state),
   ]);
-  return { ...liked, likers, scene: state };
+  return { ...liked, likers, state };
 }
 
 const name = (i: number) => `liker-${String(i).padStart(7, "0")}`;
 
-/** One like after another, as the service decides them. */
+/** Decides one like after another by the rules of the domain. */
 function* likesOf(target: Target, likers: number) {
-  const nobody = { target, inbox: emptyInbox, group: undefined, row: undefined };
-  let state: ReactionState = nobody;
+  let state: ReactionState = { target, inbox: emptyInbox, group: undefined, row: undefined };
   for (let i = 0; i < likers; i++) {
     const actor = { userId: name(i), actorName };
     const after = react({ ...state, row: undefined }, defaultKind, actor, Date.now());
@@ -92,10 +92,10 @@ function* likedBy({ target }: Liked, registered: Target, likers: number): Genera
   }
 }
 
-function sceneOf(target: Target, likers: number): ReactionState {
+function stateOf(target: Target, likers: number): ReactionState {
   let last: ReactionState | undefined;
-  for (const scene of likesOf(target, likers)) last = scene;
-  if (!last) throw new Error("nobody likes it");
+  for (const state of likesOf(target, likers)) last = state;
+  if (!last) throw new Error("the comment has no likers");
   return last;
 }
 
@@ -108,7 +108,7 @@ function inboxOf(ownerId: string, { inbox, group, target }: ReactionState): Seed
   ];
 }
 
-/** Every like is taken back, so that few stay few. */
+/** Each like is deleted again, so that the number of likers stays the same. */
 function likes(scale: Scale, channel: Channel, sides: Sides): Promise<number> {
   const rounds = { all: scale.pick(1_000, 40), first: scale.pick(300, 10) };
   return compare(scale, "like", rounds, sides, async (side) => {
@@ -123,15 +123,15 @@ function likes(scale: Scale, channel: Channel, sides: Sides): Promise<number> {
 
 const likeUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
   compareUnits(sides, async (side) => {
-    // The first like shows the meter what it writes over.
+    // The meter needs a first like to have the items that the measured one replaces.
     await stack.meter(() => like(channel, side));
     const { usage } = await stack.meter(() => like(channel, side));
     return usage.reads + usage.writes;
   });
 
 /**
- * Reads what is unread, marks it up to three people ago and then the rest. Nobody can do that
- * twice, so the comment stands in the inboxes of as many owners as there are rounds.
+ * Lists the notification, marks it as read except for the last three people, and then marks the
+ * rest. An owner can do that only once, so each round has an owner of its own with the same inbox.
  */
 async function unread(
   stack: MeteredStack,
@@ -141,7 +141,7 @@ async function unread(
 ): Promise<number> {
   const rounds = { all: scale.pick(300, 20), first: scale.pick(50, 5) };
   for (let n = 0; n < rounds.all; n++) {
-    for (const side of sides) await seed(stack, inboxOf(readerOf(side, n), side.scene));
+    for (const side of sides) await seed(stack, inboxOf(readerOf(side, n), side.state));
   }
   const steps = new Map<Side, number[][]>(sides.map((side) => [side, []]));
   const ratio = await compare(scale, "unread", rounds, sides, async (side, n) => {
@@ -161,9 +161,9 @@ async function unread(
 
 const readerOf = ({ likers }: Side, n: number) => `reader-${likers}-${n}`;
 
-/** How long each step took, in ms. */
+/** Returns the duration of each step in ms. */
 async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
-  const { version } = side.scene.inbox;
+  const { version } = side.state.inbox;
   const took: number[] = [];
   for (const step of [
     () => readUnread(channel, side),
@@ -180,7 +180,7 @@ async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
 const unreadUnits = (stack: MeteredStack, channel: Channel, sides: Sides) =>
   compareUnits(sides, async (side) => {
     const reader = { ...side, ownerId: readerOf(side, -1) };
-    await seed(stack, inboxOf(reader.ownerId, side.scene));
+    await seed(stack, inboxOf(reader.ownerId, side.state));
     const { usage } = await stack.meter(() => readAndMark(channel, reader));
     return usage.reads + usage.writes;
   });

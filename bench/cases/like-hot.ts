@@ -1,9 +1,10 @@
+/** Measures likes of one comment by many callers of one process. */
 import { type Hot, hotLockedOf, hotOf } from "../support/hot.ts";
 import { commentOf, like, register } from "../support/likes.ts";
 
 let comments = 0;
 
-/** Likes of one comment, each by somebody new, over one transaction for each like. */
+/** Likes of one comment, each by a new person, over one transaction for each like. */
 const hot: Hot = {
   name: "like.hot",
   callers: 128,

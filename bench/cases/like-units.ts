@@ -1,3 +1,4 @@
+/** Measures the capacity units and requests of calls to reactions and notifications. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { likeUnits, markReadUnits } from "../baselines/liker-list.ts";
 import type { Benchmark, Result } from "../benchmark.ts";
@@ -8,13 +9,13 @@ import type { Channel } from "../support/rpc.ts";
 
 const calls = 20;
 
-/** Longer than what a process has committed serves the next call. */
+/** Longer than a process keeps records that it has committed. */
 const coldMs = 1_500;
 
-/** Numbers of likers at which the list of likers is weighed; near 10,000 it is full. */
+/** The numbers of likers at which the baseline's list is metered; near 10,000 it is full. */
 const lists = [10, 1_000, 9_000];
 
-/** What single calls cost, in capacity units and in requests to the store. */
+/** The cost of single calls in capacity units and in requests to the store. */
 export const likeCosts: Benchmark = {
   names: [
     "like.write_units",
@@ -58,7 +59,7 @@ export const likeCosts: Benchmark = {
     }),
 };
 
-/** A hundred comments of which the viewer likes one in two, and others all of them. */
+/** A hundred comments with likers, of which the viewer likes every second one. */
 async function summaryUnits(stack: MeteredStack, channel: Channel): Promise<Result> {
   const viewerId = "viewer-0000001";
   const comments = Array.from({ length: 100 }, (_, i) => commentOf(1_000 + i));

@@ -1,3 +1,4 @@
+/** Measures how long it takes to grant many reservations that are due at one instant. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createReservation } from "../../src/app/reservations/commands.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
@@ -9,17 +10,17 @@ import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
 
 const tickMs = 10_000;
 
-/** The burst falls due this long before the scanner looks: half its period, so its mean. */
+/** The burst is due this long before the next scan: half of the scanner's period, its mean. */
 const beforeTickMs = 5_000;
 
-/** The time until the last of many reservations is granted that are due at one instant. */
+/** The time until the last of many reservations is granted. */
 export const reservationBurst: Benchmark = {
   names: ["reservation.burst"],
   run: (scale) =>
     withStack({ temporal: true }, async (stack) => {
       const server = await stack.startServer();
       await stack.startWorker();
-      // One unmeasured burst each: nobody's first requests are his usual ones.
+      // One burst each is not measured, because first requests are slower than later ones.
       await ours(stack, server, scale, -1);
       await scanners(stack, scale, -1);
       const { a, b } = await byTurns(
@@ -50,7 +51,7 @@ async function ours(stack: Stack, { channel }: ServerProcess, scale: Scale, turn
 async function scanners(stack: Stack, scale: Scale, turn: number): Promise<number> {
   const scanner = await stack.startWorker({ entry: "bench/baselines/polling-scanner.ts" });
   try {
-    // It ticks 10 s after it said that it was ready, which is about now.
+    // The scanner's first scan is 10 s after its `ready`, which is about now.
     const due = Date.now() + tickMs - beforeTickMs + (scale.quick ? 0 : tickMs);
     const burst = burstOf(scale, `scan-${turn}`, due);
     await inParallel(16, burst, ({ id, userId, executeTime }) =>
@@ -73,11 +74,11 @@ function burstOf(scale: Scale, name: string, executeTime: number): Reserved[] {
   }));
 }
 
-/** When the last one was granted, in ms after their time. */
+/** The lateness of the last grant, in ms. */
 async function lastOf(stack: Stack, scale: Scale, burst: readonly Reserved[]): Promise<number> {
   const [{ executeTime }] = burst as [Reserved];
   if (Date.now() > executeTime) scale.note("the burst was due before all of it was reserved");
-  // Asking for results would slow down what is measured.
+  // Polling for results would slow the measured grants down.
   await sleep(executeTime + beforeTickMs + 4_000 - Date.now());
   const rows = await allDone(
     stack,

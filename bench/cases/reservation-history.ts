@@ -1,3 +1,4 @@
+/** Measures the length of a reservation's history in Temporal. */
 import { Client, Connection } from "@temporalio/client";
 import { reservationWorkflowId } from "../../src/contract.ts";
 import type { Benchmark } from "../benchmark.ts";
@@ -8,7 +9,7 @@ import { withStack } from "../support/stack.ts";
 
 const count = 10;
 
-/** How long the history of a reservation is that nothing happened to. */
+/** The events of a reservation that was not changed before its grant. */
 export const reservationHistory: Benchmark = {
   names: ["reservation.history_events"],
   run: (scale) =>

@@ -1,3 +1,4 @@
+/** Measures how late reservations are granted. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
@@ -8,10 +9,10 @@ import { withStack } from "../support/stack.ts";
 
 const perSecond = 5;
 
-/** Issue and design take this as the unit of lateness. */
+/** The unit of lateness in the design. */
 const unitMs = 1_500;
 
-/** How late reservations are that are due one after another. */
+/** The lateness of reservations that are due one after another. */
 export const reservationLateness: Benchmark = {
   names: ["reservation.lateness.spread"],
   run: (scale) =>
@@ -26,7 +27,7 @@ export const reservationLateness: Benchmark = {
         executeTime: start + (i * 1_000) / perSecond,
       }));
       await inParallel(8, all, (one) => reserve(server.channel, one));
-      // Polling for results would disturb what is measured.
+      // Polling for results would delay the measured grants.
       await sleep(start + seconds * 1_000 - Date.now());
       const ids = all.map(({ id }) => id);
       const late = (await allDone(stack, ids, 60_000)).map(lateness);

@@ -1,4 +1,4 @@
-/** What a process sends while the store throttles everything, and how soon it recovers. */
+/** Measures the requests of a process that is throttled, and how soon it recovers. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark } from "../benchmark.ts";
 import { grant, userName } from "../support/calls.ts";
@@ -8,11 +8,11 @@ import { median, round, sum } from "../support/numbers.ts";
 
 const callers = 50;
 
-/** How long everything is throttled, and how many grants are timed behind it. */
+/** How long all requests are throttled, and how many grants are timed after that. */
 const throttledMs = 5_000;
 const timedGrants = 1_000;
 
-/** One caller for each account; each calls again as soon as it is answered or refused. */
+/** One caller for each account, which calls again as soon as its call has ended. */
 export const throttle: Benchmark = {
   names: ["throttle.attempts", "throttle.recovery"],
   run: (scale) =>
@@ -21,7 +21,7 @@ export const throttle: Benchmark = {
       const userIds = Array.from({ length: callers }, (_, i) => userName(i));
       await inParallel(8, userIds, (userId) => grant(channel, userId));
 
-      /** Throttles for `ms`, and times the grants from its end on. */
+      /** Throttles for `ms`, and then times the grants. */
       async function outage(ms: number) {
         let calls = 0;
         let done = 0;
@@ -54,14 +54,14 @@ export const throttle: Benchmark = {
       const attempts: number[] = [];
       for (let turn = 0; turn < scale.pick(3, 1); turn++) {
         const without = await outage(0);
-        const behind = await outage(throttledMs);
+        const after = await outage(throttledMs);
         scale.note(
-          `${behind.attempts} requests of ${behind.calls} calls in ${throttledMs} ms; ` +
-            `${timedGrants} grants took ${behind.took.toFixed(0)} ms behind it, ` +
+          `${after.attempts} requests of ${after.calls} calls in ${throttledMs} ms; ` +
+            `${timedGrants} grants took ${after.took.toFixed(0)} ms after it, ` +
             `${without.took.toFixed(0)} ms without`,
         );
-        attempts.push(behind.attempts / behind.calls);
-        ratios.push(behind.took / without.took);
+        attempts.push(after.attempts / after.calls);
+        ratios.push(after.took / without.took);
       }
       return [
         {

@@ -1,3 +1,4 @@
+/** Measures the capacity units and requests of calls to points. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark, Result } from "../benchmark.ts";
 import { balance, grant, use, userName } from "../support/calls.ts";
@@ -8,14 +9,14 @@ import { round } from "../support/numbers.ts";
 
 const calls = 20;
 
-/** On one account, from as many callers at once as `grant.hot` has. */
+/** The number of concurrent callers on one account, the same as in `grant.hot`. */
 const hotCalls = 640;
 const hotCallers = 64;
 
-/** Longer than what a process has committed serves the next call. */
+/** Longer than a process keeps records that it has committed. */
 const coldMs = 1_500;
 
-/** What single calls cost, in capacity units and in requests to the store. */
+/** The cost of single calls in capacity units and in requests to the store. */
 export const units: Benchmark = {
   names: [
     "grant.write_units",
@@ -32,7 +33,7 @@ export const units: Benchmark = {
     withMeteredStack(async ({ startServer, meter }) => {
       const { channel } = await startServer();
       const userIds = Array.from({ length: calls }, (_, i) => userName(i));
-      // The server gets to know its program.
+      // The server reads the program into its cache.
       await meter(() => balance(channel, userName(calls)));
       const each = (call: (userId: string) => Promise<void>) =>
         meter(() => inParallel(1, userIds, call));

@@ -1,3 +1,4 @@
+/** Measures uses on four processes whose calls share a few busy accounts. */
 import type { Benchmark } from "../benchmark.ts";
 import { grant, use, userName } from "../support/calls.ts";
 import { inParallel, load } from "../support/load.ts";
@@ -11,9 +12,9 @@ const callers = 64;
 const accounts = 256;
 
 /**
- * Uses on four processes, dealt out call by call, on accounts of which few are busy and many are
- * not: the k-th is asked for 1/k as often as the first (Zipf). Items are locked as on AWS, and what
- * was cancelled is billed, too.
+ * Uses that are sent to four processes in turn, on accounts of which few are busy: the k-th account
+ * gets 1/k as many calls as the first (Zipf). Items are locked as on AWS, and cancelled
+ * transactions are billed.
  */
 export const useProcesses: Benchmark = {
   names: ["use.write_units.4_processes"],
@@ -58,7 +59,7 @@ export const useProcesses: Benchmark = {
     }),
 };
 
-/** Draws the k-th with a weight of 1/k, in the same order every time. */
+/** Draws account k with a weight of 1/k, in the same order in every run. */
 function zipf<T>(values: readonly T[]): () => T {
   const bounds: number[] = [];
   for (let i = 0; i < values.length; i++) bounds.push((bounds.at(-1) ?? 0) + 1 / (i + 1));

@@ -1,4 +1,4 @@
-/** Uses of an account that is short of points, refused while other processes write it. */
+/** Measures the refusals of uses of an account that other processes write at the same time. */
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { grant, use, userName } from "../support/calls.ts";
 import { callers, conflictsOf, times, waits } from "../support/conflicts.ts";
@@ -6,8 +6,8 @@ import { load } from "../support/load.ts";
 import { percentile } from "../support/numbers.ts";
 import type { ServerProcess } from "../support/stack.ts";
 
-/** Seven of ten calls ask for more than the account mostly has; the others grant a little. */
-const asked = 50n;
+/** Seven of ten calls use more points than the account mostly has; three of ten grant a few. */
+const used = 50n;
 const granted = 3n;
 const isUse = (caller: number, n: number) => (caller + n) % 10 < 7;
 
@@ -25,7 +25,7 @@ export const useRefused = conflictsOf({
         if (!isUse(caller, n)) return grant(channel, userName(1), granted);
         const sent = performance.now();
         try {
-          await use(channel, userName(1), asked);
+          await use(channel, userName(1), used);
         } catch (refusal) {
           if ((refusal as ServiceError).code !== status.FAILED_PRECONDITION) throw refusal;
           refusals.push(performance.now() - sent);
@@ -33,10 +33,10 @@ export const useRefused = conflictsOf({
       },
     });
     const longestMs = Math.max(...refusals);
-    const tell = (part: number) => percentile(refusals, part).toFixed(0);
+    const ms = (share: number) => percentile(refusals, share).toFixed(0);
     scale.note(
       `${processes} processes: ${rate.toFixed(0)} calls/s, ${refusals.length} refusals, ` +
-        `p50 ${tell(0.5)} p99 ${tell(0.99)} longest ${longestMs.toFixed(0)} ms, ` +
+        `p50 ${ms(0.5)} p99 ${ms(0.99)} longest ${longestMs.toFixed(0)} ms, ` +
         `errors ${errors} ${errors > 0 ? error : ""}`,
     );
     return { rate, longestMs, errors };

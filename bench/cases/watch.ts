@@ -1,3 +1,4 @@
+/** Measures the delay and the cost of unread count streams. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { commentOf, like, register } from "../support/likes.ts";
@@ -7,14 +8,14 @@ import type { Channel } from "../support/rpc.ts";
 import { type Stack, withStack } from "../support/stack.ts";
 import { startWatchers, type Watcher } from "../support/watchers.ts";
 
-/** How often a server looks at the inboxes of the owners that it watches. */
+/** The time between two polls of a server. */
 const periodMs = 1_000;
 
 const places = ["same_process", "other_process"] as const;
 
 /**
- * From the answer to a like to the count that it is pushed as, at a watcher on the process that was
- * told of the like and at one on another.
+ * The time from the answer to a like to the new count, on a stream of the process that committed
+ * the like and on a stream of another one.
  */
 export const watchDelay: Benchmark = {
   names: places.map((place) => `watch.delay.${place}`),
@@ -29,14 +30,14 @@ export const watchDelay: Benchmark = {
       await Promise.all(
         owners.map(async (liked) => {
           await register(stack, liked);
-          const views = watchers.map(({ watch }) => watch(liked.ownerId));
+          const streams = watchers.map(({ watch }) => watch(liked.ownerId));
           for (let people = 1; performance.now() < end; people++) {
-            // At any moment of a period, and not in step with the other owners.
+            // Likes at a random moment of a period, so that owners are not in step.
             await sleep(periodMs * Math.random());
             await like(here.channel, liked);
             const answered = performance.now();
-            const heard = await Promise.all(views.map((view) => view.heardOf(people)));
-            for (const [i, time] of heard.entries()) {
+            const received = await Promise.all(streams.map((stream) => stream.receivedAt(people)));
+            for (const [i, time] of received.entries()) {
               delays[i]?.push(Math.max(0, time - answered));
             }
           }
@@ -62,7 +63,7 @@ function delayOf(scale: Scale, place: string, delays: readonly number[]): Result
   };
 }
 
-/** What it costs to watch owners, one watcher each, while nothing happens. */
+/** The cost of one idle stream for each owner. */
 export const watchUnits: Benchmark = {
   names: ["watch.read_units"],
   run: (scale) =>
@@ -71,10 +72,11 @@ export const watchUnits: Benchmark = {
       const watchers = startWatchers(server);
       const count = scale.pick(200, 20);
       const ms = scale.pick(20_000, 3_000);
-      const views: Watcher[] = [];
-      for (let i = 0; i < count; i++)
-        views.push(await watchOne(stack, server.channel, watchers, i));
-      await Promise.all(views.map((view) => view.heardOf(1)));
+      const streams: Watcher[] = [];
+      for (let i = 0; i < count; i++) {
+        streams.push(await watchOne(stack, server.channel, watchers, i));
+      }
+      await Promise.all(streams.map((stream) => stream.receivedAt(1)));
       await sleep(periodMs);
       const { usage, operations } = await stack.meter(() => sleep(ms));
       scale.note(`${count} watchers in ${ms} ms: ${JSON.stringify(operations)}`);
@@ -91,7 +93,7 @@ export const watchUnits: Benchmark = {
     }),
 };
 
-/** Watches an owner of whom one like is unread. */
+/** Opens the stream of an owner with one unread like. */
 async function watchOne(
   stack: Stack,
   channel: Channel,

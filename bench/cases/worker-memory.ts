@@ -1,3 +1,4 @@
+/** Measures the memory of a worker with many sleeping reservations. */
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark } from "../benchmark.ts";
@@ -8,7 +9,7 @@ import { withStack } from "../support/stack.ts";
 
 const day = 86_400_000;
 
-/** A worker's resident memory with many sleeping reservations, over what it is with few. */
+/** A worker's resident memory with many sleeping reservations, over that with few. */
 export const workerMemory: Benchmark = {
   names: ["worker.memory"],
   run: (scale) =>
@@ -40,7 +41,7 @@ export const workerMemory: Benchmark = {
     }),
 };
 
-/** The median while nothing happens, after it has come to rest. */
+/** The median of an idle worker, after a pause. */
 async function residentMb(pid: number, restMs: number): Promise<number> {
   await sleep(restMs);
   const readings: number[] = [];

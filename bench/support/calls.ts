@@ -9,7 +9,7 @@ const { grantPoints, usePoints, getBalance } = PointsService.method;
 let events = 0;
 const run = Date.now().toString(36);
 
-/** Unique in this process, and of one length, so that items have one size. */
+/** An id that is unique in this process. All have one length, so that items have one size. */
 const eventId = () => `bench-${run}-${String(++events).padStart(9, "0")}`;
 
 const reason = "bench";
@@ -39,5 +39,5 @@ export const reserve = (channel: Channel, { id, userId, executeTime }: Reserved)
     executeTime: timestampFromMs(executeTime),
   });
 
-/** Names of one length. */
+/** The id of a user. All have one length. */
 export const userName = (i: number): string => `user-${String(i).padStart(7, "0")}`;

@@ -1,7 +1,8 @@
+/** Compares the cost of one thing on two sides. */
 import type { Scale } from "../benchmark.ts";
 import { median, round } from "./numbers.ts";
 
-/** Times one thing on two sides by turns: the ratio of the medians behind the first rounds. */
+/** Times both sides in turn. Returns the ratio of the medians, without the first rounds. */
 export async function compare<S>(
   scale: Scale,
   what: string,
@@ -21,7 +22,7 @@ export async function compare<S>(
   return round(many / few);
 }
 
-/** The same for what something costs, in units. */
+/** Meters both sides. Returns the ratio of the capacity units. */
 export async function compareUnits<S>(
   sides: readonly [few: S, many: S],
   units: (side: S) => Promise<number>,

@@ -1,38 +1,39 @@
+/** Benchmarks of one key that several processes write. */
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { median, round, sum } from "./numbers.ts";
 import { startLockingProxy } from "./proxy.ts";
 import { type ServerProcess, type Stack, withStack } from "./stack.ts";
 
-/** How many callers and how many processes. */
+/** The number of callers, and the numbers of processes. */
 export const callers = 64;
 export const counts = [1, 2, 4, 8];
 
-/** What one number of processes did. */
+/** The measurements of one number of processes. */
 export interface Run {
   readonly processes: number;
   /** Calls a second. */
   readonly rate: number;
-  /** Of any call, in milliseconds. */
+  /** The longest latency of a call, in ms. */
   readonly longestMs: number;
   readonly errors: number;
 }
 
-/** Calls on one key, dealt out among processes that are in each other's way. */
+/** Calls on one key that are sent to several processes, which conflict with each other. */
 export interface Conflicts<R extends Run> {
   readonly name: string;
   readonly prepare?: (stack: Stack) => Promise<unknown>;
   readonly run: (scale: Scale, servers: readonly ServerProcess[]) => Promise<Omit<R, "processes">>;
-  /** What its runs show, by the end of the name. */
+  /** Computes the results from the runs, by the end of the result's name. */
   readonly results: Readonly<Record<string, (runs: readonly R[]) => Omit<Result, "name">>>;
 }
 
-/** How long calls of the benchmark are counted. */
+/** How long a run warms up, and how long it is measured. */
 export const times = (scale: Scale) => ({
   warmMs: scale.pick(2_000, 500),
   ms: scale.pick(10_000, 1_500),
 });
 
-/** Through the proxy that locks the items of transactions. */
+/** Runs through the proxy that locks the items of transactions. */
 export function conflictsOf<R extends Run>(conflicts: Conflicts<R>): Benchmark {
   const { name, prepare, run, results } = conflicts;
   return {
@@ -74,14 +75,14 @@ const over = (processes: number, target: string) => (runs: readonly Run[]) => ({
   baseline: "the same on one process",
 });
 
-/** How the rates on several processes compare with that on one. */
+/** The rates on several processes over that on one. */
 export const rates = {
   rate_4_over_1: over(4, ">= 0.3"),
   rate_2_over_1: over(2, ""),
   rate_8_over_1: over(8, ""),
 };
 
-/** How long calls wait, and how many are given up. */
+/** The longest wait of a call, and the number of calls that fail. */
 export const waits = {
   longest_wait: (runs: readonly Run[]) => ({
     value: round(Math.max(...runs.map((one) => one.longestMs)) / 1_000),

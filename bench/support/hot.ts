@@ -1,3 +1,4 @@
+/** Benchmarks of one key with many callers on one process. */
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { byTurns, load } from "./load.ts";
 import { median, round } from "./numbers.ts";
@@ -5,25 +6,25 @@ import { startLockingProxy } from "./proxy.ts";
 import type { Channel } from "./rpc.ts";
 import { type Stack, withStack } from "./stack.ts";
 
-/** One call on one key from many callers, over a plain way of doing it. */
+/** One call on one key from many callers, compared with a baseline. */
 export interface Hot {
-  /** The benchmarks are this, `.locked` and `.locked.queued`. */
+  /** The name of the benchmark, also with the ends `.locked` and `.locked.queued`. */
   readonly name: string;
   readonly callers: number;
   readonly rounds: number;
   readonly target: string;
-  /** The server that does it the plain way, by its file in `bench/baselines`. */
+  /** The server of the baseline, by its file in `bench/baselines`. */
   readonly plain: string;
-  /** What of it is told: on the bare emulator, and with its calls in a queue. */
+  /** The descriptions of the baseline: on the bare emulator, and with its calls in a queue. */
   readonly bare: string;
   readonly queue: string;
-  /** Makes what the calls need, on keys that nobody has used, and gives ours and the plain one. */
+  /** Prepares unused keys. Returns the service's call and the baseline's. */
   prepare(stack: Stack, ours: Channel): Promise<readonly [HotCall, HotCall]>;
 }
 
 type HotCall = (channel: Channel) => Promise<unknown>;
 
-/** On the bare emulator. */
+/** Runs on the bare emulator. */
 export const hotOf = (hot: Hot): Benchmark => ({
   names: [hot.name],
   run: (scale) =>
@@ -38,7 +39,7 @@ export const hotOf = (hot: Hot): Benchmark => ({
     ]),
 });
 
-/** The same through the proxy that locks the items of transactions. */
+/** Runs through the proxy that locks the items of transactions. */
 export const hotLockedOf = (hot: Hot): Benchmark => {
   const name = `${hot.name}.locked`;
   return {
@@ -79,10 +80,10 @@ async function ratio(
   dynamoEndpoint: string | undefined,
   env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
-  const way = { ...(dynamoEndpoint && { dynamoEndpoint }) };
-  const ours = await stack.startServer(way);
+  const options = { ...(dynamoEndpoint && { dynamoEndpoint }) };
+  const ours = await stack.startServer(options);
   const entry = `bench/baselines/${hot.plain}.ts`;
-  const plain = await stack.startServer({ ...way, entry, env });
+  const plain = await stack.startServer({ ...options, entry, env });
   const [ourCall, plainCall] = await hot.prepare(stack, ours.channel);
   const { callers } = hot;
   const times = { callers, warmMs: scale.pick(1_000, 500), ms: scale.pick(3_000, 1_000) };
@@ -92,7 +93,7 @@ async function ratio(
       () => load({ ...times, call: () => ourCall(ours.channel) }),
       () => load({ ...times, call: () => plainCall(plain.channel) }),
     );
-  // Nobody's first seconds count: the emulator's compiler is still at work.
+  // The first seconds are not measured, because the emulator's compiler is still at work.
   await loads(scale.pick(4, 0));
   const { a, b } = await loads(scale.pick(hot.rounds, 1));
   const rates = (loads: typeof a) => loads.map(({ rate }) => rate.toFixed(0)).join(" ");

@@ -1,5 +1,4 @@
 /** The calls that the benchmarks of reactions and notifications make. */
-
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import type { Target } from "../../src/domain/target.ts";
 import {
@@ -13,29 +12,29 @@ import type { Stack } from "./stack.ts";
 const { react, unreact, batchGetReactionSummaries } = ReactionService.method;
 const { getUnreadCount, listNotifications, markNotificationRead } = NotificationService.method;
 
-/** What is liked, and who is told. */
+/** A target and its owner. */
 export interface Liked {
   readonly target: { readonly type: string; readonly id: string };
   readonly ownerId: string;
 }
 
-/** The i-th comment, the only one of its owner; names of one length. */
+/** Comment number `i`, the only one of its owner. All names have one length. */
 export function commentOf(i: number): Liked {
   const number = String(i).padStart(7, "0");
   return { target: { type: "comment", id: `comment-${number}` }, ownerId: `owner-${number}` };
 }
 
-/** Registers it past the servers. */
+/** Registers the target in this process, without a server. */
 export const register = ({ deps }: Stack, { target, ownerId }: Liked): Promise<Target> =>
   registerTarget(deps, { target, ownerId, title: "A comment", link: `/comments/${target.id}` });
 
 let people = 0;
 const run = Date.now().toString(36);
 
-/** Somebody who has not liked anything yet, with an id of one length. */
+/** The id of a person without reactions. All have one length. */
 export const newPerson = (): string => `person-${run}-${String(++people).padStart(7, "0")}`;
 
-/** What everybody is called. */
+/** The name of all people. */
 export const actorName = "Yamada Hanako";
 
 export const like = (channel: Channel, { target }: Liked, userId = newPerson()): Promise<void> =>
@@ -56,7 +55,7 @@ export async function unreadVersion(channel: Channel, { ownerId }: Liked): Promi
   return unreadCount?.version ?? 0n;
 }
 
-/** What an owner's front page asks: the badge, and the first page of what is unread. */
+/** The calls of an owner's front page: the badge, and the first page of unread notifications. */
 export async function readUnread(channel: Channel, { ownerId }: Liked): Promise<void> {
   await channel.send(getUnreadCount, { ownerId });
   await channel.send(listNotifications, { ownerId, state: ListNotificationsRequest_State.UNREAD });

@@ -1,11 +1,12 @@
+/** Generates load: callers in a closed loop, and tasks in parallel. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Callers that send one call after another, each as soon as the last one is answered. */
 export interface LoadOptions {
   readonly callers: number;
-  /** The n-th call of a caller. What it throws is counted as an error. */
+  /** Sends call `n` of a caller. A rejection is counted as an error. */
   readonly call: (caller: number, n: number) => Promise<unknown>;
-  /** Not counted. */
+  /** How long the load runs before it is measured. */
   readonly warmMs: number;
   readonly ms: number;
 }
@@ -13,12 +14,12 @@ export interface LoadOptions {
 export interface Load {
   /** Answered calls a second. */
   readonly rate: number;
-  /** Of the answered calls, in milliseconds. */
+  /** The latencies of the answered calls, in ms. */
   readonly latencies: readonly number[];
   /** Answered calls by caller. */
   readonly byCaller: readonly number[];
   readonly errors: number;
-  /** One of them, for a note. */
+  /** One of the errors, for a note. */
   readonly error: unknown;
 }
 
@@ -42,7 +43,7 @@ export async function load({ callers, call, warmMs, ms }: LoadOptions): Promise<
       } catch (error) {
         failure = error;
         if (counting) errors += 1;
-        // A server that refuses at once must not turn this into a spinning loop.
+        // Prevents a busy loop when a server refuses at once.
         await sleep(1);
       }
     }
@@ -60,7 +61,7 @@ export async function load({ callers, call, warmMs, ms }: LoadOptions): Promise<
   return { rate: latencies.length / seconds, latencies, byCaller, errors, error: failure };
 }
 
-/** Runs A and B by turns, so that a change of the machine's mood falls on both. */
+/** Runs A and B in turn, so that a change of the machine's speed affects both. */
 export async function byTurns<A, B>(
   rounds: number,
   a: (round: number) => Promise<A>,
@@ -75,7 +76,7 @@ export async function byTurns<A, B>(
   return results;
 }
 
-/** Runs tasks, at most so many at once. */
+/** Runs up to `width` tasks at once. */
 export async function inParallel<T>(
   width: number,
   tasks: Iterable<T>,

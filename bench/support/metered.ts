@@ -1,3 +1,4 @@
+/** A stack whose requests to the store are metered. */
 import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
 import { tableModel } from "../capacity.ts";
@@ -5,23 +6,23 @@ import { createMeter, type Usage } from "../meter.ts";
 import { sum } from "./numbers.ts";
 import { type Stack, withStack } from "./stack.ts";
 
-/** What happened at the store while something was done. */
+/** The requests to the store during some work, and their cost. */
 export interface Metered {
   readonly usage: Usage;
   readonly requests: number;
-  /** By operation. */
+  /** The number of requests by operation. */
   readonly operations: Readonly<Record<string, number>>;
 }
 
 export interface MeteredStack extends Stack {
   readonly proxy: DynamoProxy;
-  /** Does something and says what it cost. Once metering has begun, all writes pass the proxy. */
+  /** Runs `work` and returns its cost. All writes have to pass the proxy from the first call on. */
   meter(work: () => Promise<unknown>): Promise<Metered>;
 }
 
 /**
- * A stack whose processes reach the store through a proxy in this process, where what it captures
- * is at hand: these benchmarks count, they do not time.
+ * Runs `use` with a stack whose processes reach the store through a proxy in this process, which
+ * captures their requests. Benchmarks with it count requests and do not measure times.
  */
 export function withMeteredStack<T>(use: (stack: MeteredStack) => Promise<T>): Promise<T> {
   return withStack({}, async (stack) => {

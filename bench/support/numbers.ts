@@ -1,3 +1,5 @@
+/** Percentiles, medians and rounding. */
+
 /** The value below which `share` of the numbers lie (nearest rank); NaN for none. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -5,7 +7,7 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(Math.max(rank, 0), sorted.length - 1)] ?? Number.NaN;
 }
 
-/** The middle one, or the mean of the two in the middle. */
+/** The middle value, or the mean of the two values in the middle. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -13,7 +15,7 @@ export function median(values: readonly number[]): number {
   return (pair[0] + pair[1]) / 2;
 }
 
-/** To three significant digits, which is more than any of the measurements is good for. */
+/** Rounds to three significant digits, which is more precise than any of the measurements. */
 export const round = (value: number): number => Number(value.toPrecision(3));
 
 export const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);

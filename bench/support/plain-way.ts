@@ -1,7 +1,7 @@
 /**
- * What the plain ways of doing things share: the composition of a server, and a transaction for
- * each call. Lost races are tried again after a random pause; with BENCH_QUEUE=1 the calls of one
- * process on one key wait for each other instead, which avoids the races within a process.
+ * What the baseline servers share: their composition, and a transaction for each call. Version
+ * conflicts are retried after a random pause. With BENCH_QUEUE=1 the calls of one process on one
+ * key wait for each other instead, which avoids conflicts within a process.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,27 +27,27 @@ export const log = createLogger("plain", config.logLevel);
 export const { deps } = compose(config, noWorkflows, log);
 const { single } = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
 
-/** Commits in one transaction, by turns with the others on the same key where it is asked for. */
-export const commit = (key: string, items: TransactWriteItem[]): Promise<void> =>
-  inTurn(key, () => untilWon(items));
+/** Commits one transaction, with BENCH_QUEUE=1 after the earlier ones of the same key. */
+export const commit = (key: string, actions: TransactWriteItem[]): Promise<void> =>
+  inTurn(key, () => untilCommitted(actions));
 
-/** Serves until the process is told to stop. */
+/** Serves until SIGTERM. */
 export async function serve(routes: (router: ConnectRouter) => void): Promise<void> {
   const listeners = createListeners(routes);
   process.once("SIGTERM", () => process.exit(0));
   log.info(await listeners.listen(config.host, config), "ready");
 }
 
-const lines = new Map<string, Promise<void>>();
+const queues = new Map<string, Promise<void>>();
 
 function inTurn(key: string, work: () => Promise<void>): Promise<void> {
   if (!queued) return work();
-  const turn = (lines.get(key) ?? Promise.resolve()).catch(() => {}).then(work);
-  lines.set(key, turn);
+  const turn = (queues.get(key) ?? Promise.resolve()).catch(() => {}).then(work);
+  queues.set(key, turn);
   return turn;
 }
 
-async function untilWon(TransactItems: TransactWriteItem[]): Promise<void> {
+async function untilCommitted(TransactItems: TransactWriteItem[]): Promise<void> {
   const token = randomUUID();
   const limit = performance.now() + patienceMs;
   for (;;) {

@@ -1,18 +1,18 @@
+/** Reads a CPU profile and divides its time between packages. */
 import { readFile } from "node:fs/promises";
 import type { Profiler } from "node:inspector";
 
-/** Shares of the time in which the process was not idle, by owner, largest first. */
+/** Shares of the time in which the process was busy, by the owner of the code, largest first. */
 export type Shares = readonly (readonly [owner: string, share: number])[];
 
-/** What a profile tells. */
 export interface Profiled {
-  /** By who owns the code that ran. */
+  /** The shares of the code that ran. */
   readonly self: Shares;
-  /** Node's own code, and the engine's, counted for whoever called it. */
+  /** The same, with the time of Node and V8 added to the code that called them. */
   readonly onBehalf: Shares;
-  /** The functions that ran longest. */
+  /** The shares of functions. */
   readonly functions: Shares;
-  /** Of the time of the profile, how much the process was busy. */
+  /** The share of the time in which the process was busy. */
   readonly busy: number;
 }
 
@@ -56,8 +56,8 @@ export async function readProfile(file: string): Promise<Profiled> {
     for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) {
       above.push(ownerOf(nodes.get(at) as Profiler.ProfileNode));
     }
-    // What Node does later, such as writing a request, has nobody's call above it.
-    const caller = above.find((ownerId) => !isEngine(ownerId)) ?? above.find(isProtocol) ?? own;
+    // Code that Node runs later, such as writing a request, has no caller on the stack.
+    const caller = above.find((owner) => !isEngine(owner)) ?? above.find(isProtocol) ?? own;
     add(onBehalf, caller, time);
   }
   const busy = all - idle;
@@ -83,13 +83,13 @@ function ownerOf({ callFrame: { url, functionName } }: Profiler.ProfileNode): st
   return owners.find(([pattern]) => pattern.test(url))?.[1] ?? "native";
 }
 
-const isEngine = (ownerId: string): boolean => ownerId.startsWith("node") || ownerId === "native";
+const isEngine = (owner: string): boolean => owner.startsWith("node") || owner === "native";
 
-const isProtocol = (ownerId: string): boolean => ownerId.startsWith("node http");
+const isProtocol = (owner: string): boolean => owner.startsWith("node http");
 
-const labelOf = ({ callFrame }: Profiler.ProfileNode, ownerId: string): string => {
+const labelOf = ({ callFrame }: Profiler.ProfileNode, owner: string): string => {
   const place = callFrame.url.replace(/^.*\/(node_modules|src|bench)\//, "");
-  return `${callFrame.functionName || "(anonymous)"} [${ownerId}] ${place}:${callFrame.lineNumber}`;
+  return `${callFrame.functionName || "(anonymous)"} [${owner}] ${place}:${callFrame.lineNumber}`;
 };
 
 const add = (map: Map<string, number>, key: string, value: number) =>
@@ -98,8 +98,8 @@ const add = (map: Map<string, number>, key: string, value: number) =>
 const shares = (map: ReadonlyMap<string, number>, whole: number): Shares =>
   [...map].map(([key, value]) => [key, value / whole] as const).sort((a, b) => b[1] - a[1]);
 
-/** As `name 12.3%`, from the largest down. */
-export const tell = (all: Shares, least = 0.005): string =>
+/** Formats shares as `name 12.3%`, largest first. */
+export const formatShares = (all: Shares, least = 0.005): string =>
   all
     .filter(([, share]) => share >= least)
     .map(([name, share]) => `${name} ${(100 * share).toFixed(1)}%`)

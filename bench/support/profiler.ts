@@ -1,6 +1,6 @@
 /**
- * Loaded into a server (`node --import`): the first SIGUSR2 starts the CPU profiler, the second one
- * writes what it has seen to the file that BENCH_PROFILE names. So only what lies between counts.
+ * Profiles a server that loads this file (`node --import`): the first SIGUSR2 starts the CPU
+ * profiler, the second one stops it and writes the profile to the file that BENCH_PROFILE names.
  */
 import { writeFile } from "node:fs/promises";
 import { Session } from "node:inspector/promises";

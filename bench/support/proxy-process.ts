@@ -1,6 +1,6 @@
 /**
- * The locking proxy as a process of its own: the load generator has enough to do, and what the
- * proxy parses must not delay it. Started by proxy.ts; says where it listens in a `ready` line.
+ * Runs the locking proxy as a process of its own, so that its parsing does not delay the load
+ * generator. proxy.ts starts it; its log line `ready` has the address.
  */
 import { startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
 

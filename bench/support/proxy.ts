@@ -1,8 +1,8 @@
-/** The locking proxy in front of a benchmark's store. */
+/** Starts the locking proxy in front of a benchmark's store. */
 import type { Isolation } from "../../test/support/stores/dynamo-isolation.ts";
 import { type Process, startProcess } from "./stack.ts";
 
-/** How long a transaction holds its items on AWS, as far as it can be told from outside. */
+/** An estimate of how long a transaction locks its items on AWS, which does not document it. */
 export const lockMs = 8;
 
 export interface LockingProxy extends Process {

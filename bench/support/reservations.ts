@@ -1,10 +1,11 @@
+/** Waits for reservations and computes their lateness. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { reservationRef } from "../../src/app/ports/records.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
 import { inParallel } from "./load.ts";
 import type { Stack } from "./stack.ts";
 
-/** Waits until all of them are granted, and answers their rows. */
+/** Waits until all reservations are granted. Returns their rows. */
 export async function allDone(
   { deps }: Stack,
   ids: readonly string[],
@@ -26,6 +27,6 @@ export async function allDone(
   }
 }
 
-/** How long after its time the row was granted, in ms. */
+/** The time from a reservation's execute time to its grant, in ms. */
 export const lateness = ({ executed, executeTime }: Reservation): number =>
   Math.max(0, (executed?.time ?? Number.POSITIVE_INFINITY) - executeTime);

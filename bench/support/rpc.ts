@@ -1,8 +1,7 @@
 /**
- * The client of the load generator: grpc-js, because it costs a quarter of what connect-node's
- * client does, and the generator shares the machine with what it measures.
+ * The client of the load generator. It uses grpc-js, which takes a quarter of the CPU time of
+ * connect-node's client, because the generator shares the machine with the measured server.
  */
-
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import {
   create,
@@ -20,7 +19,7 @@ export interface Channel {
     method: DescMethodUnary<I, O>,
     message: MessageInitShape<I>,
   ): Promise<MessageShape<O>>;
-  /** Waits for the answer without looking into it. */
+  /** Waits for the answer without parsing it. */
   send<I extends DescMessage>(
     method: DescMethodUnary<I, DescMessage>,
     message: MessageInitShape<I>,

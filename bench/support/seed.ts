@@ -1,4 +1,4 @@
-/** Fills the tables past the service, with records that are what the service would have written. */
+/** Writes records into the tables directly, as the service would have written them. */
 import { BatchWriteItemCommand, type WriteRequest } from "@aws-sdk/client-dynamodb";
 import type { Kind, Records, Ref } from "../../src/app/ports/records.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
@@ -6,7 +6,7 @@ import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { inParallel } from "./load.ts";
 import type { Stack } from "./stack.ts";
 
-/** A record and the version it is to have. */
+/** A record and its version. */
 export interface Seed<K extends Kind = Kind> {
   readonly ref: Ref<K>;
   readonly value: Records[K];

@@ -1,5 +1,5 @@
 /**
- * A benchmark's own stack: DynamoDB Local and, where asked for, Temporal, in memory and on free
+ * Starts a benchmark's own stack: DynamoDB Local and optionally Temporal, in memory and on free
  * ports, and servers and workers as processes of their own, started as production starts them.
  */
 import { spawn } from "node:child_process";
@@ -21,7 +21,7 @@ import { bundleWorkflows } from "../../src/worker/bundle.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { type Channel, openChannel } from "./rpc.ts";
 
-/** A process of ours, ready. */
+/** A process that is ready. */
 export interface Process {
   readonly pid: number;
   stop(): Promise<void>;
@@ -34,7 +34,7 @@ export interface ServerProcess extends Process {
 
 export interface ProcessOptions {
   readonly entry?: string;
-  /** Another way to the store, such as a proxy. */
+  /** Another endpoint of the store, such as a proxy. */
   readonly dynamoEndpoint?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments of Node itself. */
@@ -45,12 +45,12 @@ export interface Stack {
   readonly config: Config;
   readonly dynamo: { readonly endpoint: string; readonly pid: number };
   readonly temporalPid: number | undefined;
-  /** The use cases on the store, in this process; Temporal is told nothing. */
+  /** The use cases' dependencies in this process, on the same store, without Temporal. */
   readonly deps: Deps;
   readonly clients: Clients;
   startServer(options?: ProcessOptions): Promise<ServerProcess>;
   startWorker(options?: ProcessOptions): Promise<Process>;
-  /** Stops everything that was started, last started first. */
+  /** Stops all processes in the reverse order of their start. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ const quiet = createLogger("bench", "silent");
 const readyMs = 60_000;
 const root = `${import.meta.dirname}/../..`;
 
-/** With the program `default` in tables of its own. */
+/** Starts a stack with the program `default`. */
 export async function startStack(options: { temporal?: boolean } = {}): Promise<Stack> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -80,8 +80,8 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
     stops.push(async () => clients.close());
     if (!temporal) await setupProgram(deps);
     const start = async (entry: string, given: ProcessOptions) => {
-      const way = given.dynamoEndpoint && { MEGURI_DYNAMODB_ENDPOINT: given.dynamoEndpoint };
-      const started = await startProcess(entry, { ...env, ...way, ...given.env }, given.node);
+      const store = given.dynamoEndpoint && { MEGURI_DYNAMODB_ENDPOINT: given.dynamoEndpoint };
+      const started = await startProcess(entry, { ...env, ...store, ...given.env }, given.node);
       stops.push(started.stop);
       return started;
     };
@@ -99,7 +99,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
         return { pid, port, channel, stop: end };
       },
       async startWorker(given = {}) {
-        // As in production: bundling in the worker would stay in its memory.
+        // As in production: a worker that bundles keeps the bundler in its memory.
         const bundle = given.entry ? {} : { MEGURI_WORKFLOW_BUNDLE: await bundleFile() };
         const options = { ...given, env: { ...bundle, ...given.env } };
         return start(given.entry ?? "src/worker.ts", options);
@@ -114,7 +114,7 @@ export async function startStack(options: { temporal?: boolean } = {}): Promise<
 
 let bundle: Promise<string> | undefined;
 
-/** The workflows, bundled once. */
+/** Bundles the workflows once. Returns the path of the file. */
 function bundleFile(): Promise<string> {
   bundle ??= (async () => {
     const folder = await mkdtemp(join(tmpdir(), "meguri-bench-"));
@@ -127,7 +127,7 @@ function bundleFile(): Promise<string> {
   return bundle;
 }
 
-/** Runs `use` on a stack of its own and ends it, whatever happens. */
+/** Runs `use` on a stack of its own, and stops the stack in any case. */
 export async function withStack<T>(
   options: { temporal?: boolean },
   use: (stack: Stack) => Promise<T>,
@@ -140,7 +140,7 @@ export async function withStack<T>(
   }
 }
 
-/** Without Temporal the address leads nowhere, which a server has to bear. */
+/** Without Temporal, the address refuses connections; a server runs without it. */
 const environment = (dynamo: string, temporal = "127.0.0.1:9") => ({
   NODE_ENV: "production",
   MEGURI_DYNAMODB_ENDPOINT: dynamo,
@@ -153,7 +153,7 @@ const environment = (dynamo: string, temporal = "127.0.0.1:9") => ({
   AWS_REGION: "local",
 });
 
-/** Starts one of our processes and waits for its log line `ready`. */
+/** Starts a process of this project and waits for its log line `ready`. */
 export async function startProcess(
   entry: string,
   env: Readonly<Record<string, string>>,
@@ -166,27 +166,28 @@ export async function startProcess(
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const complaints = new Map<string, number>();
+  const warnings = new Map<string, number>();
   const child: Child = await adopt(process_, {
     name: entry,
     onLine: (line) => {
-      const said = parsed(line);
-      if (said.msg === "ready") ready ??= said;
-      if (Number(said.level) < 40) return;
-      const what = `${said.msg} ${said.why ?? (said.err as Error | undefined)?.message ?? ""}`;
-      complaints.set(what, (complaints.get(what) ?? 0) + 1);
+      const entry = parsed(line);
+      if (entry.msg === "ready") ready ??= entry;
+      if (Number(entry.level) < 40) return;
+      const error = entry.reason ?? (entry.err as Error | undefined)?.message ?? "";
+      const warning = `${entry.msg} ${error}`;
+      warnings.set(warning, (warnings.get(warning) ?? 0) + 1);
     },
   });
   await waitUntilReady(child, async () => ready !== undefined, readyMs);
   const stop = async () => {
     await child.stop();
-    for (const [what, count] of complaints) console.error(`  ${entry} said ${count}×: ${what}`);
-    complaints.clear();
+    for (const [text, count] of warnings) console.error(`  ${entry} logged ${count}×: ${text}`);
+    warnings.clear();
   };
   return { pid: child.pid, ready: ready ?? {}, stop };
 }
 
-/** A line of our log; anything else counts as nothing said. */
+/** Parses a line of the log. Other output gets level 0. */
 function parsed(line: string): Record<string, unknown> {
   try {
     return JSON.parse(line);

@@ -1,4 +1,4 @@
-/** Watchers of unread counts, by Connect's client: they wait most of the time. */
+/** Clients of unread count streams. They use Connect's client, because they are mostly idle. */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import {
@@ -7,10 +7,10 @@ import {
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import type { ServerProcess } from "./stack.ts";
 
-/** One stream, and when its messages came. */
+/** One stream, with the times of its messages. */
 export interface Watcher {
-  /** When the watcher heard of at least so many people, on the clock of `performance.now()`. */
-  heardOf(people: number): Promise<number>;
+  /** The time of the first count of at least so many people, by `performance.now()`. */
+  receivedAt(people: number): Promise<number>;
 }
 
 export interface Watchers {
@@ -33,26 +33,26 @@ export function startWatchers({ port }: ServerProcess): Watchers {
 }
 
 function follow(stream: AsyncIterable<WatchNotificationsResponse>): Watcher {
-  /** When each number of people was heard of. */
+  /** The time at which each number of people was received. */
   const times: number[] = [];
   const { promise: broken, reject } = Promise.withResolvers<never>();
-  // Nobody may be waiting when the stream ends.
+  // Avoids an unhandled rejection when the stream ends while nothing waits for it.
   broken.catch(() => {});
-  let { promise: news, resolve: tell } = Promise.withResolvers<void>();
+  let { promise: received, resolve: notify } = Promise.withResolvers<void>();
   const listen = async () => {
     for await (const { event } of stream) {
       if (event.case !== "unreadCount") break;
       const people = Number(event.value.peopleCount);
       while (times.length <= people) times.push(performance.now());
-      tell();
-      ({ promise: news, resolve: tell } = Promise.withResolvers<void>());
+      notify();
+      ({ promise: received, resolve: notify } = Promise.withResolvers<void>());
     }
     throw new Error("the stream ended");
   };
   listen().catch(reject);
   return {
-    async heardOf(people) {
-      while (times.length <= people) await Promise.race([news, broken]);
+    async receivedAt(people) {
+      while (times.length <= people) await Promise.race([received, broken]);
       return times[people] as number;
     },
   };

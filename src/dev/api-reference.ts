@@ -13,7 +13,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { getComments } from "@bufbuild/protoplugin";
 import { rulesOf } from "./field-rules.ts";
 
-/** A heading with what follows it. Types are linked by their full names. */
+/** A heading with its text. Types are linked by their full names. */
 interface Section {
   readonly level: number;
   readonly title: string;
@@ -21,7 +21,7 @@ interface Section {
   readonly body: (link: Link) => readonly string[];
 }
 
-/** A link to the section of a type; its name alone when it has no section. */
+/** Makes a link to the section of a type, or its name alone when it has no section. */
 type Link = (typeName: string, text: string) => string;
 
 const introduction = `# API reference
@@ -121,7 +121,7 @@ function typeOf(field: DescField, link: Link): string {
   return field.proto.proto3Optional ? `optional ${name}` : `${name}`;
 }
 
-/** A name without its package, if the package is one of ours. */
+/** A name without its package, if it is a package of this project. */
 const shortName = ({ typeName }: DescMessage | DescEnum): string =>
   typeName.replace(/^meguri\.\w+\.\w+\./, "");
 
@@ -130,7 +130,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), `|${"---|".repeat(head.length)}`, ...rows.map(line)].join("\n");
 }
 
-/** Text on one line, without the sign that ends a cell. */
+/** Text on one line, with the separator of cells escaped. */
 const inCell = (text: string) => text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
 
 function comment(desc: Parameters<typeof getComments>[0]): string {

@@ -1,11 +1,10 @@
 /**
- * Checks that proto/ stays compatible (WIRE_JSON) with what a git ref has, `main` unless named:
+ * Checks that proto/ is compatible (WIRE_JSON) with the protos of a git ref, by default `main`:
  *
  *   node src/dev/breaking.ts [ref]
  *
- * The ref's protos are laid out with today's third-party ones, as those are not in git. A ref
- * without protos, or a repository without commits, has nothing to break. Run generate.ts --fetch
- * before.
+ * The ref's protos are checked with the present third-party protos, which are not in git. Succeeds
+ * when the ref has no protos or the repository has no commits. Needs `generate.ts --fetch` before.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * `npm run demo [-- FILE]`: plays a purchase log through gRPC on a stack of its own, kills the
- * worker under reserved grants, checks every ledger, and leaves nothing behind.
+ * worker while reserved grants are pending, verifies every ledger, and removes its data.
  */
 import { once } from "node:events";
 import { resolve } from "node:path";
@@ -51,12 +51,12 @@ async function demo(file: string): Promise<void> {
   console.log(`
 reserved grants that landed exactly once: ${landed.once} of ${landed.reserved}, \
 the last ${(landed.maxLatenessMs / 1_000).toFixed(1)} s late (the worker was dead)
-ledgers replayed: ${verified.accounts} accounts, ${verified.entries} entries, \
+ledgers verified: ${verified.accounts} accounts, ${verified.entries} entries, \
 ${verified.wrong} wrong
 Web UI: ${stack.uiUrl}   (${((performance.now() - started) / 1_000).toFixed(0)} s)`);
   if (landed.once !== landed.reserved || verified.wrong > 0) process.exitCode = 1;
   if (process.stdin.isTTY && process.exitCode === undefined) {
-    console.log("\nLook around in the Web UI; Enter ends the demo and removes everything.");
+    console.log("\nThe Web UI shows the workflows; Enter ends the demo and removes its data.");
     await once(process.stdin, "data");
     process.stdin.pause();
   }
@@ -80,7 +80,7 @@ async function verify() {
   }
 }
 
-/** The whole story month by month; what went in is what went out and what is still there. */
+/** Prints the points of each month, and checks that granted − used − expired = held. */
 function report(lines: readonly MonthLine[], held: number): void {
   head("month", "granted", "used", "expired");
   for (const { month, granted, used, expired } of lines) {

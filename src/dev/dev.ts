@@ -1,7 +1,7 @@
 /**
  * `npm run dev`: DynamoDB Local, Temporal with its Web UI, the server and a worker in one terminal.
- * Data stays under `.data/`, which one stack opens at a time. Ctrl-C stops all of it, last started
- * first.
+ * Data stays under `.data/`, which only one stack can open at a time. Ctrl-C stops all processes in
+ * the reverse order of their start.
  */
 import { mkdir } from "node:fs/promises";
 import { startDynamoDbLocal } from "./stack/dynamodb-local.ts";
@@ -10,7 +10,7 @@ import { lock } from "./stack/lock.ts";
 import { runToEnd, startService } from "./stack/service.ts";
 import { startTemporal } from "./stack/temporal-dev-server.ts";
 
-/** Taken where they are free, else the next free ones above. */
+/** The preferred ports. For an occupied one, the next free port above it is used. */
 const PORTS = {
   dynamodb: 8000,
   temporal: 7233,
@@ -60,7 +60,7 @@ async function start(): Promise<void> {
     port: dynamodbPort,
     dataDir: `${DATA_DIR}/dynamodb`,
   });
-  watch({ name: "dynamodb", ...dynamodb });
+  addPart({ name: "dynamodb", ...dynamodb });
   say("dynamodb", `DynamoDB Local at ${dynamodb.endpoint}`);
 
   const temporal = await startTemporal({
@@ -69,7 +69,7 @@ async function start(): Promise<void> {
     dataFile: `${DATA_DIR}/temporal/temporal.db`,
     onProgress: (line) => say("temporal", line),
   });
-  watch({ name: "temporal", ...temporal });
+  addPart({ name: "temporal", ...temporal });
   const web = temporal.uiUrl === undefined ? "" : `, Web UI at ${temporal.uiUrl}`;
   say("temporal", `Temporal at ${temporal.address}${web}`);
 
@@ -82,10 +82,10 @@ async function start(): Promise<void> {
     MEGURI_METRICS_PORT: String(metrics),
   };
   await runToEnd(service("setup", "src/ops/setup.ts", env));
-  watch(await startService(service("server", "src/server.ts", env)));
-  watch(await startService(service("worker", "src/worker.ts", env)));
+  addPart(await startService(service("server", "src/server.ts", env)));
+  addPart(await startService(service("worker", "src/worker.ts", env)));
   say("meguri", `gRPC and Connect at ${address}, HTTP/1.1 on ${http1Port}`);
-  if (temporal.uiUrl !== undefined) say("meguri", `watch the workflows at ${temporal.uiUrl}`);
+  if (temporal.uiUrl !== undefined) say("meguri", `the Web UI is at ${temporal.uiUrl}`);
   say("meguri", "all of it runs; Ctrl-C stops it");
 }
 
@@ -93,13 +93,13 @@ function service(name: string, entry: string, env: Record<string, string>) {
   return { name, entry, env, onLine: (line: string) => say(name, readable(line)) };
 }
 
-/** Remembers what to stop, and stops everything when this part ends by itself. */
-function watch(part: Part): void {
+/** Adds a part to be stopped at the end. When it exits by itself, everything is stopped. */
+function addPart(part: Part): void {
   parts.push(part);
   void part.exited.then((why) => end(`${part.name} ended by itself (${why})`, 1));
 }
 
-/** Stops what runs, last started first. What is just being started dies with this process. */
+/** Stops all parts in reverse order. A part that has not started yet ends with this process. */
 async function end(why: string, exitCode: number): Promise<void> {
   if (ending) return;
   ending = true;
@@ -112,7 +112,7 @@ async function end(why: string, exitCode: number): Promise<void> {
   process.exit(exitCode);
 }
 
-/** A JSON log line as `message key=value …`; anything else as it is. */
+/** Formats a JSON log line as `message key=value …`, and leaves other lines as they are. */
 function readable(line: string): string {
   try {
     const { level, time, pid, hostname, msg, ...rest } = JSON.parse(line);

@@ -1,8 +1,8 @@
-/** Puts the constraints that protovalidate checks on a field into a few words, for the docs. */
+/** Describes the constraints that protovalidate checks on a field, for the API reference. */
 import { type DescField, getOption, hasOption, type JsonValue, toJson } from "@bufbuild/protobuf";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
-/** What replaces protovalidate's own names, where those are not plain enough. */
+/** The words for names of protovalidate that are not plain enough. */
 const words: Readonly<Record<string, string>> = {
   gt: "more than",
   gte: "at least",

@@ -2,13 +2,13 @@
  * Generates src/gen and docs/api.md from proto/, and the table of reasons in docs/errors.md from
  * src/domain.
  *
- *   node src/dev/generate.ts           writes what is generated
+ *   node src/dev/generate.ts           writes the generated files
  *   node src/dev/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
  *   node src/dev/generate.ts --fetch   only puts third-party protos into .cache, for buf lint
  *
- * Third-party protos are not committed. google.rpc comes with the npm package google-proto-files,
- * grpc.health with grpc-health-check; buf.validate is in none, so it comes from a Go module: that
- * takes Go and, once, a network.
+ * Third-party protos are not committed. google.rpc comes from the npm package google-proto-files,
+ * grpc.health from grpc-health-check. No npm package has buf.validate, so it comes from a Go
+ * module, which needs Go and, once, a network.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -24,7 +24,7 @@ const root = join(import.meta.dirname, "..", "..");
 const protos = join(root, ".cache", "protos");
 const bin = join(root, "node_modules", ".bin");
 
-/** The version that the installed @bufbuild/protovalidate was made for, and its file's hash. */
+/** The version for the installed @bufbuild/protovalidate, and the hash of its proto file. */
 const validateModule = "github.com/bufbuild/protovalidate@v1.2.2";
 const validateSha256 = "a1dc1163ebac930b3b070655b91f2bc78df8b4aea940021661fe5ec7904a7b88";
 
@@ -85,7 +85,7 @@ function generateDocs(): ReadonlyMap<string, string> {
   ]);
 }
 
-/** The descriptors of our own protos, with their comments. */
+/** The descriptors of this project's protos, with their comments. */
 function readProtos(): DescFile[] {
   const args = ["build", "--as-file-descriptor-set", "--output", "-"];
   const image = execFileSync(join(bin, "buf"), args, { cwd: root, maxBuffer: 2 ** 26 });
@@ -100,7 +100,7 @@ function listFiles(folder: string): string[] {
   return files.map((file) => relative(folder, join(file.parentPath, file.name)));
 }
 
-/** The files that are not as generated: changed, missing or, under src/gen, left over. */
+/** The files that differ from generated ones: changed, missing or, under src/gen, superfluous. */
 function staleFiles(): string[] {
   const docs = [...generateDocs()].filter(([name, text]) => readText(join(root, name)) !== text);
   return [...staleCode(), ...docs.map(([name]) => name)];

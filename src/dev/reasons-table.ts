@@ -9,7 +9,7 @@ export function withReasonsTable(markdown: string): string {
   const [before, rest, ...others] = markdown.split(begin);
   const [, after, ...more] = rest?.split(end) ?? [];
   if (before === undefined || after === undefined || others.length + more.length > 0) {
-    throw new Error(`the document needs one line "${begin}" and one line "${end}" behind it`);
+    throw new Error(`the document needs one line "${begin}" and one line "${end}" after it`);
   }
   return `${before}${begin}\n${table()}\n${end}${after}`;
 }

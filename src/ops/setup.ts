@@ -1,6 +1,6 @@
 /**
- * Makes what server and worker need before they start: the tables, the program `default`, and
- * Temporal's search attributes and schedules. Changes nothing that is there already.
+ * Creates what server and worker need before they start: the tables, the program `default`, and
+ * Temporal's search attributes and schedules. Changes nothing that exists already.
  */
 import type { Deps } from "../app/ports/deps.ts";
 import { createProgram } from "../app/programs/commands.ts";
@@ -12,13 +12,13 @@ import { createClients } from "../store/dynamodb/sdk/client.ts";
 import { createTables, tableName } from "../store/dynamodb/tables.ts";
 import { ensureSchedules } from "../temporal/schedules.ts";
 
-/** Makes all of it. Throws when the store or Temporal gives no answer. */
+/** Creates all of it. Throws when the store or Temporal does not answer. */
 export async function setup(config: Config, log: Logger): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   try {
     await setupTables(config);
-    // Ahead of the program: its own schedule carries a search attribute that this registers.
+    // Before the program, whose schedule has a search attribute that this registers.
     await ensureSchedules(workflows, deps.reader);
     await setupProgram(deps);
   } finally {
@@ -40,7 +40,7 @@ export async function setupTables({
   }
 }
 
-/** Makes the program `default`. */
+/** Creates the program `default`. */
 export async function setupProgram(deps: Deps): Promise<void> {
   await createProgram(deps, {
     programId: defaultProgramId,

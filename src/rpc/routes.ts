@@ -1,3 +1,4 @@
+/** Mounts every service of the server with its interceptors. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../app/ports/deps.ts";
@@ -9,8 +10,8 @@ import { ReactionService } from "../gen/meguri/reactions/v1/reaction_service_pb.
 import { ReservationService } from "../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
 import { notificationService } from "./notifications/service.ts";
-import { pointsChanges } from "./points/commands.ts";
-import { pointsReads } from "./points/queries.ts";
+import { pointsCommands } from "./points/commands.ts";
+import { pointsQueries } from "./points/queries.ts";
 import { verifications } from "./points/verifications.ts";
 import { programService } from "./programs/service.ts";
 import { reactionService } from "./reactions/service.ts";
@@ -19,22 +20,22 @@ import { healthService } from "./server/health.ts";
 import { interceptors } from "./server/interceptors.ts";
 import { clockService } from "./testing/clock.ts";
 
-/** What the services stand on. */
+/** What the services depend on. */
 interface RouteDeps {
   readonly deps: Deps;
   readonly log: Logger;
-  /** Serves the ClockService, too. */
+  /** Whether the ClockService is served. */
   readonly testClock: boolean;
   /** False once the server drains. */
   isServing(): boolean;
 }
 
-/** Every service of this server. Only the health check goes without a caller. */
+/** Returns the routes of all services. Only the health check needs no caller. */
 export function routes({ deps, log, testClock, isServing }: RouteDeps) {
   return (router: ConnectRouter): void => {
     const options = { interceptors: interceptors(log) };
     router.service(ProgramService, programService(deps), options);
-    const points = { ...pointsChanges(deps), ...pointsReads(deps), ...verifications(deps, log) };
+    const points = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
     router.service(PointsService, points, options);
     router.service(ReservationService, reservationService(deps), options);
     router.service(ReactionService, reactionService(deps), options);

@@ -1,34 +1,34 @@
+/** Runs work that no answer waits for, such as signals to Temporal. */
 import pLimit from "p-limit";
 import pRetry from "p-retry";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 
-/** How many pieces of work are under way at once: more would only queue in Temporal's server. */
-const atOnce = 32;
+/** How many tasks run at once: more would only queue in Temporal's server. */
+const concurrency = 32;
 
-/** How many may wait. Beyond it Temporal is away, and the reconciler does what is dropped here. */
+/** How many tasks may wait. With more, Temporal is away, and the reconciler does dropped tasks. */
 const maxWaiting = 10_000;
 
-/** Work that answers do not wait for. */
 interface BackgroundTasks {
-  readonly run: (work: () => Promise<void>) => void;
-  /** Finishes what is under way without trying again what fails, and drops nothing that waits. */
+  readonly run: (task: () => Promise<void>) => void;
+  /** Runs all tasks that wait to their end, but retries none of them any more. */
   close(): Promise<void>;
 }
 
 /**
- * Runs work a few pieces at a time, and again, for some seconds, when it fails for a reason that
- * passes. What fails for good is logged: nets behind it (the reconciler, the hourly look at the
- * schedules) do it later.
+ * Runs up to 32 tasks at once, and retries a task for some seconds when it fails with a retryable
+ * reason. Logs a task that fails for good: the reconciler and the hourly check of the schedules
+ * later do what it has not done.
  */
 export function createBackgroundTasks(log: Logger): BackgroundTasks {
-  const limit = pLimit(atOnce);
+  const limit = pLimit(concurrency);
   const closing = new AbortController();
   const pending = new Set<Promise<void>>();
 
-  async function persist(work: () => Promise<void>): Promise<void> {
+  async function runWithRetries(task: () => Promise<void>): Promise<void> {
     try {
-      await pRetry(work, {
+      await pRetry(task, {
         retries: 5,
         minTimeout: 200,
         randomize: true,
@@ -36,17 +36,17 @@ export function createBackgroundTasks(log: Logger): BackgroundTasks {
           error instanceof DomainError && error.retryable && !closing.signal.aborted,
       });
     } catch (error) {
-      log.warn({ err: error }, "background work failed; it is left to the schedules");
+      log.warn({ err: error }, "background task failed; a scheduled workflow will do it");
     }
   }
 
   return {
-    run(work) {
+    run(task) {
       if (limit.pendingCount >= maxWaiting) {
-        log.warn("too much background work waits; this piece is left to the schedules");
+        log.warn("background task dropped, too many wait; a scheduled workflow will do it");
         return;
       }
-      const done = limit(() => persist(work)).finally(() => pending.delete(done));
+      const done = limit(() => runWithRetries(task)).finally(() => pending.delete(done));
       pending.add(done);
     },
     async close() {

@@ -1,12 +1,13 @@
+/** The clocks of a process: the machine's clock, and the test clock in the store. */
 import type { Clock } from "../app/ports/clock.ts";
 import type { Reader } from "../app/ports/deps.ts";
 import { testClockRef } from "../app/ports/records.ts";
 import { DomainError } from "../domain/errors.ts";
 
-/** A clock that is off by more than this could expire points that are still good. */
+/** A clock that is off by more than this could expire points that are still valid. */
 const toleranceMs = 5_000;
 
-/** This machine's clock, trusted while it agrees with the store's. */
+/** This machine's clock. Throws CLOCK_OFF while it is more than 5 s off the store's. */
 export function createSystemClock(skewMs: () => number): Clock {
   return {
     async now() {
@@ -22,13 +23,13 @@ export function createSystemClock(skewMs: () => number): Clock {
   };
 }
 
-/** The test clock: one for all processes on the same tables. Real time until it is first set. */
+/** The test clock, shared by all processes on the same tables. Real time until it is first set. */
 export function createTestClock(reader: Reader): Clock {
   return {
     async now() {
       const wall = Date.now();
-      const stands = await reader.get(testClockRef);
-      return { calendar: stands?.value.time ?? wall, wall };
+      const found = await reader.get(testClockRef);
+      return { calendar: found?.value.time ?? wall, wall };
     },
   };
 }

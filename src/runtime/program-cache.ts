@@ -1,15 +1,60 @@
-/** The copies of programs that a process decides on. */
+/** Keeps the copies of programs that a process decides on. */
 import type { Reader } from "../app/ports/deps.ts";
 import type { Programs } from "../app/ports/programs.ts";
 import { programRef } from "../app/ports/records.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Program } from "../domain/program.ts";
 
-/** A copy is refreshed from this age on, and nothing is decided on one older than `staleMs`. */
+/** A copy is read again in the background from this age on, and not used from `staleMs` on. */
 const refreshMs = 30_000;
 const staleMs = 60_000;
 
-/** A program as it was read, and both clocks just before the read. */
+/**
+ * Keeps each program for up to a minute, which is shorter than the delay after which a longer
+ * lifetime takes effect. With `alwaysRead`, it keeps nothing: the test clock can jump over that
+ * delay.
+ */
+export function createProgramCache(reader: Reader, alwaysRead = false): Programs {
+  const copies = new Map<string, Copy>();
+  const loading = new Map<string, Promise<Program>>();
+
+  function load(programId: string): Promise<Program> {
+    const running = loading.get(programId);
+    if (running) return running;
+    const promise = read(programId).finally(() => loading.delete(programId));
+    loading.set(programId, promise);
+    return promise;
+  }
+
+  async function read(programId: string): Promise<Program> {
+    const clocks = { monotonic: performance.now(), wall: Date.now() };
+    const found = await reader.get(programRef(programId));
+    if (!found) throw new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);
+    copies.set(programId, { program: found.value, ...clocks });
+    return found.value;
+  }
+
+  return {
+    async get(programId) {
+      if (alwaysRead) return read(programId);
+      const copy = copies.get(programId);
+      const age = copy ? ageOf(copy) : Number.POSITIVE_INFINITY;
+      if (copy && age < refreshMs) return copy.program;
+      if (copy && age < staleMs) {
+        load(programId).catch(() => undefined);
+        return copy.program;
+      }
+      try {
+        return await load(programId);
+      } catch (error) {
+        if (!copy || !(error instanceof DomainError) || !error.retryable) throw error;
+        throw new DomainError("PROGRAM_STALE", "the program could not be read for a minute");
+      }
+    },
+  };
+}
+
+/** A program as it was read, and the times of both clocks just before the read. */
 interface Copy {
   readonly program: Program;
   readonly monotonic: number;
@@ -17,54 +62,10 @@ interface Copy {
 }
 
 /**
- * The age of a copy in ms: the greater of its ages by the two clocks. The monotonic clock stands
- * still while a machine is suspended. A wall clock that was set back may hide such a pause, so its
+ * The age of a copy in ms: the greater of its ages by the two clocks. The monotonic clock may stop
+ * while a machine is suspended. A wall clock that was set back may hide such a pause, so its
  * difference counts in both directions.
  */
 function ageOf({ monotonic, wall }: Copy): number {
   return Math.max(performance.now() - monotonic, Math.abs(Date.now() - wall));
-}
-
-/**
- * The programs, kept for a while: the delay of a lengthening is longer than any copy lives. With
- * `always`, as under the test clock that can jump over the delay, every copy is fresh.
- */
-export function createProgramCache(reader: Reader, always = false): Programs {
-  const copies = new Map<string, Copy>();
-  const loading = new Map<string, Promise<Program>>();
-
-  function load(id: string): Promise<Program> {
-    const under = loading.get(id);
-    if (under) return under;
-    const promise = read(id).finally(() => loading.delete(id));
-    loading.set(id, promise);
-    return promise;
-  }
-
-  async function read(id: string): Promise<Program> {
-    const clocks = { monotonic: performance.now(), wall: Date.now() };
-    const found = await reader.get(programRef(id));
-    if (!found) throw new DomainError("PROGRAM_NOT_FOUND", `there is no program ${id}`);
-    copies.set(id, { program: found.value, ...clocks });
-    return found.value;
-  }
-
-  return {
-    async get(id) {
-      if (always) return read(id);
-      const copy = copies.get(id);
-      const age = copy ? ageOf(copy) : Number.POSITIVE_INFINITY;
-      if (copy && age < refreshMs) return copy.program;
-      if (copy && age < staleMs) {
-        load(id).catch(() => undefined);
-        return copy.program;
-      }
-      try {
-        return await load(id);
-      } catch (error) {
-        if (!copy || !(error instanceof DomainError) || !error.retryable) throw error;
-        throw new DomainError("PROGRAM_STALE", "the program could not be read for a minute");
-      }
-    },
-  };
 }

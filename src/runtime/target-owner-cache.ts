@@ -1,23 +1,24 @@
+/** Keeps the owners of targets, which never change. */
 import { LRUCache } from "lru-cache";
 import type { Reader } from "../app/ports/deps.ts";
 import type { TargetOwners } from "../app/ports/reactions.ts";
 import { targetRef } from "../app/ports/records.ts";
 import { requireExisting } from "../domain/target.ts";
 
-/** How many owners are remembered, the latest ones asked for. */
+/** How many owners are kept: the most recently used ones. */
 const maxOwners = 100_000;
 
 /**
- * Who owns which target. An owner that was found is right for good, tombstones included; that there
- * is none is asked anew each time, by each caller.
+ * Keeps each owner that was found: it never changes, not even when its target is deleted. Reads an
+ * unknown target again for each call, because it may be registered later.
  */
 export function createTargetOwnerCache(reader: Reader): TargetOwners {
   const owners = new LRUCache<string, string>({ max: maxOwners });
   return {
     async of(target) {
       const ref = targetRef(target);
-      const known = owners.get(ref.id);
-      if (known !== undefined) return known;
+      const cached = owners.get(ref.id);
+      if (cached !== undefined) return cached;
       const { ownerId } = requireExisting((await reader.get(ref))?.value);
       owners.set(ref.id, ownerId);
       return ownerId;

@@ -1,3 +1,4 @@
+/** Sends unread counts to open streams: at once after own commits, else by polling the store. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Reader } from "../app/ports/deps.ts";
@@ -8,30 +9,30 @@ import { DomainError } from "../domain/errors.ts";
 import { emptyInbox, type Inbox } from "../domain/notification.ts";
 import type { Logger } from "../log.ts";
 
-/** How often the store is asked, give or take a tenth, so that servers do not fall into step. */
+/** The time between two polls, with a jitter of a tenth so that servers do not poll in step. */
 const pollEveryMs = 1_000;
 const jitter = 0.1;
 
-/** A stream ends after this long, so that streams spread over the servers there are. */
+/** A stream ends after this long, so that streams spread over new servers, too. */
 const streamLimitMs = 30 * 60_000;
 
-/** What one request asks for, and how many are under way at once. */
+/** How many inboxes one request reads, and how many requests are in flight at once. */
 const batchSize = 100;
-const batchesAtOnce = 4;
+const concurrency = 4;
 
 export interface UnreadCountStreamsDeps {
   readonly reader: Pick<Reader, "get" | "inboxes">;
   readonly log: Logger;
-  /** How many streams there may be at a time. */
+  /** The most streams that may be open at a time. */
   readonly maxStreams: number;
   readonly pollMs?: number;
   readonly limitMs?: number;
 }
 
 /**
- * Streams of unread counts. The store is asked about all owners who are watched, each once whatever
- * the number of streams; while there are none, nothing runs. A stream holds nothing but the version
- * it has sent: one that is read slowly is sent the latest count and never those in between.
+ * Polls the inbox of every owner with an open stream, each once however many streams it has; polls
+ * nothing while no stream is open. A stream keeps only the version that it has sent, so a client
+ * that reads slowly gets the latest count and skips older ones.
  */
 export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCountStreams {
   const { reader, log, maxStreams, pollMs = pollEveryMs, limitMs = streamLimitMs } = deps;
@@ -41,7 +42,7 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
   let polling: AbortController | undefined;
   let closed = false;
 
-  function enter(ownerId: string): Stream {
+  function openStream(ownerId: string): Stream {
     const feed = feeds.get(ownerId) ?? new Feed();
     feeds.set(ownerId, feed);
     const stream = new Stream(feed, limitMs);
@@ -57,9 +58,9 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
     return stream;
   }
 
-  function leave(ownerId: string, stream: Stream): void {
+  function closeStream(ownerId: string, stream: Stream): void {
     streams.delete(stream);
-    if (stream.leave()) feeds.delete(ownerId);
+    if (stream.close()) feeds.delete(ownerId);
     if (streams.size === 0) stopPolling();
   }
 
@@ -69,21 +70,21 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
   }
 
   return {
-    publish: (ownerId, inbox) => feeds.get(ownerId)?.offer(inbox),
+    publish: (ownerId, inbox) => feeds.get(ownerId)?.publish(inbox),
 
     async *watch(ownerId, signal) {
       if (signal.aborted) return;
       if (closed) return yield { end: "DRAINING" };
       if (streams.size >= maxStreams) throw tooMany(maxStreams);
-      const stream = enter(ownerId);
-      // Whoever waits for the stream may be stuck in a write: the place is free all the same.
-      const left = () => leave(ownerId, stream);
-      signal.addEventListener("abort", left, { once: true });
+      const stream = openStream(ownerId);
+      // Closes the stream even while its consumer is blocked in a write and does not return here.
+      const close = () => closeStream(ownerId, stream);
+      signal.addEventListener("abort", close, { once: true });
       try {
         yield* stream.events();
       } finally {
-        signal.removeEventListener("abort", left);
-        left();
+        signal.removeEventListener("abort", close);
+        close();
       }
     },
 
@@ -98,16 +99,16 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
 const tooMany = (maxStreams: number) =>
   new DomainError("TOO_MANY_STREAMS", `this server has ${maxStreams} streams open; try another`);
 
-/** The latest that is known of one inbox, and who waits for more. */
+/** The latest version of one inbox, and the streams of its owner. */
 class Feed {
   inbox: Inbox | undefined;
   readonly streams = new Set<Stream>();
 
-  /** What is older than what is known is left aside. */
-  offer(inbox: Inbox): void {
+  /** Notifies the streams of a newer version; ignores an older one. */
+  publish(inbox: Inbox): void {
     if (this.inbox && inbox.version <= this.inbox.version) return;
     this.inbox = inbox;
-    for (const stream of this.streams) stream.wake();
+    for (const stream of this.streams) stream.notify();
   }
 }
 
@@ -115,10 +116,10 @@ class Feed {
 class Stream {
   readonly #feed: Feed;
   readonly #timer: NodeJS.Timeout;
-  #woken = Promise.withResolvers<void>();
-  /** Set once the store has told what the count was when the stream opened. */
+  #notified = Promise.withResolvers<void>();
+  /** True once the first count has been read from the store. */
   #isOpen = false;
-  /** How it ends: with a last event, an error, or nothing. */
+  /** Set when the stream has to end. Returns its last event, if any, or throws. */
   #last: (() => UnreadCountEvent | undefined) | undefined;
 
   constructor(feed: Feed, limitMs: number) {
@@ -127,14 +128,14 @@ class Stream {
     this.#timer = setTimeout(() => this.end("TIME_LIMIT"), limitMs);
   }
 
-  wake(): void {
-    this.#woken.resolve();
+  notify(): void {
+    this.#notified.resolve();
   }
 
   open(inbox: Inbox): void {
     this.#isOpen = true;
-    this.#feed.offer(inbox);
-    this.wake();
+    this.#feed.publish(inbox);
+    this.notify();
   }
 
   end(end: "TIME_LIMIT" | "DRAINING"): void {
@@ -147,8 +148,8 @@ class Stream {
     });
   }
 
-  /** Tells whether it was the last one of its feed. */
-  leave(): boolean {
+  /** Returns whether it was the last stream of its feed. */
+  close(): boolean {
     this.#endWith(() => undefined);
     return this.#feed.streams.delete(this) && this.#feed.streams.size === 0;
   }
@@ -156,13 +157,13 @@ class Stream {
   #endWith(last: () => UnreadCountEvent | undefined): void {
     clearTimeout(this.#timer);
     this.#last ??= last;
-    this.wake();
+    this.notify();
   }
 
   async *events(): AsyncGenerator<UnreadCountEvent, void> {
     let sent = -1;
     for (;;) {
-      this.#woken = Promise.withResolvers();
+      this.#notified = Promise.withResolvers();
       if (this.#last) {
         const last = this.#last();
         if (last) yield last;
@@ -173,26 +174,29 @@ class Stream {
         sent = inbox.version;
         yield { inbox };
       } else {
-        await this.#woken.promise;
+        await this.#notified.promise;
       }
     }
   }
 }
 
-/** Asks once for everybody in `feeds`. Never throws: what fails is asked again the next time. */
+/**
+ * Returns a function that reads the inboxes of all feeds once. It never throws: the next poll reads
+ * an inbox again whose read has failed.
+ */
 function createPoll(
   reader: Pick<Reader, "inboxes">,
   feeds: ReadonlyMap<string, Feed>,
   log: Logger,
 ): () => Promise<void> {
-  const limit = pLimit(batchesAtOnce);
+  const limit = pLimit(concurrency);
   let failing = false;
 
-  /** Answers with the error, if there was one. */
-  async function ask(ownerIds: readonly string[]): Promise<unknown> {
+  /** Returns the error if the read failed. */
+  async function pollBatch(ownerIds: readonly string[]): Promise<unknown> {
     try {
       const found = await reader.inboxes(ownerIds);
-      for (const [ownerId, inbox] of found) feeds.get(ownerId)?.offer(inbox);
+      for (const [ownerId, inbox] of found) feeds.get(ownerId)?.publish(inbox);
       return undefined;
     } catch (error) {
       return error;
@@ -201,7 +205,7 @@ function createPoll(
 
   return async () => {
     const ownerIds = [...feeds.keys()];
-    const results = await limit.map(inBatches(ownerIds, batchSize), ask);
+    const results = await limit.map(inBatches(ownerIds, batchSize), pollBatch);
     const err = results.find((error) => error !== undefined);
     if (err !== undefined && !failing) log.warn({ err }, "unread counts cannot be polled");
     if (err === undefined && failing) log.info("unread counts are polled again");
@@ -209,7 +213,7 @@ function createPoll(
   };
 }
 
-/** Runs `work` about once in `periodMs`, the first time after one of them, until `signal`. */
+/** Runs `work` about every `periodMs`, the first time after one period, until `signal` aborts. */
 async function repeat(
   work: () => Promise<void>,
   periodMs: number,

@@ -1,3 +1,4 @@
+/** The connection to Temporal, and what happens to calls while Temporal is away. */
 import {
   Client,
   Connection,
@@ -9,7 +10,7 @@ import type { Workflows } from "../app/ports/workflows.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 
-/** Where Temporal is, and on which queue the project's workers listen. */
+/** The address of Temporal, and the task queue of the project's workers. */
 export interface TemporalOptions {
   readonly address: string;
   readonly namespace: string;
@@ -17,49 +18,52 @@ export interface TemporalOptions {
   readonly log: Logger;
 }
 
-/** A Temporal that may be away: nothing connects before it is needed. */
+/** A connection that is opened by its first call, so that a process starts without Temporal. */
 export interface Link {
   readonly connection: Connection;
   readonly client: Client;
   readonly namespace: string;
   readonly taskQueue: string;
   readonly log: Logger;
-  /** Runs calls under one short deadline. Throws WORKFLOWS_UNAVAILABLE when Temporal fails. */
-  call<T>(calls: () => Promise<T>, deadlineMs?: number): Promise<T>;
+  /**
+   * Sends requests under one deadline, 3 s by default. Throws WORKFLOWS_UNAVAILABLE when Temporal
+   * does not answer.
+   */
+  call<T>(requests: () => Promise<T>, timeoutMs?: number): Promise<T>;
 }
 
-/** What every call may take: a caller's deadline is not to be spent on a Temporal that is away. */
-const deadlineMs = 3_000;
+/** The default time limit: shorter than a caller's deadline, so that the caller gets an answer. */
+const defaultTimeoutMs = 3_000;
 
 export function createLink({ address, namespace, taskQueue, log }: TemporalOptions): Link {
   const connection = Connection.lazy({
     address,
-    // About 1.5 s of trying in all: the default's pauses grow beyond any deadline of ours.
+    // Retries for about 1.5 s: the default's pauses grow beyond the deadline above.
     interceptors: [
       makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 8, factor: 1.2 })),
     ],
     channelArgs: {
-      // The default grows to two minutes, in which a Temporal that is back would not be noticed.
+      // The default grows to two minutes, for which a Temporal that is back would not be used.
       "grpc.initial_reconnect_backoff_ms": 100,
       "grpc.max_reconnect_backoff_ms": 1_000,
-      // Without it channels to one address share a backoff and connections.
+      // Otherwise all channels to one address share connections and their backoff.
       "grpc.use_local_subchannel_pool": 1,
     },
   });
   const client = new Client({ connection, namespace });
-  async function ask<T>(calls: () => Promise<T>, ms = deadlineMs): Promise<T> {
+  async function call<T>(requests: () => Promise<T>, timeoutMs = defaultTimeoutMs): Promise<T> {
     try {
-      return await connection.withDeadline(Date.now() + ms, calls);
+      return await connection.withDeadline(Date.now() + timeoutMs, requests);
     } catch (error) {
-      // What Temporal says of a request comes as an error of its own class; what is left is a
-      // Temporal that is away, or not set up as it has to be.
+      // Temporal's answers to a request have error classes of their own, without a gRPC code. An
+      // error with a code means that Temporal is away or not set up.
       const code = grpcCode(error);
       if (code === undefined) throw error;
-      log.warn({ code, err: error }, "Temporal is of no use right now");
+      log.warn({ code, err: error }, "Temporal does not answer");
       throw new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
     }
   }
-  return { connection, client, namespace, taskQueue, log, call: ask };
+  return { connection, client, namespace, taskQueue, log, call };
 }
 
 /** The gRPC code of an error or of what caused it. */
@@ -68,7 +72,7 @@ function grpcCode(error: unknown): number | undefined {
   return error instanceof Error && error.cause !== undefined ? grpcCode(error.cause) : undefined;
 }
 
-/** The client side of Temporal, with what the composition roots need besides the port. */
+/** The port, with the link and the end of the connection for the processes that create it. */
 export interface TemporalWorkflows extends Workflows {
   readonly link: Link;
   close(): Promise<void>;

@@ -1,3 +1,4 @@
+/** Starts and signals the workflows of reservations. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { WorkflowNotFoundError, type WorkflowStartOptions } from "@temporalio/client";
 import type { Workflows } from "../app/ports/workflows.ts";
@@ -16,10 +17,9 @@ type Port = Pick<Workflows, "startReservation" | "signalRefresh">;
 
 type Start = (input: ReservationInput) => Promise<unknown>;
 
-/** How long a run that has failed may take to close before another one can start. */
+/** How long to wait for a failed run to close, after which another one can start. */
 const closingMs = 2_000;
 
-/** Starting and waking the workflows of reservations. */
 export function createReservationRuns(link: Link): Port {
   const { client } = link;
   return {
@@ -31,10 +31,10 @@ export function createReservationRuns(link: Link): Port {
         );
         return handle.firstExecutionRunId;
       }),
-    signalRefresh: (row, start, zone) =>
+    signalRefresh: (row, start, timeZone) =>
       start
         ? newRun(row, async () => {
-            const options = { ...startOptions(link, row, zone), signal: refreshSignal };
+            const options = { ...startOptions(link, row, timeZone), signal: refreshSignal };
             const handle = await link.call(() =>
               client.workflow.signalWithStart<Start>(workflowTypes.reservation, options),
             );
@@ -45,15 +45,15 @@ export function createReservationRuns(link: Link): Port {
 }
 
 /**
- * Starts until it is another run than the one that failed the row, which never tries again and may
- * still be about to close.
+ * Starts a run until it is another one than the run that failed the row: that run never tries again
+ * and may not have closed yet.
  */
 async function newRun(row: Reservation, start: () => Promise<string>): Promise<void> {
   const limit = performance.now() + closingMs;
   while ((await start()) === row.failedRunId && performance.now() < limit) await sleep(100);
 }
 
-/** A run that is not there has nothing to look at. */
+/** Signals the run, if there is one: a run that starts later reads the row anyway. */
 async function signal({ client }: Link, row: Reservation): Promise<void> {
   try {
     await client.workflow
@@ -71,12 +71,12 @@ function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
     workflowId: reservationWorkflowId(programId, reservationId),
     taskQueue,
     args: [{ program: programId, reservation: reservationId, user: userId, executeTime }],
-    // The row makes an id unique for good; Temporal's retention could not.
+    // The row makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: summary,
     staticDetails: details(row, timeZone),
-    // Summaries and details end with a run that continues as new; a memo goes on.
+    // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [
       { key: programKey, value: programId },
@@ -88,7 +88,7 @@ function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
   return options;
 }
 
-/** As it was when the run started; the row may have been moved since. */
+/** The row as it was at the start of the run. It may have changed since. */
 const details = (
   { programId, reservationId, userId, points, reason, caller, executeTime }: Reservation,
   timeZone: string,

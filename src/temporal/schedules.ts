@@ -1,3 +1,4 @@
+/** Creates Temporal's schedules: the month-end sweep of each program, and the reconciler. */
 import {
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
@@ -20,16 +21,16 @@ import { ensureSearchAttributes, programKey } from "./search-attributes.ts";
 
 type Reconcile = (input: ReconcileInput) => Promise<ReconcileResult>;
 
-/** Registering can wait for the namespace to notice; everything else answers at once. */
+/** The time limit for search attributes, which a namespace may take long to apply. */
 const setupMs = 40_000;
 
 /**
- * Makes the search attributes and every schedule that is missing. A missing reconciler means that
- * this namespace has never been used or was lost, so one full pass over everything that waits is
- * started first: a crash in between then starts it again, where the other order would forget it.
+ * Creates missing search attributes and schedules. A missing reconciler means that the namespace is
+ * new or was lost, so one full pass over all pending reservations is started first: after a crash
+ * in between, the schedule is still missing, and the next attempt starts the pass again.
  *
- * A program whose schedule cannot be made (a Temporal with older zone data does not know its zone)
- * is logged and does not keep the others from theirs. Throws after the last program if any failed.
+ * If the schedule of a program cannot be created (an older Temporal may not know its time zone),
+ * logs that and goes on with the other programs. Throws after the last program if one has failed.
  */
 export async function ensureSchedules(workflows: TemporalWorkflows, reader: Reader): Promise<void> {
   const { link } = workflows;
@@ -53,26 +54,26 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
   if (failed.length > 0) throw new Error(`no month-end schedule for ${failed.join(", ")}`);
 }
 
-/** How soon after a failure, and how long after a success, the schedules are looked at again. */
-const againMs = { failed: 5_000, ensured: 3_600_000 };
+/** The pause before the next check of the schedules, after a failure and after a success. */
+const pauseMs = { failed: 5_000, ensured: 3_600_000 };
 
 /**
- * Ensures the schedules now, and again and again: a server starts while Temporal or the store is
- * away, and a schedule that was deleted, or could not be made with its program, comes back within
- * the hour. Returns how to stop.
+ * Ensures the schedules now, every 5 s until it succeeds, and then every hour: a server also starts
+ * while Temporal or the store is away, and a schedule that was deleted, or was not created together
+ * with its program, comes back within an hour. Returns a function that stops it.
  */
 export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Reader): () => void {
   const { log } = workflows.link;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   async function attempt(): Promise<void> {
-    let pause = againMs.ensured;
+    let pause = pauseMs.ensured;
     try {
       await ensureSchedules(workflows, reader);
     } catch (error) {
       if (stopped) return;
-      log.warn({ err: error }, "schedules could not be made yet");
-      pause = againMs.failed;
+      log.warn({ err: error }, "schedules could not be created; trying again in 5 s");
+      pause = pauseMs.failed;
     }
     if (!stopped) timer = setTimeout(() => void attempt(), pause).unref();
   }
@@ -84,12 +85,12 @@ export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Read
 }
 
 /**
- * The monthly schedule of a program, in its zone: at 00:00:10, when the month has begun by every
- * clock, and at 01:00:10 for what the index did not show yet. Where a clock change skips the hour
- * after midnight, Temporal leaves out the first run, and the second comes 10 s after the month's
- * start; where that hour comes twice, the first run does, too. One run waits while another is at
- * work, because the later one sees more; a year of missed ones is caught up, and one run settles
- * all months.
+ * Creates the month-end sweep of a program, in its time zone: at 00:00:10, when the month has begun
+ * by the clock of every server, and at 01:00:10 for accounts that the index did not show yet. Where
+ * a clock change skips the hour after midnight, Temporal skips the first run, and the second one
+ * comes 10 s after the month's start; where that hour comes twice, so does the first run. A run
+ * waits for the run before it, because it reads a later state of the index. Missed runs of up to a
+ * year are caught up; one run expires the points of all months that are due.
  */
 export async function ensureMonthEnd(link: Link, { programId, timeZone }: Program): Promise<void> {
   const first = { dayOfMonth: 1, hour: 0, minute: 0, second: 10 };
@@ -126,7 +127,7 @@ async function ensureReconciler(link: Link): Promise<void> {
   await createSchedule(link, {
     scheduleId: reconcileId,
     spec: { intervals: [{ every: "1 minute" }] },
-    // The next minute does what a skipped or missed one would have done.
+    // A skipped or missed run needs no replacement: the next one does the same work.
     policies: { overlap: "SKIP", catchupWindow: "1 minute" },
     action: {
       type: "startWorkflow",

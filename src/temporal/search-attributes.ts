@@ -1,3 +1,4 @@
+/** The custom search attributes of the project's workflows, and their registration. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "@temporalio/client";
 import { defineSearchAttributeKey } from "@temporalio/common";
@@ -11,40 +12,40 @@ export const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWOR
 /** `temporal.api.enums.v1.IndexedValueType`, which the client's packages do not export. */
 const indexedValueType = { KEYWORD: 2, DATETIME: 6 } as const;
 
-/** How long a namespace may take to know what was added. */
-const patienceMs = 30_000;
+/** How long a namespace may take to apply added attributes. */
+const timeoutMs = 30_000;
 
 /**
- * Registers the search attributes that are not there yet, and waits until the namespace knows them:
- * before that, a start that carries one is refused. Needs the operator API, which Temporal Cloud
- * does not have; there they are made once by hand.
+ * Registers missing search attributes, and waits until the namespace has applied them: before that,
+ * it refuses to start a workflow with one. Needs the operator API. Temporal Cloud does not have it;
+ * there the attributes have to be created once by hand.
  */
 export async function ensureSearchAttributes(
   connection: Connection,
   namespace: string,
 ): Promise<void> {
   const keys = [programKey, userKey, executeTimeKey, stateKey];
-  const missing = async () => {
+  const readMissing = async () => {
     const { customAttributes } = await connection.operatorService.listSearchAttributes({
       namespace,
     });
     return keys.filter(({ name }) => !(name in customAttributes));
   };
-  const absent = await missing();
-  if (absent.length === 0) return;
+  const missing = await readMissing();
+  if (missing.length === 0) return;
   try {
     await connection.operatorService.addSearchAttributes({
       namespace,
       searchAttributes: Object.fromEntries(
-        absent.map(({ name, type }) => [name, indexedValueType[type]]),
+        missing.map(({ name, type }) => [name, indexedValueType[type]]),
       ),
     });
   } catch (error) {
     // Another process may have added them meanwhile.
-    if ((await missing()).length > 0) throw error;
+    if ((await readMissing()).length > 0) throw error;
   }
-  const limit = performance.now() + patienceMs;
-  while ((await missing()).length > 0) {
+  const limit = performance.now() + timeoutMs;
+  while ((await readMissing()).length > 0) {
     if (performance.now() > limit) throw new Error("the search attributes did not appear");
     await sleep(100);
   }

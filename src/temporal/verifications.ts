@@ -1,3 +1,4 @@
+/** Starts verifications of programs, and reads their progress and results. */
 import { WorkflowNotFoundError } from "@temporalio/client";
 import type { Verification, Workflows } from "../app/ports/workflows.ts";
 import {
@@ -14,9 +15,8 @@ type Port = Pick<Workflows, "startVerification" | "verification">;
 
 type Start = (input: VerifyProgramInput) => Promise<VerificationReport>;
 
-const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
+const emptyReport: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
 
-/** Starting verifications and telling how far they have come. */
 export function createVerifications(link: Link): Port {
   const { client, taskQueue } = link;
   return {
@@ -49,7 +49,7 @@ async function verification(link: Link, workflowId: string): Promise<Verificatio
     if (status.name === "COMPLETED") {
       return { ...found, ...(await handle.result()), state: "DONE" };
     }
-    if (status.name !== "RUNNING") return { ...found, ...nothing, state: "FAILED" };
+    if (status.name !== "RUNNING") return { ...found, ...emptyReport, state: "FAILED" };
     return { ...found, ...(await progress(link, handle)), state: "RUNNING" };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
@@ -57,7 +57,7 @@ async function verification(link: Link, workflowId: string): Promise<Verificatio
   }
 }
 
-/** Only a worker can answer a query; without one it is known that it runs, and nothing more. */
+/** Queries the progress. Only a worker answers a query; without one, the report is empty. */
 async function progress(
   { connection, log }: Link,
   handle: { query(name: string): Promise<unknown> },
@@ -68,7 +68,7 @@ async function progress(
       async () => (await handle.query(reportQuery)) as VerificationReport,
     );
   } catch (error) {
-    log.warn({ err: error }, "no worker told how far the verification has come");
-    return nothing;
+    log.warn({ err: error }, "no worker answered the query for a verification's progress");
+    return emptyReport;
   }
 }

@@ -1,3 +1,4 @@
+/** The client side of Temporal: implements the port `Workflows`. */
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
 import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
@@ -7,8 +8,8 @@ import { createVerifications } from "./verifications.ts";
 export type { TemporalOptions, TemporalWorkflows };
 
 /**
- * The client side of Temporal. It connects when it is first asked and again whenever it must; while
- * Temporal is away every call throws WORKFLOWS_UNAVAILABLE after about three seconds.
+ * Connects with the first call, and again after a broken connection. While Temporal is away, every
+ * call throws WORKFLOWS_UNAVAILABLE after about three seconds.
  */
 export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
   const link = createLink(options);

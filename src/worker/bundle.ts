@@ -1,6 +1,7 @@
+/** Bundles the workflows for Temporal's sandbox. */
 import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from "@temporalio/worker";
 
-/** Bundles the workflows as Temporal's sandbox loads them. Takes some seconds. */
+/** Takes some seconds. */
 export const bundleWorkflows = (): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
     workflowsPath: `${import.meta.dirname}/../../workflows/index.ts`,

@@ -1,11 +1,12 @@
+/** Connects a worker to a Temporal that may be away at first. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { NativeConnection } from "@temporalio/worker";
 import type { Logger } from "../log.ts";
 
 const pauseMs = 1_000;
 
-/** Connects as soon as Temporal is there; gives up, undefined, when `signal` says so. */
-export async function connectPatiently(
+/** Tries every second until Temporal answers. Undefined when `signal` aborts before that. */
+export async function awaitConnection(
   address: string,
   log: Logger,
   signal: AbortSignal,
@@ -14,8 +15,8 @@ export async function connectPatiently(
     try {
       return await NativeConnection.connect({ address });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      log.warn({ address, why }, "waiting for Temporal");
+      const reason = error instanceof Error ? error.message : String(error);
+      log.warn({ address, reason }, "Temporal does not answer; trying again in 1 s");
       await sleep(pauseMs, undefined, { signal }).catch(() => {});
     }
   }

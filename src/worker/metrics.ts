@@ -1,13 +1,13 @@
+/** The metrics of a worker, and the HTTP server that exposes them. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Histogram, Registry } from "prom-client";
 import type { Reservation } from "../domain/reservation.ts";
 
-/** What a worker counts. */
 export interface Metrics {
   readonly registry: Registry;
-  /** Counts a reservation that was granted and answers how late it was, in ms. */
+  /** Counts the lateness of a granted reservation. Returns it in ms. */
   observe(row: Reservation): number;
 }
 

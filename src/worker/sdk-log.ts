@@ -1,3 +1,4 @@
+/** Passes the log of the Temporal SDK to this project's log. */
 import {
   type LogLevel,
   type LogMetadata,
@@ -6,29 +7,29 @@ import {
 } from "@temporalio/worker";
 import type { Logger } from "../log.ts";
 
-/** Sends what the Temporal SDK says, from WARN on, through our log. Once per process. */
+/** Passes messages on from level WARN. To be called once per process. */
 export function installSdkLog(log: Logger): void {
   Runtime.install({
     logger: sdkLog(log),
-    // The worker's own signal handlers would not wait for what else has to be closed.
+    // The SDK's own signal handlers would not wait until store and metrics are closed.
     shutdownSignals: [],
     telemetryOptions: { logging: { filter: { core: "WARN", other: "ERROR" }, forward: {} } },
   });
 }
 
 function sdkLog(log: Logger): SdkLogger {
-  const say = (level: LogLevel, message: string, { error, ...meta }: LogMetadata = {}) => {
+  const write = (level: LogLevel, message: string, { error, ...meta }: LogMetadata = {}) => {
     const fields = error === undefined ? meta : { ...meta, err: error };
     if (level === "ERROR") log.error(fields, message);
     else if (level === "WARN") log.warn(fields, message);
   };
-  const quiet = () => {};
+  const ignore = () => {};
   return {
-    log: say,
-    trace: quiet,
-    debug: quiet,
-    info: quiet,
-    warn: (message, meta) => say("WARN", message, meta),
-    error: (message, meta) => say("ERROR", message, meta),
+    log: write,
+    trace: ignore,
+    debug: ignore,
+    info: ignore,
+    warn: (message, meta) => write("WARN", message, meta),
+    error: (message, meta) => write("ERROR", message, meta),
   };
 }

@@ -1,3 +1,4 @@
+/** Starts the demo's own stack, whose data is in memory or in a temporary folder. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,6 @@ import { findPorts } from "../stack/free-port.ts";
 import { runToEnd, startService } from "../stack/service.ts";
 import { startTemporal } from "../stack/temporal-dev-server.ts";
 
-/** The demo's own stack: everything in memory or in a folder that goes with it. */
 export type Embedded = Awaited<ReturnType<typeof startEmbedded>>;
 
 const taskQueue = "demo";
@@ -52,7 +52,7 @@ export async function startEmbedded(say: (line: string) => void) {
       MEGURI_TEST_CLOCK: "1",
     };
     const part = (name: string) => ({ name, entry: `src/${name}.ts`, env });
-    await runToEnd(part("cli/setup"));
+    await runToEnd(part("ops/setup"));
     const server = await startService(part("server"));
     stops.push(server.stop);
     let worker: Child = await startService(part("worker"));
@@ -80,11 +80,11 @@ export async function startEmbedded(say: (line: string) => void) {
 }
 
 function clientsOf(baseUrl: string) {
-  const named: Interceptor = (next) => (request) => {
+  const setCaller: Interceptor = (next) => (request) => {
     request.header.set("meguri-caller", "demo");
     return next(request);
   };
-  const transport = createGrpcTransport({ baseUrl, interceptors: [named] });
+  const transport = createGrpcTransport({ baseUrl, interceptors: [setCaller] });
   return {
     programs: createClient(ProgramService, transport),
     points: createClient(PointsService, transport),

@@ -1,3 +1,4 @@
+/** Plays a purchase log: grants and uses points day by day, and ends each month. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Temporal } from "temporal-polyfill";
 import { monthEndId } from "../../contract.ts";
@@ -8,13 +9,13 @@ import type { Purchase } from "./purchases.ts";
 export const programId = "shop";
 const timeZone = "Asia/Tokyo";
 const lifetimeMonths = 12;
-/** A point for every 100 yen; 500 points are used as soon as they are there. */
+/** One point is granted for every 100 yen; 500 points are used as soon as a balance has them. */
 const yenPerPoint = 100;
 const usedAtOnce = 500;
-/** How many months are played at least, so that the first ones expire. */
+/** The least number of months, so that the points of the first ones expire. */
 const monthsPlayed = 14;
 
-/** What happened in one month, in points. */
+/** The purchases of one month, and the points that were moved in it. */
 export interface MonthLine {
   readonly month: string;
   purchases: number;
@@ -23,7 +24,7 @@ export interface MonthLine {
   expired: number;
 }
 
-/** Plays the log, day by day under the test clock, and a month end behind every month. */
+/** Plays the log day by day under the test clock, and a month-end sweep after each month. */
 export async function playPurchases(
   stack: Embedded,
   purchases: readonly Purchase[],
@@ -55,7 +56,7 @@ export async function playPurchases(
   return lines;
 }
 
-/** Customers buy side by side; each one's purchases stay in their order. */
+/** Customers buy concurrently; the purchases of each customer stay in their order. */
 async function playDay(stack: Embedded, bought: Purchase[], line: MonthLine): Promise<void> {
   await setTime(stack, (bought[0] as Purchase).time);
   const customers = Map.groupBy(bought, ({ customer }) => customer);
@@ -94,7 +95,7 @@ async function playPurchase(
   line.used += usedAtOnce;
 }
 
-/** What the program's schedule does by itself when Temporal's clock reaches the month's end. */
+/** Runs the month-end sweep, which the schedule would start when the real month ends. */
 async function endMonth({ temporal, taskQueue }: Embedded): Promise<void> {
   await temporal.workflow.execute("monthEnd", {
     workflowId: `${monthEndId(programId)}/demo`,
@@ -121,7 +122,7 @@ async function countExpired(
       });
       for (const entry of page.entries) {
         const seconds = Number(entry.effectiveTime?.seconds ?? 0n);
-        // The boundary instant is the first of the next month: a millisecond before is the month.
+        // Points expire at the first instant of the next month, so a millisecond is subtracted.
         const month = zoned(seconds * 1_000 - 1)
           .toPlainDate()
           .toPlainYearMonth()

@@ -1,3 +1,4 @@
+/** Reads the purchase log of the demo. */
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import { z } from "zod";

@@ -1,3 +1,4 @@
+/** Reserves grants and kills the worker before they are due, to show that none is lost. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
@@ -5,10 +6,10 @@ import { Reservation_State } from "../../gen/meguri/reservations/v1/reservation_
 import type { Embedded } from "./embedded.ts";
 import { programId } from "./play.ts";
 
-/** What became of the reserved grants. */
+/** The result of the reserved grants. */
 interface Landed {
   readonly reserved: number;
-  /** Reservations whose points stand in the ledger exactly once. */
+  /** The reservations whose points are in the ledger exactly once. */
   readonly once: number;
   readonly maxLatenessMs: number;
 }
@@ -16,7 +17,10 @@ interface Landed {
 const points = 100n;
 const patienceMs = 60_000;
 
-/** Reserves a grant for each user, lets the worker die while they sleep, and counts what landed. */
+/**
+ * Reserves a grant for each user, kills the worker while the workflows sleep, starts it again after
+ * the execute time, and counts the grants in the ledgers.
+ */
 export async function reserveAndKill(
   stack: Embedded,
   userIds: readonly string[],
@@ -39,9 +43,9 @@ export async function reserveAndKill(
   say(`${userIds.length} grants of ${points} points reserved for ${at}`);
   await sleep(1_000);
   await stack.killWorker();
-  say("worker killed (SIGKILL) while they sleep");
+  say("worker killed (SIGKILL) while the workflows sleep");
   await sleep(Math.max(0, executeTime + 1_000 - Date.now()));
-  say("their time has passed; nobody is there to grant them");
+  say("the execute time has passed, and no worker runs");
   const pid = await stack.restartWorker();
   say(`worker started again, process id ${pid}`);
   const landed = await Promise.all(userIds.map((userId) => waitFor(stack, userId)));

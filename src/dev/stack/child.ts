@@ -1,4 +1,4 @@
-/** Child processes that never outlive their parent, with the end of their output at hand. */
+/** Manages child processes: they end with their parent, and the end of their output is kept. */
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -18,13 +18,13 @@ export type Child = {
   readonly exited: Promise<string>;
   /** The last lines of stdout and stderr, for error messages. */
   lastOutput(): string;
-  /** Asks the process to end (SIGTERM), insists after 15 s, and waits until it is gone. */
+  /** Sends SIGTERM, and SIGKILL after 15 s. Resolves when the process has ended. */
   stop(): Promise<void>;
-  /** SIGKILL, as a crash would be, and waits until it is gone. */
+  /** Sends SIGKILL, like a crash. Resolves when the process has ended. */
   killHard(): Promise<void>;
 };
 
-/** What {@link adopt} wants to know about a child. */
+/** The options of {@link adopt}. */
 type ChildOptions = {
   readonly name: string;
   /** Called with every line of stdout and stderr. */
@@ -32,9 +32,9 @@ type ChildOptions = {
 };
 
 /**
- * Takes charge of a process spawned with `detached: true` (a process group of its own, so that
- * Ctrl-C reaches the parent alone, which then stops its children in order). When this process dies,
- * by whatever means, the reaper ends the child.
+ * Manages a process that was spawned with `detached: true`: it has a process group of its own, so
+ * that Ctrl-C reaches only the parent, which then stops its children in order. However this process
+ * ends, the reaper ends the child.
  */
 export async function adopt(process_: ChildProcess, options: ChildOptions): Promise<Child> {
   const kept: string[] = [];
@@ -68,9 +68,9 @@ export async function adopt(process_: ChildProcess, options: ChildOptions): Prom
 }
 
 /**
- * Polls `check` until it answers true.
+ * Polls `check` until it returns true.
  *
- * @throws Error when the child ends first or the time is up, with the end of its output.
+ * @throws Error when the child ends first or the time is over, with the end of its output.
  */
 export async function waitUntilReady(
   child: Child,
@@ -105,7 +105,7 @@ function readLines(stream: Readable | null, onLine: (line: string) => void): voi
 
 let reaperInput: Writable | undefined;
 
-/** The pipe to this process's reaper, started with the first child. Never keeps us running. */
+/** The pipe to the reaper, which starts with the first child and does not keep this one alive. */
 function reaper(): Writable {
   if (reaperInput !== undefined) return reaperInput;
   const process_ = spawn(process.execPath, [`${import.meta.dirname}/reaper.ts`], {

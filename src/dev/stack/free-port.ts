@@ -1,3 +1,4 @@
+/** Finds free ports. */
 import type { Server } from "node:net";
 import { createServer } from "node:net";
 
@@ -5,30 +6,30 @@ const HOST = "127.0.0.1";
 const TRIES = 100;
 
 /**
- * Finds one free port for each wish: the wished port or the next free one above it, any port for 0.
- * All are held open until all are found, so that no two are the same.
+ * Finds one free port for each preferred port: that port or the next free one above it, any port
+ * for 0. Holds each port open until all are found, so that no two are the same.
  */
 export async function findPorts<const T extends readonly number[]>(
-  ...wishes: T
+  ...preferred: T
 ): Promise<{ [K in keyof T]: number }> {
   const held: Server[] = [];
   try {
-    for (const wish of wishes) held.push(await holdFrom(wish));
+    for (const port of preferred) held.push(await holdFrom(port));
     return held.map(portOf) as { [K in keyof T]: number };
   } finally {
     await Promise.all(held.map(close));
   }
 }
 
-async function holdFrom(wish: number): Promise<Server> {
-  for (let port = wish; port < wish + TRIES; port++) {
+async function holdFrom(first: number): Promise<Server> {
+  for (let port = first; port < first + TRIES; port++) {
     const server = await hold(port);
     if (server !== undefined) return server;
   }
-  throw new Error(`no free port between ${wish} and ${wish + TRIES - 1}`);
+  throw new Error(`no free port between ${first} and ${first + TRIES - 1}`);
 }
 
-/** Listens on the port, or answers undefined when that is not possible. */
+/** Listens on the port; undefined when that is not possible. */
 function hold(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

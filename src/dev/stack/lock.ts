@@ -1,4 +1,4 @@
-/** Keeps a second stack from opening the data of one that runs. */
+/** Keeps a second stack from opening the data of a running one. */
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
@@ -7,9 +7,9 @@ import { text } from "node:stream/consumers";
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /**
- * Takes the lock by listening on a Unix domain socket at `path`, and tells `address` to everybody
- * who connects. The kernel ends the listening with the process, however that ends; a file that is
- * left behind refuses connections and is replaced. Returns how to release the lock, file and all.
+ * Takes the lock by listening on a Unix domain socket at `path`, which sends `address` to each
+ * connection. However the process ends, the kernel closes the socket; a remaining file then refuses
+ * connections and is replaced. Returns a function that releases the lock and removes the file.
  *
  * @throws Error `already running at …` when another process has it.
  */
@@ -28,7 +28,7 @@ export async function lock(path: string, address: string): Promise<() => void> {
   return () => server.close();
 }
 
-/** Removes the file when nobody listens on it. */
+/** Removes the file when no process listens on it. */
 async function removeStale(path: string): Promise<void> {
   const socket = connect(path);
   try {
@@ -40,6 +40,6 @@ async function removeStale(path: string): Promise<void> {
     return;
   }
   socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
-  const address = await text(socket).catch(() => "an address that it does not tell");
+  const address = await text(socket).catch(() => "an unknown address");
   throw new Error(`already running at ${address}`);
 }

@@ -1,14 +1,14 @@
 /**
- * Ends the servers that a killed process left behind. It runs beside the process that started them
- * (see child.ts), reads `+pid` and `-pid` lines from it, and when the pipe closes, which it does
- * however that process died, ends whatever is still on the list.
+ * Ends the servers of a process that was killed. It runs beside the process that started them (see
+ * child.ts) and reads `+pid` and `-pid` lines from it. When the pipe closes, which happens however
+ * that process ends, it ends all processes on its list.
  */
 import { createInterface } from "node:readline";
 
 const GRACE_MS = 3_000;
 
 const pids = new Set<number>();
-// Ctrl-C in the same terminal is for the parent; this process goes when the parent is gone.
+// Ctrl-C in the same terminal is for the parent; this process ends after the parent.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
 for await (const line of createInterface({ input: process.stdin })) {
@@ -19,7 +19,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 signalAll("SIGTERM");
 if (pids.size > 0) setTimeout(() => signalAll("SIGKILL"), GRACE_MS);
 
-/** Signals every process group on the list and forgets those that are gone. */
+/** Signals every process group on the list, and drops those that have ended. */
 function signalAll(signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

@@ -1,4 +1,4 @@
-/** Meguri's own processes (`src/server.ts`, `src/worker.ts`), started as production starts them. */
+/** Starts Meguri's processes (`src/server.ts`, `src/worker.ts`) as production starts them. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Child } from "./child.ts";
@@ -17,10 +17,10 @@ type ServiceOptions = {
 };
 
 /**
- * Starts the process and waits for its message `ready` on the IPC channel, which it sends whatever
- * its log level is.
+ * Starts the process and waits for its message `ready` on the IPC channel, which does not depend on
+ * its log level.
  *
- * @throws Error when it ends or a minute passes before that, with the end of its output.
+ * @throws Error when it ends or a minute passes before the message, with the end of its output.
  */
 export async function startService(options: ServiceOptions): Promise<Child> {
   let ready = false;
@@ -36,7 +36,7 @@ export async function startService(options: ServiceOptions): Promise<Child> {
 /**
  * Runs the process to its end.
  *
- * @throws Error when it ends with anything but exit code 0.
+ * @throws Error when its exit code is not 0.
  */
 export async function runToEnd(options: ServiceOptions): Promise<void> {
   const child = await adopt(spawnEntry(options), options);

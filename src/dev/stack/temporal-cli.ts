@@ -1,4 +1,4 @@
-/** Finds the Temporal CLI, whose `server start-dev` is our Temporal; fetches it when it must. */
+/** Finds or fetches the Temporal CLI, whose `server start-dev` is Temporal on this machine. */
 import type { ExecFileException } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import {
@@ -28,11 +28,11 @@ const LOCK_POLL_MS = 1_000;
 type Progress = (line: string) => void;
 
 /**
- * Path of a Temporal CLI: the one on the PATH, the project's cache folder, else fetched into that
- * folder by the SDK's download or, where that site is not reachable, built with Go. Two processes
- * may ask at once; one fetches and the other waits.
+ * Returns the path of a Temporal CLI: the one on the PATH, or the one in the project's cache
+ * folder. When neither exists, it is fetched into that folder by the SDK's download or, where that
+ * site is not reachable, built with Go. Of two concurrent processes, one fetches and one waits.
  *
- * @throws Error when none of them works, saying what to do.
+ * @throws Error with instructions when none of these works.
  */
 export async function findTemporalCli(onProgress: Progress = () => {}): Promise<string> {
   const onPath = await findOnPath("temporal");
@@ -43,7 +43,7 @@ export async function findTemporalCli(onProgress: Progress = () => {}): Promise<
   await mkdir(folder, { recursive: true });
   await withLock(join(folder, "lock"), onProgress, async () => {
     if (await isExecutable(cached)) return;
-    // Made beside its destination, so that the last step is one rename on one file system.
+    // A folder beside the destination, so that the last step is a rename on one file system.
     const temporary = await mkdtemp(join(folder, "fetch-"));
     try {
       const fetched =
@@ -62,7 +62,7 @@ function cacheFolder(): string {
   return join(base, "meguri", `temporal-cli-${VERSION}`);
 }
 
-/** Undefined where the download site cannot be reached, which is found out quickly. */
+/** Returns undefined, within 3 s, where the download site is not reachable. */
 async function downloadWithSdk(folder: string, onProgress: Progress): Promise<string | undefined> {
   if (!(await isReachable(DOWNLOAD_SITE))) return undefined;
   onProgress(`downloading the Temporal CLI ${VERSION}`);
@@ -108,10 +108,10 @@ async function buildWithGo(folder: string, onProgress: Progress): Promise<string
 
 /** Runs `work` while this process alone holds the lock file. */
 async function withLock(file: string, onProgress: Progress, work: () => Promise<void>) {
-  let told = false;
+  let isReported = false;
   while (!(await takeLock(file))) {
-    if (!told) onProgress("waiting for another process that fetches the Temporal CLI");
-    told = true;
+    if (!isReported) onProgress("waiting for another process that fetches the Temporal CLI");
+    isReported = true;
     await sleep(LOCK_POLL_MS);
   }
   try {
@@ -121,7 +121,7 @@ async function withLock(file: string, onProgress: Progress, work: () => Promise<
   }
 }
 
-/** False while a living process holds it. The lock of a dead one is removed for the next try. */
+/** Returns false while a process holds the lock. Removes the lock of a process that has ended. */
 async function takeLock(file: string): Promise<boolean> {
   try {
     await writeFile(file, String(process.pid), { flag: "wx" });
@@ -169,7 +169,7 @@ async function isReachable(url: string): Promise<boolean> {
   }
 }
 
-/** Undefined when the command succeeded, else its error in one line. */
+/** Runs a command. Returns undefined when it succeeds, else its error in one line. */
 function run(file: string, args: string[], timeoutMs: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(file, args, { timeout: timeoutMs }, (error: ExecFileException | null) => {

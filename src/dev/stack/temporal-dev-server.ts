@@ -1,4 +1,4 @@
-/** Temporal's dev server: one process with its own database, and the Web UI where asked for. */
+/** Starts Temporal's dev server: one process with a database of its own and an optional Web UI. */
 import { spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -13,17 +13,17 @@ const READY_TIMEOUT_MS = 60_000;
 const DEFAULT_NAMESPACE = "default";
 
 export type TemporalOptions = {
-  /** The database file; in memory when left out. Its folder is made when it does not exist. */
+  /** The database file; in memory by default. Its folder is created when it does not exist. */
   readonly dataFile?: string;
-  /** The gRPC port; a free one when left out. */
+  /** The gRPC port; a free one by default. */
   readonly port?: number;
   /** Serves the Web UI, on this port or (`true`) on a free one. No UI by default. */
   readonly ui?: boolean | number;
-  /** Always starts a server of our own, even when TEMPORAL_ADDRESS names one. */
+  /** Always starts a new server, even when TEMPORAL_ADDRESS names one. */
   readonly ignoreRunning?: boolean;
   /** Dynamic configuration of the server: JSON values by key. */
   readonly dynamicConfig?: Readonly<Record<string, string>>;
-  /** Told what is being fetched, where that takes long. */
+  /** Called with a line of progress while the CLI is fetched. */
   readonly onProgress?: (line: string) => void;
 };
 
@@ -38,25 +38,25 @@ export type Temporal = {
   /** Resolves when the server has ended; never for one that was running already. */
   readonly exited: Promise<string>;
   stop(): Promise<void>;
-  /** SIGKILL, as a crash would be. Start again with the same `port` and `dataFile` to recover. */
+  /** Sends SIGKILL, like a crash. A new server with the same `port` and `dataFile` recovers. */
   killHard(): Promise<void>;
 };
 
 /**
- * Starts a dev server and waits until its namespace can be used; or takes the server that
- * TEMPORAL_ADDRESS names (with TEMPORAL_NAMESPACE and TEMPORAL_UI_URL), which it never stops.
+ * Starts a dev server and waits until its namespace can be used. If TEMPORAL_ADDRESS names a server
+ * (with TEMPORAL_NAMESPACE and TEMPORAL_UI_URL), uses that one and never stops it.
  *
- * @throws Error when there is no Temporal CLI to be had or the server does not come up.
+ * @throws Error when no Temporal CLI can be found or fetched, or the server does not start.
  */
 export async function startTemporal(options: TemporalOptions = {}): Promise<Temporal> {
   const running = options.ignoreRunning ? undefined : process.env.TEMPORAL_ADDRESS;
   if (running) return runningServer(running);
 
   const cli = await findTemporalCli(options.onProgress);
-  const wishedUi = typeof options.ui === "number" ? options.ui : 0;
+  const requestedUiPort = typeof options.ui === "number" ? options.ui : 0;
   const [freePort, freeUiPort] = await findPorts(0, 0);
   const port = options.port ?? freePort;
-  const uiPort = wishedUi || freeUiPort;
+  const uiPort = requestedUiPort || freeUiPort;
   const args = ["server", "start-dev", "--ip", HOST, "--port", String(port)];
   args.push("--namespace", DEFAULT_NAMESPACE, "--log-level", "error");
   args.push(...(options.ui ? ["--ui-port", String(uiPort)] : ["--headless"]));
@@ -90,7 +90,7 @@ function runningServer(address: string): Temporal {
   };
 }
 
-/** The port opens before the namespace exists, so that a connection alone proves too little. */
+/** Waits for the namespace: the port opens before it exists. */
 async function waitForNamespace(child: Child, address: string, namespace: string): Promise<void> {
   const connection = Connection.lazy({ address });
   const check = async () => {

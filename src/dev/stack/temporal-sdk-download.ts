@@ -1,7 +1,7 @@
 /**
- * `node temporal-sdk-download.ts <folder> <version>`: has the Temporal SDK download its CLI into
- * the folder. The SDK can only download by starting the server, so this starts one and ends it. It
- * is a process of its own because the SDK's native runtime cannot be told to give up.
+ * `node temporal-sdk-download.ts <folder> <version>`: makes the Temporal SDK download its CLI into
+ * the folder. The SDK only downloads when it starts the server, so this starts one and ends it. It
+ * is a separate process because the SDK's native runtime cannot be interrupted.
  */
 import { TestWorkflowEnvironment } from "@temporalio/testing";
 

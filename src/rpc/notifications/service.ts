@@ -1,3 +1,4 @@
+/** The handlers of the NotificationService. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -48,8 +49,9 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async markNotificationRead(request, context) {
       const version = toSafeInteger(request.version, "version");
-      const seen = { version, deadline: deadlineOf(context) };
-      const { changed, inbox } = await markNotificationRead(deps, { ...toName(request), ...seen });
+      const deadline = deadlineOf(context);
+      const input = { ...toName(request), version, deadline };
+      const { changed, inbox } = await markNotificationRead(deps, input);
       return { changed, unreadCount: fromInbox(inbox) };
     },
 
@@ -65,11 +67,11 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async listNotificationActors(request) {
       const { page, next } = requestedPage(ListNotificationActorsRequestSchema, request);
-      const numbers = {
+      const versions = {
         from: toSafeInteger(request.firstVersion, "first_version"),
         to: toSafeInteger(request.version, "version"),
       };
-      const found = await listNotificationActors(deps, toName(request), numbers, page);
+      const found = await listNotificationActors(deps, toName(request), versions, page);
       const actors = found.items.map(({ createTime, ...actor }) => ({
         ...fromActor(actor),
         createTime: fromInstant(createTime),
@@ -83,8 +85,8 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async setTargetMuted(request, context) {
       const { ownerId, muted } = request;
-      const named = { ownerId, target: toTarget(request), deadline: deadlineOf(context) };
-      return { target: fromTarget(await setTargetMuted(deps, { ...named, muted })) };
+      const input = { ownerId, target: toTarget(request), muted, deadline: deadlineOf(context) };
+      return { target: fromTarget(await setTargetMuted(deps, input)) };
     },
   };
 }

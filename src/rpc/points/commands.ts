@@ -1,3 +1,4 @@
+/** The handlers of the PointsService that write an account. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { ChangeInput, ChangeResult } from "../../app/points/change-account.ts";
 import {
@@ -19,7 +20,7 @@ import { callerOf, deadlineOf } from "../server/context.ts";
 import { toProgramId, toSafeInteger } from "../server/scalars.ts";
 import { fromEntry, toEventRef } from "./ledger-entries.ts";
 
-type Changes =
+type Commands =
   | "grantPoints"
   | "usePoints"
   | "refundPoints"
@@ -27,8 +28,7 @@ type Changes =
   | "freezeAccount"
   | "unfreezeAccount";
 
-/** The calls that write an account. */
-export function pointsChanges(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Changes> {
+export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Commands> {
   return {
     async grantPoints(request, context) {
       const points = toSafeInteger(request.points, "points");
@@ -54,7 +54,7 @@ export function pointsChanges(deps: Deps): Pick<ServiceImpl<typeof PointsService
     },
 
     async revokePoints(request, context) {
-      // Required, so the schema has made sure that it is there.
+      // The schema requires the field, so it is set.
       const grant = toEventRef(request.grant as EventRef);
       return fromChange(await revokePoints(deps, { ...toChange(request, context), grant }));
     },

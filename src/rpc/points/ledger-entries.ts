@@ -1,3 +1,4 @@
+/** Maps ledger entries and the events that requests name between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { EntryType, LedgerEntry, Origin, EventRef as Ref } from "../../domain/ledger.ts";
 import { formatMonth } from "../../domain/month.ts";
@@ -29,15 +30,15 @@ const types: Readonly<Record<EntryType, Type>> = {
 const originOf = reversed(origins);
 const typeOf = reversed(types);
 
-/** An event that a request names; without an origin it is one that a caller chose the id of. */
+/** The event that a request names. Without an origin, its id was chosen by a caller. */
 export const toEventRef = ({ origin, eventId }: EventRef): Ref => ({
   origin: originOf.get(origin) ?? "c",
   eventId,
 });
 
-/** The types that a request names; the schema refuses all others. */
-export const toEntryTypes = (asked: readonly Type[]): EntryType[] =>
-  asked.flatMap((type) => typeOf.get(type) ?? []);
+/** The types that a request names. The schema refuses unknown ones. */
+export const toEntryTypes = (types: readonly Type[]): EntryType[] =>
+  types.flatMap((type) => typeOf.get(type) ?? []);
 
 export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEntrySchema> {
   const { expireTime, relatedEvent } = entry;

@@ -1,3 +1,4 @@
+/** The handlers of the PointsService that read an account. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
@@ -21,10 +22,9 @@ import { requestedPage } from "../server/page-tokens.ts";
 import { fromInstant, toOptionalInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
 import { fromEntry, toEntryTypes, toEventRef } from "./ledger-entries.ts";
 
-type Reads = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
+type Queries = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
 
-/** The calls that only read an account. */
-export function pointsReads(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Reads> {
+export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService>, Queries> {
   return {
     getBalance: async (request) => ({
       balance: fromBalance(await getBalance(deps, toAccount(request))),
@@ -61,7 +61,7 @@ const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
 function toKey(key: GetLedgerEntryRequest["key"]) {
   switch (key.case) {
     case "number":
-      // No ledger is that long: whatever is above names no entry, as a number behind the last does.
+      // No ledger is that long, so a number above the limit names no entry either.
       return toSafeInteger(key.value > maxSafe ? maxSafe : key.value, "number");
     case "event":
       return toEventRef(key.value);

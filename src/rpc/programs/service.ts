@@ -1,3 +1,4 @@
+/** The handlers of the ProgramService. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
@@ -56,9 +57,9 @@ function fromProgram(program: Program, now: Instant): MessageInitShape<typeof Pr
     programId,
     timeZone,
     lifetimeMonths: lifetimeAt(program, now),
-    lifetimeChanges: lifetimes.map(({ lifetimeMonths, effectiveTime: from }, i) => ({
+    lifetimeChanges: lifetimes.map(({ lifetimeMonths, effectiveTime }, i) => ({
       lifetimeMonths,
-      effectiveTime: fromInstant(i === 0 ? createTime : from),
+      effectiveTime: fromInstant(i === 0 ? createTime : effectiveTime),
     })),
     createTime: fromInstant(createTime),
   };

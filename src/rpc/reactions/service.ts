@@ -1,3 +1,4 @@
+/** The handlers of the ReactionService. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
@@ -35,20 +36,22 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
   return {
     async registerTarget(request, context) {
       const { ownerId, title, link } = request;
-      const named = { target: toTarget(request), deadline: deadlineOf(context) };
-      const target = await registerTarget(deps, { ...named, ownerId, title, link });
-      return { target: fromTarget(target) };
+      const target = toTarget(request);
+      const input = { target, ownerId, title, link, deadline: deadlineOf(context) };
+      return { target: fromTarget(await registerTarget(deps, input)) };
     },
 
     async deleteTarget(request, context) {
-      const named = { target: toTarget(request), deadline: deadlineOf(context) };
-      return { target: fromTarget(await deleteTarget(deps, named)) };
+      const input = { target: toTarget(request), deadline: deadlineOf(context) };
+      return { target: fromTarget(await deleteTarget(deps, input)) };
     },
 
-    react: async (request, context) =>
-      answer(await react(deps, { ...toInput(request, context), actorName: request.actorName })),
+    async react(request, context) {
+      const input = { ...toInput(request, context), actorName: request.actorName };
+      return fromResult(await react(deps, input));
+    },
 
-    unreact: async (request, context) => answer(await unreact(deps, toInput(request, context))),
+    unreact: async (request, context) => fromResult(await unreact(deps, toInput(request, context))),
 
     async batchGetReactionSummaries({ targets, viewerId }) {
       const names = targets.map((target) => toTarget({ target }));
@@ -80,7 +83,7 @@ const toInput = (
   deadline: deadlineOf(context),
 });
 
-const answer = ({ changed, reactionCount }: ReactionResult) => ({
+const fromResult = ({ changed, reactionCount }: ReactionResult) => ({
   changed,
   reactionCount: BigInt(reactionCount),
 });

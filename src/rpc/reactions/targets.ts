@@ -1,12 +1,16 @@
+/** Maps targets and kinds between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Target, TargetName } from "../../domain/target.ts";
 import { defaultKind } from "../../domain/target.ts";
-import type { TargetName as Named, TargetSchema } from "../../gen/meguri/reactions/v1/target_pb.ts";
+import type {
+  TargetSchema,
+  TargetName as WireName,
+} from "../../gen/meguri/reactions/v1/target_pb.ts";
 import { fromInstant } from "../server/scalars.ts";
 
-/** The target that a request names. Required, so the schema has made sure that it is there. */
-export function toTarget(request: { readonly target?: Named | undefined }): TargetName {
-  const { type, id } = request.target as Named;
+/** The target that a request names. The schema requires the field, so it is set. */
+export function toTarget(request: { readonly target?: WireName | undefined }): TargetName {
+  const { type, id } = request.target as WireName;
   return { type, id };
 }
 

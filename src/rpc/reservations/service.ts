@@ -1,3 +1,4 @@
+/** The handlers of the ReservationService. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
@@ -34,7 +35,7 @@ import {
 export function reservationService(deps: Deps): ServiceImpl<typeof ReservationService> {
   return {
     async createReservation(request, context) {
-      const { replayed, ...seen } = await createReservation(deps, {
+      const { replayed, ...visible } = await createReservation(deps, {
         ...toName(request, context),
         userId: request.userId,
         points: toSafeInteger(request.points, "points"),
@@ -42,11 +43,11 @@ export function reservationService(deps: Deps): ServiceImpl<typeof ReservationSe
         executeTime: toExecuteTime(request),
         caller: callerOf(context),
       });
-      return { reservation: fromReservation(seen), replayed };
+      return { reservation: fromReservation(visible), replayed };
     },
 
     getReservation: async (request, context) =>
-      answer(await getReservation(deps, toName(request, context))),
+      toResponse(await getReservation(deps, toName(request, context))),
 
     async listReservations(request) {
       const { page, next } = requestedPage(ListReservationsRequestSchema, request);
@@ -60,16 +61,16 @@ export function reservationService(deps: Deps): ServiceImpl<typeof ReservationSe
     },
 
     cancelReservation: async (request, context) =>
-      answer(await cancelReservation(deps, toName(request, context))),
+      toResponse(await cancelReservation(deps, toName(request, context))),
 
     async rescheduleReservation(request, context) {
       const name = toName(request, context);
       const executeTime = toExecuteTime(request);
-      return answer(await rescheduleReservation(deps, { ...name, executeTime }));
+      return toResponse(await rescheduleReservation(deps, { ...name, executeTime }));
     },
 
     retryReservation: async (request, context) =>
-      answer(await retryReservation(deps, toName(request, context))),
+      toResponse(await retryReservation(deps, toName(request, context))),
   };
 }
 
@@ -90,18 +91,18 @@ const toName = (
   deadline: deadlineOf(context),
 });
 
-/** Required, so the schema has made sure that it is there. */
+/** The execute time of a request. The schema requires the field, so it is set. */
 const toExecuteTime = (request: { readonly executeTime?: Timestamp | undefined }) =>
   toInstant(request.executeTime as Timestamp, "execute_time");
 
-function toFilter({ case: by, value }: ListReservationsRequest["filter"]) {
-  if (by === "userId") return { userId: value };
+function toFilter({ case: field, value }: ListReservationsRequest["filter"]) {
+  if (field === "userId") return { userId: value };
   const state = (Object.keys(states) as VisibleState[]).find((name) => states[name] === value);
   if (state === undefined) throw invalid("state", "value must be one of the defined enum values");
   return { state };
 }
 
-const answer = (seen: VisibleReservation) => ({ reservation: fromReservation(seen) });
+const toResponse = (visible: VisibleReservation) => ({ reservation: fromReservation(visible) });
 
 function fromReservation({
   row,

@@ -1,3 +1,4 @@
+/** Finds out which service calls. */
 import type { Interceptor } from "@connectrpc/connect";
 import { DomainError } from "../../domain/errors.ts";
 import { callerKey } from "./context.ts";
@@ -7,8 +8,8 @@ const callerHeader = "meguri-caller";
 const callerPattern = /^[!-"$-~]{1,64}$/;
 
 /**
- * Finds out which service calls. The header is believed: this is the one place where a verified
- * identity, of a token or a client certificate, is to take its stead.
+ * Reads the calling service from the header, and throws UNAUTHENTICATED when it is missing. The
+ * header is trusted: a verified identity (a token, a client certificate) has to replace it here.
  */
 export const authenticate: Interceptor = (next) => (req) => {
   const caller = req.header.get(callerHeader) ?? "";

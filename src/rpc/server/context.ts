@@ -1,9 +1,10 @@
+/** What handlers read from the context of a call: the caller and the deadline. */
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 
-/** A call without a deadline of its own is given up after this long. */
+/** The time limit of a call without a deadline of its own. */
 export const defaultTimeoutMs = 10_000;
 
-/** The service that calls, as the `caller` interceptor has found it. */
+/** The calling service, set by the interceptor `authenticate`. */
 export const callerKey = createContextKey("", { description: "the calling service" });
 
 export const callerOf = (context: HandlerContext): string => context.values.get(callerKey);

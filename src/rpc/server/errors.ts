@@ -1,4 +1,4 @@
-/** How errors cross the wire: each reason with its code, one ErrorInfo and its RetryInfo. */
+/** Maps errors to the wire: each reason with its code, one ErrorInfo and its RetryInfo. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -31,10 +31,10 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** More of them would not fit into what clients take as metadata. */
+/** More violations would exceed the size of metadata that clients accept. */
 const maxViolations = 10;
 
-/** A request that does not say what it has to; names the fields at fault, the first ten at most. */
+/** A request that breaks rules of its schema. Names the first ten violations. */
 export class InvalidRequest extends DomainError {
   readonly violations: readonly FieldViolation[];
 
@@ -46,7 +46,7 @@ export class InvalidRequest extends DomainError {
   }
 }
 
-/** One field at fault. */
+/** The error for one field. */
 export const invalid = (field: string, description: string): InvalidRequest =>
   new InvalidRequest([{ field, description }]);
 
@@ -63,7 +63,7 @@ export function toConnectError(error: unknown): ConnectError {
   const connectError = ConnectError.from(error);
   if (connectError.code !== Code.DeadlineExceeded) return connectError;
   return fromDomainError(
-    new DomainError("DEADLINE", "the deadline passed; what was asked may yet be done"),
+    new DomainError("DEADLINE", "the deadline passed; the change may still be stored"),
   );
 }
 
@@ -85,7 +85,7 @@ function fromDomainError(error: DomainError): ConnectError {
   return connectError;
 }
 
-/** The rules name the field in the metadata, where they know it. */
+/** The violations of an error. A use case that refuses a field names it in the metadata. */
 function violationsOf(
   error: DomainError,
 ): NonNullable<MessageInitShape<typeof BadRequestSchema>["fieldViolations"]> {

@@ -1,3 +1,4 @@
+/** The standard health check of gRPC. */
 import { Code, ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import {
   type Health,
@@ -5,8 +6,8 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.ts";
 
 /**
- * gRPC's health check, of the whole server (empty name) and of each service. Watch is not
- * implemented, which the protocol allows: clients then ask again.
+ * Answers for the whole server (empty name) and for each service. Watch is not implemented, which
+ * the protocol allows: clients then poll.
  */
 export function healthService(
   services: readonly string[],

@@ -1,3 +1,4 @@
+/** The interceptors of every call: errors and logs, the caller, the time limit, validation. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
@@ -8,38 +9,38 @@ import { authenticate } from "./authenticate.ts";
 import { callerKey, defaultTimeoutMs } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 
-/** What every call of the API goes through, outermost first. */
+/** The interceptors of a call, the outermost first. */
 export const interceptors = (log: Logger): Interceptor[] => [
-  answer(log),
+  mapErrors(log),
   authenticate,
   limitTime,
   validate(),
 ];
 
-/** Turns errors into what may cross the wire, and logs every call. */
-const answer =
+/** Maps errors to ConnectErrors, and logs the result of every call. */
+const mapErrors =
   (log: Logger): Interceptor =>
   (next) =>
   async (req) => {
     const start = performance.now();
-    const told = (code: string) => ({
+    const fieldsOf = (code: string) => ({
       method: `${req.service.typeName}/${req.method.name}`,
       caller: req.contextValues.get(callerKey),
       code,
       ms: Math.round((performance.now() - start) * 10) / 10,
     });
-    const done = () => log.debug(told("OK"), "call");
+    const done = () => log.debug(fieldsOf("OK"), "call");
     const failed = (error: unknown) => {
       const connectError = toConnectError(error);
-      const line = told(Code[connectError.code]);
-      if (connectError.code === Code.Internal) log.error({ ...line, err: error }, "call failed");
-      else log.info({ ...line, refusal: connectError.rawMessage }, "call refused");
+      const fields = fieldsOf(Code[connectError.code]);
+      if (connectError.code === Code.Internal) log.error({ ...fields, err: error }, "call failed");
+      else log.info({ ...fields, refusal: connectError.rawMessage }, "call refused");
       return connectError;
     };
     try {
       const response = await next(req);
       if (response.stream) {
-        return { ...response, message: follow(response.message, done, failed) };
+        return { ...response, message: untilEnd(response.message, done, failed) };
       }
       done();
       return response;
@@ -48,8 +49,8 @@ const answer =
     }
   };
 
-/** A stream is answered when it has ended. */
-async function* follow<T>(
+/** Passes the messages of a stream on. The result of the call is known when the stream ends. */
+async function* untilEnd<T>(
   messages: AsyncIterable<T>,
   done: () => void,
   failed: (error: unknown) => ConnectError,
@@ -63,8 +64,9 @@ async function* follow<T>(
 }
 
 /**
- * Answers when the time is up, whatever the call still waits for. Connect tells handlers about a
- * deadline, but does not answer in their stead. A stream that has begun has no limit but its own.
+ * Rejects a call when its deadline has passed, even if its handler still waits: Connect only aborts
+ * the handler's signal. A call without a deadline gets the default limit, which ends when a stream
+ * has begun.
  */
 const limitTime: Interceptor = (next) => async (req) => {
   req.signal.throwIfAborted();
@@ -76,7 +78,7 @@ const limitTime: Interceptor = (next) => async (req) => {
   try {
     const response = await Promise.race([next(req), interrupted]);
     if (!response.stream) return response;
-    return { ...response, message: endWith(req.signal, response.message) };
+    return { ...response, message: throwIfAborted(req.signal, response.message) };
   } finally {
     clearTimeout(timer);
     req.signal.removeEventListener("abort", stop);
@@ -84,10 +86,13 @@ const limitTime: Interceptor = (next) => async (req) => {
 };
 
 const timeIsUp = () =>
-  new DomainError("DEADLINE", `no answer within ${defaultTimeoutMs} ms; it may yet be done`);
+  new DomainError(
+    "DEADLINE",
+    `no answer within ${defaultTimeoutMs} ms; the change may still be stored`,
+  );
 
-/** Handlers end a stream whose signal is aborted; the client is to hear why. */
-async function* endWith<T>(
+/** Passes a stream on and throws the reason of an aborted signal: its handler just returns. */
+async function* throwIfAborted<T>(
   signal: AbortSignal,
   messages: AsyncIterable<T>,
 ): AsyncGenerator<T, void> {
@@ -98,7 +103,7 @@ async function* endWith<T>(
   }
 }
 
-/** Holds requests to the rules in their schema. A rule that cannot be evaluated is our fault. */
+/** Validates requests by the rules in their schema; a rule that cannot be evaluated is INTERNAL. */
 function validate(): Interceptor {
   const validator = createValidator();
 

@@ -1,3 +1,4 @@
+/** The two ports of a server, and how they are drained. */
 import { once } from "node:events";
 import * as http from "node:http";
 import * as http2 from "node:http2";
@@ -5,13 +6,13 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 
-/** No request is near this; it bounds what a decompressed one may take. */
+/** Limits the memory of a decompressed request. Valid requests are much smaller. */
 const readMaxBytes = 64 * 2 ** 10;
 
-/** What gRPC clients take by default. */
+/** The default limit of gRPC clients. */
 const writeMaxBytes = 4 * 2 ** 20;
 
-/** Longer deadlines are refused: a timer cannot count them all, and no stream lives so long. */
+/** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
 const maxTimeoutMs = 3_600_000;
 
 const http2Options: http2.ServerOptions = {
@@ -23,11 +24,11 @@ const http1Options: http.ServerOptions = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 30_000,
-  // Above the 60 s that load balancers keep an idle connection, so that they are who ends it.
+  // Longer than the 60 s of load balancers, so that the balancer closes an idle connection first.
   keepAliveTimeout: 75_000,
 };
 
-/** Finds peers that went away without a word. */
+/** Detects peers that disappeared without closing the connection. */
 const tcpKeepAliveMs = 60_000;
 
 export interface Ports {
@@ -35,12 +36,13 @@ export interface Ports {
   readonly http1Port: number;
 }
 
-/** The two ports of a server: cleartext HTTP/2 for gRPC, HTTP/1.1 for Connect; both take both. */
+/** Cleartext HTTP/2, meant for gRPC, and HTTP/1.1, meant for Connect. Both serve both protocols. */
 interface Listeners {
-  listen(host: string, wished: Ports): Promise<Ports>;
+  /** Listens on these ports, 0 meaning any free one. Returns the ports in use. */
+  listen(host: string, ports: Ports): Promise<Ports>;
   /**
-   * Takes no new calls (GOAWAY on HTTP/2) and waits for those under way, at most `limitMs`; then
-   * breaks what is left.
+   * Accepts no new calls (GOAWAY on HTTP/2) and waits for running ones, at most `limitMs`; then
+   * closes the remaining connections.
    */
   drain(limitMs: number): Promise<void>;
 }
@@ -67,13 +69,13 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
     async drain(limitMs) {
       const closed = Promise.all(servers.map((server) => once(server, "close")));
       for (const server of servers) server.close();
-      // A kept-alive HTTP/1.1 connection becomes idle again with its answer.
-      const sweep = setInterval(() => server1.closeIdleConnections(), 20);
+      // A kept-alive HTTP/1.1 connection becomes idle when its call has been answered.
+      const closeIdle = setInterval(() => server1.closeIdleConnections(), 20);
       const limit = setTimeout(() => {
         for (const socket of sockets) socket.destroy();
       }, limitMs);
       await closed;
-      clearInterval(sweep);
+      clearInterval(closeIdle);
       clearTimeout(limit);
     },
   };

@@ -1,3 +1,4 @@
+/** Reads page sizes and page tokens, and makes the tokens of next pages. */
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { Page, PageRequest } from "../../app/ports/pages.ts";
@@ -5,24 +6,24 @@ import { invalid } from "./errors.ts";
 
 const defaultPageSize = 50;
 
-/** The form of page tokens; another one reads as a token of another list. */
+/** The version of the format. A token of another version is refused. */
 const version = "1";
 
-/** Enough to tell lists apart and to notice damage; tokens are no secret and open no door. */
+/** Long enough to detect the token of another list, or a damaged one. It gives no access. */
 const digestLength = 16;
 
 type ListRequest = { pageSize: number; pageToken: string };
 
-/** The page that a list request asks for, and what makes the token of the page behind it. */
+/** The page of a list request, and the function that makes the token of the next page. */
 interface RequestedPage {
   readonly page: PageRequest;
-  /** The token that goes on behind `page`; empty at the end of the list. */
+  /** The token of the page after `page`; empty at the end of the list. */
   next(page: Page<unknown>): string;
 }
 
 /**
- * Reads page_size and page_token. A token is only good for the list that gave it: it has a digest
- * of all other parameters and of its cursor in front.
+ * Reads page_size and page_token. A token is valid only for the list that issued it: it starts with
+ * a digest of the list's other parameters and of its cursor. Throws INVALID_REQUEST otherwise.
  */
 export function requestedPage<D extends DescMessage>(
   schema: D,

@@ -1,16 +1,17 @@
+/** Maps times, integers and program ids between messages and the domain. */
 import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Instant } from "../../domain/month.ts";
 import { defaultProgramId } from "../../domain/program.ts";
 import { invalid } from "./errors.ts";
 
-/** Times here are whole milliseconds: what a timestamp has below that is cut off. */
+/** A timestamp in whole milliseconds; smaller fractions are cut off. Refuses times before 1970. */
 export function toInstant(time: Timestamp, field: string): Instant {
   const ms = toMilliseconds(time, field);
   if (ms < 0) throw invalid(field, "must not be before 1970");
   return ms;
 }
 
-/** The length of a duration in whole milliseconds; what it has below that is cut off. */
+/** A duration in whole milliseconds; smaller fractions are cut off. */
 export function toMilliseconds({ seconds, nanos }: Duration | Timestamp, field: string): number {
   if (nanos < 0 || nanos > 999_999_999) throw invalid(field, "nanos must be 0 to 999999999");
   const ms = seconds * 1_000n + BigInt(Math.floor(nanos / 1_000_000));
@@ -22,12 +23,12 @@ export const toOptionalInstant = (time: Timestamp | undefined, field: string) =>
 
 export const fromInstant = (time: Instant): Timestamp => timestampFromMs(time);
 
-/** The one place where an int64 becomes a number. */
+/** An int64 as a number. Refuses values above 2^53 - 1, which a number cannot hold exactly. */
 export function toSafeInteger(value: bigint, field: string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number)) throw invalid(field, "must be at most 2^53 - 1");
   return number;
 }
 
-/** A program_id of a request, where empty means the default program. */
+/** The program of a request; an empty program_id means the default program. */
 export const toProgramId = (programId: string): string => programId || defaultProgramId;

@@ -1,3 +1,4 @@
+/** The handlers of the ClockService, which is served only with the test clock. */
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
@@ -5,7 +6,6 @@ import { advanceTime, getTime, setTime } from "../../app/test-clock.ts";
 import type { ClockService } from "../../gen/meguri/testing/v1/clock_service_pb.ts";
 import { fromInstant, toInstant, toMilliseconds } from "../server/scalars.ts";
 
-/** Moves the test clock; never served without it. */
 export function clockService(deps: Deps): ServiceImpl<typeof ClockService> {
   return {
     getTime: async () => ({ time: fromInstant(await getTime(deps)) }),

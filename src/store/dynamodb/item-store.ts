@@ -1,3 +1,4 @@
+/** The commit engine's item store in DynamoDB: reads, transactional reads and transactions. */
 import {
   type AttributeValue,
   BatchGetItemCommand,
@@ -19,30 +20,30 @@ import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttles, unavailable } from "./sdk/client.ts";
 import type { TableName } from "./tables.ts";
 
-/** What BatchGetItem takes at once. */
+/** The limit of BatchGetItem. */
 export const readLimit = 100;
 
-/** What TransactWriteItems and TransactGetItems take at once. */
+/** The limit of TransactWriteItems and TransactGetItems. */
 const maxItems = 100;
 
-/** The store's items in DynamoDB, by a client that retries or by one that sends once. */
+/** Reads and writes by `client`, which may be one that retries or one that sends once. */
 export function createDynamoItemStore(client: DynamoDBClient, tableName: TableName): ItemStore {
   return {
     maxItems,
     countItems: startPacking,
 
     async read(refs) {
-      const one = (ref: Ref) => orUnavailable(readOne(client, tableName, ref));
-      if (refs.length === 1) return [await one(refs[0] as Ref)];
+      const read = (ref: Ref) => orUnavailable(readOne(client, tableName, ref));
+      if (refs.length === 1) return [await read(refs[0] as Ref)];
       const found = new Map<Ref, Loaded>();
-      // No key leads to an entry, so each costs a query; nobody asks for many.
-      for (const ref of refs.filter(isEntry)) found.set(ref, await one(ref));
-      const others = refs.filter((ref) => !isEntry(ref));
-      const batches = inBatches(others, readLimit).map((batch) =>
+      // An entry is found by a query, one after another: no call reads many of them.
+      for (const ref of refs.filter(isEntry)) found.set(ref, await read(ref));
+      const withKey = refs.filter((ref) => !isEntry(ref));
+      const batches = inBatches(withKey, readLimit).map((batch) =>
         orUnavailable(readMany(client, tableName, batch)),
       );
       const loaded = (await Promise.all(batches)).flat();
-      for (const [i, ref] of others.entries()) found.set(ref, loaded[i] as Loaded);
+      for (const [i, ref] of withKey.entries()) found.set(ref, loaded[i] as Loaded);
       return refs.map((ref) => found.get(ref) as Loaded);
     },
 
@@ -56,9 +57,9 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
         const { Responses = [] } = await orUnavailable(client.send(command));
         return refs.map((ref, i) => toLoaded(ref, Responses[i]?.Item));
       } catch (error) {
-        const why = reasonsOf(error);
-        if (why.has("TransactionConflict")) return undefined;
-        if (isThrottled(why)) throw unavailable();
+        const reasons = reasonsOf(error);
+        if (reasons.has("TransactionConflict")) return undefined;
+        if (isThrottled(reasons)) throw unavailable();
         throw error;
       }
     },
@@ -81,7 +82,7 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
   };
 }
 
-/** An item as a record of the kind that `ref` names; none when it is not there. */
+/** Decodes an item as a record of the kind of `ref`; version 0 when there is no item. */
 function toLoaded(ref: Ref, item: Item | undefined): Loaded {
   if (!item) return { value: undefined, version: 0 };
   const codec = codecOf(ref.kind);
@@ -115,7 +116,7 @@ function toAction(packed: readonly Write[], name: TableName): TransactWriteItem 
   }
 }
 
-/** The store returns a failed condition as a value and rethrows what it cannot explain. */
+/** Maps an error of TransactWriteItems to a result. Throws the error if it is an unknown one. */
 function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
   if (error instanceof TransactionCanceledException) return cancelled(error, packed);
   const { name } = error as Error;
@@ -134,13 +135,13 @@ function cancelled(
     if (Code === "ConditionalCheckFailed") found.set(ref, toLoaded(ref, Item));
   }
   if (found.size > 0) return { kind: "failed", found };
-  const why = reasonsOf(error);
-  if (why.has("TransactionConflict")) return { kind: "conflict" };
-  if (isThrottled(why)) return { kind: "throttled" };
+  const reasons = reasonsOf(error);
+  if (reasons.has("TransactionConflict")) return { kind: "conflict" };
+  if (isThrottled(reasons)) return { kind: "throttled" };
   throw error;
 }
 
-/** Why a transaction was cancelled, item by item; nothing for any other error. */
+/** The codes with which a transaction was cancelled; empty for any other error. */
 function reasonsOf(error: unknown): ReadonlySet<string | undefined> {
   if (!(error instanceof TransactionCanceledException)) return new Set();
   return new Set(error.CancellationReasons?.map(({ Code }) => Code));
@@ -158,7 +159,7 @@ async function readOne(client: DynamoDBClient, tableName: TableName, ref: Ref): 
   return toLoaded(ref, Item);
 }
 
-/** Reads up to 100 items. */
+/** Reads up to 100 records, strongly consistently unless `ConsistentRead` is false. */
 export async function readMany(
   client: DynamoDBClient,
   tableName: TableName,

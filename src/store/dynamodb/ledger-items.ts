@@ -1,7 +1,7 @@
 /**
- * How ledger entries are stored and read. Consecutive entries of one transaction are packed into
- * one item (up to 1 KB, up to 16): the first stands in the item's own attributes, the others in the
- * list `l`. So a hot account pays for a few items, not for one a grant (docs/decisions/0011).
+ * Stores and reads ledger entries. Consecutive entries of one transaction are packed into one item
+ * (up to 1 KB, up to 16): the first entry uses the item's own attributes, the further ones are in
+ * the list `l`. So the grants of a busy account share items and write units (docs/decisions/0011).
  */
 import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { Page, PageRequest } from "../../app/ports/pages.ts";
@@ -14,13 +14,13 @@ import { orUnavailable } from "./sdk/client.ts";
 import { itemSize, valueSize } from "./sdk/item-size.ts";
 import { badCursor, pageAnswer, pageOf, startOf } from "./sdk/query-pages.ts";
 
-/** What an item may grow to. */
+/** The largest size of an item with several entries. */
 const maxBytes = 1_024;
 
-/** How many entries are packed into an item at most, so that one is found wherever it begins. */
+/** The most entries in an item. It limits the items in which a number has to be searched. */
 const maxPacked = 16;
 
-/** What an empty list takes, its name counted. */
+/** The size of an empty list with its name. */
 const listBytes = 4;
 
 /** The highest number that the 12 digits of an entry's key hold. */
@@ -28,14 +28,14 @@ const maxNumber = 10 ** 12 - 1;
 
 const codec = codecOf("entry");
 
-/** The writes of a transaction by the items they go into. */
+/** The writes of a transaction, divided into items. */
 interface Packing extends ItemCounter {
   readonly items: readonly (readonly Write[])[];
 }
 
 /**
- * Packs writes as they come: a new entry that follows the one before it goes into the same item
- * while that stays small; everything else has an item of its own.
+ * Packs writes in their order: a new entry whose number follows that of the write before it joins
+ * its item while the item stays within the limits. Every other write has an item of its own.
  */
 export function startPacking(): Packing {
   const items: Write[][] = [];
@@ -58,25 +58,25 @@ export function startPacking(): Packing {
   return { items, add };
 }
 
-/** The writes of a whole transaction by the items they go into. */
+/** Divides the writes of a whole transaction into items. */
 export function pack(writes: readonly Write[]): Packing["items"] {
   const packing = startPacking();
   for (const write of writes) packing.add(write);
   return packing.items;
 }
 
-/** The item that is put for writes that share it. */
-export function itemOf([first, ...others]: readonly Write[]): Item {
+/** The item of the writes that are packed into it. */
+export function itemOf([first, ...further]: readonly Write[]): Item {
   const { ref, value, next } = first as Write;
   const item = toItem(ref, value as Records[Kind], next);
-  return others.length > 0 ? { ...item, l: { L: others.map(packed) } } : item;
+  return further.length > 0 ? { ...item, l: { L: further.map(packed) } } : item;
 }
 
 const packed = ({ ref, value }: Write): AttributeValue => ({
   M: codec.encode(value as LedgerEntry, ref.id),
 });
 
-/** Reads one entry. */
+/** Reads one entry, wherever it is packed. */
 export async function readEntry(
   client: DynamoDBClient,
   TableName: string,
@@ -97,9 +97,9 @@ export async function readEntry(
 }
 
 /**
- * One page of a ledger. Packed items hold up to 16 entries, so the first request of a list asks for
- * as many items as a fully packed page takes; further ones ask for what is still missing at the
- * density that the request before has met. The next page starts with that density.
+ * One page of a ledger. Items hold 1 to 16 entries, so the number of items to request is an
+ * estimate: the first request of a list assumes full items; each further request, and the next
+ * page, assumes the density (entries in an item) of the request before.
  */
 export async function listEntries(
   client: DynamoDBClient,
@@ -108,14 +108,14 @@ export async function listEntries(
   { from, to, newestFirst, types }: LedgerQuery,
   { size, cursor }: PageRequest,
 ): Promise<Page<LedgerEntry>> {
-  const place = cursor === undefined ? undefined : placeOf(cursor, from, to);
-  const first = newestFirst ? from : (place?.next ?? from);
-  const last = newestFirst ? (place?.next ?? to) : to;
-  const offset = newestFirst ? maxPacked - 1 : (place?.offset ?? maxPacked - 1);
+  const start = cursor === undefined ? undefined : pageStartOf(cursor, from, to);
+  const first = newestFirst ? from : (start?.next ?? from);
+  const last = newestFirst ? (start?.next ?? to) : to;
+  const offset = newestFirst ? maxPacked - 1 : (start?.offset ?? maxPacked - 1);
   const range = between(`${programId}#${userId}`, first, last, offset);
   const found: PackedEntry[] = [];
-  let density = place?.density ?? maxPacked;
-  // The first item may hold only few entries of the page.
+  let density = start?.density ?? maxPacked;
+  // One item more, because the page may start at the end of its first item.
   let limit = Math.ceil(size / density) + (density > 1 ? 1 : 0);
   let key: Item | undefined;
   do {
@@ -125,7 +125,8 @@ export async function listEntries(
     const read = Items.flatMap(packedEntries);
     found.push(...read.filter(({ entry: { number } }) => number >= first && number <= last));
     if (Items.length > 0) density = read.length / Items.length;
-    // Where the oldest come first, items from before the first entry may still come.
+    // With the oldest entry first, the range begins `offset` entries before the page: entries
+    // before the first one have still to be read.
     const before = newestFirst ? 0 : first - 1 - (read.at(-1)?.entry.number ?? first);
     limit = Math.max(Math.ceil((size - found.length + Math.max(before, 0)) / density), 1);
     key = LastEvaluatedKey;
@@ -133,15 +134,15 @@ export async function listEntries(
   found.sort(({ entry: a }, { entry: b }) =>
     newestFirst ? b.number - a.number : a.number - b.number,
   );
-  const looked = found.slice(0, size).map(({ entry }) => entry);
-  const items = looked.filter(({ type }) => types.length === 0 || types.includes(type));
-  const next = (looked.at(-1)?.number ?? Number.NaN) + (newestFirst ? -1 : 1);
+  const entries = found.slice(0, size).map(({ entry }) => entry);
+  const items = entries.filter(({ type }) => types.length === 0 || types.includes(type));
+  const next = (entries.at(-1)?.number ?? Number.NaN) + (newestFirst ? -1 : 1);
   const isMore = found.length > size || key !== undefined;
   if (!isMore || !(next >= first && next <= last)) return { items };
   return { items, cursor: cursorOf(next, found[size]?.offset ?? 0, density) };
 }
 
-/** An entry and how many entries stand before it in its item. */
+/** An entry and how many entries precede it in its item. */
 interface PackedEntry {
   readonly entry: LedgerEntry;
   readonly offset: number;
@@ -150,7 +151,7 @@ interface PackedEntry {
 const packedEntries = (item: Item): PackedEntry[] =>
   entriesOf(item).map((entry, offset) => ({ entry, offset }));
 
-/** One page of whole items, with every entry that is in them. */
+/** One page of items with all their entries. */
 export async function listStoredEntries(
   client: DynamoDBClient,
   TableName: string,
@@ -165,16 +166,16 @@ export async function listStoredEntries(
 
 function entriesOf(item: Item): LedgerEntry[] {
   const first = codec.decode(item);
-  const others = (item.l?.L ?? []).map(({ M }, i) => {
+  const further = (item.l?.L ?? []).map(({ M }, i) => {
     const key = codec.key(`#${first.number + 1 + i}`);
     return codec.decode({ ...M, ...key });
   });
-  return [first, ...others];
+  return [first, ...further];
 }
 
 /**
- * Finds all items that may hold entries of these numbers: the first entry stands at most `offset`
- * entries behind the beginning of its item.
+ * The key condition for all items that may hold entries of these numbers. At most `offset` entries
+ * precede the first one in its item.
  */
 const between = (account: string, first: number, last: number, offset = maxPacked - 1) => ({
   ConsistentRead: true,
@@ -187,12 +188,12 @@ const between = (account: string, first: number, last: number, offset = maxPacke
 });
 
 /** Where a page starts. */
-interface Place {
+interface PageStart {
   /** The number of its first entry. */
   readonly next: number;
-  /** How many entries stand before it in its item. */
+  /** How many entries precede that entry in its item. */
   readonly offset: number | undefined;
-  /** Entries in an item, as the page before has met them. */
+  /** How many entries an item of the page before had on average. */
   readonly density: number | undefined;
 }
 
@@ -200,10 +201,10 @@ const cursorOf = (next: number, offset: number, density: number): string =>
   `${next}~${offset}~${Math.round(density)}`;
 
 /**
- * A cursor comes from outside: one that is no number of the list is the caller's mistake. Cursors
- * of older versions are a number alone.
+ * Parses a cursor, which comes from outside: throws INVALID_REQUEST unless it is a number of the
+ * list. Cursors of older versions consist of the number alone.
  */
-function placeOf(cursor: string, from: number, to: number): Place {
+function pageStartOf(cursor: string, from: number, to: number): PageStart {
   const [, next, offset, density] = /^(\d+)(?:~(\d|1[0-5])~([1-9]|1[0-6]))?$/.exec(cursor) ?? [];
   const number = Number(next);
   if (!(number >= from && number <= to)) throw badCursor();

@@ -1,3 +1,4 @@
+/** Deletes the reactions and read groups that a deleted target has left in DynamoDB. */
 import {
   BatchWriteItemCommand,
   type DynamoDBClient,
@@ -15,13 +16,13 @@ import { type Clients, orUnavailable } from "./sdk/client.ts";
 import { pageAnswer, startOf } from "./sdk/query-pages.ts";
 import type { TableName } from "./tables.ts";
 
-/** How many keys are looked at for one page. */
+/** How many keys one page reads. */
 const pageSize = 1_000;
 
-/** What BatchWriteItem takes at once. */
+/** The limit of BatchWriteItem. */
 const writeLimit = 25;
 
-/** Removes items of DynamoDB one batch after another, so that it takes little from others. */
+/** Deletes one batch after another, so that calls keep most of the table's throughput. */
 export function createDynamoPurger({ retrying }: Clients, tableName: TableName): Purger {
   const reactions = tableName("reactions");
   const notifications = tableName("notifications");
@@ -32,7 +33,7 @@ export function createDynamoPurger({ retrying }: Clients, tableName: TableName):
         ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
       });
       const { Items = [], LastEvaluatedKey } = await orUnavailable(retrying.send(query));
-      await remove(retrying, reactions, Items);
+      await deleteItems(retrying, reactions, Items);
       return LastEvaluatedKey !== undefined;
     },
 
@@ -43,9 +44,9 @@ export function createDynamoPurger({ retrying }: Clients, tableName: TableName):
         ...startOf(cursor),
       });
       const { Items = [], LastEvaluatedKey } = await pageAnswer(retrying.send(query), cursor);
-      // DynamoDB filters by no part of a key.
+      // A filter expression of DynamoDB cannot use key attributes.
       const found = Items.filter((item) => text(item, "sk").endsWith(`#${type}#${id}`));
-      await remove(retrying, notifications, found);
+      await deleteItems(retrying, notifications, found);
       return LastEvaluatedKey && JSON.stringify(LastEvaluatedKey);
     },
   };
@@ -60,7 +61,7 @@ const keysOf = (TableName: string, input: Omit<QueryCommandInput, "TableName">):
     Limit: pageSize,
   });
 
-async function remove(client: DynamoDBClient, table: string, keys: Item[]): Promise<void> {
+async function deleteItems(client: DynamoDBClient, table: string, keys: Item[]): Promise<void> {
   for (const batch of inBatches(keys, writeLimit)) {
     const requests: WriteRequest[] = batch.map((Key) => ({ DeleteRequest: { Key } }));
     await untilDone({ [table]: requests }, async (RequestItems) => {

@@ -1,3 +1,4 @@
+/** The tables and indexes of DynamoDB, as docs/keys.md describes them, and their creation. */
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -8,20 +9,20 @@ import {
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 
-/** The tables, by what they hold. */
+/** The names of the tables without their prefix. */
 export type Table = "points" | "reservations" | "reactions" | "notifications";
 
 export const expiryIndex = "expiry";
 export const byUserIndex = "by-user";
 export const byStateIndex = "by-state";
-export const byNumberIndex = "by-n";
+export const byVersionIndex = "by-n";
 export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";
 
-/** The attribute by which DynamoDB expires items of `notifications`, in seconds. */
+/** The attribute with the time, in seconds, after which DynamoDB deletes a read group. */
 const ttlAttribute = "ttl";
 
-/** The full name of a table: one prefix per environment. */
+/** Returns the name of a table with the prefix of its environment. */
 export type TableName = (table: Table) => string;
 
 export const tableName =
@@ -29,7 +30,7 @@ export const tableName =
   (table) =>
     `${prefix}${table}`;
 
-/** The tables as docs/keys.md describes them, billed by request. */
+/** The definitions of all tables, billed by request. */
 export function tables(name: TableName): CreateTableCommandInput[] {
   return [
     {
@@ -70,7 +71,7 @@ export function tables(name: TableName): CreateTableCommandInput[] {
       KeySchema: key("pk", "sk"),
       LocalSecondaryIndexes: [
         {
-          IndexName: byNumberIndex,
+          IndexName: byVersionIndex,
           KeySchema: key("pk", "n"),
           Projection: { ProjectionType: "ALL" },
         },
@@ -99,7 +100,7 @@ export function tables(name: TableName): CreateTableCommandInput[] {
   ];
 }
 
-/** Creates what is not there yet and waits until all of it can be used. */
+/** Creates the tables that do not exist, waits until all can be used, and enables their TTL. */
 export async function createTables(client: DynamoDBClient, name: TableName): Promise<void> {
   await Promise.all(
     tables(name).map(async (table) => {
@@ -114,11 +115,11 @@ export async function createTables(client: DynamoDBClient, name: TableName): Pro
       );
     }),
   );
-  await expire(client, name("notifications"));
+  await enableTimeToLive(client, name("notifications"));
 }
 
-/** Switches expiry on, which DynamoDB refuses to do twice. */
-async function expire(client: DynamoDBClient, TableName: string): Promise<void> {
+/** Enables the TTL of a table. DynamoDB refuses to enable it twice, so a refusal is checked. */
+async function enableTimeToLive(client: DynamoDBClient, TableName: string): Promise<void> {
   const TimeToLiveSpecification = { AttributeName: ttlAttribute, Enabled: true };
   try {
     await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));

@@ -1,5 +1,4 @@
-/** Decides the calls of one batch over one snapshot, and collects what their transaction writes. */
-
+/** Decides the calls of one batch over one snapshot and collects what their transaction writes. */
 import type { Now } from "../../app/ports/clock.ts";
 import type { MembersQuery, Transaction, TransactionRequest } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
@@ -9,11 +8,11 @@ import { firstVersion, type ItemStore, type Loaded, nameOf, type Write } from ".
 /** A record as it was read or committed. */
 export interface CachedRecord extends Loaded {
   readonly ref: Ref;
-  /** When the read or the transaction that showed it was sent, by `performance.now()`. */
+  /** When the read or the transaction that returned it was sent, by `performance.now()`. */
   readonly at: number;
 }
 
-/** The records that a batch starts from, by name. One that is missing is taken as absent. */
+/** The records that a batch starts from, by name. A missing one is taken as absent. */
 export type Snapshot = Map<string, CachedRecord>;
 
 /** The members of groups that were read for a batch, by `queryName`. */
@@ -22,39 +21,42 @@ export type GroupMembers = Map<string, Members>;
 /** A call that waits for its answer. */
 export interface Pending {
   readonly request: TransactionRequest<unknown>;
-  /** When it came in and when it stops waiting, by `performance.now()`. */
+  /** When the call arrived and when its caller stops waiting, by `performance.now()`. */
   readonly start: number;
   readonly limit: number;
-  /** True once it has been part of a batch. */
+  /** True once the call has been part of a batch. */
   tried: boolean;
-  /** What it looked at when it was last decided to write nothing. */
+  /** The records that its last decision read, if that decision wrote nothing. */
   readSet: readonly Ref[];
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** What one call was decided to be. */
+/** The decision of one call. */
 export interface Outcome {
   readonly pending: Pending;
-  /** Answers the caller; not before the transaction of the batch has committed. */
+  /** Gives the caller its answer. Called only after the batch has committed. */
   readonly deliver: () => void;
-  /** What it looked at, but for what calls ahead have written: the transaction checks that. */
+  /**
+   * The records that the decision read, by name. Without those that earlier calls of the batch
+   * write: the conditions of the transaction validate them.
+   */
   readonly readSet: ReadonlyMap<string, Ref>;
-  /** Whether it writes anything. */
+  /** Whether the decision writes anything. */
   readonly writes: boolean;
 }
 
-/** Calls decided one after another over one snapshot. */
+/** Calls that were decided one after another over one snapshot. */
 export interface Batch {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly Write[];
-  /** Calls that did not fit any more, or have to go first in the next one. */
+  /** Calls that did not fit, or that have to be the first of the next batch. */
   readonly left: readonly Pending[];
-  /** What the first call needs to read; nothing can be decided before. */
+  /** What the first call needs to read before it can be decided. No call is decided then. */
   readonly missing?: MembersQuery;
 }
 
-/** Thrown out of a decision that needs one more read, and caught below. */
+/** Thrown by `groupMembers` to interrupt a decision that needs one more read. */
 class MissingRead extends Error {
   readonly query: MembersQuery;
 
@@ -65,19 +67,20 @@ class MissingRead extends Error {
 }
 
 /**
- * Decides `calls` one after another: each sees what the ones ahead have written. Stops in front of
- * the call with which the transaction, or the read that validates it, would hold too many items.
+ * Decides `calls` one after another: each decision reads what the earlier ones have written. Stops
+ * before the call with which the transaction, or the read that validates the batch, would exceed
+ * the store's limit of items.
  */
 export function decide(
   snapshot: Snapshot,
   members: GroupMembers,
   calls: readonly Pending[],
   now: Now,
-  items: ItemStore,
+  store: ItemStore,
 ): Batch {
   const writes = new Map<string, Write>();
   const outcomes: Outcome[] = [];
-  const counter = items.countItems();
+  const counter = store.countItems();
   const validated = new Set<string>();
   const stopAt = (i: number) => ({
     outcomes,
@@ -93,7 +96,7 @@ export function decide(
     let count = 0;
     for (const [name, write] of own) if (!writes.has(name)) count = counter.add(write);
     if (!outcome.writes) for (const name of outcome.readSet.keys()) validated.add(name);
-    if (Math.max(count, validated.size) > items.maxItems) {
+    if (Math.max(count, validated.size) > store.maxItems) {
       if (i > 0) return stopAt(i);
       const deliver = () => pending.reject(new Error("one call exceeds what a transaction holds"));
       outcomes.push({ pending, deliver, readSet: new Map(), writes: false });
@@ -107,7 +110,7 @@ export function decide(
 
 interface Decided {
   readonly outcome: Outcome;
-  /** What the call writes, and checks for what it has only looked at. */
+  /** The writes of the call, and a check for each record that it has only read. */
   readonly own: ReadonlyMap<string, Write>;
 }
 
@@ -170,7 +173,7 @@ function decideOne(
   }
 }
 
-/** Delivers the answers of all calls. */
+/** Delivers the answers of a batch. */
 export function deliver({ outcomes }: Batch): void {
   for (const outcome of outcomes) outcome.deliver();
 }

@@ -1,4 +1,4 @@
-/** The commit engine: one queue for each key that calls wait for. */
+/** The commit engine: keeps one queue for each key that calls wait for. */
 import type { Clock } from "../../app/ports/clock.ts";
 import type { Engine, TransactionRequest } from "../../app/ports/engine.ts";
 import type { Pending } from "./batch.ts";
@@ -6,10 +6,10 @@ import { type ItemStore, nameOf } from "./item-store.ts";
 import { contendedMs, KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
 
-/** A call that has not won after this long is given up. */
+/** A call that has not been committed or refused after this long is rejected. */
 const patienceMs = 5_000;
 
-/** What the engine depends on. `random` is in [0, 1). */
+/** What the engine depends on. `random` returns numbers in [0, 1). */
 interface EngineDeps {
   readonly store: ItemStore;
   readonly clock: Clock;
@@ -17,9 +17,9 @@ interface EngineDeps {
 }
 
 /**
- * The commit engine (see `Engine`). Calls of one process on one key are coalesced into one
- * transaction; state that it committed is kept for a second; version conflicts and ambiguous
- * results are settled here, so that no caller ever sees one.
+ * The commit engine (see `Engine`). Coalesces the calls of one process on one key into one
+ * transaction, and keeps what it committed for a second. Resolves version conflicts and ambiguous
+ * results itself, so that no caller has to handle one.
  */
 export class CommitEngine implements Engine {
   readonly #context: QueueContext;
@@ -27,20 +27,20 @@ export class CommitEngine implements Engine {
   /** Queues without calls, in the order in which they became idle. */
   readonly #idle = new Set<KeyQueue>();
 
-  constructor({ store: items, clock, random = Math.random }: EngineDeps) {
-    this.#context = { store: items, clock, random, retries: new RetryBudget(random), commitMs: 10 };
+  constructor({ store, clock, random = Math.random }: EngineDeps) {
+    this.#context = { store, clock, random, retries: new RetryBudget(random), commitMs: 10 };
   }
 
-  transact<R>(call: TransactionRequest<R>): Promise<R> {
+  transact<R>(request: TransactionRequest<R>): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       const start = performance.now();
-      const limit = Math.min(call.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
-      const queue = this.#queueOf(nameOf(call.key));
-      // Whatever the queue is waiting for, its callers are not kept beyond their limits.
+      const limit = Math.min(request.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
+      const queue = this.#queueOf(nameOf(request.key));
+      // Rejects the call at its limit even while the queue waits for the store.
       const late = () => pending.reject(queue.tooLate(pending));
       const timer = setTimeout(late, Math.max(limit - start, 0));
       const pending: Pending = {
-        request: call,
+        request,
         start,
         limit,
         tried: false,
@@ -59,7 +59,7 @@ export class CommitEngine implements Engine {
     });
   }
 
-  /** How many keys it holds something for. */
+  /** How many keys have a queue. */
   get keyCount(): number {
     return this.#queues.size;
   }
@@ -72,15 +72,15 @@ export class CommitEngine implements Engine {
     return queue;
   }
 
-  /** Serves a queue, and keeps it idle for as long as it may know its key to be contended. */
+  /** Serves a queue, and keeps it while idle for as long as its key may count as contended. */
   async #serve(queue: KeyQueue): Promise<void> {
     this.#idle.delete(queue);
     await queue.serve();
     this.#idle.add(queue);
-    for (const other of this.#idle) {
-      if (other.idleSince > queue.idleSince - contendedMs) break;
-      this.#idle.delete(other);
-      this.#queues.delete(other.key);
+    for (const oldest of this.#idle) {
+      if (oldest.idleSince > queue.idleSince - contendedMs) break;
+      this.#idle.delete(oldest);
+      this.#queues.delete(oldest.key);
     }
   }
 }

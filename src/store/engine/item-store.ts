@@ -1,12 +1,12 @@
-/** What the commit engine asks of a store: reads, transactions and how much one of them holds. */
-
+/** What the commit engine needs from a store: reads, transactions and the size of a transaction. */
 import type { MembersQuery } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
 import type { Members } from "../../domain/notification.ts";
 
 /**
- * The version of a record that is put where there is none: 1, or the number it was made at where
- * records are deleted and made again, so that no two of one name ever bear the same version.
+ * The version of a record that is put where none exists. Normally 1; for a kind that is deleted and
+ * created again, the version of the owner's inbox at its creation, so that two records of one name
+ * never have the same version.
  */
 export function firstVersion(kind: Kind, value: Records[Kind]): number {
   if (kind === "reaction") return (value as Records["reaction"]).version;
@@ -14,69 +14,73 @@ export function firstVersion(kind: Kind, value: Records[Kind]): number {
   return 1;
 }
 
-/** A record as the store holds it; version 0 and no value when it is not there. */
+/** A record as the store holds it; version 0 and no value when it does not exist. */
 export interface Loaded<K extends Kind = Kind> {
   readonly value: Records[K] | undefined;
   readonly version: number;
 }
 
-/** What is done to a record, provided that it is still as it was loaded. */
+/** A conditional write: it succeeds only if the record still has the version that was loaded. */
 export interface Write {
   readonly ref: Ref;
-  /** `put` writes it whole; `check` leaves it and holds the transaction to its condition. */
+  /** `put` writes the whole record; `check` changes nothing and only checks the condition. */
   readonly op: "put" | "delete" | "check";
-  /** What is put. */
+  /** The value of a `put`. */
   readonly value: Records[Kind] | undefined;
-  /** The version it was loaded under; 0: it must not be there. */
+  /** The version that was loaded; 0: the record must not exist. */
   readonly version: number;
-  /** The version it has afterwards; 0: it is not there. */
+  /** The version after the write; 0: the record does not exist any more. */
   readonly next: number;
 }
 
-/** What became of a transaction. All but `unknown` are definite. */
+/** The result of a commit. All kinds but `unknown` are definite. */
 export type CommitResult =
   | { readonly kind: "committed" }
-  /** Conditions that failed, with the records as they were found instead. Nothing is written. */
+  /** Conditions failed; `found` has the records that exist instead. Nothing is written. */
   | { readonly kind: "failed"; readonly found: ReadonlyMap<Ref, Loaded> }
-  /** Another transaction was under way on one of the items. Nothing is written. */
+  /** Another transaction on one of the items is in flight. Nothing is written. */
   | { readonly kind: "conflict" }
-  /** The store would not take it now. Nothing is written. */
+  /** The store throttled the request. Nothing is written. */
   | { readonly kind: "throttled" }
-  /** No answer: it may or may not be written. The same again under the same token tells. */
+  /** Ambiguous: no answer. A second commit of the same writes under the same token is definite. */
   | { readonly kind: "unknown" };
 
 /** Counts the items of a transaction while its writes are collected, in their order. */
 export interface ItemCounter {
-  /** Adds a write of another record. Returns how many items there are then. */
+  /** Adds a write of one more record. Returns the number of items so far. */
   add(write: Write): number;
 }
 
-/** The items of the store, one transaction at a time. DynamoDB's and the in-memory one agree. */
+/** The items of a store. DynamoDB's and the in-memory one behave alike. */
 export interface ItemStore {
-  /** How many items one transaction reads or writes at most. All are small: bytes never count. */
+  /** How many items one transaction reads or writes at most. Items are small: bytes never count. */
   readonly maxItems: number;
-  /** Counts as the store does, which packs records together. */
+  /** Counts items as the store packs them: several ledger entries may share one. */
   countItems(): ItemCounter;
   /**
-   * Reads strongly consistently, in the order asked, each record at its own moment: a transaction
-   * under way may show in one and not yet in another. Throws STORE_UNAVAILABLE.
+   * Reads strongly consistently, in the order requested, each record at its own moment: the result
+   * may have one record after and another before the same transaction. Throws STORE_UNAVAILABLE.
    */
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
   /**
-   * Reads up to `maxItems` records at one moment; nothing while a transaction that writes one of
-   * them is under way. Of entries, only those with which an item begins. Throws STORE_UNAVAILABLE.
+   * Reads up to `maxItems` records at one moment. Undefined while a transaction that writes one of
+   * them is in flight. Finds an entry only if it is the first of its item. Throws
+   * STORE_UNAVAILABLE.
    */
   readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
   /** Reads the members of a group strongly consistently. Throws STORE_UNAVAILABLE. */
   groupMembers(query: MembersQuery): Promise<Members>;
-  /** All or nothing. A second commit of the same writes under the same token does nothing. */
+  /**
+   * Writes everything or nothing. A second commit of the same writes under the same token does
+   * nothing and has the result of the first.
+   */
   commit(writes: readonly Write[], token: string): Promise<CommitResult>;
 }
 
-/** The name of a record among all records. */
+/** The name of a record, unique among all kinds. */
 export const nameOf = (ref: Ref): string => `${ref.kind}#${ref.id}`;
 
-/** Each record once. */
+/** The refs without duplicates. */
 export const distinct = <K extends Kind>(refs: readonly Ref<K>[]): Ref<K>[] => [
   ...new Map(refs.map((ref) => [nameOf(ref), ref])).values(),
 ];

@@ -65,7 +65,7 @@ export class KeyQueue {
   #served = 0;
   /** Requests in a row that the store has throttled or not answered. */
   #retries = 0;
-  /** When the request under way was sent; undefined between requests. */
+  /** When the request in flight was sent; undefined between requests. */
   #requestedAt: number | undefined;
   #contendedAt = Number.NEGATIVE_INFINITY;
 
@@ -119,7 +119,7 @@ export class KeyQueue {
     const at = this.#requestedAt;
     const isSilent = at !== undefined && at < performance.now() - silenceMs;
     if (isSilent || this.#failure === "STORE_UNAVAILABLE") return unavailable();
-    return new DomainError("CONTENDED", "others kept changing the same records; try again");
+    return new DomainError("CONTENDED", "other calls kept changing the same records; try again");
   }
 
   /**
@@ -285,7 +285,7 @@ export class KeyQueue {
     await this.#retry(calls);
   }
 
-  /** After a conflict with a transaction under way: nothing that was read lasts. */
+  /** After a conflict with a transaction in flight, which makes all cached records stale. */
   async #retryContended(calls: readonly Pending[], at: number): Promise<void> {
     this.#contendedAt = at;
     this.#records.clear();

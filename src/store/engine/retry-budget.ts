@@ -1,21 +1,22 @@
-/** Paces what one process sends again while the store throttles it or gives no answer. */
+/** Limits the retries of one process while the store throttles it or does not answer. */
 
 /** The first retry waits up to `baseMs`, each further one up to twice as long, at most `capMs`. */
 const baseMs = 25;
 const capMs = 1_000;
 
-/** Retries that a process may send at once, and how soon another one is free. */
+/** How many tokens the bucket holds, and how often one is added. */
 const capacity = 100;
 const refillMs = 50;
 
-/** How many waiting retries a retry that succeeded releases: so their number doubles each time. */
+/** How many waiting retries each successful retry releases: their number doubles each time. */
 const releasedBySuccess = 2;
 
 /**
- * Exponential backoff with full jitter, and a budget for all retries of a process, as the retry
- * quota of the AWS SDKs: a store that throttles everything is asked little more than once a call.
- * Other than there, a retry that finds the budget spent waits for it, because its caller does; and
- * the first retries that succeed release the others, so that the end of an outage is noticed soon.
+ * Exponential backoff with full jitter, and a token bucket for all retries of a process, like the
+ * retry quota of the AWS SDKs: while the store throttles everything, each call sends little more
+ * than one request. Unlike the SDKs' quota, a retry waits for a token instead of failing, because
+ * its caller waits, too; and a successful retry releases waiting ones, so that the queues recover
+ * soon after an outage.
  */
 export class RetryBudget {
   readonly #random: () => number;
@@ -27,16 +28,16 @@ export class RetryBudget {
     this.#random = random;
   }
 
-  /** Resolves when a retry may be sent that `retries` others have gone ahead of. */
+  /** Resolves when the next retry may be sent. `retries` is how many have been sent before it. */
   async wait(retries: number): Promise<void> {
     await this.#sleep(this.#random() * Math.min(capMs, baseMs * 2 ** retries));
     while (!this.#take()) await this.#sleep(refillMs);
   }
 
-  /** Notes that a retry has been served. */
+  /** Has to be called when a retry has succeeded. Adds tokens and releases waiting retries. */
   succeeded(): void {
     this.#tokens = Math.min(capacity, this.#tokens + releasedBySuccess);
-    for (const wake of [...this.#sleepers].slice(0, releasedBySuccess)) wake();
+    for (const release of [...this.#sleepers].slice(0, releasedBySuccess)) release();
   }
 
   #take(): boolean {
@@ -50,13 +51,13 @@ export class RetryBudget {
 
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const wake = () => {
+      const release = () => {
         clearTimeout(timer);
-        this.#sleepers.delete(wake);
+        this.#sleepers.delete(release);
         resolve();
       };
-      const timer = setTimeout(wake, ms);
-      this.#sleepers.add(wake);
+      const timer = setTimeout(release, ms);
+      this.#sleepers.add(release);
     });
   }
 }

@@ -1,4 +1,4 @@
-/** The form of a codec, and the shards of indexes. */
+/** What a codec between records and items has, and the shards of indexes. */
 import { shardCount } from "../../../app/ports/points.ts";
 import type { Kind, Records } from "../../../app/ports/records.ts";
 import type { Item } from "../sdk/attributes.ts";
@@ -14,7 +14,7 @@ export interface Codec<K extends Kind> {
   decode(item: Item): Records[K];
 }
 
-/** The shard that an id falls into: FNV-1a, so that it never changes with a library. */
+/** The shard of an id: its FNV-1a hash, written here because stored items depend on it. */
 export function shardOf(id: string): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(id)) hash = Math.imul(hash ^ byte, 0x01000193);

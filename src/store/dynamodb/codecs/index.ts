@@ -1,3 +1,4 @@
+/** The codecs by kind of record, and the items that they make. */
 import type { Kind, Records, Ref } from "../../../app/ports/records.ts";
 import { type Item, N, num } from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
@@ -24,7 +25,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
 
 export const codecOf = <K extends Kind>(kind: K): Codec<K> => codecs[kind];
 
-/** The whole item of a record. */
+/** The item of a record with its key and version. */
 export function toItem(ref: Ref, value: Records[Kind], version: number): Item {
   const codec = codecOf(ref.kind) as Codec<Kind>;
   return { ...codec.key(ref.id), ...codec.encode(value as never, ref.id), v: N(version) };

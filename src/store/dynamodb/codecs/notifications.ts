@@ -1,3 +1,4 @@
+/** How inboxes, unread groups and read groups are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Actor, UnreadGroup } from "../../../domain/notification.ts";
 import { type Item, N, num, pad, parts, S, strings, texts } from "../sdk/attributes.ts";
@@ -30,15 +31,15 @@ export const unreadGroup: Codec<"unreadGroup"> = {
   },
 };
 
-/** The partition of what an owner has read. */
+/** The partition of an owner's read groups. */
 export const readGroupsKey = (ownerId: string): AttributeValue => S(`H#${ownerId}`);
 
 export const readGroup: Codec<"readGroup"> = {
   table: "notifications",
   key: (id) => {
     const [ownerId, name] = split(id);
-    const [last, group] = split(name);
-    return { pk: readGroupsKey(ownerId), sk: S(`${pad(Number(last), 15)}#${group}`) };
+    const [version, group] = split(name);
+    return { pk: readGroupsKey(ownerId), sk: S(`${pad(Number(version), 15)}#${group}`) };
   },
   encode: (value) => ({
     ...encodeGroup(value),
@@ -47,11 +48,11 @@ export const readGroup: Codec<"readGroup"> = {
     ttl: N(Math.ceil(value.expireTime / 1_000)),
   }),
   decode: (item) => {
-    const [last, kind, type, id] = parts(item, "sk") as [string, string, string, string];
+    const [version, kind, type, id] = parts(item, "sk") as [string, string, string, string];
     return {
       kind,
       target: { type, id },
-      version: Number(last),
+      version: Number(version),
       ...decodeGroup(item),
       readTime: num(item, "d"),
       expireTime: num(item, "x"),
@@ -59,7 +60,7 @@ export const readGroup: Codec<"readGroup"> = {
   },
 };
 
-/** What stands in front of the first `#`, and behind it. */
+/** The parts of an id before and after its first `#`. */
 export function split(id: string): [string, string] {
   const at = id.indexOf("#");
   return [id.slice(0, at), id.slice(at + 1)];

@@ -1,3 +1,4 @@
+/** How programs, accounts, ledger entries, event keys and the test clock are stored. */
 import {
   type EntryType,
   type EventRef,
@@ -158,7 +159,7 @@ const parseEvent = (name: string): EventRef => ({
   eventId: name.slice(2),
 });
 
-/** The first month, then one delta a month: shorter than a month with each, and in order. */
+/** The first month, then one delta for each month: shorter than a month and points for each. */
 function encodeChanges(changes: readonly MonthChange[]): number[] {
   const first = (changes[0] as MonthChange).month;
   const deltas = Array<number>((changes.at(-1) as MonthChange).month - first + 1).fill(0);

@@ -1,3 +1,4 @@
+/** How targets and reactions are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { TargetName } from "../../../domain/target.ts";
 import { N, num, parts, S, text } from "../sdk/attributes.ts";
@@ -8,7 +9,9 @@ export const target: Codec<"target"> = {
   key: (id) => ({ pk: S(`T#${id}`), sk: S("T") }),
   encode: (value) => ({
     o: S(value.ownerId),
-    k: { M: Object.fromEntries(Object.entries(value.counts).map(([kind, n]) => [kind, N(n)])) },
+    k: {
+      M: Object.fromEntries(Object.entries(value.counts).map(([kind, count]) => [kind, N(count)])),
+    },
     c: N(value.createTime),
     ...(value.title !== "" && { h: S(value.title) }),
     ...(value.link !== "" && { u: S(value.link) }),

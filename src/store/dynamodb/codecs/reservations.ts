@@ -1,3 +1,4 @@
+/** How reservations are stored. */
 import type { Reason } from "../../../domain/errors.ts";
 import type { ReservationState } from "../../../domain/reservation.ts";
 import { N, num, pad, parts, S, text } from "../sdk/attributes.ts";
@@ -24,11 +25,11 @@ export const reservation: Codec<"reservation"> = {
     ...(value.movedEarlier && { q: { BOOL: true } }),
   }),
   decode: (item) => {
-    const [programId, id] = parts(item, "pk") as [string, string];
+    const [programId, reservationId] = parts(item, "pk") as [string, string];
     const failure = { reason: text(item, "fr") as Reason, message: text(item, "fm") };
     return {
       programId,
-      reservationId: id,
+      reservationId,
       userId: text(item, "u"),
       points: num(item, "p"),
       reason: text(item, "r"),
@@ -50,5 +51,5 @@ export const reservation: Codec<"reservation"> = {
 export const stateKey = (programId: string, state: ReservationState, shard: number): string =>
   `${programId}#${state}#${shard}`;
 
-/** An execute time as it stands in the range key, so that texts sort as times do. */
+/** An execute time in the range key, padded so that it sorts as text in the order of times. */
 export const executeKey = (time: number): string => pad(time, 15);

@@ -1,4 +1,4 @@
-/** All reads of DynamoDB without the engine. */
+/** The reads of DynamoDB that do not go through the commit engine. */
 import type { Reader } from "../../../app/ports/deps.ts";
 import type { Kind, RecordReader, Records, Ref } from "../../../app/ports/records.ts";
 import { distinct, type ItemStore, nameOf } from "../../engine/item-store.ts";
@@ -10,7 +10,7 @@ import { pointsReads } from "./points.ts";
 import { reactionReads } from "./reactions.ts";
 import { reservationReads } from "./reservations.ts";
 
-/** Reads by a client that retries. Cursors are the last key of a page, as JSON. */
+/** Reads by the client that retries. */
 export function createDynamoReader({ retrying }: Clients, tableName: TableName): Reader {
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),

@@ -1,5 +1,4 @@
-/** Lists of unread and read groups, and reads of many inboxes at once. */
-
+/** Reads lists of unread and read groups, and many inboxes at once. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { NotificationReader } from "../../../app/ports/notifications.ts";
 import { inBatches } from "../../../app/ports/pages.ts";

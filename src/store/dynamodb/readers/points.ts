@@ -1,4 +1,4 @@
-/** Reads of programs, accounts and ledgers. */
+/** Reads programs, accounts and ledgers. */
 import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
 import type { AccountName, PointsReader } from "../../../app/ports/points.ts";
 import type { ProgramReader } from "../../../app/ports/programs.ts";

@@ -1,10 +1,10 @@
-/** Lists of reactions. */
+/** Reads lists of reactions. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { ReactionReader } from "../../../app/ports/reactions.ts";
 import { reaction, reactionsKey } from "../codecs/reactions.ts";
 import { notifiedIn } from "../group-members.ts";
 import { query } from "../sdk/query-pages.ts";
-import { byNumberIndex, byPersonIndex } from "../tables.ts";
+import { byPersonIndex, byVersionIndex } from "../tables.ts";
 
 export function reactionReads(client: DynamoDBClient, reactions: string): ReactionReader {
   return {
@@ -15,7 +15,7 @@ export function reactionReads(client: DynamoDBClient, reactions: string): Reacti
         ...(notified
           ? notifiedIn(target, kind, notified.from, notified.to)
           : {
-              IndexName: byNumberIndex,
+              IndexName: byVersionIndex,
               ConsistentRead: true,
               KeyConditionExpression: "pk = :p",
               ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },

@@ -1,4 +1,4 @@
-/** Lists of reservations. */
+/** Reads lists of reservations. */
 import {
   type DynamoDBClient,
   QueryCommand,
@@ -12,13 +12,6 @@ import { executeKey, reservation, stateKey } from "../codecs/reservations.ts";
 import { badCursor, pageAnswer, query } from "../sdk/query-pages.ts";
 import { byStateIndex, byUserIndex } from "../tables.ts";
 
-/** True for a range key of the index by state (execute time, id) ahead of the window's end. */
-const isPlaceIn = ({ end }: Window, cursor: string): boolean =>
-  /^\d{15}#[^#]+$/.test(cursor) && (end === undefined || cursor < executeKey(end));
-
-const isEmpty = ({ start, end }: Window): boolean =>
-  start !== undefined && end !== undefined && start >= end;
-
 export function reservationReads(client: DynamoDBClient, TableName: string): ReservationReader {
   return {
     reservationsOfUser: ({ programId, userId }, window, page) =>
@@ -29,12 +22,12 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
       }),
 
     async reservationsInState(programId, state, window, { size, cursor }) {
-      if (cursor !== undefined && !isPlaceIn(window, cursor)) throw badCursor();
-      // The start of what is pending moves on with the time, and may have passed the end.
+      if (cursor !== undefined && !isCursorIn(window, cursor)) throw badCursor();
+      // The window of PENDING reservations starts now, which may be later than its end.
       if (isEmpty(window)) return { items: [] };
       const shards = await Promise.all(
         Array.from({ length: shardCount }, (_, shard) =>
-          firstOf(client, size, cursor, {
+          firstRowsOf(client, size, cursor, {
             TableName,
             IndexName: byStateIndex,
             ...inWindow("is", stateKey(programId, state, shard), window, cursor),
@@ -52,9 +45,16 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
   };
 }
 
+/** Whether a cursor is a range key of the index by state (execute time, id) before the end. */
+const isCursorIn = ({ end }: Window, cursor: string): boolean =>
+  /^\d{15}#[^#]+$/.test(cursor) && (end === undefined || cursor < executeKey(end));
+
+const isEmpty = ({ start, end }: Window): boolean =>
+  start !== undefined && end !== undefined && start >= end;
+
 /**
- * The key condition for execute times in a window, and after the range key `after` if given: the
- * start of a list of what is pending moves on with the time, even past it.
+ * The key condition for execute times in a window, and after the range key `after` if given. The
+ * window may start later than `after`: that of PENDING reservations starts now.
  */
 function inWindow(hash: string, key: string, { start, end }: Window, after?: string) {
   const first = executeKey(start ?? 0);
@@ -67,8 +67,8 @@ function inWindow(hash: string, key: string, { start, end }: Window, after?: str
   };
 }
 
-/** The first rows of one shard: one more than a page, which tells whether there are more. */
-async function firstOf(
+/** The first rows of one shard: one more than a page, to find out whether a next page exists. */
+async function firstRowsOf(
   client: DynamoDBClient,
   size: number,
   cursor: string | undefined,

@@ -1,6 +1,7 @@
+/** Makes and reads the attributes of DynamoDB's items. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
-/** An item in DynamoDB's own form. */
+/** An item as the SDK has it: attribute values by name. */
 export type Item = Record<string, AttributeValue>;
 
 export const S = (value: string): AttributeValue => ({ S: value });

@@ -1,11 +1,15 @@
+/** Sends batch requests until DynamoDB has processed all of their items. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DomainError } from "../../../domain/errors.ts";
 
-/** How often what the store has left undone is sent again, and how long that waits at first. */
+/** How often a batch is sent at most, and the unit of the growing pauses in between. */
 const maxTries = 8;
 const pauseMs = 20;
 
-/** Sends a batch of requests, by table, and again what `send` says is left of it. */
+/**
+ * Sends a batch of requests, by table. Sends the unprocessed requests that `send` returns again,
+ * after a pause with jitter. Throws STORE_UNAVAILABLE after 8 tries.
+ */
 export async function untilDone<T>(
   requests: Record<string, T>,
   send: (left: Record<string, T>) => Promise<Record<string, T> | undefined>,

@@ -1,21 +1,25 @@
+/** The DynamoDB clients of a process, and what their errors mean. */
 import { Agent } from "node:http";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { isServerError, isThrottlingError, isTransientError } from "@smithy/core/retry";
 import { DomainError } from "../../../domain/errors.ts";
 
-/** Where DynamoDB is. No endpoint means AWS itself, with the SDK's own configuration. */
+/** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
 interface DynamoConfig {
   readonly endpoint: string | undefined;
   readonly region: string;
 }
 
-/** The clients of one process, on one pool of connections. */
+/** The clients of one process, which share a pool of connections. */
 export interface Clients {
-  /** Retries what is safe to retry, as the SDK does by default. */
+  /** Retries transient errors, as the SDK does by default. */
   readonly retrying: DynamoDBClient;
-  /** Sends once: the commit engine has to know what became of each attempt. */
+  /** Sends once, because the commit engine handles the result of each attempt itself. */
   readonly single: DynamoDBClient;
-  /** How far this machine's clock is ahead of DynamoDB's, in ms; 0 within its second. */
+  /**
+   * How far this machine's clock is ahead of DynamoDB's, in ms (negative: behind); 0 as far as
+   * DynamoDB's times, which are whole seconds, cannot show a difference.
+   */
   skewMs(): number;
   close(): void;
 }
@@ -23,14 +27,14 @@ export interface Clients {
 export function createClients({ endpoint, region }: DynamoConfig): Clients {
   const config: DynamoDBClientConfig = {
     region,
-    // Resolves the middleware once per kind of command, not once per request. Requests under way
-    // then share its context, of which nothing differs between requests of one client.
+    // Resolves the middleware once per kind of command, not once per request. Concurrent requests
+    // then share its context, which is the same for all requests of one client.
     cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: 1_000,
       requestTimeout: 3_000,
       throwOnRequestTimeout: true,
-      // The request timeout ends with the headers; this one also covers a body that stops coming.
+      // The request timeout ends with the headers; this one also covers a body that stalls.
       socketTimeout: 3_000,
       ...(endpoint?.startsWith("http:") && {
         httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
@@ -50,8 +54,8 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
   });
   let skew = 0;
   for (const client of [retrying, single]) {
-    trim(client);
-    watchDate(client, (ms) => (skew = ms));
+    removeMiddleware(client);
+    observeSkew(client, (ms) => (skew = ms));
   }
   return {
     retrying,
@@ -64,19 +68,19 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
   };
 }
 
-/** What the SDK does for each request to no use of ours; together a fourth of a request's CPU. */
+/** Middleware of the SDK without use here; together it takes a fourth of a request's CPU. */
 const needless: readonly string[] = [
-  // Copies input and output, attribute by attribute, for a logger that is not there.
+  // Copies input and output, attribute by attribute, for a logger that is not configured.
   "loggerMiddleware",
-  // Puts two headers together anew, and the signature has to cover one of them.
+  // Builds two headers for each request, and one of them has to be signed.
   "getUserAgentMiddleware",
-  // Passes on the trace of a Lambda function.
+  // Adds the trace header of a Lambda function.
   "recursionDetectionMiddleware",
 ];
 
-function trim(client: DynamoDBClient): void {
+/** Removes needless middleware. Throws if a new version of the SDK has renamed one. */
+function removeMiddleware(client: DynamoDBClient): void {
   for (const name of needless) {
-    // A new version of the SDK may have renamed it.
     if (!client.middlewareStack.remove(name)) throw new Error(`the SDK has no ${name}`);
   }
   client.middlewareStack.add(
@@ -89,8 +93,8 @@ function trim(client: DynamoDBClient): void {
   );
 }
 
-/** Compares each answer's Date header, which is cut to a second, with the clock around it. */
-function watchDate(client: DynamoDBClient, onSkew: (ms: number) => void): void {
+/** Compares the Date header of each response, cut to a second, with the local clock. */
+function observeSkew(client: DynamoDBClient, onSkew: (ms: number) => void): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const sent = Date.now();
@@ -106,8 +110,8 @@ function watchDate(client: DynamoDBClient, onSkew: (ms: number) => void): void {
 }
 
 /**
- * How far the local clock is ahead of the server's (negative: behind), at least: the server read
- * its clock at some moment between `sent` and `received`, in the second that starts at `date`.
+ * The least difference in ms by which the local clock is ahead of the server's (negative: behind).
+ * The server read its clock between `sent` and `received`, in the second that starts at `date`.
  */
 export function skewOf(date: number, sent: number, received: number): number {
   if (sent > date + 1_000) return sent - (date + 1_000);
@@ -115,19 +119,19 @@ export function skewOf(date: number, sent: number, received: number): number {
   return 0;
 }
 
-/** An error with what the SDK adds when a request was sent. */
+/** An error with the fields that the SDK adds to errors of requests. */
 type RequestError = Parameters<typeof isTransientError>[0] & { readonly code?: string };
 
 /**
- * Codes of broken connections that the SDK does not count as transient: of the socket, of TLS, and
- * of an answer that is not HTTP (`HPE_INVALID_CONSTANT`).
+ * Codes of broken connections that the SDK does not classify as transient: errors of the socket, of
+ * TLS, and of a response that is not HTTP (`HPE_INVALID_CONSTANT`).
  */
 const connectionCodes = /^(ECONN|EADDRNOTAVAIL$|ENETDOWN$|EHOSTDOWN$|EPROTO$|ERR_SSL_|HPE_)/;
 
 /**
- * True when the request failed on its way or on the server's side, so that it may be repeated: by
- * the SDK's own classification, for a broken connection, and for an answer that is not JSON, which
- * some proxy gave. Everything else is an error of ours, such as a request that cannot be
+ * Whether the request failed in the network or on the server, so that it may be sent again: by the
+ * SDK's own classification, for a broken connection, and for a response that is not JSON, which a
+ * proxy may send. Any other error is a bug of this program, such as a request that cannot be
  * serialised.
  */
 export function isTransient(error: unknown): boolean {
@@ -139,14 +143,14 @@ export function isTransient(error: unknown): boolean {
   return isForeignAnswer || connectionCodes.test(code ?? "");
 }
 
-/** Names under which DynamoDB says "not now": the request had no effect. */
+/** The names of DynamoDB's throttling errors: the request had no effect. */
 export const throttles: ReadonlySet<string> = new Set([
   "ProvisionedThroughputExceededException",
   "RequestLimitExceeded",
   "ThrottlingException",
 ]);
 
-/** Runs a read; what is wrong with the store is said without its words. */
+/** Waits for a read. Throws STORE_UNAVAILABLE, without the store's own message, if it is away. */
 export async function orUnavailable<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;

@@ -1,3 +1,4 @@
+/** Computes the size of an item, which decides how many entries are packed into it. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 
 /**
@@ -24,7 +25,7 @@ export function valueSize(value: AttributeValue): number {
   throw new Error(`no size is known for ${Object.keys(value)}`);
 }
 
-/** A byte for each two significant digits begun, one more, and one for a minus sign. */
+/** One byte for each two significant digits (rounded up), one more, and one for a minus sign. */
 function numberSize(text: string): number {
   const [mantissa = ""] = text.toLowerCase().split("e");
   const digits = mantissa.replace(/[-+.]/g, "").replace(/^0+/, "");

@@ -1,4 +1,4 @@
-/** Pages of queries and scans; a cursor is the last key of the page before, as JSON. */
+/** Reads pages of queries and scans. A cursor is the last key of the page before, as JSON. */
 import {
   type DynamoDBClient,
   QueryCommand,
@@ -9,7 +9,7 @@ import { DomainError } from "../../../domain/errors.ts";
 import type { Item } from "./attributes.ts";
 import { orUnavailable } from "./client.ts";
 
-/** One page of a query: as many matches as asked for, or fewer where a filter left some out. */
+/** One page of a query. It has fewer items than `size` where a filter has dropped some. */
 export async function query<T>(
   client: DynamoDBClient,
   { size, cursor }: PageRequest,
@@ -22,8 +22,8 @@ export async function query<T>(
 }
 
 /**
- * Waits for a page. A cursor comes from outside: one that DynamoDB does not accept for this query
- * is the caller's mistake.
+ * Waits for a page. A cursor comes from outside: throws INVALID_REQUEST if DynamoDB does not accept
+ * it for this query, and STORE_UNAVAILABLE if the store does not answer.
  */
 export async function pageAnswer<T>(answer: Promise<T>, cursor: string | undefined): Promise<T> {
   try {
@@ -39,7 +39,7 @@ export const badCursor = () =>
     field: "page_token",
   });
 
-/** Where a query or scan goes on; refuses a cursor that is not the key of an item. */
+/** The start key of a page. Throws INVALID_REQUEST if the cursor is not the key of an item. */
 export function startOf(cursor: string | undefined): { ExclusiveStartKey?: Item } {
   if (cursor === undefined) return {};
   const key = parsed(cursor);
@@ -58,12 +58,12 @@ function parsed(cursor: string): unknown {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Attributes of our keys are strings and numbers, and never empty. */
+/** Key attributes are strings or numbers, and never empty. */
 function isKeyValue(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const [[type, text] = [], ...others] = Object.entries(value);
+  const [[type, text] = [], ...further] = Object.entries(value);
   const isText = typeof text === "string" && text !== "";
-  return isText && (type === "S" || type === "N") && others.length === 0;
+  return isText && (type === "S" || type === "N") && further.length === 0;
 }
 
 export const pageOf = <T>(items: T[], last: Item | undefined): Page<T> =>

@@ -52,35 +52,35 @@ export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 0);
 
 /**
- * Notification tells an owner of everybody who reacts to one target with one kind. All of them are
- * one notification until it is read; whoever comes after that begins a new one.
+ * Notification merges all reactions of one kind to one target since the owner has last read them. A
+ * reaction after that starts a new notification.
  *
  * @generated from message meguri.notifications.v1.Notification
  */
 export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   /**
-   * What they react to, as it is now.
+   * The target of the reactions, as it is now.
    *
    * @generated from field: meguri.reactions.v1.Target target = 1;
    */
   target?: Target | undefined;
 
   /**
-   * The kind of reaction, such as "like".
+   * The kind of the reactions, such as "like".
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * How many people there are, 1 or more.
+   * The number of people in the notification, 1 or more.
    *
    * @generated from field: int64 people_count = 3;
    */
   peopleCount: bigint;
 
   /**
-   * What a sentence about them is made of.
+   * The parts of a sentence about them.
    *
    * @generated from field: meguri.notifications.v1.Notification.Text text = 4;
    */
@@ -94,35 +94,36 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   firstActors: Actor[];
 
   /**
-   * The latest people, latest first, at most three. Those of a small notification are in both lists.
+   * The latest people, latest first, at most three. A person of a small notification is in both
+   * lists.
    *
    * @generated from field: repeated meguri.notifications.v1.Actor latest_actors = 6;
    */
   latestActors: Actor[];
 
   /**
-   * The number from which on its people have come.
+   * The first version of the unread count that may have added a person to the notification.
    *
    * @generated from field: int64 first_version = 7;
    */
   firstVersion: bigint;
 
   /**
-   * The number at which the latest person came.
+   * The version of the unread count with the latest person.
    *
    * @generated from field: int64 version = 8;
    */
   version: bigint;
 
   /**
-   * The instant at which the first person came.
+   * The instant at which the first person reacted.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The instant at which the latest person came.
+   * The instant at which the latest person reacted.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
@@ -151,21 +152,21 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 1);
 
 /**
- * Text is what a sentence in any language is made of: one name ("A likes"), two ("A and B like"),
- * or one and a number ("A and 5 others like").
+ * Text has the parts of a sentence in any language: one name ("A likes"), two names ("A and B
+ * like"), or one name and a number ("A and 5 others like").
  *
  * @generated from message meguri.notifications.v1.Notification.Text
  */
 export type Notification_Text = Message<"meguri.notifications.v1.Notification.Text"> & {
   /**
-   * One or two names of people, the earliest first.
+   * The names of one or two people, the earliest first.
    *
    * @generated from field: repeated string names = 1;
    */
   names: string[];
 
   /**
-   * How many others there are, 0 where all are named.
+   * The number of people without a name in names, 0 or more.
    *
    * @generated from field: int64 other_count = 2;
    */
@@ -180,28 +181,28 @@ export const Notification_TextSchema: GenMessage<Notification_Text> = /*@__PURE_
   messageDesc(file_meguri_notifications_v1_notification, 1, 0);
 
 /**
- * UnreadCount is what a badge shows.
+ * UnreadCount is the content of an owner's badge.
  *
  * @generated from message meguri.notifications.v1.UnreadCount
  */
 export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
   /**
-   * The people of each unread notification, summed over the notifications.
+   * The number of people in each unread notification, summed over the notifications.
    *
    * @generated from field: int64 people_count = 1;
    */
   peopleCount: bigint;
 
   /**
-   * How many unread notifications there are.
+   * The number of unread notifications.
    *
    * @generated from field: int64 group_count = 2;
    */
   groupCount: bigint;
 
   /**
-   * The version of these figures: it grows with every change and never goes back. What an owner has
-   * seen is told by it. 0 while there was no reaction yet.
+   * The version of these counts. It grows with every change and never decreases; a mark-read names
+   * the version that the owner has seen. 0 before the first reaction.
    *
    * @generated from field: int64 version = 3;
    */

@@ -18,13 +18,13 @@ export const file_meguri_notifications_v1_notification_service: GenFile = /*@__P
   fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEilwIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHAoJcGFnZV9zaXplGAIgASgFQgm6SAYaBBhkKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgSUgoFc3RhdGUYBCABKA4yNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QuU3RhdGVCCrpIB4IBBBABIAAiQAoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9VTlJFQUQQARIOCgpTVEFURV9SRUFEEAIicgoZTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRI8Cg1ub3RpZmljYXRpb25zGAEgAygLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJCChVHZXRVbnJlYWRDb3VudFJlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kIlQKFkdldFVucmVhZENvdW50UmVzcG9uc2USOgoMdW5yZWFkX2NvdW50GAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQizwEKG01hcmtOb3RpZmljYXRpb25SZWFkUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSNwoGdGFyZ2V0GAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESMgoEa2luZBgDIAEoCUIkukgh2AEBchwyGl5bYS16MC05XVthLXowLTlfLV17MCwxOX0kEhgKB3ZlcnNpb24YBCABKANCB7pIBCICKAEiawocTWFya05vdGlmaWNhdGlvblJlYWRSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50ImYKH01hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEhgKB3ZlcnNpb24YAiABKANCB7pIBCICKAEidAogTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVzcG9uc2USFAoMbWFya2VkX2NvdW50GAEgASgDEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50Iq4CCh1MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjIASgAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEjcKBnRhcmdldBgEIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBEjIKBGtpbmQYBSABKAlCJLpIIdgBAXIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIeCg1maXJzdF92ZXJzaW9uGAYgASgDQge6SAQiAigBEhgKB3ZlcnNpb24YByABKANCB7pIBCICKAEiaQoeTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlEi4KBmFjdG9ycxgBIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkFjdG9yEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJGChlXYXRjaE5vdGlmaWNhdGlvbnNSZXF1ZXN0EikKCG93bmVyX2lkGAEgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JCKVAgoaV2F0Y2hOb3RpZmljYXRpb25zUmVzcG9uc2USPAoMdW5yZWFkX2NvdW50GAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRIABJTCgplbmRfcmVhc29uGAIgASgOMj0ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hOb3RpZmljYXRpb25zUmVzcG9uc2UuRW5kUmVhc29uSAAiWwoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVFTkRfUkVBU09OX1RJTUVfTElNSVQQARIXChNFTkRfUkVBU09OX0RSQUlOSU5HEAJCBwoFZXZlbnQiigEKFVNldFRhcmdldE11dGVkUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSNwoGdGFyZ2V0GAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESDQoFbXV0ZWQYAyABKAgiRQoWU2V0VGFyZ2V0TXV0ZWRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldDLABwoTTm90aWZpY2F0aW9uU2VydmljZRJ/ChFMaXN0Tm90aWZpY2F0aW9ucxIxLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdBoyLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVzcG9uc2UiA5ACARJ2Cg5HZXRVbnJlYWRDb3VudBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVzcG9uc2UiA5ACARKIAQoUTWFya05vdGlmaWNhdGlvblJlYWQSNC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QaNS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlc3BvbnNlIgOQAgISlAEKGE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZBI4Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QaOS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZSIDkAICEo4BChZMaXN0Tm90aWZpY2F0aW9uQWN0b3JzEjYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1JlcXVlc3QaNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVzcG9uc2UiA5ACARKEAQoSV2F0Y2hOb3RpZmljYXRpb25zEjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hOb3RpZmljYXRpb25zUmVxdWVzdBozLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoTm90aWZpY2F0aW9uc1Jlc3BvbnNlIgOQAgEwARJ2Cg5TZXRUYXJnZXRNdXRlZBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_target]);
 
 /**
- * ListNotificationsRequest asks for one page of notifications.
+ * ListNotificationsRequest requests one page of notifications.
  *
  * @generated from message meguri.notifications.v1.ListNotificationsRequest
  */
 export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNotificationsRequest"> & {
   /**
-   * Whose notifications: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notifications: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -39,14 +39,14 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
 
   /**
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
-   * fields. Empty asks for the first page.
+   * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * Which notifications. Required.
+   * The state of the notifications to list. Required.
    *
    * @generated from field: meguri.notifications.v1.ListNotificationsRequest.State state = 4;
    */
@@ -61,7 +61,7 @@ export const ListNotificationsRequestSchema: GenMessage<ListNotificationsRequest
   messageDesc(file_meguri_notifications_v1_notification_service, 0);
 
 /**
- * State tells which notifications are asked for.
+ * State selects unread or read notifications.
  *
  * @generated from enum meguri.notifications.v1.ListNotificationsRequest.State
  */
@@ -74,14 +74,14 @@ export const ListNotificationsRequest_State = {
   UNSPECIFIED: 0,
 
   /**
-   * Those that are unread.
+   * The unread notifications.
    *
    * @generated from enum value: STATE_UNREAD = 1;
    */
   UNREAD: 1,
 
   /**
-   * Those that were read.
+   * The read notifications.
    *
    * @generated from enum value: STATE_READ = 2;
    */
@@ -89,7 +89,7 @@ export const ListNotificationsRequest_State = {
 } as const;
 
 /**
- * State tells which notifications are asked for.
+ * State selects unread or read notifications.
  *
  * @generated from enum meguri.notifications.v1.ListNotificationsRequest.State
  */
@@ -116,7 +116,7 @@ export type ListNotificationsResponse = Message<"meguri.notifications.v1.ListNot
   notifications: Notification[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -137,7 +137,7 @@ export const ListNotificationsResponseSchema: GenMessage<ListNotificationsRespon
  */
 export type GetUnreadCountRequest = Message<"meguri.notifications.v1.GetUnreadCountRequest"> & {
   /**
-   * Whose count: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -158,7 +158,7 @@ export const GetUnreadCountRequestSchema: GenMessage<GetUnreadCountRequest> = /*
  */
 export type GetUnreadCountResponse = Message<"meguri.notifications.v1.GetUnreadCountResponse"> & {
   /**
-   * What is unread now.
+   * The unread count now.
    *
    * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 1;
    */
@@ -173,20 +173,20 @@ export const GetUnreadCountResponseSchema: GenMessage<GetUnreadCountResponse> = 
   messageDesc(file_meguri_notifications_v1_notification_service, 3);
 
 /**
- * MarkNotificationReadRequest names a notification and what of it was seen.
+ * MarkNotificationReadRequest names a notification and the version that the owner has seen.
  *
  * @generated from message meguri.notifications.v1.MarkNotificationReadRequest
  */
 export type MarkNotificationReadRequest = Message<"meguri.notifications.v1.MarkNotificationReadRequest"> & {
   /**
-   * Whose notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * What it is about. Required.
+   * The target of the notification. Required.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 2;
    */
@@ -201,8 +201,8 @@ export type MarkNotificationReadRequest = Message<"meguri.notifications.v1.MarkN
   kind: string;
 
   /**
-   * What the owner has seen: the version of the notification, or of an unread count read before the
-   * notification was listed. 1 or more. Required.
+   * The version that the owner has seen: that of the notification, or of an unread count that was
+   * read before the notification was listed. 1 or more. Required.
    *
    * @generated from field: int64 version = 4;
    */
@@ -230,7 +230,7 @@ export type MarkNotificationReadResponse = Message<"meguri.notifications.v1.Mark
   changed: boolean;
 
   /**
-   * What is unread now.
+   * The unread count now.
    *
    * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
    */
@@ -245,20 +245,20 @@ export const MarkNotificationReadResponseSchema: GenMessage<MarkNotificationRead
   messageDesc(file_meguri_notifications_v1_notification_service, 5);
 
 /**
- * MarkAllNotificationsReadRequest tells what was seen.
+ * MarkAllNotificationsReadRequest names the version that an owner has seen.
  *
  * @generated from message meguri.notifications.v1.MarkAllNotificationsReadRequest
  */
 export type MarkAllNotificationsReadRequest = Message<"meguri.notifications.v1.MarkAllNotificationsReadRequest"> & {
   /**
-   * Whose notifications: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notifications: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * What the owner has seen: the version of the unread count. 1 or more. Required.
+   * The version of the unread count that the owner has seen. 1 or more. Required.
    *
    * @generated from field: int64 version = 2;
    */
@@ -286,7 +286,7 @@ export type MarkAllNotificationsReadResponse = Message<"meguri.notifications.v1.
   markedCount: bigint;
 
   /**
-   * What is unread now.
+   * The unread count now.
    *
    * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
    */
@@ -301,13 +301,13 @@ export const MarkAllNotificationsReadResponseSchema: GenMessage<MarkAllNotificat
   messageDesc(file_meguri_notifications_v1_notification_service, 7);
 
 /**
- * ListNotificationActorsRequest asks for one page of the people in a notification.
+ * ListNotificationActorsRequest requests one page of the people in a notification.
  *
  * @generated from message meguri.notifications.v1.ListNotificationActorsRequest
  */
 export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.ListNotificationActorsRequest"> & {
   /**
-   * Whose notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -322,14 +322,14 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
 
   /**
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
-   * fields. Empty asks for the first page.
+   * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * What the notification is about. Required.
+   * The target of the notification. Required.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 4;
    */
@@ -380,7 +380,7 @@ export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.Li
   actors: Actor[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -401,7 +401,7 @@ export const ListNotificationActorsResponseSchema: GenMessage<ListNotificationAc
  */
 export type WatchNotificationsRequest = Message<"meguri.notifications.v1.WatchNotificationsRequest"> & {
   /**
-   * Whose count: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
@@ -422,13 +422,13 @@ export const WatchNotificationsRequestSchema: GenMessage<WatchNotificationsReque
  */
 export type WatchNotificationsResponse = Message<"meguri.notifications.v1.WatchNotificationsResponse"> & {
   /**
-   * What the message says.
+   * The content of the message.
    *
    * @generated from oneof meguri.notifications.v1.WatchNotificationsResponse.event
    */
   event: {
     /**
-     * What is unread now.
+     * The unread count now.
      *
      * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 1;
      */
@@ -436,7 +436,7 @@ export type WatchNotificationsResponse = Message<"meguri.notifications.v1.WatchN
     case: "unreadCount";
   } | {
     /**
-     * The stream ends here.
+     * The reason of the end; this is the last message of the stream.
      *
      * @generated from field: meguri.notifications.v1.WatchNotificationsResponse.EndReason end_reason = 2;
      */
@@ -453,7 +453,7 @@ export const WatchNotificationsResponseSchema: GenMessage<WatchNotificationsResp
   messageDesc(file_meguri_notifications_v1_notification_service, 11);
 
 /**
- * EndReason tells why the server ends a stream.
+ * EndReason is the reason for which the server ends a stream.
  *
  * @generated from enum meguri.notifications.v1.WatchNotificationsResponse.EndReason
  */
@@ -481,7 +481,7 @@ export const WatchNotificationsResponse_EndReason = {
 } as const;
 
 /**
- * EndReason tells why the server ends a stream.
+ * EndReason is the reason for which the server ends a stream.
  *
  * @generated from enum meguri.notifications.v1.WatchNotificationsResponse.EndReason
  */
@@ -494,7 +494,7 @@ export const WatchNotificationsResponse_EndReasonSchema: GenEnum<WatchNotificati
   enumDesc(file_meguri_notifications_v1_notification_service, 11, 0);
 
 /**
- * SetTargetMutedRequest names a target and tells whether it is muted from now on.
+ * SetTargetMutedRequest mutes or unmutes a target.
  *
  * @generated from message meguri.notifications.v1.SetTargetMutedRequest
  */
@@ -550,17 +550,17 @@ export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = 
   messageDesc(file_meguri_notifications_v1_notification_service, 13);
 
 /**
- * NotificationService tells owners who reacts to what is theirs.
+ * NotificationService notifies owners of reactions to their targets.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and,
- * safe to retry, STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.notifications.v1.NotificationService
  */
 export const NotificationService: GenService<{
   /**
    * ListNotifications lists an owner's unread or read notifications, the one with the latest person
-   * first. Strongly consistent. Read ones are kept for 90 days, unless the server is set up
+   * first. Strongly consistent. Read ones are kept for 90 days, unless the server is configured
    * otherwise.
    *
    * Refusals: INVALID_REQUEST (a page_token of another list). Retryable: CLOCK_OFF.
@@ -573,8 +573,8 @@ export const NotificationService: GenService<{
     output: typeof ListNotificationsResponseSchema;
   },
   /**
-   * GetUnreadCount reads what an owner's badge shows. Strongly consistent. Somebody unknown has
-   * zeros.
+   * GetUnreadCount reads the content of an owner's badge. Strongly consistent. An unknown owner
+   * reads as zeros.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.GetUnreadCount
    */
@@ -584,8 +584,8 @@ export const NotificationService: GenService<{
     output: typeof GetUnreadCountResponseSchema;
   },
   /**
-   * MarkNotificationRead marks as read those people of a notification who had come by the version
-   * that the owner has seen; who came after stays unread. Idempotent.
+   * MarkNotificationRead marks the people of a notification as read up to the version that the
+   * owner has seen; people after that version stay unread. Idempotent.
    *
    * Refusals: INVALID_REQUEST (a version beyond that of the unread count). Retryable: CONTENDED,
    * CLOCK_OFF.
@@ -598,8 +598,8 @@ export const NotificationService: GenService<{
     output: typeof MarkNotificationReadResponseSchema;
   },
   /**
-   * MarkAllNotificationsRead does the same for every notification, one by one. Idempotent: a call
-   * that was cut short goes on when it is sent again.
+   * MarkAllNotificationsRead does the same for every notification, one by one. Idempotent: after an
+   * interrupted call, the same call marks the remaining notifications.
    *
    * Refusals: INVALID_REQUEST (a version beyond that of the unread count). Retryable: CONTENDED,
    * CLOCK_OFF.
@@ -612,11 +612,11 @@ export const NotificationService: GenService<{
     output: typeof MarkAllNotificationsReadResponseSchema;
   },
   /**
-   * ListNotificationActors lists everybody in a notification whose reaction still stands, newest
+   * ListNotificationActors lists the people in a notification whose reaction is active, newest
    * first. Strongly consistent.
    *
-   * Refusals: TARGET_NOT_FOUND (also for somebody else's target), INVALID_REQUEST (a page_token of
-   * another list).
+   * Refusals: TARGET_NOT_FOUND (also for the target of another owner), INVALID_REQUEST (a
+   * page_token of another list).
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.ListNotificationActors
    */
@@ -626,9 +626,10 @@ export const NotificationService: GenService<{
     output: typeof ListNotificationActorsResponseSchema;
   },
   /**
-   * WatchNotifications sends an owner's unread count at once, and again when it has changed: at most
-   * about a second later, whichever server made the change. Changes in quick succession are sent as
-   * one. The stream ends with a message that says why, and is then to be opened again.
+   * WatchNotifications sends an owner's unread count at once, and again when it has changed: at
+   * most about a second later, whichever server made the change. Changes in quick succession are
+   * sent as one. The last message of the stream has the reason of its end; the client then has to
+   * open it again.
    *
    * Retryable: TOO_MANY_STREAMS.
    *
@@ -640,9 +641,10 @@ export const NotificationService: GenService<{
     output: typeof WatchNotificationsResponseSchema;
   },
   /**
-   * SetTargetMuted stops or resumes notifications from a target. What is unread stays so. Idempotent.
+   * SetTargetMuted stops or resumes notifications from a target. Unread notifications stay unread.
+   * Idempotent.
    *
-   * Refusals: TARGET_NOT_FOUND (also for somebody else's target), TARGET_DELETED. Retryable:
+   * Refusals: TARGET_NOT_FOUND (also for the target of another owner), TARGET_DELETED. Retryable:
    * CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.SetTargetMuted

@@ -15,15 +15,15 @@ export const file_meguri_points_v1_balance: GenFile = /*@__PURE__*/
   fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEikQMKB0JhbGFuY2USEQoJYXZhaWxhYmxlGAEgASgDEjEKB2J1Y2tldHMYAiADKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuQnVja2V0EjcKDW5leHRfZXhwaXJpbmcYAyABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuQnVja2V0EjAKBnRvdGFscxgEIAEoCzIgLm1lZ3VyaS5wb2ludHMudjEuQmFsYW5jZS5Ub3RhbHMSDgoGZnJvemVuGAUgASgIEg8KB3ZlcnNpb24YBiABKAMaWAoGQnVja2V0Eg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAxIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaWgoGVG90YWxzEg4KBmlzc3VlZBgBIAEoAxIMCgR1c2VkGAIgASgDEg8KB2V4cGlyZWQYAyABKAMSEAoIcmVmdW5kZWQYBCABKAMSDwoHcmV2b2tlZBgFIAEoA2IGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
- * Balance is what an account holds at the instant of the call. What is due to expire by then is
- * already gone, whether or not its ledger entry is written yet.
+ * Balance has the points of an account at the instant of the call. Points that have expired by then
+ * are not in it, whether or not their ledger entry is written yet.
  *
  * @generated from message meguri.points.v1.Balance
  */
 export type Balance = Message<"meguri.points.v1.Balance"> & {
   /**
-   * The points that can be spent: the sum of the buckets, 0 to 10^15. A frozen account shows its
-   * points too, though they cannot be spent until it is unfrozen.
+   * The sum of the buckets, 0 to 10^15. The points of a frozen account are included, although they
+   * cannot be spent until it is unfrozen.
    *
    * @generated from field: int64 available = 1;
    */
@@ -73,7 +73,8 @@ export const BalanceSchema: GenMessage<Balance> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_balance, 0);
 
 /**
- * Bucket holds the points that were granted in one month and are still there.
+ * Bucket holds the points that were granted in one month and are neither spent, revoked nor
+ * expired.
  *
  * @generated from message meguri.points.v1.Balance.Bucket
  */
@@ -86,14 +87,14 @@ export type Balance_Bucket = Message<"meguri.points.v1.Balance.Bucket"> & {
   month: string;
 
   /**
-   * The points that are left of it, 1 or more.
+   * The points in the bucket, 1 or more.
    *
    * @generated from field: int64 points = 2;
    */
   points: bigint;
 
   /**
-   * The first instant at which the points are gone, under the lifetime in force now.
+   * The instant at which the points expire, by the lifetime in force now.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 3;
    */
@@ -136,7 +137,7 @@ export type Balance_Totals = Message<"meguri.points.v1.Balance.Totals"> & {
   expired: bigint;
 
   /**
-   * All points that came back by refunds.
+   * All points that refunds have returned.
    *
    * @generated from field: int64 refunded = 4;
    */

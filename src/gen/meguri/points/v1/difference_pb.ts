@@ -26,14 +26,14 @@ export type Difference = Message<"meguri.points.v1.Difference"> & {
   field: string;
 
   /**
-   * What the ledger says, as text.
+   * The value by the ledger, as text.
    *
    * @generated from field: string expected = 2;
    */
   expected: string;
 
   /**
-   * What the account holds, as text.
+   * The value in the account, as text.
    *
    * @generated from field: string actual = 3;
    */

@@ -22,7 +22,7 @@ export const file_meguri_points_v1_ledger_entry: GenFile = /*@__PURE__*/
  */
 export type EventRef = Message<"meguri.points.v1.EventRef"> & {
   /**
-   * Who chose the id. Unspecified in a request means EVENT_ORIGIN_CALLER.
+   * The source of the id. Unspecified in a request means EVENT_ORIGIN_CALLER.
    *
    * @generated from field: meguri.points.v1.EventOrigin origin = 1;
    */
@@ -30,7 +30,8 @@ export type EventRef = Message<"meguri.points.v1.EventRef"> & {
 
   /**
    * The id of the event: 1 to 138 visible ASCII characters without "#". Required. Ids that callers
-   * choose have 128 at most; the expiry behind a refund has the month and the refund's id in its own.
+   * choose have at most 128; the expiry after a refund has the month and the refund's id in its
+   * own.
    *
    * @generated from field: string event_id = 2;
    */
@@ -59,14 +60,14 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   number: bigint;
 
   /**
-   * What happened.
+   * The kind of the event.
    *
    * @generated from field: meguri.points.v1.LedgerEntry.Type type = 2;
    */
   type: LedgerEntry_Type;
 
   /**
-   * Who chose event_id.
+   * The source of event_id.
    *
    * @generated from field: meguri.points.v1.EventOrigin origin = 3;
    */
@@ -80,15 +81,15 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   eventId: string;
 
   /**
-   * The instant at which the entry was recorded. Never goes back from one number to the next.
+   * The instant at which the entry was recorded. Never earlier than that of the entry before.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The instant at which the event took effect: create_time, except that an expiry has the first
-   * instant at which its points were gone, however much later it was recorded.
+   * The instant at which the event took effect: create_time, except that an expiry has the instant
+   * at which its points expired, however much later it was recorded.
    *
    * @generated from field: google.protobuf.Timestamp effective_time = 6;
    */
@@ -96,28 +97,28 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
 
   /**
    * How many points the event moved, 0 or more, without a sign. 0 for a freeze or an unfreeze, and
-   * for a revoke that found nothing left.
+   * for a revoke of a grant without remaining points.
    *
    * @generated from field: int64 points = 7;
    */
   points: bigint;
 
   /**
-   * The signed changes by month, oldest month first. Empty where nothing moved.
+   * The signed changes by month, oldest month first. Empty when no points moved.
    *
    * @generated from field: repeated meguri.points.v1.LedgerEntry.MonthChange changes = 8;
    */
   changes: LedgerEntry_MonthChange[];
 
   /**
-   * Why it happened, in the words of the caller. Empty when none were given.
+   * The reason that the caller gave. Empty when it gave none.
    *
    * @generated from field: string reason = 9;
    */
   reason: string;
 
   /**
-   * The service that asked for the change. Empty for an expiry.
+   * The service that requested the change. Empty for an expiry.
    *
    * @generated from field: string caller = 10;
    */
@@ -131,15 +132,16 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   balance: bigint;
 
   /**
-   * For an issue, the instant at which its points expire, as known when the entry was written: a
-   * lifetime that grows later moves the instant, not this field. Unset for all other types.
+   * For a grant, the instant at which its points expire by the lifetime at the time of the entry: a
+   * later change of the lifetime moves the instant, but not this field. Unset for other types.
    *
    * @generated from field: google.protobuf.Timestamp expire_time = 12;
    */
   expireTime?: Timestamp | undefined;
 
   /**
-   * The use that a refund undoes, or the grant that a revoke takes back. Unset for all other types.
+   * The use whose points a refund returns, or the grant whose points a revoke takes back. Unset for
+   * other types.
    *
    * @generated from field: meguri.points.v1.EventRef related_event = 13;
    */
@@ -167,7 +169,7 @@ export type LedgerEntry_MonthChange = Message<"meguri.points.v1.LedgerEntry.Mont
   month: string;
 
   /**
-   * The points that came (positive) or went (negative), never 0.
+   * The points that were added (positive) or taken (negative), never 0.
    *
    * @generated from field: int64 points = 2;
    */
@@ -182,7 +184,7 @@ export const LedgerEntry_MonthChangeSchema: GenMessage<LedgerEntry_MonthChange> 
   messageDesc(file_meguri_points_v1_ledger_entry, 1, 0);
 
 /**
- * Type tells what happened. Balances follow from changes alone, never from the type.
+ * Type is the kind of an event. Balances follow from changes alone, never from the type.
  *
  * @generated from enum meguri.points.v1.LedgerEntry.Type
  */
@@ -216,14 +218,14 @@ export const LedgerEntry_Type = {
   EXPIRED: 3,
 
   /**
-   * All or part of a use was undone.
+   * All or some points of a use were returned.
    *
    * @generated from enum value: TYPE_REFUNDED = 4;
    */
   REFUNDED: 4,
 
   /**
-   * What was left of a grant was taken back.
+   * The remaining points of a grant were taken back.
    *
    * @generated from enum value: TYPE_REVOKED = 5;
    */
@@ -245,7 +247,7 @@ export const LedgerEntry_Type = {
 } as const;
 
 /**
- * Type tells what happened. Balances follow from changes alone, never from the type.
+ * Type is the kind of an event. Balances follow from changes alone, never from the type.
  *
  * @generated from enum meguri.points.v1.LedgerEntry.Type
  */
@@ -258,7 +260,7 @@ export const LedgerEntry_TypeSchema: GenEnum<LedgerEntry_Type> = /*@__PURE__*/
   enumDesc(file_meguri_points_v1_ledger_entry, 1, 0);
 
 /**
- * EventOrigin tells who chose the id of an event. Ids of different origins never clash.
+ * EventOrigin is the source of an event's id. Ids of different origins never clash.
  *
  * @generated from enum meguri.points.v1.EventOrigin
  */
@@ -292,7 +294,7 @@ export const EventOrigin = {
   BULK: 3,
 
   /**
-   * Points expired: the event_id is made by Meguri and names the month that expired.
+   * Points expired: Meguri makes the event_id, which names the month that expired.
    *
    * @generated from enum value: EVENT_ORIGIN_EXPIRY = 4;
    */
@@ -300,7 +302,7 @@ export const EventOrigin = {
 } as const;
 
 /**
- * EventOrigin tells who chose the id of an event. Ids of different origins never clash.
+ * EventOrigin is the source of an event's id. Ids of different origins never clash.
  *
  * @generated from enum meguri.points.v1.EventOrigin
  */

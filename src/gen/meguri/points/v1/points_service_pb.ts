@@ -24,7 +24,7 @@ export const file_meguri_points_v1_points_service: GenFile = /*@__PURE__*/
   fileDesc("CiVtZWd1cmkvcG9pbnRzL3YxL3BvaW50c19zZXJ2aWNlLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxItwBChJHcmFudFBvaW50c1JlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSKAoHdXNlcl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSKgoIZXZlbnRfaWQYAyABKAlCGLpIFXITMhFeWyEtIiQtfl17MSwxMjh9JBIdCgZwb2ludHMYBCABKANCDbpICiIIGICU69wDKAESGAoGcmVhc29uGAUgASgJQgi6SAVyAyiAASJmChNHcmFudFBvaW50c1Jlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIPCgdiYWxhbmNlGAIgASgDEhAKCHJlcGxheWVkGAMgASgIIvEBChBVc2VQb2ludHNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEigKB3VzZXJfaWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEioKCGV2ZW50X2lkGAMgASgJQhi6SBVyEzIRXlshLSIkLX5dezEsMTI4fSQSHQoGcG9pbnRzGAQgASgDQg26SAoiCBiAlOvcAygBEhgKBnJlYXNvbhgFIAEoCUIIukgFcgMogAESFQoNYWxsb3dfcGFydGlhbBgGIAEoCCJkChFVc2VQb2ludHNSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSDwoHYmFsYW5jZRgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCLoAgoTUmVmdW5kUG9pbnRzUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIoCgd1c2VyX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIqCghldmVudF9pZBgDIAEoCUIYukgVchMyEV5bIS0iJC1+XXsxLDEyOH0kEi4KDHVzZV9ldmVudF9pZBgEIAEoCUIYukgVchMyEV5bIS0iJC1+XXsxLDEyOH0kEiIKBnBvaW50cxgFIAEoA0INukgKIggYgJTr3AMoAUgAiAEBEkkKDmV4cGlyZWRfcG9pbnRzGAYgASgOMiUubWVndXJpLnBvaW50cy52MS5FeHBpcmVkUG9pbnRzUG9saWN5Qgq6SAeCAQQQASAAEhgKBnJlYXNvbhgHIAEoCUIIukgFcgMogAFCCQoHX3BvaW50cyJnChRSZWZ1bmRQb2ludHNSZXNwb25zZRIsCgVlbnRyeRgBIAEoCzIdLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkSDwoHYmFsYW5jZRgCIAEoAxIQCghyZXBsYXllZBgDIAEoCCLxAQoTUmV2b2tlUG9pbnRzUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIoCgd1c2VyX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIqCghldmVudF9pZBgDIAEoCUIYukgVchMyEV5bIS0iJC1+XXsxLDEyOH0kEjEKBWdyYW50GAQgASgLMhoubWVndXJpLnBvaW50cy52MS5FdmVudFJlZkIGukgDyAEBEhgKBnJlYXNvbhgFIAEoCUIIukgFcgMogAEiZwoUUmV2b2tlUG9pbnRzUmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5Eg8KB2JhbGFuY2UYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgivwEKFEZyZWV6ZUFjY291bnRSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEigKB3VzZXJfaWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEioKCGV2ZW50X2lkGAMgASgJQhi6SBVyEzIRXlshLSIkLX5dezEsMTI4fSQSGAoGcmVhc29uGAQgASgJQgi6SAVyAyiAASJoChVGcmVlemVBY2NvdW50UmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5Eg8KB2JhbGFuY2UYAiABKAMSEAoIcmVwbGF5ZWQYAyABKAgiwQEKFlVuZnJlZXplQWNjb3VudFJlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSKAoHdXNlcl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSKgoIZXZlbnRfaWQYAyABKAlCGLpIFXITMhFeWyEtIiQtfl17MSwxMjh9JBIYCgZyZWFzb24YBCABKAlCCLpIBXIDKIABImoKF1VuZnJlZXplQWNjb3VudFJlc3BvbnNlEiwKBWVudHJ5GAEgASgLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIPCgdiYWxhbmNlGAIgASgDEhAKCHJlcGxheWVkGAMgASgIInYKEUdldEJhbGFuY2VSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEigKB3VzZXJfaWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kIkAKEkdldEJhbGFuY2VSZXNwb25zZRIqCgdiYWxhbmNlGAEgASgLMhkubWVndXJpLnBvaW50cy52MS5CYWxhbmNlIq0EChhMaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSKAoHdXNlcl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHQoJcGFnZV9zaXplGAMgASgFQgq6SAcaBRjIASgAEhwKCnBhZ2VfdG9rZW4YBCABKAlCCLpIBXIDGIAIEkkKBW9yZGVyGAUgASgOMjAubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QuT3JkZXJCCLpIBYIBAhABEkYKBXR5cGVzGAYgAygOMiIubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5UeXBlQhO6SBCSAQ0QBxgBIgeCAQQQASAAEkcKCnN0YXJ0X3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhe6SBSyAREiDQj/gtH/rwcQ/5Pr3AMyABJFCghlbmRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCF7pIFLIBESINCP+C0f+vBxD/k+vcAzIAIk4KBU9yZGVyEhUKEU9SREVSX1VOU1BFQ0lGSUVEEAASFgoST1JERVJfTkVXRVNUX0ZJUlNUEAESFgoST1JERVJfT0xERVNUX0ZJUlNUEAIiZAoZTGlzdExlZGdlckVudHJpZXNSZXNwb25zZRIuCgdlbnRyaWVzGAEgAygLMh0ubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki0AEKFUdldExlZGdlckVudHJ5UmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIoCgd1c2VyX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIZCgZudW1iZXIYAyABKANCB7pIBCICKAFIABIrCgVldmVudBgEIAEoCzIaLm1lZ3VyaS5wb2ludHMudjEuRXZlbnRSZWZIAEIMCgNrZXkSBbpIAggBIkYKFkdldExlZGdlckVudHJ5UmVzcG9uc2USLAoFZW50cnkYASABKAsyHS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5IokBChRWZXJpZnlBY2NvdW50UmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIoCgd1c2VyX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIOCgZyZXBhaXIYAyABKAgitgEKFVZlcmlmeUFjY291bnRSZXNwb25zZRIxCgtkaWZmZXJlbmNlcxgBIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRITCgtlbnRyeV9jb3VudBgCIAEoAxIQCghyZXBhaXJlZBgDIAEoCBIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYBCABKAMSHgoWcmVzdG9yZWRfZW50cnlfbnVtYmVycxgFIAMoAyJPChRWZXJpZnlQcm9ncmFtUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JCJUChVWZXJpZnlQcm9ncmFtUmVzcG9uc2USOwoMdmVyaWZpY2F0aW9uGAEgASgLMiUubWVndXJpLnBvaW50cy52MS5Qcm9ncmFtVmVyaWZpY2F0aW9uIlgKHUdldFByb2dyYW1WZXJpZmljYXRpb25SZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kIl0KHkdldFByb2dyYW1WZXJpZmljYXRpb25SZXNwb25zZRI7Cgx2ZXJpZmljYXRpb24YASABKAsyJS5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24qkAEKE0V4cGlyZWRQb2ludHNQb2xpY3kSJQohRVhQSVJFRF9QT0lOVFNfUE9MSUNZX1VOU1BFQ0lGSUVEEAASKQolRVhQSVJFRF9QT0lOVFNfUE9MSUNZX09SSUdJTkFMX0VYUElSWRABEicKI0VYUElSRURfUE9JTlRTX1BPTElDWV9DVVJSRU5UX01PTlRIEAIy8wkKDVBvaW50c1NlcnZpY2USXwoLR3JhbnRQb2ludHMSJC5tZWd1cmkucG9pbnRzLnYxLkdyYW50UG9pbnRzUmVxdWVzdBolLm1lZ3VyaS5wb2ludHMudjEuR3JhbnRQb2ludHNSZXNwb25zZSIDkAICElkKCVVzZVBvaW50cxIiLm1lZ3VyaS5wb2ludHMudjEuVXNlUG9pbnRzUmVxdWVzdBojLm1lZ3VyaS5wb2ludHMudjEuVXNlUG9pbnRzUmVzcG9uc2UiA5ACAhJiCgxSZWZ1bmRQb2ludHMSJS5tZWd1cmkucG9pbnRzLnYxLlJlZnVuZFBvaW50c1JlcXVlc3QaJi5tZWd1cmkucG9pbnRzLnYxLlJlZnVuZFBvaW50c1Jlc3BvbnNlIgOQAgISYgoMUmV2b2tlUG9pbnRzEiUubWVndXJpLnBvaW50cy52MS5SZXZva2VQb2ludHNSZXF1ZXN0GiYubWVndXJpLnBvaW50cy52MS5SZXZva2VQb2ludHNSZXNwb25zZSIDkAICEmUKDUZyZWV6ZUFjY291bnQSJi5tZWd1cmkucG9pbnRzLnYxLkZyZWV6ZUFjY291bnRSZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5GcmVlemVBY2NvdW50UmVzcG9uc2UiA5ACAhJrCg9VbmZyZWV6ZUFjY291bnQSKC5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlcXVlc3QaKS5tZWd1cmkucG9pbnRzLnYxLlVuZnJlZXplQWNjb3VudFJlc3BvbnNlIgOQAgISXAoKR2V0QmFsYW5jZRIjLm1lZ3VyaS5wb2ludHMudjEuR2V0QmFsYW5jZVJlcXVlc3QaJC5tZWd1cmkucG9pbnRzLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBEnEKEUxpc3RMZWRnZXJFbnRyaWVzEioubWVndXJpLnBvaW50cy52MS5MaXN0TGVkZ2VyRW50cmllc1JlcXVlc3QaKy5tZWd1cmkucG9pbnRzLnYxLkxpc3RMZWRnZXJFbnRyaWVzUmVzcG9uc2UiA5ACARJoCg5HZXRMZWRnZXJFbnRyeRInLm1lZ3VyaS5wb2ludHMudjEuR2V0TGVkZ2VyRW50cnlSZXF1ZXN0GigubWVndXJpLnBvaW50cy52MS5HZXRMZWRnZXJFbnRyeVJlc3BvbnNlIgOQAgESZQoNVmVyaWZ5QWNjb3VudBImLm1lZ3VyaS5wb2ludHMudjEuVmVyaWZ5QWNjb3VudFJlcXVlc3QaJy5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeUFjY291bnRSZXNwb25zZSIDkAICEmUKDVZlcmlmeVByb2dyYW0SJi5tZWd1cmkucG9pbnRzLnYxLlZlcmlmeVByb2dyYW1SZXF1ZXN0GicubWVndXJpLnBvaW50cy52MS5WZXJpZnlQcm9ncmFtUmVzcG9uc2UiA5ACAhKAAQoWR2V0UHJvZ3JhbVZlcmlmaWNhdGlvbhIvLm1lZ3VyaS5wb2ludHMudjEuR2V0UHJvZ3JhbVZlcmlmaWNhdGlvblJlcXVlc3QaMC5tZWd1cmkucG9pbnRzLnYxLkdldFByb2dyYW1WZXJpZmljYXRpb25SZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_points_v1_balance, file_meguri_points_v1_difference, file_meguri_points_v1_ledger_entry, file_meguri_points_v1_program_verification]);
 
 /**
- * GrantPointsRequest asks to grant points.
+ * GrantPointsRequest describes a grant.
  *
  * @generated from message meguri.points.v1.GrantPointsRequest
  */
@@ -94,7 +94,7 @@ export type GrantPointsResponse = Message<"meguri.points.v1.GrantPointsResponse"
   balance: bigint;
 
   /**
-   * Whether an earlier call had done the work, so that this one changed nothing.
+   * Whether an earlier call had made the change, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -109,7 +109,7 @@ export const GrantPointsResponseSchema: GenMessage<GrantPointsResponse> = /*@__P
   messageDesc(file_meguri_points_v1_points_service, 1);
 
 /**
- * UsePointsRequest asks to spend points.
+ * UsePointsRequest describes a use.
  *
  * @generated from message meguri.points.v1.UsePointsRequest
  */
@@ -151,8 +151,8 @@ export type UsePointsRequest = Message<"meguri.points.v1.UsePointsRequest"> & {
   reason: string;
 
   /**
-   * Whether to spend what is there when it is less than points. The points of the entry tell how
-   * many were taken, at least 1. The default false refuses.
+   * Whether to spend all available points when they are fewer than requested. The points of the
+   * entry are the points that were spent, at least 1. The default false refuses.
    *
    * @generated from field: bool allow_partial = 6;
    */
@@ -187,7 +187,7 @@ export type UsePointsResponse = Message<"meguri.points.v1.UsePointsResponse"> & 
   balance: bigint;
 
   /**
-   * Whether an earlier call had done the work, so that this one changed nothing.
+   * Whether an earlier call had made the change, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -202,7 +202,7 @@ export const UsePointsResponseSchema: GenMessage<UsePointsResponse> = /*@__PURE_
   messageDesc(file_meguri_points_v1_points_service, 3);
 
 /**
- * RefundPointsRequest asks to undo a use.
+ * RefundPointsRequest names a use and the points of it to return.
  *
  * @generated from message meguri.points.v1.RefundPointsRequest
  */
@@ -230,15 +230,16 @@ export type RefundPointsRequest = Message<"meguri.points.v1.RefundPointsRequest"
   eventId: string;
 
   /**
-   * The event_id of the use to undo, which a caller chose: 1 to 128 visible ASCII characters
-   * without "#". Required.
+   * The event_id of the use, which a caller chose: 1 to 128 visible ASCII characters without "#".
+   * Required.
    *
    * @generated from field: string use_event_id = 4;
    */
   useEventId: string;
 
   /**
-   * How many points to return, 1 to 1,000,000,000. Absent means all that is left of the use.
+   * How many points to return, 1 to 1,000,000,000. Absent means all points of the use that no
+   * refund has returned yet.
    *
    * @generated from field: optional int64 points = 5;
    */
@@ -287,7 +288,7 @@ export type RefundPointsResponse = Message<"meguri.points.v1.RefundPointsRespons
   balance: bigint;
 
   /**
-   * Whether an earlier call had done the work, so that this one changed nothing.
+   * Whether an earlier call had made the change, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -302,7 +303,7 @@ export const RefundPointsResponseSchema: GenMessage<RefundPointsResponse> = /*@_
   messageDesc(file_meguri_points_v1_points_service, 5);
 
 /**
- * RevokePointsRequest asks to take a grant back.
+ * RevokePointsRequest names a grant to take back.
  *
  * @generated from message meguri.points.v1.RevokePointsRequest
  */
@@ -372,7 +373,7 @@ export type RevokePointsResponse = Message<"meguri.points.v1.RevokePointsRespons
   balance: bigint;
 
   /**
-   * Whether an earlier call had done the work, so that this one changed nothing.
+   * Whether an earlier call had made the change, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -387,7 +388,7 @@ export const RevokePointsResponseSchema: GenMessage<RevokePointsResponse> = /*@_
   messageDesc(file_meguri_points_v1_points_service, 7);
 
 /**
- * FreezeAccountRequest asks to freeze an account.
+ * FreezeAccountRequest names an account to freeze.
  *
  * @generated from message meguri.points.v1.FreezeAccountRequest
  */
@@ -450,7 +451,7 @@ export type FreezeAccountResponse = Message<"meguri.points.v1.FreezeAccountRespo
   balance: bigint;
 
   /**
-   * Whether an earlier call had done the work, so that this one changed nothing.
+   * Whether an earlier call had made the change, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -465,7 +466,7 @@ export const FreezeAccountResponseSchema: GenMessage<FreezeAccountResponse> = /*
   messageDesc(file_meguri_points_v1_points_service, 9);
 
 /**
- * UnfreezeAccountRequest asks to unfreeze an account.
+ * UnfreezeAccountRequest names an account to unfreeze.
  *
  * @generated from message meguri.points.v1.UnfreezeAccountRequest
  */
@@ -528,7 +529,7 @@ export type UnfreezeAccountResponse = Message<"meguri.points.v1.UnfreezeAccountR
   balance: bigint;
 
   /**
-   * Whether an earlier call had done the work, so that this one changed nothing.
+   * Whether an earlier call had made the change, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 3;
    */
@@ -577,7 +578,7 @@ export const GetBalanceRequestSchema: GenMessage<GetBalanceRequest> = /*@__PURE_
  */
 export type GetBalanceResponse = Message<"meguri.points.v1.GetBalanceResponse"> & {
   /**
-   * What the account holds, always set.
+   * The balance, always set.
    *
    * @generated from field: meguri.points.v1.Balance balance = 1;
    */
@@ -592,7 +593,7 @@ export const GetBalanceResponseSchema: GenMessage<GetBalanceResponse> = /*@__PUR
   messageDesc(file_meguri_points_v1_points_service, 13);
 
 /**
- * ListLedgerEntriesRequest asks for one page of ledger entries.
+ * ListLedgerEntriesRequest requests one page of ledger entries.
  *
  * @generated from message meguri.points.v1.ListLedgerEntriesRequest
  */
@@ -620,7 +621,7 @@ export type ListLedgerEntriesRequest = Message<"meguri.points.v1.ListLedgerEntri
 
   /**
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
-   * fields. Empty asks for the first page.
+   * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 4;
    */
@@ -712,14 +713,14 @@ export const ListLedgerEntriesRequest_OrderSchema: GenEnum<ListLedgerEntriesRequ
  */
 export type ListLedgerEntriesResponse = Message<"meguri.points.v1.ListLedgerEntriesResponse"> & {
   /**
-   * The entries in the order asked for. May be short, or empty, while next_page_token is set.
+   * The entries in the requested order. May be short, or empty, while next_page_token is set.
    *
    * @generated from field: repeated meguri.points.v1.LedgerEntry entries = 1;
    */
   entries: LedgerEntry[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -826,8 +827,8 @@ export type VerifyAccountRequest = Message<"meguri.points.v1.VerifyAccountReques
   userId: string;
 
   /**
-   * Whether to restore missing ledger entries and to set the account to what the ledger says where
-   * they differ. The default false only reports.
+   * Whether to restore missing ledger entries and to set the account to the values by the ledger
+   * where they differ. The default false only reports.
    *
    * @generated from field: bool repair = 3;
    */
@@ -848,8 +849,8 @@ export const VerifyAccountRequestSchema: GenMessage<VerifyAccountRequest> = /*@_
  */
 export type VerifyAccountResponse = Message<"meguri.points.v1.VerifyAccountResponse"> & {
   /**
-   * Where the account did not agree with its ledger, and where the ledger does not agree with
-   * itself, before any repair: the first 100. Empty when all is well.
+   * The differences between the account and its ledger, and the inconsistencies of the ledger,
+   * before any repair: the first 100. Empty when there are none.
    *
    * @generated from field: repeated meguri.points.v1.Difference differences = 1;
    */
@@ -863,7 +864,7 @@ export type VerifyAccountResponse = Message<"meguri.points.v1.VerifyAccountRespo
   entryCount: bigint;
 
   /**
-   * Whether this call changed the account to what the ledger says.
+   * Whether this call set the account to the values by the ledger.
    *
    * @generated from field: bool repaired = 3;
    */
@@ -877,8 +878,8 @@ export type VerifyAccountResponse = Message<"meguri.points.v1.VerifyAccountRespo
   unreportedDifferenceCount: bigint;
 
   /**
-   * The numbers of the missing ledger entries that this call restored, ascending. An account whose
-   * ledger was restored may have been right all along; then repaired is false.
+   * The numbers of the missing ledger entries that this call restored, ascending. Restored entries
+   * may make the ledger agree with the account; then repaired is false.
    *
    * @generated from field: repeated int64 restored_entry_numbers = 5;
    */
@@ -977,7 +978,7 @@ export const GetProgramVerificationResponseSchema: GenMessage<GetProgramVerifica
   messageDesc(file_meguri_points_v1_points_service, 23);
 
 /**
- * ExpiredPointsPolicy tells what a refund does with points that have expired since the use.
+ * ExpiredPointsPolicy selects what a refund does with points that have expired since the use.
  *
  * @generated from enum meguri.points.v1.ExpiredPointsPolicy
  */
@@ -990,14 +991,14 @@ export const ExpiredPointsPolicy = {
   UNSPECIFIED: 0,
 
   /**
-   * They keep their expiry and so expire again at once; the ledger shows both.
+   * The points keep their expiry and so expire again at once; the ledger has entries for both.
    *
    * @generated from enum value: EXPIRED_POINTS_POLICY_ORIGINAL_EXPIRY = 1;
    */
   ORIGINAL_EXPIRY: 1,
 
   /**
-   * They go to the current month; points that have not expired return to their own month.
+   * The expired points go to the current month; the other points return to their own month.
    *
    * @generated from enum value: EXPIRED_POINTS_POLICY_CURRENT_MONTH = 2;
    */
@@ -1005,7 +1006,7 @@ export const ExpiredPointsPolicy = {
 } as const;
 
 /**
- * ExpiredPointsPolicy tells what a refund does with points that have expired since the use.
+ * ExpiredPointsPolicy selects what a refund does with points that have expired since the use.
  *
  * @generated from enum meguri.points.v1.ExpiredPointsPolicy
  */
@@ -1018,13 +1019,13 @@ export const ExpiredPointsPolicySchema: GenEnum<ExpiredPointsPolicy> = /*@__PURE
   enumDesc(file_meguri_points_v1_points_service, 0);
 
 /**
- * PointsService grants, spends and reads points. An account belongs to a user of a program; it
- * comes into being with its first grant or freeze, and until then reads as zeros.
+ * PointsService grants, spends and reads points. An account belongs to a user of a program. It is
+ * created by its first grant or freeze; before that it reads as zeros.
  *
- * Changes are idempotent by event_id: the same id with the same parameters from the same calling
- * service answers what the first call answered, marked replayed; the same id with others is
- * ID_REUSED. A refusal is not remembered: the same id may succeed later. Every change is one
- * transaction: either all of it is stored or nothing.
+ * Changes are idempotent by event_id: a call with the id and the parameters of an earlier call,
+ * from the same calling service, returns the result of that call, marked replayed; the same id with
+ * other parameters is ID_REUSED. A refusal is not stored: the same id may succeed later. Every
+ * change is one transaction: either all of it is stored or nothing.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED and DEADLINE.
  * The errors named as retryable are safe to send again with the same event_id.
@@ -1034,7 +1035,8 @@ export const ExpiredPointsPolicySchema: GenEnum<ExpiredPointsPolicy> = /*@__PURE
 export const PointsService: GenService<{
   /**
    * GrantPoints adds points to the current month of an account. They expire at the first instant of
-   * the month that lies the lifetime of the program ahead. Idempotent by event_id.
+   * the month that follows after the lifetime of the program: with 12 months, points of 2026-11
+   * expire at the start of 2027-11. Idempotent by event_id.
    *
    * Refusals: ID_REUSED, ACCOUNT_FROZEN, LIMIT_EXCEEDED (the balance would be above 10^15),
    * PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
@@ -1047,10 +1049,10 @@ export const PointsService: GenService<{
     output: typeof GrantPointsResponseSchema;
   },
   /**
-   * UsePoints spends points, those of the oldest month first. Idempotent by event_id: a replay
-   * answers what was taken then, even when the account is empty now.
+   * UsePoints spends points, those of the oldest month first. Idempotent by event_id: a replayed
+   * answer has the points that the first call spent, even when the account is empty now.
    *
-   * Refusals: INSUFFICIENT_POINTS (fewer points than asked for, or none at all with allow_partial;
+   * Refusals: INSUFFICIENT_POINTS (fewer points than requested, or none at all with allow_partial;
    * the metadata has the "balance"), ID_REUSED, ACCOUNT_FROZEN, PROGRAM_NOT_FOUND. Retryable:
    * CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
    *
@@ -1062,9 +1064,9 @@ export const PointsService: GenService<{
     output: typeof UsePointsResponseSchema;
   },
   /**
-   * RefundPoints undoes all or part of a use, newest month first, so that points return to the
-   * months from which the use took them. All refunds of a use together never return more than it
-   * took. Idempotent by event_id.
+   * RefundPoints returns all or some points of a use, newest month first, to the months from which
+   * the use took them. All refunds of a use together never return more than it took. Idempotent by
+   * event_id.
    *
    * Refusals: LEDGER_ENTRY_NOT_FOUND (no such use), WRONG_STATE (the event is not a use),
    * LIMIT_EXCEEDED (more than is left of the use, nothing left of it, or a balance above 10^15),
@@ -1079,9 +1081,9 @@ export const PointsService: GenService<{
     output: typeof RefundPointsResponseSchema;
   },
   /**
-   * RevokePoints takes back a grant as far as it can: the points of the grant less what was revoked
-   * of it before, but no more than the month of the grant holds now. The points of the entry tell
-   * how many; 0 is an answer, not an error. A frozen account allows it. Idempotent by event_id.
+   * RevokePoints takes back the points of a grant less those that were revoked before, but no more
+   * than the bucket of the grant's month holds now. The points of the entry are the points that
+   * were taken back; 0 is not an error. A frozen account allows it. Idempotent by event_id.
    *
    * Refusals: LEDGER_ENTRY_NOT_FOUND (no such grant), WRONG_STATE (the event is not a grant),
    * ID_REUSED, PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
@@ -1095,9 +1097,9 @@ export const PointsService: GenService<{
     output: typeof RevokePointsResponseSchema;
   },
   /**
-   * FreezeAccount makes an account refuse grants, uses and refunds; revokes and expiry go on. An
-   * unknown account is created frozen. A frozen one stays so, and the entry is written all the
-   * same. Idempotent by event_id.
+   * FreezeAccount makes an account refuse grants, uses and refunds, but not revokes and expiry. An
+   * unknown account is created frozen. A frozen account stays frozen, but the entry is written.
+   * Idempotent by event_id.
    *
    * Refusals: ID_REUSED, PROGRAM_NOT_FOUND. Retryable: CONTENDED, STORE_UNAVAILABLE, CLOCK_OFF,
    * PROGRAM_STALE.
@@ -1110,8 +1112,8 @@ export const PointsService: GenService<{
     output: typeof FreezeAccountResponseSchema;
   },
   /**
-   * UnfreezeAccount ends a freeze. An account that is not frozen stays so, and the entry is written
-   * all the same. Idempotent by event_id.
+   * UnfreezeAccount ends a freeze. An account that is not frozen stays so, but the entry is
+   * written. Idempotent by event_id.
    *
    * Refusals: ACCOUNT_NOT_FOUND, ID_REUSED, PROGRAM_NOT_FOUND. Retryable: CONTENDED,
    * STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
@@ -1124,8 +1126,8 @@ export const PointsService: GenService<{
     output: typeof UnfreezeAccountResponseSchema;
   },
   /**
-   * GetBalance reads what an account holds at this instant, strongly consistent. An unknown account
-   * reads as zeros.
+   * GetBalance reads the points of an account at this instant. Strongly consistent. An unknown
+   * account reads as zeros.
    *
    * Refusals: PROGRAM_NOT_FOUND. Retryable: STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
    *
@@ -1137,8 +1139,8 @@ export const PointsService: GenService<{
     output: typeof GetBalanceResponseSchema;
   },
   /**
-   * ListLedgerEntries lists the entries of an account that are written, newest first unless asked
-   * otherwise. An unknown account has none.
+   * ListLedgerEntries lists the entries of an account, newest first by default. An expiry is listed
+   * once its entry is written. An unknown account has no entries.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another list). Retryable:
    * STORE_UNAVAILABLE.
@@ -1164,16 +1166,16 @@ export const PointsService: GenService<{
   },
   /**
    * VerifyAccount adds up the ledger of an account and compares the account with it, both as of the
-   * same instant. It reports only what a second look has confirmed while the account did not change.
-   * With repair it first restores missing ledger entries from the copies that their event keys keep,
-   * then sets the account to what the ledger says. Idempotent: a repaired account has no
-   * differences. An unknown account has none either.
+   * same instant. It reports only differences that a second read has confirmed while the account
+   * did not change. With repair it first restores missing ledger entries from the copies that their
+   * event keys keep, then sets the account to the values by the ledger. Idempotent: a repaired
+   * account has no differences. An unknown account has none either.
    *
    * It reads the whole ledger, page by page: a ledger of a million entries takes minutes. Restoring
-   * reads every item of the points table. Calls need a deadline to match.
+   * reads every item of the points table. Calls need a deadline that is long enough.
    *
-   * Refusals: PROGRAM_NOT_FOUND, and with repair LEDGER_DAMAGED (the ledger has a hole, a second
-   * entry of a number, or balances or times that do not follow, and copies do not heal it; the
+   * Refusals: PROGRAM_NOT_FOUND, and with repair LEDGER_DAMAGED (the ledger has a gap, a second
+   * entry of a number, or balances or times that are inconsistent, and no copies repair it; the
    * account was not changed; the metadata has missing_entry_numbers, faults and fault_count).
    * Retryable: CONTENDED, DEADLINE, STORE_UNAVAILABLE, CLOCK_OFF, PROGRAM_STALE.
    *
@@ -1186,8 +1188,8 @@ export const PointsService: GenService<{
   },
   /**
    * VerifyProgram starts a workflow that compares every account of a program with its ledger, and
-   * answers at once. Idempotent while it runs: a call joins the run that goes on; after its end a
-   * call starts another one.
+   * returns at once. Idempotent while the workflow runs: a further call returns the same run; after
+   * its end, a call starts another one.
    *
    * Refusals: PROGRAM_NOT_FOUND. Retryable: STORE_UNAVAILABLE, WORKFLOWS_UNAVAILABLE.
    *

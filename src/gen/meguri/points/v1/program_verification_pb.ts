@@ -31,7 +31,7 @@ export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"
   programId: string;
 
   /**
-   * How far the run has come.
+   * The progress of the run.
    *
    * @generated from field: meguri.points.v1.ProgramVerification.State state = 2;
    */
@@ -102,7 +102,7 @@ export const ProgramVerificationSchema: GenMessage<ProgramVerification> = /*@__P
   messageDesc(file_meguri_points_v1_program_verification, 0);
 
 /**
- * AccountReport tells what is wrong with one account.
+ * AccountReport lists the differences of one account.
  *
  * @generated from message meguri.points.v1.ProgramVerification.AccountReport
  */
@@ -150,8 +150,8 @@ export type ProgramVerification_FailedAccount = Message<"meguri.points.v1.Progra
   userId: string;
 
   /**
-   * Why, as in google.rpc.ErrorInfo, such as CONTENDED; INTERNAL when the worker's log has the
-   * error.
+   * The reason, as in google.rpc.ErrorInfo, such as CONTENDED. INTERNAL for an unexpected error,
+   * which is in the worker's log.
    *
    * @generated from field: string reason = 2;
    */
@@ -166,7 +166,7 @@ export const ProgramVerification_FailedAccountSchema: GenMessage<ProgramVerifica
   messageDesc(file_meguri_points_v1_program_verification, 0, 1);
 
 /**
- * State tells how far a run has come.
+ * State is the progress of a run.
  *
  * @generated from enum meguri.points.v1.ProgramVerification.State
  */
@@ -179,7 +179,7 @@ export const ProgramVerification_State = {
   UNSPECIFIED: 0,
 
   /**
-   * The run goes on; its counts grow.
+   * The run is in progress; its counts grow.
    *
    * @generated from enum value: STATE_RUNNING = 1;
    */
@@ -201,7 +201,7 @@ export const ProgramVerification_State = {
 } as const;
 
 /**
- * State tells how far a run has come.
+ * State is the progress of a run.
  *
  * @generated from enum meguri.points.v1.ProgramVerification.State
  */

@@ -28,8 +28,8 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   programId: string;
 
   /**
-   * The time zone in which months begin and end, in the spelling of the IANA time zone database, such
-   * as "Asia/Tokyo". Never changes.
+   * The time zone in which months begin and end, in the spelling of the IANA time zone database,
+   * such as "Asia/Tokyo". Never changes.
    *
    * @generated from field: string time_zone = 2;
    */
@@ -44,8 +44,8 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   lifetimeMonths: number;
 
   /**
-   * Every lifetime that the program has had, oldest first, never empty. The last one may lie up to
-   * two minutes ahead.
+   * Every lifetime of the program, oldest first, never empty. The last one may take effect up to
+   * two minutes from now.
    *
    * @generated from field: repeated meguri.programs.v1.Program.LifetimeChange lifetime_changes = 4;
    */
@@ -81,7 +81,7 @@ export type Program_LifetimeChange = Message<"meguri.programs.v1.Program.Lifetim
 
   /**
    * The first instant at which the lifetime was in force. The first change of a program has its
-   * create_time; each later one lies two minutes after it was written.
+   * create_time; each later one is two minutes after the time at which it was written.
    *
    * @generated from field: google.protobuf.Timestamp effective_time = 2;
    */

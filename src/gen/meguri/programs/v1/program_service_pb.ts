@@ -23,7 +23,7 @@ export const file_meguri_programs_v1_program_service: GenFile = /*@__PURE__*/
 export type CreateProgramRequest = Message<"meguri.programs.v1.CreateProgramRequest"> & {
   /**
    * The id of the program: 1 to 32 lower-case letters, digits and hyphens, not beginning with a
-   * hyphen. Required. It is what makes the call idempotent.
+   * hyphen. Required. It makes the call idempotent.
    *
    * @generated from field: string program_id = 1;
    */
@@ -123,7 +123,7 @@ export const GetProgramResponseSchema: GenMessage<GetProgramResponse> = /*@__PUR
   messageDesc(file_meguri_programs_v1_program_service, 3);
 
 /**
- * ListProgramsRequest asks for one page of programs.
+ * ListProgramsRequest requests one page of programs.
  *
  * @generated from message meguri.programs.v1.ListProgramsRequest
  */
@@ -136,7 +136,7 @@ export type ListProgramsRequest = Message<"meguri.programs.v1.ListProgramsReques
   pageSize: number;
 
   /**
-   * The next_page_token of the page before, at most 1,024 characters. Empty asks for the first
+   * The next_page_token of the page before, at most 1,024 characters. Empty means the first
    * page.
    *
    * @generated from field: string page_token = 2;
@@ -165,7 +165,7 @@ export type ListProgramsResponse = Message<"meguri.programs.v1.ListProgramsRespo
   programs: Program[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -232,16 +232,16 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
 /**
  * ProgramService creates points programs and changes their lifetime. Programs are never deleted.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and,
- * safe to retry, STORE_UNAVAILABLE and CLOCK_OFF.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
+ * STORE_UNAVAILABLE and CLOCK_OFF.
  *
  * @generated from service meguri.programs.v1.ProgramService
  */
 export const ProgramService: GenService<{
   /**
    * CreateProgram creates a program. Idempotent by program_id: with the parameters of the first
-   * call it answers the program as it is now, marked replayed. The same time zone in another case is
-   * the same parameter.
+   * call it returns the program as it is now, marked replayed. The case of a time zone does not
+   * matter.
    *
    * Refusals: ID_REUSED (the program exists with another time zone or another first lifetime),
    * INVALID_REQUEST (unknown time zone). Retryable: CONTENDED.
@@ -278,7 +278,8 @@ export const ProgramService: GenService<{
   /**
    * UpdateProgram lengthens the lifetime of a live program, for every point that has not expired
    * when the change takes effect, two minutes after it is written. What has expired by then stays
-   * expired. Idempotent: the lifetime that the program has, or is about to have, changes nothing.
+   * expired. Idempotent: the newest lifetime of the program changes nothing, even when it is not in
+   * force yet.
    *
    * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE (the lifetime would become shorter). Retryable:
    * CONTENDED.

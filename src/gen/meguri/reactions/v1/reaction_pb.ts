@@ -17,13 +17,13 @@ export const file_meguri_reactions_v1_reaction: GenFile = /*@__PURE__*/
   fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIp8BCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhIKCmFjdG9yX25hbWUYBCABKAkSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItgCCg9SZWFjdGlvblN1bW1hcnkSLwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEjkKBXN0YXRlGAIgASgOMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuU3RhdGUSOgoGY291bnRzGAMgAygLMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuQ291bnQaRQoFQ291bnQSDAoEa2luZBgBIAEoCRIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAxIWCg52aWV3ZXJfcmVhY3RlZBgDIAEoCCJWCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX0FDVElWRRABEhEKDVNUQVRFX1VOS05PV04QAhIRCg1TVEFURV9ERUxFVEVEEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
 
 /**
- * Reaction is one person's standing reaction of one kind to one target.
+ * Reaction is one person's active reaction of one kind to one target.
  *
  * @generated from message meguri.reactions.v1.Reaction
  */
 export type Reaction = Message<"meguri.reactions.v1.Reaction"> & {
   /**
-   * What the person reacts to.
+   * The target.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 1;
    */
@@ -66,28 +66,28 @@ export const ReactionSchema: GenMessage<Reaction> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction, 0);
 
 /**
- * ReactionSummary tells how people react to one target.
+ * ReactionSummary has the counts of the reactions to one target.
  *
  * @generated from message meguri.reactions.v1.ReactionSummary
  */
 export type ReactionSummary = Message<"meguri.reactions.v1.ReactionSummary"> & {
   /**
-   * What the people react to.
+   * The name of the target.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 1;
    */
   target?: TargetName | undefined;
 
   /**
-   * Whether the target can be reacted to.
+   * The state of the target.
    *
    * @generated from field: meguri.reactions.v1.ReactionSummary.State state = 2;
    */
   state: ReactionSummary_State;
 
   /**
-   * The kinds that people react with now, in the order of their names, at most 16. None unless the
-   * state is ACTIVE.
+   * The counts by kind, in the order of the kinds' names, at most 16. Empty unless the state is
+   * ACTIVE.
    *
    * @generated from field: repeated meguri.reactions.v1.ReactionSummary.Count counts = 3;
    */
@@ -102,7 +102,7 @@ export const ReactionSummarySchema: GenMessage<ReactionSummary> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction, 1);
 
 /**
- * Count tells how many people react with one kind.
+ * Count is the number of people with a reaction of one kind.
  *
  * @generated from message meguri.reactions.v1.ReactionSummary.Count
  */
@@ -115,7 +115,7 @@ export type ReactionSummary_Count = Message<"meguri.reactions.v1.ReactionSummary
   kind: string;
 
   /**
-   * How many people react with it, 1 or more.
+   * The number of people, 1 or more.
    *
    * @generated from field: int64 reaction_count = 2;
    */
@@ -137,7 +137,7 @@ export const ReactionSummary_CountSchema: GenMessage<ReactionSummary_Count> = /*
   messageDesc(file_meguri_reactions_v1_reaction, 1, 0);
 
 /**
- * State tells whether a target can be reacted to.
+ * State is the state of a target. Only an active one accepts reactions.
  *
  * @generated from enum meguri.reactions.v1.ReactionSummary.State
  */
@@ -150,21 +150,21 @@ export const ReactionSummary_State = {
   UNSPECIFIED: 0,
 
   /**
-   * It stands.
+   * The target is registered and not deleted.
    *
    * @generated from enum value: STATE_ACTIVE = 1;
    */
   ACTIVE: 1,
 
   /**
-   * It was never registered.
+   * The target was never registered.
    *
    * @generated from enum value: STATE_UNKNOWN = 2;
    */
   UNKNOWN: 2,
 
   /**
-   * It was deleted.
+   * The target was deleted.
    *
    * @generated from enum value: STATE_DELETED = 3;
    */
@@ -172,7 +172,7 @@ export const ReactionSummary_State = {
 } as const;
 
 /**
- * State tells whether a target can be reacted to.
+ * State is the state of a target. Only an active one accepts reactions.
  *
  * @generated from enum meguri.reactions.v1.ReactionSummary.State
  */

@@ -18,34 +18,34 @@ export const file_meguri_reactions_v1_reaction_service: GenFile = /*@__PURE__*/
   fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEiqwEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBARIpCghvd25lcl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSFgoFdGl0bGUYAyABKAlCB7pIBHICKGASFgoEbGluaxgEIAEoCUIIukgFcgMoyAEiRQoWUmVnaXN0ZXJUYXJnZXRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldCJOChNEZWxldGVUYXJnZXRSZXF1ZXN0EjcKBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBIkMKFERlbGV0ZVRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0IsUBCgxSZWFjdFJlcXVlc3QSNwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESMgoEa2luZBgCIAEoCUIkukgh2AEBchwyGl5bYS16MC05XVthLXowLTlfLV17MCwxOX0kEigKB3VzZXJfaWQYAyABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEh4KCmFjdG9yX25hbWUYBCABKAlCCrpIB3IFIAEogAIiOAoNUmVhY3RSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDIqcBCg5VbnJlYWN0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBARIyCgRraW5kGAIgASgJQiS6SCHYAQFyHDIaXlthLXowLTldW2EtejAtOV8tXXswLDE5fSQSKAoHdXNlcl9pZBgDIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiOgoPVW5yZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMijwEKIEJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0EjwKB3RhcmdldHMYASADKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIB5IBBAgBEGQSLQoJdmlld2VyX2lkGAIgASgJQhq6SBfYAQFyEjIQXlshLSIkLX5dezEsNjR9JCJcCiFCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2USNwoJc3VtbWFyaWVzGAEgAygLMiQubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkivwEKE0xpc3RSZWFjdG9yc1JlcXVlc3QSNwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjIASgAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEjIKBGtpbmQYBCABKAlCJLpIIdgBAXIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JCJhChRMaXN0UmVhY3RvcnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKBAQoYTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0EigKB3VzZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUYyAEoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJmChlMaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlEjAKCXJlYWN0aW9ucxgBIAMoCzIdLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMpAGCg9SZWFjdGlvblNlcnZpY2USbgoOUmVnaXN0ZXJUYXJnZXQSKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBorLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXNwb25zZSIDkAICEmgKDERlbGV0ZVRhcmdldBIoLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVxdWVzdBopLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVzcG9uc2UiA5ACAhJTCgVSZWFjdBIhLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3RSZXF1ZXN0GiIubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlc3BvbnNlIgOQAgISWQoHVW5yZWFjdBIjLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlcXVlc3QaJC5tZWd1cmkucmVhY3Rpb25zLnYxLlVucmVhY3RSZXNwb25zZSIDkAICEo8BChlCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzEjUubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVxdWVzdBo2Lm1lZ3VyaS5yZWFjdGlvbnMudjEuQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1Jlc3BvbnNlIgOQAgESaAoMTGlzdFJlYWN0b3JzEigubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0UmVhY3RvcnNSZXF1ZXN0GikubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0UmVhY3RvcnNSZXNwb25zZSIDkAIBEncKEUxpc3RVc2VyUmVhY3Rpb25zEi0ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1JlcXVlc3QaLi5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target]);
 
 /**
- * RegisterTargetRequest describes what people may react to.
+ * RegisterTargetRequest describes a target to be registered.
  *
  * @generated from message meguri.reactions.v1.RegisterTargetRequest
  */
 export type RegisterTargetRequest = Message<"meguri.reactions.v1.RegisterTargetRequest"> & {
   /**
-   * Its name. Required.
+   * The name of the target. Required.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 1;
    */
   target?: TargetName | undefined;
 
   /**
-   * The user who owns it: 1 to 64 visible ASCII characters without "#". Required.
+   * The user who owns the target: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 2;
    */
   ownerId: string;
 
   /**
-   * A title for people: at most 96 bytes. Empty means none.
+   * A title to display: at most 96 bytes. Empty means none.
    *
    * @generated from field: string title = 3;
    */
   title: string;
 
   /**
-   * Where it is to be seen: at most 200 bytes. Empty means nowhere.
+   * A link to the target: at most 200 bytes. Empty means none.
    *
    * @generated from field: string link = 4;
    */
@@ -108,7 +108,7 @@ export const DeleteTargetRequestSchema: GenMessage<DeleteTargetRequest> = /*@__P
  */
 export type DeleteTargetResponse = Message<"meguri.reactions.v1.DeleteTargetResponse"> & {
   /**
-   * What is left of the target.
+   * The deleted target.
    *
    * @generated from field: meguri.reactions.v1.Target target = 1;
    */
@@ -129,7 +129,7 @@ export const DeleteTargetResponseSchema: GenMessage<DeleteTargetResponse> = /*@_
  */
 export type ReactRequest = Message<"meguri.reactions.v1.ReactRequest"> & {
   /**
-   * What the person reacts to. Required.
+   * The target. Required.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 1;
    */
@@ -195,13 +195,13 @@ export const ReactResponseSchema: GenMessage<ReactResponse> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction_service, 5);
 
 /**
- * UnreactRequest names a reaction to be taken back.
+ * UnreactRequest names a reaction to be deleted.
  *
  * @generated from message meguri.reactions.v1.UnreactRequest
  */
 export type UnreactRequest = Message<"meguri.reactions.v1.UnreactRequest"> & {
   /**
-   * What the person reacts to. Required.
+   * The target. Required.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 1;
    */
@@ -265,14 +265,15 @@ export const UnreactResponseSchema: GenMessage<UnreactResponse> = /*@__PURE__*/
  */
 export type BatchGetReactionSummariesRequest = Message<"meguri.reactions.v1.BatchGetReactionSummariesRequest"> & {
   /**
-   * The names of the targets, 1 to 100. One that is named twice is answered twice.
+   * The names of the targets, 1 to 100. A name that occurs twice gets two summaries.
    *
    * @generated from field: repeated meguri.reactions.v1.TargetName targets = 1;
    */
   targets: TargetName[];
 
   /**
-   * The person who looks: at most 64 visible ASCII characters without "#". Empty means nobody.
+   * The person whose own reactions are marked: at most 64 visible ASCII characters without "#".
+   * Empty means no viewer.
    *
    * @generated from field: string viewer_id = 2;
    */
@@ -308,13 +309,13 @@ export const BatchGetReactionSummariesResponseSchema: GenMessage<BatchGetReactio
   messageDesc(file_meguri_reactions_v1_reaction_service, 9);
 
 /**
- * ListReactorsRequest asks for one page of the people who react to a target.
+ * ListReactorsRequest requests one page of the people who react to a target.
  *
  * @generated from message meguri.reactions.v1.ListReactorsRequest
  */
 export type ListReactorsRequest = Message<"meguri.reactions.v1.ListReactorsRequest"> & {
   /**
-   * What they react to. Required.
+   * The target. Required.
    *
    * @generated from field: meguri.reactions.v1.TargetName target = 1;
    */
@@ -329,7 +330,7 @@ export type ListReactorsRequest = Message<"meguri.reactions.v1.ListReactorsReque
 
   /**
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
-   * fields. Empty asks for the first page.
+   * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -365,7 +366,7 @@ export type ListReactorsResponse = Message<"meguri.reactions.v1.ListReactorsResp
   reactions: Reaction[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -380,7 +381,7 @@ export const ListReactorsResponseSchema: GenMessage<ListReactorsResponse> = /*@_
   messageDesc(file_meguri_reactions_v1_reaction_service, 11);
 
 /**
- * ListUserReactionsRequest asks for one page of one person's reactions.
+ * ListUserReactionsRequest requests one page of one person's reactions.
  *
  * @generated from message meguri.reactions.v1.ListUserReactionsRequest
  */
@@ -401,7 +402,7 @@ export type ListUserReactionsRequest = Message<"meguri.reactions.v1.ListUserReac
 
   /**
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
-   * fields. Empty asks for the first page.
+   * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -429,7 +430,7 @@ export type ListUserReactionsResponse = Message<"meguri.reactions.v1.ListUserRea
   reactions: Reaction[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -444,22 +445,22 @@ export const ListUserReactionsResponseSchema: GenMessage<ListUserReactionsRespon
   messageDesc(file_meguri_reactions_v1_reaction_service, 13);
 
 /**
- * ReactionService records who likes what. Reacting is setting a state: one person has at most one
- * reaction of one kind to one target, however often they ask. A change, its count and the owner's
- * notification are stored together or not at all.
+ * ReactionService stores the reactions of people to targets. To react sets a state: one person has
+ * at most one reaction of one kind to one target, however many calls set it. A reaction, its count
+ * and the owner's notification are written in one transaction.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and,
- * safe to retry, STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reactions.v1.ReactionService
  */
 export const ReactionService: GenService<{
   /**
-   * RegisterTarget lets people react to something. Called by the service that the thing belongs to.
-   * Idempotent: again for the same owner, it sets title and link.
+   * RegisterTarget makes a target to which people can react. It is called by the service that owns
+   * the target. Idempotent: a further call for the same owner sets title and link.
    *
-   * Refusals: ID_REUSED (it was registered for another owner), TARGET_DELETED (a deleted id is never
-   * registered again). Retryable: CONTENDED, CLOCK_OFF.
+   * Refusals: ID_REUSED (it was registered for another owner), TARGET_DELETED (a deleted id is
+   * never registered again). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.reactions.v1.ReactionService.RegisterTarget
    */
@@ -469,10 +470,10 @@ export const ReactionService: GenService<{
     output: typeof RegisterTargetResponseSchema;
   },
   /**
-   * DeleteTarget ends all reactions to a target for good. Nobody can react to it or see its
-   * reactions from then on; a workflow then removes them and the owner's notifications. Idempotent.
-   * When Temporal is away, the target is deleted and WORKFLOWS_UNAVAILABLE is answered: the call is
-   * to be sent again, until the removal has started, too.
+   * DeleteTarget deletes a target for good. From then on it accepts no reactions and lists none; a
+   * workflow purges its reactions and the owner's notifications. Idempotent. When Temporal does not
+   * answer, the target is deleted and the answer is WORKFLOWS_UNAVAILABLE: the call then has to be
+   * sent again until the purge has started.
    *
    * Refusals: TARGET_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF, WORKFLOWS_UNAVAILABLE.
    *
@@ -484,8 +485,8 @@ export const ReactionService: GenService<{
     output: typeof DeleteTargetResponseSchema;
   },
   /**
-   * React sets a person's reaction. Idempotent: one that stands stays as it is, with the name it
-   * came with. A reaction to one's own target is counted and not notified.
+   * React sets a person's reaction. Idempotent: an active reaction stays as it is and keeps its
+   * actor_name. A reaction of the target's owner is counted but not notified.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a seventeenth kind). Retryable:
    * CONTENDED, CLOCK_OFF.
@@ -498,8 +499,8 @@ export const ReactionService: GenService<{
     output: typeof ReactResponseSchema;
   },
   /**
-   * Unreact takes a person's reaction back; from an unread notification, too. Idempotent: without
-   * one, nothing happens.
+   * Unreact deletes a person's reaction, also from an unread notification. Idempotent: without a
+   * reaction, it changes nothing.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED. Retryable: CONTENDED, CLOCK_OFF.
    *
@@ -511,8 +512,9 @@ export const ReactionService: GenService<{
     output: typeof UnreactResponseSchema;
   },
   /**
-   * BatchGetReactionSummaries tells how people react to many targets, and which of their reactions
-   * are the viewer's. Strongly consistent. Unknown and deleted targets are answered as such.
+   * BatchGetReactionSummaries reads the counts of many targets, and which kinds the viewer has
+   * reacted with. Strongly consistent. Unknown and deleted targets have a state of their own and
+   * are no errors.
    *
    * @generated from rpc meguri.reactions.v1.ReactionService.BatchGetReactionSummaries
    */
@@ -522,7 +524,7 @@ export const ReactionService: GenService<{
     output: typeof BatchGetReactionSummariesResponseSchema;
   },
   /**
-   * ListReactors lists who reacts to a target, newest first. Strongly consistent.
+   * ListReactors lists the reactions to a target, newest first. Strongly consistent.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, INVALID_REQUEST (a page_token of another list).
    *
@@ -534,8 +536,8 @@ export const ReactionService: GenService<{
     output: typeof ListReactorsResponseSchema;
   },
   /**
-   * ListUserReactions lists what one person reacts to, newest first. A change may take about a
-   * second to show.
+   * ListUserReactions lists the reactions of one person, newest first. Eventually consistent: a
+   * change may take about a second to show.
    *
    * Refusals: INVALID_REQUEST (a page_token of another list).
    *

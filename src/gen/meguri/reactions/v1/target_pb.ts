@@ -16,14 +16,14 @@ export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
   fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSJiCgpUYXJnZXROYW1lEi8KBHR5cGUYASABKAlCIbpIHnIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIjCgJpZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQitwEKBlRhcmdldBItCgRuYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEhAKCG93bmVyX2lkGAIgASgJEg0KBXRpdGxlGAMgASgJEgwKBGxpbmsYBCABKAkSDQoFbXV0ZWQYBSABKAgSDwoHZGVsZXRlZBgGIAEoCBIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
- * TargetName names something that people react to.
+ * TargetName names a target.
  *
  * @generated from message meguri.reactions.v1.TargetName
  */
 export type TargetName = Message<"meguri.reactions.v1.TargetName"> & {
   /**
-   * What it is, such as "post" or "comment": 1 to 20 lower-case letters, digits, hyphens and
-   * underscores, the first of them a letter or digit. Required.
+   * The type of the target, such as "post" or "comment": 1 to 20 lower-case letters, digits,
+   * hyphens and underscores, the first of them a letter or digit. Required.
    *
    * @generated from field: string type = 1;
    */
@@ -45,55 +45,55 @@ export const TargetNameSchema: GenMessage<TargetName> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_target, 0);
 
 /**
- * Target is something that a user owns and that people react to.
+ * Target is a thing that a user owns and to which people react.
  *
  * @generated from message meguri.reactions.v1.Target
  */
 export type Target = Message<"meguri.reactions.v1.Target"> & {
   /**
-   * Its name.
+   * The name of the target.
    *
    * @generated from field: meguri.reactions.v1.TargetName name = 1;
    */
   name?: TargetName | undefined;
 
   /**
-   * The user who owns it and is notified of reactions to it.
+   * The user who owns the target and is notified of reactions to it.
    *
    * @generated from field: string owner_id = 2;
    */
   ownerId: string;
 
   /**
-   * A title for people, at most 96 bytes. May be empty.
+   * A title to display, at most 96 bytes. May be empty.
    *
    * @generated from field: string title = 3;
    */
   title: string;
 
   /**
-   * Where it is to be seen, at most 200 bytes. May be empty.
+   * A link to the target, at most 200 bytes. May be empty.
    *
    * @generated from field: string link = 4;
    */
   link: string;
 
   /**
-   * Whether its owner gets no notifications from it.
+   * Whether the owner gets no notifications from the target.
    *
    * @generated from field: bool muted = 5;
    */
   muted: boolean;
 
   /**
-   * Whether it was deleted: nobody can react to it any more.
+   * Whether the target was deleted and accepts no reactions any more.
    *
    * @generated from field: bool deleted = 6;
    */
   deleted: boolean;
 
   /**
-   * The instant at which it was first registered.
+   * The instant at which the target was first registered.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */

@@ -15,7 +15,7 @@ export const file_meguri_reservations_v1_reservation: GenFile = /*@__PURE__*/
   fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIpAFCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4ZWN1dGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhdGVuZXNzX21zGAsgASgDEjwKB2ZhaWx1cmUYDCABKAsyKy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLkZhaWx1cmUSDgoGY2FsbGVyGA0gASgJEhQKDGVudHJ5X251bWJlchgOIAEoAxoqCgdGYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIn4KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhQKEFNUQVRFX1BST0NFU1NJTkcQAhIOCgpTVEFURV9ET05FEAMSEAoMU1RBVEVfRkFJTEVEEAQSEwoPU1RBVEVfQ0FOQ0VMTEVEEAViBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
- * Reservation is a grant that waits for its moment.
+ * Reservation is a grant for a later time.
  *
  * @generated from message meguri.reservations.v1.Reservation
  */
@@ -64,7 +64,7 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   executeTime?: Timestamp | undefined;
 
   /**
-   * What has become of the reservation, at the instant of the call.
+   * The state at the instant of the call.
    *
    * @generated from field: meguri.reservations.v1.Reservation.State state = 7;
    */
@@ -129,20 +129,20 @@ export const ReservationSchema: GenMessage<Reservation> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation, 0);
 
 /**
- * Failure tells why a grant was refused.
+ * Failure is the reason for which a grant was refused.
  *
  * @generated from message meguri.reservations.v1.Reservation.Failure
  */
 export type Reservation_Failure = Message<"meguri.reservations.v1.Reservation.Failure"> & {
   /**
-   * The reason in the words of the error list, such as "ACCOUNT_FROZEN".
+   * A reason of the error list, such as "ACCOUNT_FROZEN".
    *
    * @generated from field: string reason = 1;
    */
   reason: string;
 
   /**
-   * What went wrong, for a human reader.
+   * A message for a human reader.
    *
    * @generated from field: string message = 2;
    */
@@ -157,8 +157,8 @@ export const Reservation_FailureSchema: GenMessage<Reservation_Failure> = /*@__P
   messageDesc(file_meguri_reservations_v1_reservation, 0, 0);
 
 /**
- * State tells what has become of a reservation: PENDING becomes DONE, FAILED or CANCELLED, and a
- * retry takes FAILED back to PENDING.
+ * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED, and a retry
+ * sets FAILED back to PENDING.
  *
  * @generated from enum meguri.reservations.v1.Reservation.State
  */
@@ -171,7 +171,7 @@ export const Reservation_State = {
   UNSPECIFIED: 0,
 
   /**
-   * It waits for its execute_time. It can be cancelled and rescheduled.
+   * Its execute_time has not come. It can be cancelled and rescheduled.
    *
    * @generated from enum value: STATE_PENDING = 1;
    */
@@ -208,8 +208,8 @@ export const Reservation_State = {
 } as const;
 
 /**
- * State tells what has become of a reservation: PENDING becomes DONE, FAILED or CANCELLED, and a
- * retry takes FAILED back to PENDING.
+ * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED, and a retry
+ * sets FAILED back to PENDING.
  *
  * @generated from enum meguri.reservations.v1.Reservation.State
  */

@@ -18,7 +18,7 @@ export const file_meguri_reservations_v1_reservation_service: GenFile = /*@__PUR
   fileDesc("CjBtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uX3NlcnZpY2UucHJvdG8SFm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEitQIKGENyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSKAoHdXNlcl9pZBgDIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHQoGcG9pbnRzGAQgASgDQg26SAoiCBiAlOvcAygBEhgKBnJlYXNvbhgFIAEoCUIIukgFcgMogAESTAoMZXhlY3V0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIaukgXyAEBsgERIg0I/4LR/68HEP+T69wDMgAiZwoZQ3JlYXRlUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SEAoIcmVwbGF5ZWQYAiABKAgigQEKFUdldFJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiUgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24ipAMKF0xpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUYyAEoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACBIqCgd1c2VyX2lkGAQgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JEgAEkYKBXN0YXRlGAUgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZUIKukgHggEEEAEgAEgAEkcKCnN0YXJ0X3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhe6SBSyAREiDQj/gtH/rwcQ/5Pr3AMyABJFCghlbmRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCF7pIFLIBESINCP+C0f+vBxD/k+vcAzIAQg8KBmZpbHRlchIFukgCCAEibgoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEjkKDHJlc2VydmF0aW9ucxgBIAMoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoQBChhDYW5jZWxSZXNlcnZhdGlvblJlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSLwoOcmVzZXJ2YXRpb25faWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kIlUKGUNhbmNlbFJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uItYBChxSZXNjaGVkdWxlUmVzZXJ2YXRpb25SZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEi8KDnJlc2VydmF0aW9uX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBJMCgxleGVjdXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhq6SBfIAQGyAREiDQj/gtH/rwcQ/5Pr3AMyACJZCh1SZXNjaGVkdWxlUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24igwEKF1JldHJ5UmVzZXJ2YXRpb25SZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEi8KDnJlc2VydmF0aW9uX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JCJUChhSZXRyeVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uMowGChJSZXNlcnZhdGlvblNlcnZpY2USfQoRQ3JlYXRlUmVzZXJ2YXRpb24SMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBoxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ3JlYXRlUmVzZXJ2YXRpb25SZXNwb25zZSIDkAICEnQKDkdldFJlc2VydmF0aW9uEi0ubWVndXJpLnJlc2VydmF0aW9ucy52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3QaLi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2UiA5ACARJ6ChBMaXN0UmVzZXJ2YXRpb25zEi8ubWVndXJpLnJlc2VydmF0aW9ucy52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBowLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlIgOQAgESfQoRQ2FuY2VsUmVzZXJ2YXRpb24SMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uUmVxdWVzdBoxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ2FuY2VsUmVzZXJ2YXRpb25SZXNwb25zZSIDkAICEokBChVSZXNjaGVkdWxlUmVzZXJ2YXRpb24SNC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlcXVlc3QaNS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlc3BvbnNlIgOQAgISegoQUmV0cnlSZXNlcnZhdGlvbhIvLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmV0cnlSZXNlcnZhdGlvblJlcXVlc3QaMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJldHJ5UmVzZXJ2YXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_reservations_v1_reservation]);
 
 /**
- * CreateReservationRequest describes a grant for later.
+ * CreateReservationRequest describes a grant for a later time.
  *
  * @generated from message meguri.reservations.v1.CreateReservationRequest
  */
@@ -154,7 +154,7 @@ export const GetReservationResponseSchema: GenMessage<GetReservationResponse> = 
   messageDesc(file_meguri_reservations_v1_reservation_service, 3);
 
 /**
- * ListReservationsRequest asks for one page of reservations.
+ * ListReservationsRequest requests one page of reservations.
  *
  * @generated from message meguri.reservations.v1.ListReservationsRequest
  */
@@ -175,7 +175,7 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
 
   /**
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
-   * fields. Empty asks for the first page.
+   * fields. Empty means the first page.
    *
    * @generated from field: string page_token = 3;
    */
@@ -188,7 +188,7 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
    */
   filter: {
     /**
-     * Those of one user: 1 to 64 visible ASCII characters without "#".
+     * The reservations of one user: 1 to 64 visible ASCII characters without "#".
      *
      * @generated from field: string user_id = 4;
      */
@@ -196,7 +196,7 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
     case: "userId";
   } | {
     /**
-     * Those that are in one state now, PENDING being those whose time has not come.
+     * The reservations in one state at the instant of the call.
      *
      * @generated from field: meguri.reservations.v1.Reservation.State state = 5;
      */
@@ -243,7 +243,7 @@ export type ListReservationsResponse = Message<"meguri.reservations.v1.ListReser
   reservations: Reservation[];
 
   /**
-   * Opaque: what asks for the next page. Empty on the last page.
+   * The opaque page_token of the next page. Empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -416,20 +416,21 @@ export const RetryReservationResponseSchema: GenMessage<RetryReservationResponse
   messageDesc(file_meguri_reservations_v1_reservation_service, 11);
 
 /**
- * ReservationService grants points at a later moment. The answer to a change tells what is stored
- * for good; from then on the points are granted at their time without any further call.
+ * ReservationService grants points at a later time. When a change has been answered, it is stored
+ * for good, and the points are granted at their time without any further call.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and,
- * safe to retry, STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reservations.v1.ReservationService
  */
 export const ReservationService: GenService<{
   /**
-   * CreateReservation stores a grant for later. An execute_time that has passed grants as soon as
-   * possible. Whether the account is frozen is decided when the grant is due. Idempotent by
-   * reservation_id: the same parameters from the same calling service as in the first call answer
-   * the reservation as it is now, marked replayed, even after a reschedule or a cancel.
+   * CreateReservation stores a grant for a later time. With an execute_time in the past, the points
+   * are granted as soon as possible. A frozen account refuses the grant when it is due, not before.
+   * Idempotent by reservation_id: with the parameters of the first call, from the same calling
+   * service, it returns the reservation as it is now, marked replayed, even after a reschedule or a
+   * cancel.
    *
    * Refusals: ID_REUSED, INVALID_REQUEST (an execute_time more than five years ahead),
    * PROGRAM_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF, PROGRAM_STALE.
@@ -480,9 +481,9 @@ export const ReservationService: GenService<{
     output: typeof CancelReservationResponseSchema;
   },
   /**
-   * RescheduleReservation moves a reservation whose points are not granted yet to another time. A
-   * time that has passed grants as soon as possible. Idempotent: the time that it has changes
-   * nothing.
+   * RescheduleReservation moves a reservation whose points are not granted yet to another time.
+   * With a time in the past, the points are granted as soon as possible. Idempotent: the time that
+   * the reservation already has changes nothing.
    *
    * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE, FAILED or CANCELLED), INVALID_REQUEST (more
    * than five years ahead). Retryable: CONTENDED, CLOCK_OFF.
@@ -496,8 +497,8 @@ export const ReservationService: GenService<{
   },
   /**
    * RetryReservation tries a failed reservation again: it becomes PENDING and is due at once, or at
-   * its execute_time if that lies ahead. Idempotent: one that is PENDING or PROCESSING stays as it
-   * is.
+   * its execute_time if that is in the future. Idempotent: a PENDING or PROCESSING reservation
+   * stays as it is.
    *
    * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE or CANCELLED). Retryable: CONTENDED.
    *

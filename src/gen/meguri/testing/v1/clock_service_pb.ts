@@ -16,7 +16,7 @@ export const file_meguri_testing_v1_clock_service: GenFile = /*@__PURE__*/
   fileDesc("CiVtZWd1cmkvdGVzdGluZy92MS9jbG9ja19zZXJ2aWNlLnByb3RvEhFtZWd1cmkudGVzdGluZy52MSIQCg5HZXRUaW1lUmVxdWVzdCI7Cg9HZXRUaW1lUmVzcG9uc2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiVgoOU2V0VGltZVJlcXVlc3QSRAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGrpIF8gBAbIBESINCP+C0f+vBxD/k+vcAzIAIjsKD1NldFRpbWVSZXNwb25zZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJSCg5BZHZhbmNlUmVxdWVzdBJACghkdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkITukgQyAEBqgEKIgYIgKfk4AsqACI7Cg9BZHZhbmNlUmVzcG9uc2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAykwIKDENsb2NrU2VydmljZRJVCgdHZXRUaW1lEiEubWVndXJpLnRlc3RpbmcudjEuR2V0VGltZVJlcXVlc3QaIi5tZWd1cmkudGVzdGluZy52MS5HZXRUaW1lUmVzcG9uc2UiA5ACARJVCgdTZXRUaW1lEiEubWVndXJpLnRlc3RpbmcudjEuU2V0VGltZVJlcXVlc3QaIi5tZWd1cmkudGVzdGluZy52MS5TZXRUaW1lUmVzcG9uc2UiA5ACAhJVCgdBZHZhbmNlEiEubWVndXJpLnRlc3RpbmcudjEuQWR2YW5jZVJlcXVlc3QaIi5tZWd1cmkudGVzdGluZy52MS5BZHZhbmNlUmVzcG9uc2UiA5ACAGIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
- * GetTimeRequest asks for the time. It has no fields.
+ * GetTimeRequest has no fields.
  *
  * @generated from message meguri.testing.v1.GetTimeRequest
  */
@@ -37,7 +37,7 @@ export const GetTimeRequestSchema: GenMessage<GetTimeRequest> = /*@__PURE__*/
  */
 export type GetTimeResponse = Message<"meguri.testing.v1.GetTimeResponse"> & {
   /**
-   * The instant at which the points calendar stands now.
+   * The time of the points calendar now.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
@@ -79,7 +79,7 @@ export const SetTimeRequestSchema: GenMessage<SetTimeRequest> = /*@__PURE__*/
  */
 export type SetTimeResponse = Message<"meguri.testing.v1.SetTimeResponse"> & {
   /**
-   * The instant at which the points calendar stands now.
+   * The time of the points calendar now.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
@@ -94,13 +94,13 @@ export const SetTimeResponseSchema: GenMessage<SetTimeResponse> = /*@__PURE__*/
   messageDesc(file_meguri_testing_v1_clock_service, 3);
 
 /**
- * AdvanceRequest names the time to be skipped.
+ * AdvanceRequest has the duration to advance by.
  *
  * @generated from message meguri.testing.v1.AdvanceRequest
  */
 export type AdvanceRequest = Message<"meguri.testing.v1.AdvanceRequest"> & {
   /**
-   * How far to go forward: more than 0, at most 36,525 days (a hundred years). Required.
+   * The duration: more than 0, at most 36,525 days (a hundred years). Required.
    *
    * @generated from field: google.protobuf.Duration duration = 1;
    */
@@ -121,7 +121,7 @@ export const AdvanceRequestSchema: GenMessage<AdvanceRequest> = /*@__PURE__*/
  */
 export type AdvanceResponse = Message<"meguri.testing.v1.AdvanceResponse"> & {
   /**
-   * The instant at which the points calendar stands now.
+   * The time of the points calendar now.
    *
    * @generated from field: google.protobuf.Timestamp time = 1;
    */
@@ -137,14 +137,14 @@ export const AdvanceResponseSchema: GenMessage<AdvanceResponse> = /*@__PURE__*/
 
 /**
  * ClockService moves the calendar by which points are granted and expire, for tests. It is served
- * only when MEGURI_TEST_CLOCK=1. It does not move Temporal's timers: what waits for a moment still
- * waits in real time.
+ * only when MEGURI_TEST_CLOCK=1. It does not move Temporal's timers: a workflow still waits in real
+ * time.
  *
  * @generated from service meguri.testing.v1.ClockService
  */
 export const ClockService: GenService<{
   /**
-   * GetTime reads the instant at which the points calendar stands.
+   * GetTime reads the time of the points calendar.
    *
    * @generated from rpc meguri.testing.v1.ClockService.GetTime
    */
@@ -154,8 +154,8 @@ export const ClockService: GenService<{
     output: typeof GetTimeResponseSchema;
   },
   /**
-   * SetTime sets the points calendar to an instant, from which it runs on. Idempotent but for the
-   * time that passes between two calls. Going back is allowed; accounts never turn back with it.
+   * SetTime sets the points calendar to an instant, at which it stays until the next call.
+   * Idempotent. An earlier instant is allowed, but does not undo what accounts have recorded.
    *
    * @generated from rpc meguri.testing.v1.ClockService.SetTime
    */
