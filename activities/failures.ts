@@ -16,6 +16,6 @@ function known({ reason, message, metadata, retryable }: DomainError): Applicati
 }
 
 /** All that a history tells of an error nobody thought of. */
-export const unexpected = "unexpected error; the worker's log has it";
+export const unexpectedMessage = "unexpected error; the worker's log has it";
 
-const unknown = () => ApplicationFailure.retryable(unexpected, "INTERNAL");
+const unknown = () => ApplicationFailure.retryable(unexpectedMessage, "INTERNAL");

@@ -1,10 +1,10 @@
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
-import { toFailure, unexpected } from "./failures.ts";
+import { toFailure, unexpectedMessage } from "./failures.ts";
+import { longRunningActivities } from "./long-running.ts";
 import { purgeActivities } from "./purges.ts";
 import { reservationActivities } from "./reservations.ts";
-import { sweepActivities } from "./sweeps.ts";
 
 /** What the activities stand on. */
 interface ActivityDeps {
@@ -26,7 +26,7 @@ export function createActivities(given: ActivityDeps): Activities {
 
 const activities = ({ deps, onDone }: ActivityDeps) => ({
   ...reservationActivities(deps, onDone),
-  ...sweepActivities(deps),
+  ...longRunningActivities(deps),
   ...purgeActivities(deps),
 });
 
@@ -35,7 +35,7 @@ async function guarded(activity: (...args: unknown[]) => Promise<unknown>, args:
     return await activity(...args);
   } catch (error) {
     const failure = toFailure(error);
-    if (failure.message === unexpected) log.error(unexpected, { err: error });
+    if (failure.message === unexpectedMessage) log.error(unexpectedMessage, { err: error });
     throw failure;
   }
 }

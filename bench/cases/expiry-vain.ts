@@ -1,7 +1,7 @@
 import { Random } from "../../examples/random.ts";
 import { type Account, balanceOf } from "../../src/domain/account.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
-import { expireForSweep, grant, use } from "../../src/domain/points.ts";
+import { expireForMonthEnd, grant, use } from "../../src/domain/points.ts";
 import { lifetimeAt, type Program } from "../../src/domain/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { round } from "../support/numbers.ts";
@@ -66,7 +66,7 @@ function playShop(scale: Scale) {
       // What is due by the index, before anything else happens in the month.
       const { account } = customer;
       if (account?.oldest !== undefined && account.oldest <= month - lifetimeAt(program, start)) {
-        const swept = expireForSweep(account, program, start);
+        const swept = expireForMonthEnd(account, program, start);
         if (month >= first + steadyFrom) {
           visits += 1;
           if (swept.entries.length === 0) vain += 1;

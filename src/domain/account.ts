@@ -104,7 +104,7 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
   for (const bucket of buckets(account)) {
     const effectiveTime = expireTime(program, bucket.month);
     if (effectiveTime > time) continue;
-    const appended = appendEntry(settled, time, expiry(bucket, effectiveTime));
+    const appended = appendEntry(settled, time, expiredEntry(bucket, effectiveTime));
     settled = appended.account;
     entries.push(appended.entry);
   }
@@ -114,7 +114,7 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
 }
 
 /** The EXPIRED entry of a month's points. */
-export function expiry(bucket: Bucket, effectiveTime: Instant, cause = ""): NewEntry {
+export function expiredEntry(bucket: Bucket, effectiveTime: Instant, cause = ""): NewEntry {
   return {
     type: "EXPIRED",
     event: { origin: "x", eventId: formatMonth(bucket.month) + cause },

@@ -5,7 +5,7 @@ import {
   buckets,
   emptyAccount,
   expireDue,
-  expiry,
+  expiredEntry,
   pointsOf,
 } from "./account.ts";
 import { DomainError } from "./errors.ts";
@@ -166,7 +166,7 @@ export function setFrozen(state: State, event: Event, frozen: boolean): Change {
  * Settles an account for the monthly sweep and makes its `oldest` exact, which takes it out of the
  * index when it holds nothing.
  */
-export function expireForSweep(
+export function expireForMonthEnd(
   account: Account,
   program: Program,
   now: Instant,
@@ -212,7 +212,7 @@ function expireAtOnce(state: State, change: Change, gone: readonly MonthChange[]
     const next = appendEntry(
       account,
       state.now,
-      expiry(bucket, effectiveTime, `/${origin}:${eventId}`),
+      expiredEntry(bucket, effectiveTime, `/${origin}:${eventId}`),
     );
     account = next.account;
     entries.push(next.entry);

@@ -48,10 +48,10 @@ export function refundPoints(
     readonly useEventId: string;
     /** Absent: all that is left. */
     readonly points: number | undefined;
-    readonly expired: ExpiredPoints;
+    readonly expiredPoints: ExpiredPoints;
   },
 ): Promise<ChangeResult> {
-  const { useEventId, points, expired } = input;
+  const { useEventId, points, expiredPoints: expired } = input;
   const undoes: EventRef = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
     input,

@@ -5,7 +5,7 @@ import {
   type FailedAccount,
   maxReports,
 } from "../../contract.ts";
-import { expireForSweep } from "../../domain/points.ts";
+import { expireForMonthEnd } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -64,7 +64,7 @@ async function expireDueInAccount(
     decide(tx, now) {
       const account = tx.get(ref);
       if (!account) return "vain";
-      const { account: swept, entries } = expireForSweep(account, program, now.calendar);
+      const { account: swept, entries } = expireForMonthEnd(account, program, now.calendar);
       if (entries.length > 0 || swept.oldest !== account.oldest) tx.put(ref, swept);
       for (const entry of entries) tx.put(entryRef(program.programId, userId, entry.number), entry);
       return entries.length > 0 ? "settled" : "vain";

@@ -69,7 +69,7 @@ export function updateProgram(
     deadline: input.deadline,
     decide(tx, now) {
       const program = tx.get(ref);
-      if (!program) throw notFound(input.programId);
+      if (!program) throw programNotFound(input.programId);
       const changed = lengthen(program, input.lifetimeMonths, now.calendar);
       if (changed !== program) tx.put(ref, changed);
       return changed;
@@ -77,5 +77,5 @@ export function updateProgram(
   });
 }
 
-export const notFound = (id: string) =>
+export const programNotFound = (id: string) =>
   new DomainError("PROGRAM_NOT_FOUND", `there is no program ${id}`);

@@ -10,7 +10,12 @@ import {
 import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
-import { notFound, type ReservationName, type VisibleReservation, visible } from "./visible.ts";
+import {
+  type ReservationName,
+  reservationNotFound,
+  type VisibleReservation,
+  visible,
+} from "./visible.ts";
 import { refreshRun, startRun } from "./workflow-runs.ts";
 
 type CommandDeps = Pick<Deps, "engine" | "programs" | "workflows" | "background">;
@@ -104,7 +109,7 @@ function changeRow(
     deadline,
     decide(tx, { wall }) {
       const row = tx.get(ref);
-      if (!row) throw notFound(reservationId);
+      if (!row) throw reservationNotFound(reservationId);
       const changed = change(row, wall);
       if (changed !== row) tx.put(ref, changed);
       return visible(changed, wall);

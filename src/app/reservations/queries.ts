@@ -3,7 +3,12 @@ import type { VisibleState } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";
-import { notFound, type ReservationName, type VisibleReservation, visible } from "./visible.ts";
+import {
+  type ReservationName,
+  reservationNotFound,
+  type VisibleReservation,
+  visible,
+} from "./visible.ts";
 
 /** Refusal: RESERVATION_NOT_FOUND. */
 export async function getReservation(
@@ -11,7 +16,7 @@ export async function getReservation(
   name: ReservationName,
 ): Promise<VisibleReservation> {
   const found = await deps.reader.get(reservationRef(name.programId, name.reservationId));
-  if (!found) throw notFound(name.reservationId);
+  if (!found) throw reservationNotFound(name.reservationId);
   const { wall } = await deps.clock.now();
   return visible(found.value, wall);
 }

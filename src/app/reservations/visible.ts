@@ -20,5 +20,5 @@ export const visible = (row: Reservation, now: Instant): VisibleReservation => (
   state: visibleState(row, now),
 });
 
-export const notFound = (id: string) =>
+export const reservationNotFound = (id: string) =>
   new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${id}`);

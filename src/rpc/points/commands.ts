@@ -48,7 +48,7 @@ export function pointsChanges(deps: Deps): Pick<ServiceImpl<typeof PointsService
         ...toChange(request, context),
         useEventId,
         points: points === undefined ? undefined : toSafeInteger(points, "points"),
-        expired: policies[expiredPoints as keyof typeof policies],
+        expiredPoints: policies[expiredPoints as keyof typeof policies],
       };
       return fromChange(await refundPoints(deps, input));
     },

@@ -21,7 +21,7 @@ const stepMs = 20_000;
 /** Well within every heartbeat timeout. */
 const beatMs = 5_000;
 
-export function sweepActivities(deps: Deps) {
+export function longRunningActivities(deps: Deps) {
   return {
     /** Settles a shard from its cursor on, for a while; a retry goes on where it was. */
     async settleShard(input: ExpireShardInput): Promise<ExpireShardResult> {
