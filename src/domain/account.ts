@@ -1,4 +1,4 @@
-/** The account: a ring of monthly buckets, the expiry of what is due, and the writing of entries. */
+/** The account: a ring of monthly buckets, the expiry of what is due, and how entries change it. */
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry, NewEntry, Totals } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
@@ -153,7 +153,7 @@ export function balanceOf(account: Account): number {
   return sum;
 }
 
-/** Returns the buckets with points, oldest first: from the slot after the pointer to the pointer. */
+/** Returns the buckets with points, oldest first: from the slot after the pointer, round to it. */
 export function buckets(account: Account): Bucket[] {
   const lifetime = account.slots.length;
   const found: Bucket[] = [];

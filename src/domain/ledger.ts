@@ -80,7 +80,7 @@ export interface EventKey {
   readonly entry: LedgerEntry;
   /** The balance after all entries of the event. */
   readonly balance: number;
-  /** The points of the entry that refunds (of a use) or revokes (of a grant) have reversed so far. */
+  /** The points of the entry that refunds or revokes have reversed so far. */
   readonly reversedPoints: number;
 }
 

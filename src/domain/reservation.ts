@@ -71,7 +71,7 @@ export function reschedule(row: Reservation, executeTime: Instant, now: Instant)
   return executeTime < row.executeTime ? { ...moved, movedEarlier: true } : moved;
 }
 
-/** Sets a failed reservation back to pending. A pending one does not change. Refusal: WRONG_STATE. */
+/** Sets a failed reservation to pending. A pending one does not change. Refusal: WRONG_STATE. */
 export function retry(row: Reservation, now: Instant): Reservation {
   if (row.state === "PENDING") return row;
   if (row.state !== "FAILED") throw wrongState(row, "retried");

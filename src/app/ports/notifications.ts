@@ -12,6 +12,6 @@ export interface NotificationReader {
   ): Promise<Page<UnreadGroup>>;
   /** Read groups that have not expired `now`, by version, newest first. */
   readGroups(ownerId: string, now: Instant, page: PageRequest): Promise<Page<ReadGroup>>;
-  /** The existing inboxes of these owners, by owner. Lags behind by moments. */
+  /** The existing inboxes of these owners, by owner id. Lags behind by moments. */
   inboxes(ownerIds: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
 }

@@ -1,8 +1,8 @@
-/** Reads of reactions, who owns a target, and the purge of what a deleted target leaves. */
+/** Reads of reactions, the owner of a target, and the purge of a deleted target. */
 import type { Reaction, TargetName } from "../../domain/target.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
-/** Which reactions to list: all, or the notified ones of a range of versions, ends included. */
+/** The reactions to list: all, or the notified ones of a range of versions, both included. */
 interface ReactionsQuery {
   readonly target: TargetName;
   readonly kind: string;
@@ -16,11 +16,11 @@ export interface ReactionReader {
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
 }
 
-/** Deletes rows of a deleted target page by page, without the engine. */
+/** Deletes records of a deleted target page by page, without the engine. */
 export interface Purger {
   /** Deletes up to 1,000 reactions of one kind. Returns whether there may be more. */
   reactions(target: TargetName, kind: string): Promise<boolean>;
-  /** Deletes read groups of the target. Returns the next cursor; undefined at the end. */
+  /** Deletes a page of the target's read groups. Returns the next cursor; undefined at the end. */
   history(
     ownerId: string,
     target: TargetName,
