@@ -1,4 +1,4 @@
-/** The activities that walk through many records and tell how far they are. */
+/** The activities that process many records and send heartbeats with their progress. */
 import { activityInfo, Context, log } from "@temporalio/activity";
 import { expireDueInShard } from "../src/app/points/expire-due.ts";
 import { verifySegment } from "../src/app/points/verify-segment.ts";
@@ -15,45 +15,53 @@ import {
 } from "../src/contract.ts";
 import { check } from "./checks.ts";
 
-/** After this long a step hands back its cursor, so that no activity grows without bound. */
+/** A step returns its cursor after this time, so that the duration of an activity is bounded. */
 const stepMs = 20_000;
 
-/** Well within every heartbeat timeout. */
-const beatMs = 5_000;
+/** The interval of heartbeats, which is shorter than every heartbeat timeout. */
+const heartbeatMs = 5_000;
 
 export function longRunningActivities(deps: Deps) {
   return {
-    /** Settles a shard from its cursor on, for a while; a retry goes on where it was. */
+    /** Expires what is due in a shard, for one step. A retry continues from the last heartbeat. */
     async settleShard(input: ExpireShardInput): Promise<ExpireShardResult> {
       const fields = { program: "string", shard: "number", cursor: "string?" };
       const { program: programId, shard } = check(input, fields);
       const start = { settled: 0, vain: 0, failed: 0, failures: [], ...cursorOf(input) };
-      return step<ExpireShardResult>(start, addSettled, (cursor, more) =>
-        expireDueInShard(deps, { program: programId, shard, ...cursor }, more, (userId, error) =>
-          log.warn("an account could not be settled", { programId, userId, err: error }),
+      return step<ExpireShardResult>(start, addExpired, (cursor, shouldContinue) =>
+        expireDueInShard(
+          deps,
+          { program: programId, shard, ...cursor },
+          shouldContinue,
+          (userId, error) =>
+            log.warn("could not expire what is due in an account", {
+              programId,
+              userId,
+              err: error,
+            }),
         ),
       );
     },
 
-    /** Verifies a segment from its cursor on, for a while; a retry goes on where it was. */
+    /** Verifies a segment, for one step. A retry continues from the last heartbeat. */
     async verifySegment(input: VerifySegmentInput): Promise<VerifySegmentResult> {
       const numbers = { segment: "number", segments: "number" };
       const fields = { program: "string", ...numbers, cursor: "string?" };
       const { program: programId, segment, segments } = check(input, fields);
-      const nothing = { accounts: 0, entries: 0, wrong: 0, reports: [], failed: 0, failures: [] };
-      const start = { ...nothing, ...cursorOf(input) };
-      return step<VerifySegmentResult>(start, addVerified, (cursor, more) =>
+      const counts = { accounts: 0, entries: 0, wrong: 0, reports: [], failed: 0, failures: [] };
+      const start = { ...counts, ...cursorOf(input) };
+      return step<VerifySegmentResult>(start, addVerified, (cursor, shouldContinue) =>
         verifySegment(
           deps,
           { program: programId, segment, segments, ...cursor },
-          more,
+          shouldContinue,
           (userId, error) =>
             log.warn("an account could not be verified", { programId, userId, err: error }),
         ),
       );
     },
 
-    /** Starts runs for what is overdue, or for everything that waits. */
+    /** Starts the runs that overdue reservations, or all pending ones, are missing. */
     async reconcileReservations(input: ReconcileInput): Promise<ReconcileResult> {
       check(input, { everything: "boolean" });
       const context = Context.current();
@@ -69,19 +77,19 @@ export function longRunningActivities(deps: Deps) {
 type Cursor = { readonly cursor?: string };
 
 /**
- * Runs one step: from where the last attempt said it was, with what it had found, and until the
- * time is up or the worker is to stop. Heartbeats go on while a page takes long.
+ * Runs one step: starts from the last heartbeat of an earlier attempt, with its counts, and ends
+ * when the time is over or the worker shuts down. Heartbeats continue while a page takes long.
  */
 async function step<R extends Cursor>(
   start: R,
   add: (a: R, b: R) => R,
-  run: (cursor: Cursor, more: (progress: R) => boolean) => Promise<R>,
+  run: (cursor: Cursor, shouldContinue: (progress: R) => boolean) => Promise<R>,
 ): Promise<R> {
   const context = Context.current();
   const from: R = activityInfo().heartbeatDetails ?? start;
   const limit = performance.now() + stepMs;
   let progress = from;
-  const timer = setInterval(() => context.heartbeat(progress), beatMs);
+  const timer = setInterval(() => context.heartbeat(progress), heartbeatMs);
   try {
     const result = await run(cursorOf(from), (found) => {
       progress = add(from, found);
@@ -96,7 +104,7 @@ async function step<R extends Cursor>(
 
 const cursorOf = ({ cursor }: Cursor): Cursor => (cursor === undefined ? {} : { cursor });
 
-const addSettled = (a: ExpireShardResult, b: ExpireShardResult): ExpireShardResult => ({
+const addExpired = (a: ExpireShardResult, b: ExpireShardResult): ExpireShardResult => ({
   settled: a.settled + b.settled,
   vain: a.vain + b.vain,
   failed: a.failed + b.failed,

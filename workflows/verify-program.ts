@@ -17,7 +17,7 @@ import {
 import { orRefusal } from "./failures.ts";
 import { workOn } from "./parts.ts";
 
-/** What the verification has found so far. */
+/** Returns the report so far. */
 export const report = defineQuery<VerificationReport>(reportQuery);
 
 const { verifySegment } = proxyActivities<Activities>({
@@ -28,34 +28,34 @@ const { verifySegment } = proxyActivities<Activities>({
 
 type Segments = NonNullable<VerifyProgramInput["segments"]>;
 
-const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
+const emptyReport: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
 
-/** Compares every account of a program with its ledger and reports the ones that differ. */
+/** Compares every account of a program with its ledger and reports the accounts that differ. */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
   const { program: programId } = input;
-  let found = input.report ?? nothing;
-  setHandler(report, () => found);
+  let total = input.report ?? emptyReport;
+  setHandler(report, () => total);
   const segments: Segments =
     input.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
   const left = await workOn(segments, verifySegments, async (part) => {
-    const step = await orRefusal(
+    const result = await orRefusal(
       verifySegment({ program: programId, segments: verifySegments, ...part }),
     );
-    found = add(found, step);
-    const { accounts, wrong, failed = 0 } = found;
+    total = add(total, result);
+    const { accounts, wrong, failed = 0 } = total;
     setCurrentDetails(
       `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified.`,
     );
-    return step.cursor;
+    return result.cursor;
   });
   if (left.length > 0) {
     await continueAsNew<typeof verifyProgram>({
       program: programId,
       segments: left,
-      report: found,
+      report: total,
     });
   }
-  return found;
+  return total;
 }
 
 function add(a: VerificationReport, b: VerificationReport): VerificationReport {
