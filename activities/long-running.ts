@@ -21,6 +21,7 @@ const stepMs = 20_000;
 /** The interval of heartbeats, which is shorter than every heartbeat timeout. */
 const heartbeatMs = 5_000;
 
+/** Each of these activities may be repeated. */
 export function longRunningActivities(deps: Deps) {
   return {
     /** Expires what is due in a shard, for one step. A retry continues from the last heartbeat. */
@@ -33,12 +34,8 @@ export function longRunningActivities(deps: Deps) {
           deps,
           { program: programId, shard, ...cursor },
           shouldContinue,
-          (userId, error) =>
-            log.warn("could not expire what is due in an account", {
-              programId,
-              userId,
-              err: error,
-            }),
+          (userId, err) =>
+            log.warn("could not expire what is due in an account", { programId, userId, err }),
         ),
       );
     },
@@ -55,8 +52,7 @@ export function longRunningActivities(deps: Deps) {
           deps,
           { program: programId, segment, segments, ...cursor },
           shouldContinue,
-          (userId, error) =>
-            log.warn("an account could not be verified", { programId, userId, err: error }),
+          (userId, err) => log.warn("an account could not be verified", { programId, userId, err }),
         ),
       );
     },
@@ -82,7 +78,7 @@ type Cursor = { readonly cursor?: string };
  */
 async function step<R extends Cursor>(
   start: R,
-  add: (a: R, b: R) => R,
+  add: (total: R, next: R) => R,
   run: (cursor: Cursor, shouldContinue: (progress: R) => boolean) => Promise<R>,
 ): Promise<R> {
   const context = Context.current();
@@ -104,20 +100,23 @@ async function step<R extends Cursor>(
 
 const cursorOf = ({ cursor }: Cursor): Cursor => (cursor === undefined ? {} : { cursor });
 
-const addExpired = (a: ExpireShardResult, b: ExpireShardResult): ExpireShardResult => ({
-  settled: a.settled + b.settled,
-  vain: a.vain + b.vain,
-  failed: a.failed + b.failed,
-  failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
-  ...cursorOf(b),
+const addExpired = (total: ExpireShardResult, next: ExpireShardResult): ExpireShardResult => ({
+  settled: total.settled + next.settled,
+  vain: total.vain + next.vain,
+  failed: total.failed + next.failed,
+  failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
+  ...cursorOf(next),
 });
 
-const addVerified = (a: VerifySegmentResult, b: VerifySegmentResult): VerifySegmentResult => ({
-  accounts: a.accounts + b.accounts,
-  entries: a.entries + b.entries,
-  wrong: a.wrong + b.wrong,
-  reports: [...a.reports, ...b.reports].slice(0, maxReports),
-  failed: (a.failed ?? 0) + (b.failed ?? 0),
-  failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
-  ...cursorOf(b),
+const addVerified = (
+  total: VerifySegmentResult,
+  next: VerifySegmentResult,
+): VerifySegmentResult => ({
+  accounts: total.accounts + next.accounts,
+  entries: total.entries + next.entries,
+  wrong: total.wrong + next.wrong,
+  reports: [...total.reports, ...next.reports].slice(0, maxReports),
+  failed: (total.failed ?? 0) + (next.failed ?? 0),
+  failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
+  ...cursorOf(next),
 });

@@ -58,13 +58,13 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
   return total;
 }
 
-function add(a: VerificationReport, b: VerificationReport): VerificationReport {
+function add(total: VerificationReport, next: VerificationReport): VerificationReport {
   return {
-    accounts: a.accounts + b.accounts,
-    entries: a.entries + b.entries,
-    wrong: a.wrong + b.wrong,
-    reports: [...a.reports, ...b.reports].slice(0, maxReports),
-    failed: (a.failed ?? 0) + (b.failed ?? 0),
-    failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
+    accounts: total.accounts + next.accounts,
+    entries: total.entries + next.entries,
+    wrong: total.wrong + next.wrong,
+    reports: [...total.reports, ...next.reports].slice(0, maxReports),
+    failed: (total.failed ?? 0) + (next.failed ?? 0),
+    failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
   };
 }

@@ -18,7 +18,7 @@ const pageSize = 32;
 /**
  * Expires what is due in the accounts of one shard, from the cursor on, until `shouldContinue`
  * returns false. A page may be processed again: expiring twice changes nothing. An account that
- * fails is counted and named, and the work goes on with the next one. Throws PROGRAM_NOT_FOUND,
+ * fails is counted and named, and the work continues with the next one. Throws PROGRAM_NOT_FOUND,
  * PROGRAM_STALE, and the error of an outage.
  */
 export async function expireDueInShard(

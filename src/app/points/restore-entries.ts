@@ -10,8 +10,8 @@ import { accountRef, entryRef } from "../ports/records.ts";
 import type { VerifiedAccount } from "./verify-account.ts";
 
 /**
- * At most this many entries are restored, by one transaction. A loss of one item loses fewer; more
- * missing entries need a restore from a backup.
+ * At most this many entries are restored, by one transaction. The loss of one item loses at most 16
+ * entries; a larger loss needs a backup.
  */
 const maxRestored = 50;
 
@@ -57,6 +57,40 @@ export async function restoreEntries(
     },
   });
   return isWritten ? copies.map(({ number }) => number) : [];
+}
+
+/**
+ * Returns the ranges of missing entries. When the account is ahead of its ledger, entries are
+ * missing at the ledger's end, unless the account differs from it in the last number only.
+ */
+export function missingRanges({ account, sum, differenceCount }: VerifiedAccount): NumberRange[] {
+  const last = account?.last ?? 0;
+  const isShort = last > sum.last && differenceCount > sum.faultCount + 1;
+  return isShort ? [...sum.missing, { from: sum.last + 1, to: last }] : [...sum.missing];
+}
+
+/** The refusal LEDGER_DAMAGED with the missing numbers and the faults of the ledger. */
+export function ledgerDamaged(found: VerifiedAccount): DomainError {
+  const { faults, faultCount } = found.sum;
+  const missing = missingRanges(found)
+    .slice(0, maxNamed)
+    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`))
+    .join(", ");
+  const fields = faults
+    .slice(0, maxNamed)
+    .map(({ field }) => field)
+    .join(", ");
+  const problems = [
+    ...(found.sum.last === 0 ? ["it is empty"] : []),
+    ...(missing ? [`entries are missing: ${missing}`] : []),
+    ...(fields ? [`${faultCount} faults: ${fields}`] : []),
+  ];
+  const message = `the ledger is damaged and the account was left as it is; ${problems.join("; ")}`;
+  return new DomainError("LEDGER_DAMAGED", message, {
+    missing_entry_numbers: missing,
+    faults: fields,
+    fault_count: String(faultCount),
+  });
 }
 
 /** Returns the copies of missing entries that exist, by number. */
@@ -115,38 +149,4 @@ async function isFaultless(
   }
   for (const entry of notAdded) addEntry(sum, entry);
   return sum.faultCount === 0;
-}
-
-/**
- * Returns the ranges of missing entries. When the account is ahead of its ledger, entries are
- * missing at the ledger's end, unless the account differs from it in the last number only.
- */
-export function missingRanges({ account, sum, differenceCount }: VerifiedAccount): NumberRange[] {
-  const last = account?.last ?? 0;
-  const isShort = last > sum.last && differenceCount > sum.faultCount + 1;
-  return isShort ? [...sum.missing, { from: sum.last + 1, to: last }] : [...sum.missing];
-}
-
-/** The refusal LEDGER_DAMAGED with the missing numbers and the faults of the ledger. */
-export function ledgerDamaged(found: VerifiedAccount): DomainError {
-  const { faults, faultCount } = found.sum;
-  const missing = missingRanges(found)
-    .slice(0, maxNamed)
-    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`))
-    .join(", ");
-  const fields = faults
-    .slice(0, maxNamed)
-    .map(({ field }) => field)
-    .join(", ");
-  const problems = [
-    ...(found.sum.last === 0 ? ["it is empty"] : []),
-    ...(missing ? [`entries are missing: ${missing}`] : []),
-    ...(fields ? [`${faultCount} faults: ${fields}`] : []),
-  ];
-  const message = `the ledger is damaged and the account was left as it is; ${problems.join("; ")}`;
-  return new DomainError("LEDGER_DAMAGED", message, {
-    missing_entry_numbers: missing,
-    faults: fields,
-    fault_count: String(faultCount),
-  });
 }

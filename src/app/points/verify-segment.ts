@@ -45,8 +45,8 @@ interface Tally {
 /**
  * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
  * is called after every account and every page of a ledger. An account that fails is counted and
- * named, and the work goes on with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the
- * error of an outage.
+ * named, and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and
+ * the error of an outage.
  */
 export async function verifySegment(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,

@@ -24,14 +24,14 @@ export interface LedgerQuery {
 export interface PointsReader {
   entries(name: AccountName, query: LedgerQuery, page: PageRequest): Promise<Page<LedgerEntry>>;
   /**
-   * All entries of a ledger in the order in which they are stored, including a second entry of a
-   * number. `size` counts items: each is read once, with all its packed entries.
+   * Lists all entries of a ledger in the order in which they are stored, including a second entry
+   * of a number. `size` counts items: each is read once, with all its packed entries.
    */
   storedEntries(name: AccountName, page: PageRequest): Promise<Page<LedgerEntry>>;
   /**
-   * The copies of an account's entries with these numbers, which their event keys contain, from
-   * `segment` of `segments` disjoint parts. All parts together read the whole table. Pages may be
-   * empty. Lags behind by moments.
+   * Lists the copies of an account's entries with these numbers, which their event keys contain,
+   * from `segment` of `segments` disjoint parts. All parts together read the whole table. Pages may
+   * be empty. Lags behind by moments.
    */
   entryCopies(
     name: AccountName,
@@ -40,14 +40,14 @@ export interface PointsReader {
     segments: number,
     page: PageRequest,
   ): Promise<Page<LedgerEntry>>;
-  /** Accounts whose oldest month may be `month` or earlier. Lags behind by moments. */
+  /** Lists the accounts whose oldest month may be `month` or earlier. Lags behind by moments. */
   dueAccounts(
     programId: string,
     shard: number,
     month: Month,
     page: PageRequest,
   ): Promise<Page<AccountName>>;
-  /** The accounts of a program in `segment` of `segments` disjoint parts. Pages may be empty. */
+  /** Lists the accounts in `segment` of `segments` disjoint parts. Pages may be empty. */
   accounts(
     programId: string,
     segment: number,

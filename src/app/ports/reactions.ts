@@ -10,9 +10,9 @@ interface ReactionsQuery {
 }
 
 export interface ReactionReader {
-  /** The reactions of one kind to a target, newest first. */
+  /** Lists the reactions of one kind to a target, newest first. */
   reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
-  /** The reactions of one person, newest first. Lags behind by moments. */
+  /** Lists the reactions of one person, newest first. Lags behind by moments. */
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
 }
 
@@ -28,7 +28,8 @@ export interface Purger {
   ): Promise<string | undefined>;
 }
 
-/** The owner of a target, which never changes. Throws TARGET_NOT_FOUND. */
+/** The owners of targets, which never change. */
 export interface TargetOwners {
+  /** Returns the owner id. Throws TARGET_NOT_FOUND. */
   of(target: TargetName): Promise<string>;
 }

@@ -48,7 +48,7 @@ export function registerTarget(
 
 /**
  * Sets the tombstone of a target, which ends all reactions to it, then starts the workflow that
- * purges what is left. Waits for both, so that a call without an error needs no retry. Refusals:
+ * purges what is left. Waits for both, so that a call without an error needs no retry. Refusal:
  * TARGET_NOT_FOUND. Retryable: WORKFLOWS_UNAVAILABLE.
  */
 export async function deleteTarget(

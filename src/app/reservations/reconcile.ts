@@ -14,9 +14,9 @@ const atOnce = 20;
 
 /**
  * Starts a run for every pending reservation that is overdue. With `everything`, after the loss of
- * a Temporal namespace, starts one for every pending reservation. A running run goes on. A run that
- * may sleep until an old, later time gets a signal to read its row again. Returns the number of
- * runs that were started or found running.
+ * a Temporal namespace, starts one for every pending reservation. A running run continues. A run
+ * that may sleep until an old, later time gets a signal to read its row again. Returns the number
+ * of runs that were started or found running.
  */
 export async function reconcileReservations(
   deps: Pick<Deps, "reader" | "clock" | "programs" | "workflows">,
