@@ -1,23 +1,24 @@
+/** All activities of a worker. */
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
-import { toFailure, unexpected } from "./failures.ts";
+import { toFailure, unexpectedMessage } from "./failures.ts";
+import { longRunningActivities } from "./long-running.ts";
 import { purgeActivities } from "./purges.ts";
 import { reservationActivities } from "./reservations.ts";
-import { sweepActivities } from "./sweeps.ts";
 
-/** What the activities stand on. */
+/** The dependencies of the activities. */
 interface ActivityDeps {
   readonly deps: Deps;
-  /** Told of every reservation that was granted; once more if the answer got lost. */
+  /** Called for every reservation that was granted; again if the activity is repeated. */
   readonly onDone: (row: Reservation) => void;
 }
 
 export type Activities = ReturnType<typeof activities>;
 
-/** Everything a worker does for workflows. Throws only failures that may stand in a history. */
-export function createActivities(given: ActivityDeps): Activities {
-  const entries = Object.entries(activities(given)).map(([name, activity]) => [
+/** Returns the activities of a worker. They throw only failures that a history may contain. */
+export function createActivities(dependencies: ActivityDeps): Activities {
+  const entries = Object.entries(activities(dependencies)).map(([name, activity]) => [
     name,
     (...args: unknown[]) => guarded(activity as (...args: unknown[]) => Promise<unknown>, args),
   ]);
@@ -26,16 +27,17 @@ export function createActivities(given: ActivityDeps): Activities {
 
 const activities = ({ deps, onDone }: ActivityDeps) => ({
   ...reservationActivities(deps, onDone),
-  ...sweepActivities(deps),
+  ...longRunningActivities(deps),
   ...purgeActivities(deps),
 });
 
+/** Runs an activity and turns its error into a failure. Logs an unexpected error. */
 async function guarded(activity: (...args: unknown[]) => Promise<unknown>, args: unknown[]) {
   try {
     return await activity(...args);
   } catch (error) {
     const failure = toFailure(error);
-    if (failure.message === unexpected) log.error(unexpected, { err: error });
+    if (failure.message === unexpectedMessage) log.error(unexpectedMessage, { err: error });
     throw failure;
   }
 }

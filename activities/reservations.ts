@@ -1,3 +1,4 @@
+/** The activities of the reservation workflow. */
 import { activityInfo } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { cancelReservation, rescheduleReservation } from "../src/app/reservations/commands.ts";
@@ -14,15 +15,15 @@ import { DomainError } from "../src/domain/errors.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
 import { check } from "./checks.ts";
 
-/** The activities of the reservation workflow. `onDone` is told of every reservation granted. */
+/** `onDone` is called for every reservation that was granted. */
 export function reservationActivities(deps: Deps, onDone: (row: Reservation) => void) {
-  // The run that asks looks by itself: there is no need to signal it.
-  const quiet: Deps = {
+  // The run that handles an Update refreshes itself, so it needs no signal.
+  const depsWithoutSignal: Deps = {
     ...deps,
     workflows: { ...deps.workflows, signalRefresh: async () => {} },
   };
   return {
-    /** Grants the points if they are due, or tells what the row says instead. */
+    /** Grants the points if they are due. Otherwise returns the step that follows from the row. */
     async executeReservation(input: ReservationInput): Promise<ReservationStep> {
       const fields = { program: "string", reservation: "string", user: "string" };
       const { program: programId, reservation: reservationId, user: userId } = check(input, fields);
@@ -33,12 +34,12 @@ export function reservationActivities(deps: Deps, onDone: (row: Reservation) => 
       return step;
     },
 
-    /** Cancels as the RPC does. */
+    /** Cancels the reservation, as the RPC does. */
     async cancelReservation(key: ReservationKey): Promise<ReservationView> {
-      return view(await cancelReservation(quiet, name(key)));
+      return toView(await cancelReservation(depsWithoutSignal, toName(key)));
     },
 
-    /** Moves as the RPC does. */
+    /** Reschedules the reservation, as the RPC does. */
     async rescheduleReservation(
       key: ReservationKey,
       { execute_time }: RescheduleInput,
@@ -47,12 +48,14 @@ export function reservationActivities(deps: Deps, onDone: (row: Reservation) => 
       if (Number.isNaN(executeTime)) {
         throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
       }
-      return view(await rescheduleReservation(quiet, { ...name(key), executeTime }));
+      return toView(
+        await rescheduleReservation(depsWithoutSignal, { ...toName(key), executeTime }),
+      );
     },
   };
 }
 
-function name(key: ReservationKey) {
+function toName(key: ReservationKey) {
   const { program: programId, reservation: reservationId } = check(key, {
     program: "string",
     reservation: "string",
@@ -60,7 +63,7 @@ function name(key: ReservationKey) {
   return { programId, reservationId };
 }
 
-const view = ({ row, state }: VisibleReservation): ReservationView => ({
+const toView = ({ row, state }: VisibleReservation): ReservationView => ({
   state,
   execute_time: new Date(row.executeTime).toISOString(),
 });

@@ -1,22 +1,71 @@
+/**
+ * The contract with Temporal: workflow types and ids, and the plain-JSON inputs and results of
+ * workflows and activities.
+ *
+ * Histories record these names, so renaming one would break running workflows. Therefore names of
+ * the first versions stay (`program`, `user`, `settled`, `vain`, `look`, `removeTarget`), where the
+ * code uses another word. Change this file only by adding.
+ */
 import type { Difference } from "./domain/rebuild.ts";
 
-/**
- * What crosses Temporal: workflow ids, and plain-JSON inputs and results of workflows and
- * activities. Everything here is recorded in histories: change it by adding.
- */
+/** The workflow types, by which the client starts workflows. */
+export const workflowTypes = {
+  reservation: "reservation",
+  monthEnd: "monthEnd",
+  verifyProgram: "verifyProgram",
+  reconcile: "reconcile",
+  removeTarget: "removeTarget",
+} as const;
 
-/** One reservation's workflow. */
+export const reservationWorkflowId = (programId: string, reservationId: string): string =>
+  `reservation/${programId}/${reservationId}`;
+export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
+export const purgeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
+/** The id of a program's month-end schedule. */
+export const monthEndId = (programId: string): string => `month-end/${programId}`;
+/** The id of the reconciler's schedule. */
+export const reconcileId = "reconcile-reservations";
+/** The workflow id of a full pass of the reconciler. */
+export const fullReconcileId = "reconcile-reservations/everything";
+
+/** The search attributes by which operators find workflows. */
+export const searchAttributes = {
+  program: "MeguriProgram",
+  user: "MeguriUser",
+  executeTime: "MeguriExecuteTime",
+  state: "MeguriState",
+} as const;
+
+/** The signal upon which the workflow of a reservation reads its row again. */
+export const refreshSignal = "look";
+
+/** The query for the report of a verification so far. */
+export const reportQuery = "report";
+
+/** The failure type of a month end in which accounts failed. */
+export const monthEndIncomplete = "MONTH_END_INCOMPLETE";
+
+/** The number of shards of a program's expiry index. */
+export const shardCount = 16;
+
+/** The number of disjoint parts of the table that a verification scans concurrently. */
+export const verifySegments = 4;
+
+/** A report names at most this many accounts that differ, and as many that failed. */
+export const maxReports = 100;
+
+/** Starts the workflow of one reservation. */
 export interface ReservationInput {
   readonly program: string;
   readonly reservation: string;
   readonly user: string;
-  /** When it is due, as known at the start, in ms since the epoch. The row may say otherwise. */
+  /** The execute time at the start, in ms since the epoch. The row may have another one by now. */
   readonly executeTime: number;
 }
 
 /**
- * What the grant activity found in the row, or did. `waitMs` is what was left to wait by the clock
- * that decided it, which may differ from Temporal's.
+ * The step that the grant activity has made or that follows from the row. `waitMs` is the time left
+ * by the clock of the activity, which may differ from Temporal's clock.
  */
 export type ReservationStep =
   | { readonly step: "WAIT"; readonly executeTime: number; readonly waitMs: number }
@@ -24,53 +73,54 @@ export type ReservationStep =
   | { readonly step: "CANCELLED" }
   | { readonly step: "FAILED"; readonly reason: string; readonly message: string };
 
-/** What an operator sends with the `reschedule` update; RFC 3339 with a zone. */
+/** The argument of the `reschedule` update: an RFC 3339 time with a zone. */
 export interface RescheduleInput {
   readonly execute_time: string;
 }
 
-/** Names a reservation to the activities behind the updates. */
+/** Names a reservation to the activities of the updates. */
 export interface ReservationKey {
   readonly program: string;
   readonly reservation: string;
 }
 
-/** What an update leaves the reservation as. */
+/** The reservation after an update. */
 export interface ReservationView {
   readonly state: string;
   readonly execute_time: string;
 }
 
-/** An account that could not be worked on; the next run tries it again. */
+/** An account that failed in work on many accounts. The next run tries it again. */
 export interface FailedAccount {
   readonly userId: string;
-  /** A reason of `src/domain/errors.ts`, or INTERNAL when the worker's log has the error. */
+  /** A reason of `src/domain/errors.ts`, or INTERNAL when the worker's log contains the error. */
   readonly reason: string;
 }
 
-/** Settles the accounts of one shard of a program's expiry index. */
+/** Expires what is due in the accounts of one shard of a program's expiry index. */
 export interface ExpireShardInput {
   readonly program: string;
   readonly shard: number;
   readonly cursor?: string;
 }
 
-/** How far a shard has come; no cursor at its end. */
+/** The progress within a shard. At its end there is no cursor. */
 export interface ExpireShardResult {
-  /** Accounts in which something expired. */
+  /** The number of accounts in which points expired. */
   readonly settled: number;
-  /** Accounts that had nothing to expire. */
+  /** The number of unchanged accounts. */
   readonly vain: number;
-  /** Accounts that could not be settled, such as one behind its ledger; the next run tries. */
+  /** The number of accounts that failed, such as one that is behind its ledger. */
   readonly failed: number;
-  /** The first 100 of them. Absent when recorded by older workers. */
+  /** The first 100 accounts that failed. Absent when recorded by older workers. */
   readonly failures?: readonly FailedAccount[];
   readonly cursor?: string;
 }
 
+/** Starts a month-end sweep of a program. */
 export interface MonthEndInput {
   readonly program: string;
-  /** Set by continue-as-new: what is left, and what has been done so far. */
+  /** Set by continue-as-new: the shards that are left, and the counts so far. */
   readonly shards?: readonly { readonly shard: number; readonly cursor?: string }[];
   readonly settled?: number;
   readonly vain?: number;
@@ -78,16 +128,25 @@ export interface MonthEndInput {
   readonly failures?: readonly FailedAccount[];
 }
 
+/** The counts of a month-end sweep, as in `ExpireShardResult`. */
 export interface MonthEndResult {
   readonly settled: number;
   readonly vain: number;
   readonly failed: number;
 }
 
-/** How a month end fails that has left accounts to the next run: the details of the failure. */
+/** The details of the failure of a month end in which accounts failed. */
 export interface MonthEndFailure extends MonthEndResult {
   /** The first 100 accounts. */
   readonly failures: readonly FailedAccount[];
+}
+
+/** Starts the verification of all accounts of a program. */
+export interface VerifyProgramInput {
+  readonly program: string;
+  /** Set by continue-as-new: the segments that are left, and the report so far. */
+  readonly segments?: readonly { readonly segment: number; readonly cursor?: string }[];
+  readonly report?: VerificationReport;
 }
 
 /** Verifies the accounts of one segment of the table. */
@@ -98,118 +157,73 @@ export interface VerifySegmentInput {
   readonly cursor?: string;
 }
 
-/** What a verification has found. */
-export interface VerificationReport {
-  readonly accounts: number;
-  readonly entries: number;
-  /** Accounts that differ from their ledgers. */
-  readonly wrong: number;
-  /** The first 100 of them. */
-  readonly reports: readonly AccountReport[];
-  /** Accounts that could not be verified. Absent when recorded by older workers. */
-  readonly failed?: number;
-  /** The first 100 of them. */
-  readonly failures?: readonly FailedAccount[];
-}
-
-export interface AccountReport {
-  readonly user: string;
-  /** The first 20. */
-  readonly differences: readonly Difference[];
-  /** How many more there are. Absent when recorded by older workers. */
-  readonly unreported?: number;
-}
-
+/** The report of a segment so far. At its end there is no cursor. */
 export interface VerifySegmentResult extends VerificationReport {
   readonly cursor?: string;
 }
 
-export interface VerifyProgramInput {
-  readonly program: string;
-  /** Set by continue-as-new: what is left, and what has been found so far. */
-  readonly segments?: readonly { readonly segment: number; readonly cursor?: string }[];
-  readonly report?: VerificationReport;
+/** The report of a verification. */
+export interface VerificationReport {
+  /** The number of accounts that were verified. */
+  readonly accounts: number;
+  /** The number of ledger entries that were read. */
+  readonly entries: number;
+  /** The number of accounts that differ from their ledgers. */
+  readonly wrong: number;
+  /** The first 100 accounts that differ. */
+  readonly reports: readonly AccountReport[];
+  /** The number of accounts that could not be verified. Absent when recorded by older workers. */
+  readonly failed?: number;
+  /** The first 100 accounts that could not be verified. */
+  readonly failures?: readonly FailedAccount[];
 }
 
-/** Which pending reservations a reconciliation looks at. */
+/** The differences of one account. */
+export interface AccountReport {
+  readonly user: string;
+  /** The first 20. */
+  readonly differences: readonly Difference[];
+  /** The number of further differences. Absent when recorded by older workers. */
+  readonly unreported?: number;
+}
+
+/** The reservations that a run of the reconciler reads. */
 export interface ReconcileInput {
-  /** Everything that waits, as after a lost namespace, instead of only what is overdue. */
+  /** True for all pending reservations, after a lost namespace; false for the overdue ones. */
   readonly everything: boolean;
 }
 
 export interface ReconcileResult {
-  /** Runs started or found running. */
+  /** The number of runs that were started or found running. */
   readonly started: number;
 }
 
-/** Names a deleted target to the activities that clear up behind it. */
+/** Names a deleted target to the activities that purge it. */
 export interface TargetKey {
   readonly type: string;
   readonly id: string;
 }
 
-/** The reactions of one kind to a deleted target. */
+/** Starts the purge of a deleted target. */
+export interface PurgeTargetInput extends TargetKey {
+  readonly owner: string;
+  /** Set by continue-as-new: the kinds with reactions left. An empty list leaves the history. */
+  readonly kinds?: readonly string[];
+  readonly cursor?: string;
+}
+
+/** Purges reactions of one kind to a deleted target. */
 export interface PurgeReactionsInput extends TargetKey {
   readonly kind: string;
 }
 
-/** The read notifications of a deleted target. */
+/** Purges read groups of a deleted target. */
 export interface PurgeHistoryInput extends TargetKey {
   readonly owner: string;
   readonly cursor?: string;
 }
 
-/** Where a removal goes on; no cursor at its end. */
+/** The cursor of the next page; absent at the end. */
 export interface PurgeHistoryResult {
   readonly cursor?: string;
 }
-
-export interface PurgeTargetInput extends TargetKey {
-  readonly owner: string;
-  /** Set by continue-as-new: the kinds with reactions left. None: its history is left. */
-  readonly kinds?: readonly string[];
-  readonly cursor?: string;
-}
-
-/** The workflow types, as the client starts them by name. */
-export const workflowTypes = {
-  reservation: "reservation",
-  monthEnd: "monthEnd",
-  verifyProgram: "verifyProgram",
-  reconcile: "reconcile",
-  removeTarget: "removeTarget",
-} as const;
-
-/** Makes a reservation's workflow look at its row again. */
-export const refreshSignal = "look";
-
-/** What a verification has found so far. */
-export const reportQuery = "report";
-
-/** Search attributes by which operators find workflows. */
-export const searchAttributes = {
-  program: "MeguriProgram",
-  user: "MeguriUser",
-  executeTime: "MeguriExecuteTime",
-  state: "MeguriState",
-} as const;
-
-/** Into how many parts the expiry index of a program is cut. */
-export const shardCount = 16;
-
-/** How many disjoint parts a verification scans side by side. */
-export const verifySegments = 4;
-
-/** How many wrong accounts a report names, and how many that failed. */
-export const maxReports = 100;
-
-/** The failure of a month end that has left accounts to the next run. */
-export const monthEndIncomplete = "MONTH_END_INCOMPLETE";
-
-export const reservationWorkflowId = (programId: string, reservationId: string): string =>
-  `reservation/${programId}/${reservationId}`;
-export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
-export const monthEndId = (programId: string): string => `month-end/${programId}`;
-export const purgeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
-export const reconcileId = "reconcile-reservations";
-export const fullReconcileId = "reconcile-reservations/everything";

@@ -1,15 +1,10 @@
+/** Turns the refusals of activities into failures of workflows and updates. */
 import { ActivityFailure, ApplicationFailure } from "@temporalio/common";
 
 /**
- * The refusal behind an activity's failure; undefined when it was anything that may pass. A local
- * activity's failure comes as it was thrown, any other's inside an ActivityFailure.
+ * Returns the result of an activity. When the activity is refused, throws a failure with the same
+ * reason for the workflow or update that started it.
  */
-export function refusalOf(error: unknown): ApplicationFailure | undefined {
-  const failure = error instanceof ActivityFailure ? error.cause : error;
-  return failure instanceof ApplicationFailure && failure.nonRetryable ? failure : undefined;
-}
-
-/** Runs an activity; its refusal becomes the failure of the workflow or update that asked. */
 export async function orRefusal<T>(activity: Promise<T>): Promise<T> {
   try {
     return await activity;
@@ -20,7 +15,16 @@ export async function orRefusal<T>(activity: Promise<T>): Promise<T> {
   }
 }
 
-/** A failure for a reason; where in the code it arose tells an operator nothing. */
+/**
+ * Returns the refusal behind an activity's failure; undefined for a failure that may be retried. A
+ * local activity throws its failure directly, any other activity inside an ActivityFailure.
+ */
+export function refusalOf(error: unknown): ApplicationFailure | undefined {
+  const failure = error instanceof ActivityFailure ? error.cause : error;
+  return failure instanceof ApplicationFailure && failure.nonRetryable ? failure : undefined;
+}
+
+/** Returns a failure for a reason. It has no stack, which would not help an operator. */
 export function refuse(
   message: string,
   type: string | null | undefined,

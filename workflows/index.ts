@@ -1,4 +1,4 @@
-/** The entry of the bundle: an exported name is a workflow type. */
+/** The entry of the workflow bundle: each exported name is a workflow type. */
 export { monthEnd } from "./month-end.ts";
 export { removeTarget } from "./purge-target.ts";
 export { reconcile } from "./reconcile.ts";

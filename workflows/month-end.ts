@@ -1,4 +1,4 @@
-/** The workflow that expires, at a month's end, what is due in the accounts that nobody touches. */
+/** The month-end sweep: the workflow that expires what is due in the accounts without calls. */
 import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
@@ -12,13 +12,16 @@ import {
 import { orRefusal, refuse } from "./failures.ts";
 import { workOn } from "./parts.ts";
 
-/** Shards that are settled side by side. */
-const atOnce = 4;
+/** The number of shards that are processed concurrently. */
+const concurrency = 4;
 
-/** How many accounts the message of a failure names; its details name 100. */
+/** The message of a failure names at most this many accounts; its details name 100. */
 const maxNamed = 20;
 
-/** A step takes some 20 s and tells every page; one that a dead worker had goes on where it was. */
+/**
+ * A step takes about 20 s and sends a heartbeat after each page. After the death of a worker, the
+ * next attempt continues from the last heartbeat.
+ */
 const { settleShard } = proxyActivities<Activities>({
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "15 seconds",
@@ -28,37 +31,38 @@ const { settleShard } = proxyActivities<Activities>({
 type Shards = NonNullable<MonthEndInput["shards"]>;
 
 /**
- * Expires what is due. Run twice, it finds nothing to do. Fails with MONTH_END_INCOMPLETE when all
- * shards are done and some accounts could not be settled: an operator has to see them.
+ * Expires what is due in the accounts of a program. May run twice. Fails with MONTH_END_INCOMPLETE
+ * when all shards are done and some accounts failed, so that an operator notices them.
  */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
   const { program: programId } = input;
-  let { settled = 0, vain = 0, failed = 0, failures = [] } = input;
+  let total: MonthEndFailure = {
+    settled: input.settled ?? 0,
+    vain: input.vain ?? 0,
+    failed: input.failed ?? 0,
+    failures: input.failures ?? [],
+  };
   const shards: Shards =
     input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
-  const left = await workOn(shards, atOnce, async (part) => {
+  const left = await workOn(shards, concurrency, async (part) => {
     const result = await orRefusal(settleShard({ program: programId, ...part }));
-    settled += result.settled;
-    vain += result.vain;
-    failed += result.failed;
-    failures = [...failures, ...(result.failures ?? [])].slice(0, maxReports);
+    total = {
+      settled: total.settled + result.settled,
+      vain: total.vain + result.vain,
+      failed: total.failed + result.failed,
+      failures: [...total.failures, ...(result.failures ?? [])].slice(0, maxReports),
+    };
     setCurrentDetails(
-      `Settled ${settled} accounts; ${vain} had nothing to expire, ${failed} could not be settled.`,
+      `Expired what was due in ${total.settled} accounts; ` +
+        `${total.vain} are unchanged, ${total.failed} failed.`,
     );
     return result.cursor;
   });
   if (left.length > 0) {
-    await continueAsNew<typeof monthEnd>({
-      program: programId,
-      shards: left,
-      settled,
-      vain,
-      failed,
-      failures,
-    });
+    await continueAsNew<typeof monthEnd>({ program: programId, shards: left, ...total });
   }
-  if (failed > 0) throw incomplete({ settled, vain, failed, failures });
-  return { settled, vain, failed };
+  if (total.failed > 0) throw incomplete(total);
+  return { settled: total.settled, vain: total.vain, failed: total.failed };
 }
 
 function incomplete(result: MonthEndFailure) {
@@ -66,7 +70,7 @@ function incomplete(result: MonthEndFailure) {
   const names = failures.slice(0, maxNamed).map(({ userId, reason }) => `${userId} (${reason})`);
   const rest = failed > names.length ? ` and ${failed - names.length} more` : "";
   const message =
-    `${failed} accounts could not be settled and are left to the next run: ` +
+    `could not expire what is due in ${failed} accounts, which are left to the next run: ` +
     `${names.join(", ")}${rest}`;
   return refuse(message, monthEndIncomplete, [result]);
 }

@@ -1,31 +1,33 @@
+/** Divides long work into parts and bounded steps, until a workflow has to continue as new. */
 import { workflowInfo } from "@temporalio/workflow";
 
-/** Part of a long piece of work, and how far it has come. */
+/** A part of long work, and the cursor of its next step. */
 export interface Part {
   readonly cursor?: string;
 }
 
 /**
- * Works on parts, a few side by side, one bounded step at a time, until all are done or the history
- * has grown long enough to continue as new. Returns the parts that are left.
+ * Works on parts, up to `concurrency` of them at a time, one bounded step after another, until all
+ * are done or the history is so long that the workflow should continue as new. Returns the parts
+ * that are left.
  */
 export async function workOn<P extends Part>(
   parts: readonly P[],
-  atOnce: number,
+  concurrency: number,
   step: (part: P) => Promise<string | undefined>,
 ): Promise<P[]> {
-  const waiting = [...parts];
+  const queue = [...parts];
   const left: P[] = [];
-  const worker = async () => {
-    for (let part = waiting.shift(); part; part = waiting.shift()) {
+  const work = async () => {
+    for (let part = queue.shift(); part; part = queue.shift()) {
       if (workflowInfo().continueAsNewSuggested) {
         left.push(part);
         continue;
       }
       const cursor = await step(part);
-      if (cursor !== undefined) waiting.push({ ...part, cursor });
+      if (cursor !== undefined) queue.push({ ...part, cursor });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await Promise.all(Array.from({ length: concurrency }, work));
   return left;
 }

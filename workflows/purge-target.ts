@@ -1,3 +1,4 @@
+/** The workflow that purges what a deleted target has left. */
 import {
   continueAsNew,
   proxyActivities,
@@ -8,38 +9,39 @@ import type { Activities } from "../activities/index.ts";
 import type { PurgeTargetInput } from "../src/contract.ts";
 import { orRefusal } from "./failures.ts";
 
-/** A page takes about a second. One that a dead worker had is begun again after this long. */
+/** A page takes about a second. After the death of a worker, it is repeated after this timeout. */
 const { removeUnread, removeReactions, removeHistory } = proxyActivities<Activities>({
   startToCloseTimeout: "20 seconds",
   retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
 });
 
 /**
- * Removes what a deleted target has left: first what is unread, which a badge counts, then the
- * reactions of one kind after another, then what was read. Run twice, it finds nothing to do.
+ * Purges what a deleted target has left: first its unread groups, because the badge counts them,
+ * then its reactions, one kind after another, then its read groups. May run twice.
  */
 export async function removeTarget({
   type,
   id,
   owner: ownerId,
-  ...left
+  kinds: kindsLeft,
+  cursor: start,
 }: PurgeTargetInput): Promise<void> {
   const target = { type, id };
-  const asNew = (rest: Pick<PurgeTargetInput, "kinds" | "cursor">) =>
+  const continueWith = (rest: Pick<PurgeTargetInput, "kinds" | "cursor">) =>
     continueAsNew<typeof removeTarget>({ ...target, owner: ownerId, ...rest });
-  setCurrentDetails("Removes what is unread.");
-  let kinds = left.kinds ?? (await orRefusal(removeUnread(target)));
+  setCurrentDetails("Purges unread groups.");
+  let kinds = kindsLeft ?? (await orRefusal(removeUnread(target)));
   for (let [kind] = kinds; kind !== undefined; [kind] = kinds) {
-    if (workflowInfo().continueAsNewSuggested) await asNew({ kinds });
-    setCurrentDetails(`Removes reactions, page by page: ${kinds.join(", ")}.`);
-    const more = await orRefusal(removeReactions({ ...target, kind }));
-    if (!more) kinds = kinds.slice(1);
+    if (workflowInfo().continueAsNewSuggested) await continueWith({ kinds });
+    setCurrentDetails(`Purges reactions, page by page: ${kinds.join(", ")}.`);
+    const hasMore = await orRefusal(removeReactions({ ...target, kind }));
+    if (!hasMore) kinds = kinds.slice(1);
   }
-  setCurrentDetails("Removes what was read, page by page.");
-  let { cursor } = left;
+  setCurrentDetails("Purges read groups, page by page.");
+  let cursor = start;
   do {
     const from = cursor === undefined ? {} : { cursor };
-    if (workflowInfo().continueAsNewSuggested) await asNew({ kinds, ...from });
+    if (workflowInfo().continueAsNewSuggested) await continueWith({ kinds, ...from });
     ({ cursor } = await orRefusal(removeHistory({ ...target, owner: ownerId, ...from })));
   } while (cursor !== undefined);
   setCurrentDetails("Nothing is left.");

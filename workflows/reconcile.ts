@@ -1,3 +1,4 @@
+/** The workflow of the reconciler. */
 import { proxyActivities } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import type { ReconcileInput, ReconcileResult } from "../src/contract.ts";
@@ -9,7 +10,7 @@ const { reconcileReservations } = proxyActivities<Activities>({
   retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
 });
 
-/** Starts runs for reservations that have lost theirs. */
+/** Starts the workflow runs that pending reservations are missing. */
 export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
   return await orRefusal(reconcileReservations(input));
 }

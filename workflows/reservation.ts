@@ -1,3 +1,4 @@
+/** The workflow of a reservation: waits until it is due and has its points granted. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import {
   allHandlersFinished,
@@ -25,139 +26,143 @@ import {
 } from "../src/contract.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 
-/** Makes the workflow look at its row again. */
+/** The signal upon which the workflow reads its row again. */
 export const refresh = defineSignal(refreshSignal);
 
-/** What the workflow waits for, in words. */
+/** Returns what the workflow is doing, as text. */
 export const state = defineQuery<string>("state");
 
-/** For operators: cancels the reservation, as the RPC does. */
+/** The operator's Update that cancels the reservation, as the RPC does. */
 export const cancel = defineUpdate<ReservationView>("cancel");
 
-/** For operators: moves the reservation, as the RPC does. */
+/** The operator's Update that reschedules the reservation, as the RPC does. */
 export const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
 
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 
-/** The quick way: part of the workflow task, so it leaves one event instead of five. */
-const { executeReservation: tryReservation } = proxyLocalActivities<Activities>({
+/** The first attempt: a local activity, which adds one event to the history instead of five. */
+const { executeReservation: executeLocally } = proxyLocalActivities<Activities>({
   startToCloseTimeout: "3 seconds",
   scheduleToCloseTimeout: "6 seconds",
   retry: { maximumAttempts: 1 },
 });
 
-/** The patient way: waits as a pending activity, where the Web UI shows why. */
+/** Further attempts: a pending activity, whose last failure the Web UI shows. */
 const { executeReservation } = proxyActivities<Activities>({
   startToCloseTimeout: "15 seconds",
   retry: { initialInterval: "1 second", backoffCoefficient: 1.5, maximumInterval: "15 seconds" },
 });
 
-/** An operator waits for the answer, so these do not try for ever. */
+/** An operator waits for the answer of an Update, so the attempts are limited. */
 const { cancelReservation, rescheduleReservation } = proxyActivities<Activities>({
   startToCloseTimeout: "10 seconds",
   retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
 });
 
 /**
- * Waits for a reservation's time and has its points granted. The row decides: this only sleeps
- * until the time it knows of, or until it is told to look, and then does what the row says.
+ * Waits until a reservation is due and has its points granted. The row decides: this workflow only
+ * sleeps until the time that it has read, or until a refresh is requested, and then calls the
+ * activity that reads the row.
  *
- * Fails, not retryable, with the reason of a refusal as the failure's type.
+ * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
 export async function reservation(input: ReservationInput): Promise<ReservationStep> {
   let due = input.executeTime;
   let waitMs = due - Date.now();
-  let looks = false;
-  let doing = "";
-  const tell = (what: string) => {
-    doing = what;
-    setCurrentDetails(what);
+  let isRefreshRequested = false;
+  const requestRefresh = () => {
+    isRefreshRequested = true;
   };
-  setHandler(refresh, () => {
-    looks = true;
-  });
-  setHandler(state, () => doing);
-  setUpdates(input, () => {
-    looks = true;
-  });
+  let details = "";
+  const showDetails = (text: string) => {
+    details = text;
+    setCurrentDetails(text);
+  };
+  setHandler(refresh, requestRefresh);
+  setHandler(state, () => details);
+  setUpdates(input, requestRefresh);
 
   for (;;) {
-    if (waitMs > 0 && !looks) {
+    if (waitMs > 0 && !isRefreshRequested) {
       const until = new Date(due).toISOString();
-      tell(`Waits until ${until}.`);
-      await condition(() => looks, waitMs, { summary: `until ${until}` });
+      showDetails(`Waits until ${until}.`);
+      await condition(() => isRefreshRequested, waitMs, { summary: `until ${until}` });
     }
-    looks = false;
-    tell("Looks at the reservation and grants its points if they are due.");
-    const step = await execute(input, tell);
-    if (step.step !== "WAIT") return end(step, tell);
+    isRefreshRequested = false;
+    showDetails("Reads the reservation and grants its points if they are due.");
+    const step = await execute(input, showDetails);
+    if (step.step !== "WAIT") return end(step, showDetails);
     if (step.executeTime !== due) {
       due = step.executeTime;
       upsertSearchAttributes([{ key: executeTimeKey, value: new Date(due) }]);
     }
-    // By whichever clock it is longer, so that one that is ahead does not make this loop spin.
+    // Takes the longer time of both clocks, because a clock that is ahead would cause a busy loop.
     waitMs = Math.max(due - Date.now(), step.waitMs);
-    // A look that is asked for, or about to be by an update, must not get lost in between.
-    if (workflowInfo().continueAsNewSuggested && !looks && allHandlersFinished()) {
+    // Continue-as-new would lose a requested refresh, and one that a running Update will request.
+    const canContinueAsNew = !isRefreshRequested && allHandlersFinished();
+    if (workflowInfo().continueAsNewSuggested && canContinueAsNew) {
       await continueAsNew<typeof reservation>({ ...input, executeTime: due });
     }
   }
 }
 
-/** Asks the row what to do, and does it: the quick way first, then for as long as it takes. */
+/**
+ * Executes the reservation: by a local activity first, then by an activity that is retried until it
+ * succeeds or is refused.
+ */
 async function execute(
   input: ReservationInput,
-  tell: (what: string) => void,
+  showDetails: (text: string) => void,
 ): Promise<ReservationStep> {
   try {
-    return await orRefusal(tryReservation(input));
+    return await orRefusal(executeLocally(input));
   } catch (error) {
     if (refusalOf(error) || isCancellation(error)) throw error;
-    tell("Cannot be done right now and is tried again and again; see the pending activity.");
+    showDetails("The first attempt failed and is tried again; see the pending activity.");
     return await orRefusal(executeReservation(input));
   }
 }
 
-/** Closes the workflow in the state that the row has come to. */
+/** Ends the workflow in the final state of the row. */
 async function end(
   step: Exclude<ReservationStep, { step: "WAIT" }>,
-  tell: (what: string) => void,
+  showDetails: (text: string) => void,
 ): Promise<ReservationStep> {
   await condition(allHandlersFinished);
-  if (step.step === "DONE") tell(`Granted: ledger entry ${step.entry}.`);
-  else if (step.step === "CANCELLED") tell("Cancelled.");
-  else tell(`Refused: ${step.reason}, ${step.message}.`);
+  if (step.step === "DONE") showDetails(`Granted: ledger entry ${step.entry}.`);
+  else if (step.step === "CANCELLED") showDetails("Cancelled.");
+  else showDetails(`Refused: ${step.reason}, ${step.message}.`);
   upsertSearchAttributes([{ key: stateKey, value: step.step }]);
   if (step.step !== "FAILED") return step;
   throw refuse(step.message, step.reason);
 }
 
-/** The updates act on the row, as the RPCs do, and then make the workflow look at it. */
+/** Handles the Updates: they change the row, as the RPCs do, and then request a refresh. */
 function setUpdates(
   { program: programId, reservation: reservationId }: ReservationInput,
-  onChanged: () => void,
+  requestRefresh: () => void,
 ): void {
   const key = { program: programId, reservation: reservationId };
   setHandler(cancel, async () => {
     const view = await orRefusal(cancelReservation(key));
-    onChanged();
+    requestRefresh();
     return view;
   });
   setHandler(
     reschedule,
-    async (to) => {
-      const view = await orRefusal(rescheduleReservation(key, to));
-      onChanged();
+    async (input) => {
+      const view = await orRefusal(rescheduleReservation(key, input));
+      requestRefresh();
       return view;
     },
     { validator: checkReschedule },
   );
 }
 
-/** Refuses before anything is written to the history. */
-function checkReschedule(to: RescheduleInput): void {
-  const time: unknown = to?.execute_time;
+/** Validates the argument before the Update is written to the history. */
+function checkReschedule(input: RescheduleInput): void {
+  const time: unknown = input?.execute_time;
   if (typeof time !== "string" || !rfc3339.test(time) || Number.isNaN(Date.parse(time))) {
     throw refuse(
       'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',

@@ -17,7 +17,7 @@ import {
 import { orRefusal } from "./failures.ts";
 import { workOn } from "./parts.ts";
 
-/** What the verification has found so far. */
+/** Returns the report so far. */
 export const report = defineQuery<VerificationReport>(reportQuery);
 
 const { verifySegment } = proxyActivities<Activities>({
@@ -28,43 +28,43 @@ const { verifySegment } = proxyActivities<Activities>({
 
 type Segments = NonNullable<VerifyProgramInput["segments"]>;
 
-const nothing: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
+const emptyReport: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
 
-/** Compares every account of a program with its ledger and reports the ones that differ. */
+/** Compares every account of a program with its ledger and reports the accounts that differ. */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
   const { program: programId } = input;
-  let found = input.report ?? nothing;
-  setHandler(report, () => found);
+  let total = input.report ?? emptyReport;
+  setHandler(report, () => total);
   const segments: Segments =
     input.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
   const left = await workOn(segments, verifySegments, async (part) => {
-    const step = await orRefusal(
+    const result = await orRefusal(
       verifySegment({ program: programId, segments: verifySegments, ...part }),
     );
-    found = add(found, step);
-    const { accounts, wrong, failed = 0 } = found;
+    total = add(total, result);
+    const { accounts, wrong, failed = 0 } = total;
     setCurrentDetails(
       `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified.`,
     );
-    return step.cursor;
+    return result.cursor;
   });
   if (left.length > 0) {
     await continueAsNew<typeof verifyProgram>({
       program: programId,
       segments: left,
-      report: found,
+      report: total,
     });
   }
-  return found;
+  return total;
 }
 
-function add(a: VerificationReport, b: VerificationReport): VerificationReport {
+function add(total: VerificationReport, next: VerificationReport): VerificationReport {
   return {
-    accounts: a.accounts + b.accounts,
-    entries: a.entries + b.entries,
-    wrong: a.wrong + b.wrong,
-    reports: [...a.reports, ...b.reports].slice(0, maxReports),
-    failed: (a.failed ?? 0) + (b.failed ?? 0),
-    failures: [...(a.failures ?? []), ...(b.failures ?? [])].slice(0, maxReports),
+    accounts: total.accounts + next.accounts,
+    entries: total.entries + next.entries,
+    wrong: total.wrong + next.wrong,
+    reports: [...total.reports, ...next.reports].slice(0, maxReports),
+    failed: (total.failed ?? 0) + (next.failed ?? 0),
+    failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
   };
 }

@@ -2,7 +2,7 @@
 import { Random } from "../../examples/random.ts";
 import { type Account, balanceOf } from "../../src/domain/account.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
-import { expireForSweep, grant, use } from "../../src/domain/points.ts";
+import { expireForMonthEnd, grant, use } from "../../src/domain/points.ts";
 import { lifetimeAt, type Program } from "../../src/domain/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { round } from "../support/numbers.ts";
@@ -67,7 +67,7 @@ function playShop(scale: Scale) {
       // The accounts that are due by the index, before the first purchase of the month.
       const { account } = customer;
       if (account?.oldest !== undefined && account.oldest <= month - lifetimeAt(program, start)) {
-        const swept = expireForSweep(account, program, start);
+        const swept = expireForMonthEnd(account, program, start);
         if (month >= first + steadyFrom) {
           visits += 1;
           if (swept.entries.length === 0) unchanged += 1;

@@ -1,4 +1,4 @@
-/** Holds work that reads page by page to its caller's deadline. */
+/** Ends work that reads page by page at its caller's deadline. */
 import { DomainError } from "../domain/errors.ts";
 
 /** Throws DEADLINE once `deadline` has passed, in `performance.now()` milliseconds. */

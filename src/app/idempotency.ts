@@ -1,12 +1,11 @@
+/** The hash that makes requests with the same id comparable. */
 import { createHash } from "node:crypto";
 
-/** A parameter of a request as it is hashed. */
-type Parameter = string | number | boolean | undefined;
-
 /**
- * The hash that tells whether an id was used for the same request before. It covers the operation,
- * the calling service and every parameter that is not at its default, so that a parameter added
- * later leaves old hashes alone. The version stands in front.
+ * Returns the hash of a request: two requests with the same id are the same if their hashes are
+ * equal. It covers the operation, the calling service and every parameter that is not at its
+ * default, so that a new parameter does not change stored hashes. For the same reason the names of
+ * the parameters never change. The hash starts with the version of this rule.
  */
 export function requestHash(
   operation: string,
@@ -19,3 +18,6 @@ export function requestHash(
   const text = JSON.stringify([operation, caller, given]);
   return `1:${createHash("sha256").update(text).digest("base64url")}`;
 }
+
+/** A parameter of a request. */
+type Parameter = string | number | boolean | undefined;

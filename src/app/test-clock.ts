@@ -1,33 +1,34 @@
+/** The use cases that read and change the test clock. */
 import { DomainError } from "../domain/errors.ts";
 import type { Instant } from "../domain/month.ts";
 import type { Deps } from "./ports/deps.ts";
 import { testClockRef } from "./ports/records.ts";
 
-/** Points granted here still expire within the years that a timestamp can tell. */
-const latest: Instant = Date.UTC(9990, 0);
+/** Points granted before this instant expire within the years that a timestamp can have. */
+const latestTime: Instant = Date.UTC(9990, 0);
 
-/** Where the test clock stands. */
+/** Returns the time of the test clock. */
 export async function getTime(deps: Pick<Deps, "clock">): Promise<Instant> {
   return (await deps.clock.now()).calendar;
 }
 
 /**
- * Sets the test clock for all processes on the same tables; it stands there until it is moved.
- * Refusal: INVALID_REQUEST from the year 9990 on.
+ * Sets the test clock for all processes on the same tables. It keeps this time until the next
+ * change. Refusal: INVALID_REQUEST from the year 9990 on.
  */
 export function setTime(deps: Pick<Deps, "engine">, time: Instant): Promise<Instant> {
-  return moveTo(deps, "time", () => time);
+  return changeTime(deps, "time", () => time);
 }
 
-/** Moves the test clock by `ms` milliseconds. Refusal: INVALID_REQUEST from the year 9990 on. */
+/** Advances the test clock by `ms` milliseconds. Refusal: INVALID_REQUEST from the year 9990 on. */
 export function advanceTime(deps: Pick<Deps, "engine">, ms: number): Promise<Instant> {
-  return moveTo(deps, "duration", (now) => now + ms);
+  return changeTime(deps, "duration", (now) => now + ms);
 }
 
-function moveTo(
+function changeTime(
   deps: Pick<Deps, "engine">,
   field: string,
-  where: (now: Instant) => Instant,
+  newTime: (now: Instant) => Instant,
 ): Promise<Instant> {
   return deps.engine.transact({
     key: testClockRef,
@@ -35,8 +36,8 @@ function moveTo(
     expectAbsent: [],
     deadline: undefined,
     decide(tx, now) {
-      const time = where(tx.get(testClockRef)?.time ?? now.calendar);
-      if (time >= latest) {
+      const time = newTime(tx.get(testClockRef)?.time ?? now.calendar);
+      if (time >= latestTime) {
         throw new DomainError("INVALID_REQUEST", "the clock goes up to the year 9989", { field });
       }
       tx.put(testClockRef, { time });

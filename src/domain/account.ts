@@ -1,3 +1,4 @@
+/** The account: a ring of monthly buckets, the expiry of what is due, and how entries change it. */
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry, NewEntry, Totals } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
@@ -7,22 +8,25 @@ import { expireTime, lifetimeAt } from "./program.ts";
 
 /**
  * The points of one user in one program: a ring of monthly buckets. The slot of a month is
- * `month mod lifetime`; the pointer is the slot of `month`, so it is not stored.
+ * `month mod lifetime`. The pointer is the slot of `month`, so it is not stored.
  */
 export interface Account {
   readonly programId: string;
   readonly userId: string;
-  /** The current month, whose bucket takes grants; it never goes back. */
+  /** The current month, whose bucket takes grants. It never goes back. */
   readonly month: Month;
-  /** Points per slot; its length is the lifetime. */
+  /** Points per slot. The length is the lifetime. */
   readonly slots: readonly number[];
   readonly totals: Totals;
   readonly frozen: boolean;
-  /** Number of the last ledger entry; 0 before the first. */
+  /** The number of the last ledger entry; 0 before the first. */
   readonly last: number;
-  /** The latest time that this account was decided at; its time never goes back. */
+  /** The latest time of a decision on this account. It never goes back. */
   readonly time: Instant;
-  /** A lower bound of the oldest month with points, for the sweep; absent before the first. */
+  /**
+   * A lower bound of the oldest month with points, by which the month-end sweep finds the account.
+   * Absent before the first points.
+   */
   readonly oldest?: Month;
 }
 
@@ -32,62 +36,32 @@ export interface Bucket {
   readonly points: number;
 }
 
-const noTotals: Totals = { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 };
-
+/** Returns an account without entries, at the month and lifetime of `now`. */
 export function emptyAccount(program: Program, userId: string, now: Instant): Account {
   return {
     programId: program.programId,
     userId,
     month: monthAt(program.timeZone, now),
     slots: Array<number>(lifetimeAt(program, now)).fill(0),
-    totals: noTotals,
+    totals: { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 },
     frozen: false,
     last: 0,
     time: now,
   };
 }
 
-/** The slot of a month in a ring of `lifetime` months. */
-export function slotOf(month: Month, lifetime: number): number {
-  return month % lifetime;
-}
-
-/** The buckets with points, oldest first: from the one after the pointer round to the pointer. */
-export function buckets(account: Account): Bucket[] {
-  const lifetime = account.slots.length;
-  const found: Bucket[] = [];
-  for (let month = account.month - lifetime + 1; month <= account.month; month++) {
-    const points = account.slots[slotOf(month, lifetime)] as number;
-    if (points !== 0) found.push({ month, points });
-  }
-  return found;
-}
-
-/** All points of the ring. Settle first: it counts what should have expired, too. */
-export function balanceOf(account: Account): number {
-  let sum = 0;
-  for (const points of account.slots) sum += points;
-  return sum;
-}
-
-/** The points in the bucket of `month`; 0 when the ring does not hold that month. */
-export function pointsOf(account: Account, month: Month): number {
-  const lifetime = account.slots.length;
-  if (month > account.month || month <= account.month - lifetime) return 0;
-  return account.slots[slotOf(month, lifetime)] as number;
-}
-
-/** An account and the ledger entries that led to it from the one before. */
+/** An account and the ledger entries that were written to reach it. */
 interface ExpireDueResult {
   readonly account: Account;
   readonly entries: readonly LedgerEntry[];
 }
 
 /**
- * Turns the ring to `now`, any number of months at once: one EXPIRED entry for each month whose
- * points have expired, oldest first, and the ring laid out anew when the lifetime has grown.
- * Neither a clock that has run back nor a server with other zone data, for which the month has not
- * begun yet, turns anything back. Returns the same account when nothing changes.
+ * Rotates the ring to `now`, over any number of months: writes one EXPIRED entry for each month
+ * whose points have expired, oldest first, and lays the ring out again when the lifetime has grown.
+ * The ring never rotates back, neither when the clock runs back nor on a server whose zone data
+ * begin the month later. Returns the same account when nothing changes. Throws PROGRAM_STALE when
+ * the ring is longer than the program's lifetime.
  */
 export function expireDue(account: Account, program: Program, now: Instant): ExpireDueResult {
   const time = Math.max(now, account.time);
@@ -100,24 +74,27 @@ export function expireDue(account: Account, program: Program, now: Instant): Exp
     throw new DomainError("PROGRAM_STALE", "this server's copy of the program is out of date");
   }
   const entries: LedgerEntry[] = [];
-  let settled = account;
+  let current = account;
   for (const bucket of buckets(account)) {
     const effectiveTime = expireTime(program, bucket.month);
     if (effectiveTime > time) continue;
-    const appended = appendEntry(settled, time, expiry(bucket, effectiveTime));
-    settled = appended.account;
+    const appended = appendEntry(current, time, expiredEntry(bucket, effectiveTime));
+    current = appended.account;
     entries.push(appended.entry);
   }
   const slots = Array<number>(lifetime).fill(0);
-  for (const { month, points } of buckets(settled)) slots[slotOf(month, lifetime)] = points;
-  return { account: { ...settled, month, slots, time }, entries };
+  for (const bucket of buckets(current)) slots[slotOf(bucket.month, lifetime)] = bucket.points;
+  return { account: { ...current, month, slots, time }, entries };
 }
 
-/** The EXPIRED entry of a month's points. */
-export function expiry(bucket: Bucket, effectiveTime: Instant, cause = ""): NewEntry {
+/**
+ * The EXPIRED entry of a month's points. `suffix` distinguishes the event id of an expiry that
+ * follows a refund from that of the month's end.
+ */
+export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""): NewEntry {
   return {
     type: "EXPIRED",
-    event: { origin: "x", eventId: formatMonth(bucket.month) + cause },
+    event: { origin: "x", eventId: formatMonth(bucket.month) + suffix },
     effectiveTime,
     points: bucket.points,
     changes: [{ month: bucket.month, points: -bucket.points }],
@@ -128,39 +105,73 @@ export function expiry(bucket: Bucket, effectiveTime: Instant, cause = ""): NewE
 }
 
 /**
- * Writes one entry: the only way in which buckets, totals, frozen flag and number ever change.
- * A month that the ring no longer holds shares its slot with another, so its changes must add up
- * to nothing before the next read; a refund of expired points is the one case.
+ * Appends one entry. Only this function changes buckets, totals, frozen flag and last number. A
+ * month that the ring no longer holds shares its slot with another month, so changes of such a
+ * month must add up to zero before the account is read. Only a refund of expired points has them.
  */
 export function appendEntry(
   account: Account,
   now: Instant,
-  draft: NewEntry,
+  newEntry: NewEntry,
 ): { account: Account; entry: LedgerEntry } {
   const time = Math.max(now, account.time);
   const slots = [...account.slots];
-  for (const { month, points } of draft.changes) {
+  for (const { month, points } of newEntry.changes) {
     const slot = slotOf(month, slots.length);
     slots[slot] = (slots[slot] as number) + points;
   }
-  const totals = draft.total
-    ? { ...account.totals, [draft.total]: account.totals[draft.total] + draft.points }
+  const { total } = newEntry;
+  const totals = total
+    ? { ...account.totals, [total]: account.totals[total] + newEntry.points }
     : account.totals;
   const changed: Account = {
     ...account,
     slots,
     totals,
-    frozen: draft.frozen ?? account.frozen,
+    frozen: newEntry.frozen ?? account.frozen,
     last: account.last + 1,
     time,
   };
   const entry: LedgerEntry = {
-    ...draft,
+    ...newEntry,
     number: changed.last,
     createTime: time,
-    effectiveTime: draft.effectiveTime ?? time,
+    effectiveTime: newEntry.effectiveTime ?? time,
     frozen: changed.frozen,
     balance: balanceOf(changed),
   };
   return { account: changed, entry };
+}
+
+/**
+ * Returns all points of the ring. This is the balance only after `expireDue`: points that are due
+ * count until they are expired.
+ */
+export function balanceOf(account: Account): number {
+  let sum = 0;
+  for (const points of account.slots) sum += points;
+  return sum;
+}
+
+/** Returns the buckets with points, oldest first: from the slot after the pointer, round to it. */
+export function buckets(account: Account): Bucket[] {
+  const lifetime = account.slots.length;
+  const found: Bucket[] = [];
+  for (let month = account.month - lifetime + 1; month <= account.month; month++) {
+    const points = account.slots[slotOf(month, lifetime)] as number;
+    if (points !== 0) found.push({ month, points });
+  }
+  return found;
+}
+
+/** Returns the points in the bucket of `month`; 0 when the ring does not hold that month. */
+export function pointsOf(account: Account, month: Month): number {
+  const lifetime = account.slots.length;
+  if (month > account.month || month <= account.month - lifetime) return 0;
+  return account.slots[slotOf(month, lifetime)] as number;
+}
+
+/** Returns the slot of a month in a ring of `lifetime` months. */
+export function slotOf(month: Month, lifetime: number): number {
+  return month % lifetime;
 }

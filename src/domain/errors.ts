@@ -1,4 +1,4 @@
-/** The table of reasons for which a call is refused or not served, and the error that has one. */
+/** The reasons for which a call is refused or not served, in one table, and their error class. */
 
 /** The status codes of gRPC that reasons have, by the names that gRPC's specification uses. */
 export type StatusCode =

@@ -1,4 +1,37 @@
+/** The ledger: immutable entries, the events that write them, and the keys of these events. */
 import type { Instant, Month } from "./month.ts";
+
+/**
+ * One immutable event of an account. Entries are numbered from 1 without gaps. `changes`, `total`
+ * and `frozen` contain everything that `rebuildFromLedger` needs, so that a new type of entry needs
+ * no new code there.
+ */
+export interface LedgerEntry {
+  readonly number: number;
+  readonly type: EntryType;
+  readonly event: EventRef;
+  /** When the entry was recorded. Never earlier than the entry before it. */
+  readonly createTime: Instant;
+  /** The same as `createTime`; of an expiry, the instant at which the points expired. */
+  readonly effectiveTime: Instant;
+  /** The number of points that the event concerns; never negative. */
+  readonly points: number;
+  /** Oldest month first. */
+  readonly changes: readonly MonthChange[];
+  /** The total to which `points` are added, if any. */
+  readonly total?: keyof Totals;
+  /** Whether the account is frozen after this entry. */
+  readonly frozen: boolean;
+  /** The points of the account after this entry. */
+  readonly balance: number;
+  readonly reason: string;
+  /** The calling service. */
+  readonly caller: string;
+  /** Of an issue: when its points expire, as computed when it was written. */
+  readonly expireTime?: Instant;
+  /** The use that a refund reverses, or the grant that a revoke reverses. */
+  readonly relatedEvent?: EventRef;
+}
 
 export type EntryType =
   | "ISSUED"
@@ -9,14 +42,14 @@ export type EntryType =
   | "FROZEN"
   | "UNFROZEN";
 
-/** Who chose an event id: the caller, a reservation, a bulk grant, or the month's end. */
-export type Origin = "c" | "r" | "b" | "x";
-
-/** An event of one account: the id is unique in the account together with its origin. */
+/** An event of one account. The id is unique in the account together with its origin. */
 export interface EventRef {
   readonly origin: Origin;
   readonly eventId: string;
 }
+
+/** What chose an event id: `c` the caller, `r` a reservation, `b` a bulk grant, `x` a month end. */
+export type Origin = "c" | "r" | "b" | "x";
 
 export interface MonthChange {
   readonly month: Month;
@@ -33,54 +66,23 @@ export interface Totals {
   readonly revoked: number;
 }
 
-/**
- * One immutable event of an account, numbered from 1 without gaps. Everything that replay needs
- * stands in `changes`, `total` and `frozen`, so that a new type needs no new replay.
- */
-export interface LedgerEntry {
-  readonly number: number;
-  readonly type: EntryType;
-  readonly event: EventRef;
-  /** When it was recorded; never goes back within an account. */
-  readonly createTime: Instant;
-  /** `createTime`, but for an expiry the instant at which the points expired. */
-  readonly effectiveTime: Instant;
-  /** How many points it is about; never negative. */
-  readonly points: number;
-  /** Oldest month first. */
-  readonly changes: readonly MonthChange[];
-  /** The total that `points` adds to, if any. */
-  readonly total?: keyof Totals;
-  /** Whether the account is frozen after it. */
-  readonly frozen: boolean;
-  /** Available points after it. */
-  readonly balance: number;
-  readonly reason: string;
-  /** The service that called. */
-  readonly caller: string;
-  /** For an issue: when its points expire, as known when it was written. */
-  readonly expireTime?: Instant;
-  /** The use that a refund undoes, the grant that a revoke takes back. */
-  readonly relatedEvent?: EventRef;
-}
-
-/** What an event writes into the ledger; number, times, flag and balance follow from where. */
+/** An entry before `appendEntry` derives its number, times, frozen flag and balance. */
 export type NewEntry = Omit<
   LedgerEntry,
   "number" | "createTime" | "effectiveTime" | "frozen" | "balance"
 > & { readonly effectiveTime?: Instant; readonly frozen?: boolean };
 
-/**
- * What makes an event id count once: the hash of its first request, the entry that it wrote, and
- * how much of that entry has been undone (refunded of a use, revoked of a grant).
- */
+/** The record of an event id, which makes the event idempotent. */
 export interface EventKey {
+  /** The hash of the first request with this event id. */
   readonly hash: string;
+  /** The entry that this request wrote. */
   readonly entry: LedgerEntry;
-  /** The balance after everything that the event did. */
+  /** The balance after all entries of the event. */
   readonly balance: number;
+  /** The points of the entry that refunds or revokes have reversed so far. */
   readonly reversedPoints: number;
 }
 
-/** The name of an event in its account: origin and id, as in `c:order-17`. */
+/** Returns the name of an event in its account: origin and id, as in `c:order-17`. */
 export const eventName = ({ origin, eventId }: EventRef): string => `${origin}:${eventId}`;

@@ -1,14 +1,16 @@
+/** Unread groups, inboxes and marks as read: the rules for what an owner is notified of. */
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
 import type { Reaction, TargetName } from "./target.ts";
 
-/**
- * The number line of one owner. Every change of a reaction to what they own, and every change of
- * what is unread, takes the next number: it is the version of the unread count.
- */
+/** The counts of an owner's unread groups, and their version. */
 export interface Inbox {
+  /**
+   * Grows by one with every change of a reaction to the owner's targets and with every change of
+   * the unread groups. It is the version of the unread count.
+   */
   readonly version: number;
-  /** How many unread groups there are. */
+  /** The number of unread groups. */
   readonly groupCount: number;
   /** The distinct actors of each unread group, summed over the groups. */
   readonly peopleCount: number;
@@ -16,27 +18,27 @@ export interface Inbox {
 
 export const emptyInbox: Inbox = { version: 0, groupCount: 0, peopleCount: 0 };
 
-/** Who reacts. The name is for display alone. */
+/** A person who reacts. The name is for display only. */
 export interface Actor {
   readonly userId: string;
   readonly actorName: string;
 }
 
 /**
- * All unread reactions of one kind to one target. Its members are the notified reactions that have
- * joined at `from` or later.
+ * All unread reactions of one kind to one target. Its members are the notified reactions whose
+ * version is `firstVersion` or later.
  */
 export interface UnreadGroup {
   readonly kind: string;
   readonly target: TargetName;
   readonly firstVersion: number;
-  /** The number at which the latest one joined, whether or not they have left again. */
+  /** The version at which the latest member joined, even if this member has left since. */
   readonly version: number;
-  /** How many members it has. */
+  /** The number of members. */
   readonly peopleCount: number;
   /** The two earliest members, earliest first. */
   readonly firstActors: readonly Actor[];
-  /** The three latest members, latest first; those of a small group are in both. */
+  /** The three latest members, latest first. Members of a small group are in both lists. */
   readonly latestActors: readonly Actor[];
   readonly createTime: Instant;
   readonly updateTime: Instant;
@@ -45,26 +47,33 @@ export interface UnreadGroup {
 /** A group as it was when it was read. */
 export interface ReadGroup extends UnreadGroup {
   readonly readTime: Instant;
-  /** From then on it is gone for readers. */
+  /** From this instant on, readers do not get it any more. */
   readonly expireTime: Instant;
 }
 
-/** Members of a group with numbers from `from` to `to`, both included. */
-export interface MemberRange {
-  readonly from: number;
-  readonly to: number;
-  /** Whether all of them are to be counted, which costs as much as they are many. */
-  readonly counted: boolean;
-  /** How many there are, when it is a whole group of up to `maxWhole`: all of them are returned. */
-  readonly whole?: number;
-}
+/** How many members are named at each end of a group. */
+export const shownFirst = 2;
+export const shownLatest = 3;
 
 /** A group of up to this many members is read whole: their rows fit into one atomic read. */
 export const maxWhole = 90;
 
-/** What the reactions themselves tell of a range: one member more than is shown at each end. */
+/** A query for the members of a group with versions from `from` to `to`, both included. */
+export interface MemberRange {
+  readonly from: number;
+  readonly to: number;
+  /** Whether to count the members, which reads all of them. */
+  readonly counted: boolean;
+  /**
+   * The number of members, when the range is a whole group of up to `maxWhole`: the result then
+   * contains all of them.
+   */
+  readonly whole?: number;
+}
+
+/** The members of a range, read from the reactions: at each end one more than a group shows. */
 export interface Members {
-  /** How many there are; 0 unless they were to be counted. */
+  /** The number of members; 0 unless the range was to be counted. */
   readonly count: number;
   readonly first: readonly Reaction[];
   readonly latest: readonly Reaction[];
@@ -72,31 +81,7 @@ export interface Members {
 
 export type MembersOf = (range: MemberRange) => Members;
 
-/** How many members are named at each end of a group. */
-export const shownFirst = 2;
-export const shownLatest = 3;
-
-/** Beyond every number of an inbox. */
-const end = Number.MAX_SAFE_INTEGER;
-
-/**
- * The members of a group in a range. A query is no snapshot, but a whole group is known to be read
- * right, since the number of its members is known (docs/decisions/0014). A larger group may be read
- * while a row of the latest transactions is not applied yet.
- */
-function membersIn(group: UnreadGroup, membersOf: MembersOf, range: MemberRange): Members {
-  if (group.peopleCount > maxWhole) return membersOf(range);
-  const { first } = membersOf({
-    from: group.firstVersion,
-    to: end,
-    counted: true,
-    whole: group.peopleCount,
-  });
-  const rows = first.filter(({ version }) => version >= range.from && version <= range.to);
-  return { count: rows.length, first: rows, latest: rows.toReversed() };
-}
-
-/** The group with one member more, who comes after all others. */
+/** Adds a reaction, which is later than all members, to a group. Without a group it begins one. */
 export function join(
   group: UnreadGroup | undefined,
   { target, kind, ...row }: Reaction,
@@ -105,8 +90,8 @@ export function join(
   const actor = { userId, actorName };
   if (!group) {
     const times = { createTime, updateTime: createTime };
-    const shown = { firstActors: [actor], latestActors: [actor] };
-    return { kind, target, firstVersion: version, version, peopleCount: 1, ...shown, ...times };
+    const actors = { firstActors: [actor], latestActors: [actor] };
+    return { kind, target, firstVersion: version, version, peopleCount: 1, ...actors, ...times };
   }
   const { peopleCount, firstActors, latestActors } = group;
   return {
@@ -119,49 +104,51 @@ export function join(
   };
 }
 
-/** The group without this member; none without the last one. A name that was shown is refilled. */
+/**
+ * Removes a member from a group and replaces its name if the group showed it. Returns undefined
+ * when it was the last member.
+ */
 export function leave(
   group: UnreadGroup,
   userId: string,
   membersOf: MembersOf,
 ): UnreadGroup | undefined {
-  const people = group.peopleCount - 1;
-  if (people === 0) return undefined;
+  const peopleCount = group.peopleCount - 1;
+  if (peopleCount === 0) return undefined;
   const { firstActors, latestActors } = group;
-  const isOther = (actor: Actor) => actor.userId !== userId;
-  if (firstActors.every(isOther) && latestActors.every(isOther))
-    return { ...group, peopleCount: people };
-  if (people < shownFirst + shownLatest) {
-    // In a group of this size everybody is shown.
+  const remains = (actor: Actor) => actor.userId !== userId;
+  if (firstActors.every(remains) && latestActors.every(remains)) return { ...group, peopleCount };
+  if (peopleCount < shownFirst + shownLatest) {
+    // A group of this size shows all its members.
     const early = new Set(firstActors.map((actor) => actor.userId));
     const all = [
       ...firstActors,
       ...latestActors.toReversed().filter((actor) => !early.has(actor.userId)),
     ];
-    const others = all.filter(isOther);
-    return { ...group, peopleCount: people, ...shown(others, others.toReversed()) };
+    const remaining = all.filter(remains);
+    return { ...group, peopleCount, ...shownActors(remaining, remaining.toReversed()) };
   }
-  const members = membersIn(group, membersOf, {
-    from: group.firstVersion,
-    to: end,
-    counted: false,
-  });
-  const others = { first: members.first.filter(isOther), latest: members.latest.filter(isOther) };
-  return { ...group, peopleCount: people, ...shown(others.first, others.latest) };
+  const range = { from: group.firstVersion, to: maxVersion, counted: false };
+  const { first, latest } = membersIn(group, membersOf, range);
+  return {
+    ...group,
+    peopleCount,
+    ...shownActors(first.filter(remains), latest.filter(remains)),
+  };
 }
 
-/** What of an owner a read mark touches. */
+/** The records of an owner that a mark as read changes. */
 interface ReadState {
   readonly inbox: Inbox;
   readonly group: UnreadGroup | undefined;
-  /** What was unread and is no longer. */
+  /** The members that the mark moved out of the unread group. */
   readonly read: ReadGroup | undefined;
 }
 
 /**
- * Marks as read what a reader of version `version` has seen of a group: all of it, or those who had
- * joined by then, while the others become the new unread group. Nothing happens when none of those
- * seen is still unread. Refusal: INVALID_REQUEST for a version that is yet to come.
+ * Marks a group as read up to `version`: members who joined later become the new unread group.
+ * Changes nothing when no unread member joined by then. Throws INVALID_REQUEST for a version that
+ * the inbox has not reached, and CONTENDED when a running transaction hides the members.
  */
 export function markRead(
   { inbox, group }: Omit<ReadState, "read">,
@@ -172,33 +159,28 @@ export function markRead(
   checkVersion(inbox, version);
   const unchanged = { inbox, group, read: undefined };
   if (!group || version < group.firstVersion) return unchanged;
-  const left = { ...inbox, version: inbox.version + 1 };
+  const nextInbox = { ...inbox, version: inbox.version + 1 };
   const times = { readTime: now, expireTime: now + keptMs };
   const after =
     version < group.version
-      ? membersIn(group, membersOf, { from: version + 1, to: end, counted: true })
+      ? membersIn(group, membersOf, { from: version + 1, to: maxVersion, counted: true })
       : { count: 0, first: [], latest: [] };
   const readCount = group.peopleCount - after.count;
   if (readCount === 0) return unchanged;
+  const peopleCount = inbox.peopleCount - readCount;
   if (after.count === 0) {
-    const counts = {
-      groupCount: inbox.groupCount - 1,
-      peopleCount: inbox.peopleCount - readCount,
-    };
-    return { inbox: { ...left, ...counts }, group: undefined, read: { ...group, ...times } };
+    const counts = { groupCount: inbox.groupCount - 1, peopleCount };
+    return { inbox: { ...nextInbox, ...counts }, group: undefined, read: { ...group, ...times } };
   }
-  const before = membersIn(group, membersOf, {
-    from: group.firstVersion,
-    to: version,
-    counted: false,
-  });
+  const range = { from: group.firstVersion, to: version, counted: false };
+  const before = membersIn(group, membersOf, range);
   const [latest] = before.latest;
   if (!latest) throw new DomainError("CONTENDED", "reactions of the group are being written");
   const read: ReadGroup = {
     ...group,
     version: latest.version,
     peopleCount: readCount,
-    ...shown(before.first, before.latest),
+    ...shownActors(before.first, before.latest),
     updateTime: latest.createTime,
     ...times,
   };
@@ -206,21 +188,20 @@ export function markRead(
     ...group,
     firstVersion: version + 1,
     peopleCount: after.count,
-    ...shown(after.first, after.latest),
+    ...shownActors(after.first, after.latest),
     createTime: (after.first[0] as Reaction).createTime,
   };
-  const peopleCount = inbox.peopleCount - readCount;
-  return { inbox: { ...left, peopleCount }, group: unread, read };
+  return { inbox: { ...nextInbox, peopleCount }, group: unread, read };
 }
 
-/** Refusal: INVALID_REQUEST for a version that the inbox has not reached. */
+/** Throws INVALID_REQUEST for a version that the inbox has not reached. */
 export function checkVersion(inbox: Inbox, version: number): void {
   if (version <= inbox.version) return;
   const message = `version is beyond that of the unread count, ${inbox.version}`;
   throw new DomainError("INVALID_REQUEST", message, { field: "version" });
 }
 
-/** The inbox without an unread group, which nobody has read. */
+/** Returns the inbox after the deletion of an unread group. */
 export const withoutGroup = (
   { version, groupCount, peopleCount }: Inbox,
   group: UnreadGroup,
@@ -231,8 +212,8 @@ export const withoutGroup = (
 });
 
 /**
- * Who a notification names, for a text in any language: one or two names, or the first one and how
- * many others.
+ * Returns the names in a notification, for a text in any language: one or two names, or the first
+ * name and the number of the other people.
  */
 export function textOf({ peopleCount, firstActors }: UnreadGroup): {
   names: string[];
@@ -244,9 +225,30 @@ export function textOf({ peopleCount, firstActors }: UnreadGroup): {
     : { names, otherCount: 0 };
 }
 
-const shown = (first: readonly Actor[], latest: readonly Actor[]) => ({
-  firstActors: first.slice(0, shownFirst).map(nameOnly),
-  latestActors: latest.slice(0, shownLatest).map(nameOnly),
+/** Above every version of an inbox. */
+const maxVersion = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Reads the members of a group in a range. A query is no snapshot. The read of a whole group is
+ * validated by the number of its members, which is known (docs/decisions/0014). The result for a
+ * larger group may miss rows of transactions that are not applied yet.
+ */
+function membersIn(group: UnreadGroup, membersOf: MembersOf, range: MemberRange): Members {
+  if (group.peopleCount > maxWhole) return membersOf(range);
+  const { first } = membersOf({
+    from: group.firstVersion,
+    to: maxVersion,
+    counted: true,
+    whole: group.peopleCount,
+  });
+  const rows = first.filter(({ version }) => version >= range.from && version <= range.to);
+  return { count: rows.length, first: rows, latest: rows.toReversed() };
+}
+
+const shownActors = (first: readonly Actor[], latest: readonly Actor[]) => ({
+  firstActors: first.slice(0, shownFirst).map(toActor),
+  latestActors: latest.slice(0, shownLatest).map(toActor),
 });
 
-const nameOnly = ({ userId, actorName }: Actor): Actor => ({ userId, actorName });
+/** Drops the other properties of a reaction. */
+const toActor = ({ userId, actorName }: Actor): Actor => ({ userId, actorName });

@@ -1,3 +1,4 @@
+/** The rules for changing an account: grant, use, revoke, refund, freeze, and month-end expiry. */
 import type { Account } from "./account.ts";
 import {
   appendEntry,
@@ -5,50 +6,53 @@ import {
   buckets,
   emptyAccount,
   expireDue,
-  expiry,
+  expiredEntry,
   pointsOf,
 } from "./account.ts";
 import { DomainError } from "./errors.ts";
-import type { EventKey, EventRef, LedgerEntry, MonthChange } from "./ledger.ts";
+import type { EventKey, EventRef, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
+import { eventName } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
 
-/** A balance, the points ever issued and the points ever refunded are each at most this. */
+/** The balance, the points ever issued and the points ever refunded are each at most this. */
 export const maxBalance = 10 ** 15;
 
-/** Points of one call: 1 to this. */
+/** A call changes 1 to this many points. */
 export const maxPoints = 10 ** 9;
 
-/** What every change of an account is decided on. */
+/** The state on which a change of an account is decided. */
 export interface State {
   readonly program: Program;
   readonly userId: string;
-  /** Absent: the account is not there yet. */
+  /** Undefined when the account does not exist yet. */
   readonly account: Account | undefined;
   readonly now: Instant;
 }
 
-/** What every change says of itself. */
+/** What identifies and describes a change. */
 export interface Event {
   readonly event: EventRef;
   readonly reason: string;
   readonly caller: string;
 }
 
-/** What was decided: the account as it is to be, and the entries that lead there. */
+/** A decided change: the new account and the entries that lead to it. */
 export interface Change {
   readonly account: Account;
-  /** Expiries ahead of `entry`, `entry` itself, and what it caused behind it. */
+  /** The expiries before `entry`, `entry` itself, and the expiries that it causes. */
   readonly entries: readonly LedgerEntry[];
   /** The entry of the event itself. */
   readonly entry: LedgerEntry;
 }
 
-/** What becomes of refunded points that have expired since they were used. */
+/** Where a refund puts points that have expired since they were used. */
 export type ExpiredPoints = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
 
-/** Adds points to the current month. Refuses on a frozen account and above `maxBalance`. */
+/**
+ * Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED above `maxBalance`.
+ */
 export function grant(state: State, event: Event, points: number): Change {
   const { account, entries } = requireNotFrozen(state);
   const appended = appendEntry(account, state.now, {
@@ -68,19 +72,18 @@ export function grant(state: State, event: Event, points: number): Change {
 }
 
 /**
- * Takes points, oldest month first. Refuses when there are too few, unless `allowPartial`; nothing
- * at all is refused even then.
+ * Takes points, oldest month first. Refusals: ACCOUNT_FROZEN, and INSUFFICIENT_POINTS when there
+ * are too few; with `allowPartial` only when there are none.
  */
 export function use(state: State, event: Event, points: number, allowPartial: boolean): Change {
   const { account, entries } = requireNotFrozen(state);
   const balance = balanceOf(account);
   if (balance === 0 || (balance < points && !allowPartial)) {
-    throw new DomainError("INSUFFICIENT_POINTS", `${points} points asked, ${balance} available`, {
-      balance: String(balance),
-    });
+    const message = `${points} points requested, ${balance} available`;
+    throw new DomainError("INSUFFICIENT_POINTS", message, { balance: String(balance) });
   }
   const taken = Math.min(points, balance);
-  const changes = drain(buckets(account), taken).map(negative);
+  const changes = takeFirst(buckets(account), taken).map(negative);
   return withEntry(state, entries, account, { ...event, type: "USED", points: taken, changes });
 }
 
@@ -91,8 +94,8 @@ export function use(state: State, event: Event, points: number, allowPartial: bo
 export function revoke(state: State, event: Event, granted: EventKey): Change {
   const { account, entries } = currentAccount(state);
   const { month, points } = granted.entry.changes[0] as MonthChange;
-  const alive = isAlive(state.program, month, account) ? pointsOf(account, month) : 0;
-  const taken = Math.min(points - granted.reversedPoints, alive);
+  const available = isAlive(state.program, month, account) ? pointsOf(account, month) : 0;
+  const taken = Math.min(points - granted.reversedPoints, available);
   return withEntry(state, entries, account, {
     ...event,
     type: "REVOKED",
@@ -103,49 +106,47 @@ export function revoke(state: State, event: Event, granted: EventKey): Change {
 }
 
 /**
- * Undoes a use from its end, newest month first. `points` absent means all that is left of it.
- * Points whose month has expired since go as `expired` says.
+ * Returns points of a use to their months, newest month first. Without `points` it returns all that
+ * were not refunded before. `expiredPoints` decides about points whose month has expired since.
+ * Refusals: ACCOUNT_FROZEN, and LIMIT_EXCEEDED beyond what is left of the use or the limits of an
+ * account.
  */
 export function refund(
   state: State,
   event: Event,
   used: EventKey,
   points: number | undefined,
-  expired: ExpiredPoints,
+  expiredPoints: ExpiredPoints,
 ): Change {
-  const left = used.entry.points - used.reversedPoints;
-  const wanted = points ?? left;
-  if (wanted > left || left === 0) {
-    throw new DomainError("LIMIT_EXCEEDED", `${left} points of this use can be refunded`, {
-      refundable: String(left),
+  const refundable = used.entry.points - used.reversedPoints;
+  const wanted = points ?? refundable;
+  if (wanted > refundable || refundable === 0) {
+    throw new DomainError("LIMIT_EXCEEDED", `${refundable} points of this use can be refunded`, {
+      refundable: String(refundable),
     });
   }
   const { account, entries } = requireNotFrozen(state);
   const newestFirst = used.entry.changes.map(negative).reverse();
-  const restored = drain(skip(newestFirst, used.reversedPoints), wanted).reverse();
-  const gone = restored.filter(({ month }) => !isAlive(state.program, month, account));
-  const toCurrent = expired === "CURRENT_MONTH" ? sum(gone) : 0;
-  const changes =
-    toCurrent > 0
-      ? moved(
-          restored.filter((change) => !gone.includes(change)),
-          account.month,
-          toCurrent,
-        )
-      : restored;
+  const restored = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
+  const expired = restored.filter(({ month }) => !isAlive(state.program, month, account));
+  const toCurrent = expiredPoints === "CURRENT_MONTH" ? sum(expired) : 0;
+  const alive = restored.filter((change) => !expired.includes(change));
   const refunded = withEntry(state, entries, account, {
     ...event,
     type: "REFUNDED",
     points: wanted,
-    changes,
+    changes: toCurrent > 0 ? withPoints(alive, account.month, toCurrent) : restored,
     relatedEvent: used.entry.event,
   });
-  const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, gone);
+  const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, expired);
   checkLimits(change.account);
   return { ...change, account: withOldest(change.account) };
 }
 
-/** Freezes or unfreezes an account; freezing an unknown one creates it. */
+/**
+ * Freezes or unfreezes an account. Freezing creates an unknown account. Refusal: ACCOUNT_NOT_FOUND
+ * for unfreezing one.
+ */
 export function setFrozen(state: State, event: Event, frozen: boolean): Change {
   if (!state.account && !frozen) {
     throw new DomainError("ACCOUNT_NOT_FOUND", "there is no such account to unfreeze");
@@ -163,28 +164,28 @@ export function setFrozen(state: State, event: Event, frozen: boolean): Change {
 }
 
 /**
- * Settles an account for the monthly sweep and makes its `oldest` exact, which takes it out of the
- * index when it holds nothing.
+ * Expires what is due for the month-end sweep and makes `oldest` exact. This removes the account
+ * from the expiry index when it has no points.
  */
-export function expireForSweep(
+export function expireForMonthEnd(
   account: Account,
   program: Program,
   now: Instant,
 ): { account: Account; entries: readonly LedgerEntry[] } {
-  const { account: settledAccount, entries } = expireDue(account, program, now);
-  const { oldest: before, ...rest } = settledAccount;
-  const oldest = buckets(settledAccount)[0]?.month;
-  if (oldest === before) return { account: settledAccount, entries };
+  const { account: current, entries } = expireDue(account, program, now);
+  const { oldest: before, ...rest } = current;
+  const oldest = buckets(current)[0]?.month;
+  if (oldest === before) return { account: current, entries };
   return { account: oldest === undefined ? rest : { ...rest, oldest }, entries };
-}
-
-function currentAccount({ account, program, userId, now }: State) {
-  return expireDue(account ?? emptyAccount(program, userId, now), program, now);
 }
 
 function requireNotFrozen(state: State) {
   if (state.account?.frozen) throw new DomainError("ACCOUNT_FROZEN", "the account is frozen");
   return currentAccount(state);
+}
+
+function currentAccount({ account, program, userId, now }: State) {
+  return expireDue(account ?? emptyAccount(program, userId, now), program, now);
 }
 
 const totalOf = { USED: "used", REVOKED: "revoked", REFUNDED: "refunded" } as const;
@@ -193,67 +194,63 @@ function withEntry(
   state: State,
   before: readonly LedgerEntry[],
   account: Account,
-  draft: Omit<Parameters<typeof appendEntry>[2], "total"> & { type: keyof typeof totalOf },
+  newEntry: Omit<NewEntry, "total"> & { type: keyof typeof totalOf },
 ): Change {
   const { account: changed, entry } = appendEntry(account, state.now, {
-    ...draft,
-    total: totalOf[draft.type],
+    ...newEntry,
+    total: totalOf[newEntry.type],
   });
   return { account: changed, entries: [...before, entry], entry };
 }
 
-/** Behind the refund, one EXPIRED entry for each month that has expired since the use. */
-function expireAtOnce(state: State, change: Change, gone: readonly MonthChange[]): Change {
+/** Appends an EXPIRED entry after the refund for each month that has expired since the use. */
+function expireAtOnce(state: State, change: Change, expired: readonly MonthChange[]): Change {
   let { account } = change;
   const entries = [...change.entries];
-  const { origin, eventId } = change.entry.event;
-  for (const bucket of gone) {
+  const suffix = `/${eventName(change.entry.event)}`;
+  for (const bucket of expired) {
     const effectiveTime = expireTime(state.program, bucket.month);
-    const next = appendEntry(
-      account,
-      state.now,
-      expiry(bucket, effectiveTime, `/${origin}:${eventId}`),
-    );
-    account = next.account;
-    entries.push(next.entry);
+    const appended = appendEntry(account, state.now, expiredEntry(bucket, effectiveTime, suffix));
+    account = appended.account;
+    entries.push(appended.entry);
   }
   return { ...change, account, entries };
 }
 
 /**
- * True while the points of a month have not expired. A month that the ring no longer holds has
- * expired, whatever the zone data of this server say: its slot belongs to another month by now.
+ * Returns whether the points of a month have not expired. A month that the ring no longer holds has
+ * expired, even if the zone data of this server differ: its slot belongs to another month now.
  */
 function isAlive(program: Program, month: Month, account: Account): boolean {
-  const inRing = month <= account.month && month > account.month - account.slots.length;
-  return inRing && expireTime(program, month) > account.time;
+  const isInRing = month <= account.month && month > account.month - account.slots.length;
+  return isInRing && expireTime(program, month) > account.time;
 }
 
-/** Takes `points` from the front of `from`. */
-function drain(from: readonly MonthChange[], points: number): MonthChange[] {
+/** Returns the first `points` of the changes, month by month. */
+function takeFirst(changes: readonly MonthChange[], points: number): MonthChange[] {
   const taken: MonthChange[] = [];
   let left = points;
-  for (const { month, points: available } of from) {
+  for (const { month, points: available } of changes) {
     if (left === 0) break;
-    const take = Math.min(left, available);
-    taken.push({ month, points: take });
-    left -= take;
+    const part = Math.min(left, available);
+    taken.push({ month, points: part });
+    left -= part;
   }
   return taken;
 }
 
-/** What is left of `from` when `points` have been taken from its front. */
-function skip(from: readonly MonthChange[], points: number): MonthChange[] {
+/** Returns the changes without their first `points`. */
+function skipFirst(changes: readonly MonthChange[], points: number): MonthChange[] {
   let left = points;
-  return from.flatMap(({ month, points: available }) => {
-    const take = Math.min(left, available);
-    left -= take;
-    return take < available ? [{ month, points: available - take }] : [];
+  return changes.flatMap(({ month, points: available }) => {
+    const skipped = Math.min(left, available);
+    left -= skipped;
+    return skipped < available ? [{ month, points: available - skipped }] : [];
   });
 }
 
-/** `changes` with `points` more in `month`, which is not older than any of them. */
-function moved(changes: readonly MonthChange[], month: Month, points: number): MonthChange[] {
+/** Adds `points` in `month`, which is not older than any month of the changes. */
+function withPoints(changes: readonly MonthChange[], month: Month, points: number): MonthChange[] {
   const older = changes.filter((change) => change.month !== month);
   return [...older, { month, points: points + sum(changes) - sum(older) }];
 }
@@ -263,7 +260,7 @@ const negative = ({ month, points }: MonthChange): MonthChange => ({ month, poin
 const sum = (changes: readonly MonthChange[]): number =>
   changes.reduce((total, { points }) => total + points, 0);
 
-/** Points that come in may be older than the bound, or the first: only then does the bound move. */
+/** Lowers `oldest` when the account has points of an earlier month, or its first points. */
 function withOldest(account: Account): Account {
   const first = buckets(account)[0]?.month;
   if (first === undefined || (account.oldest !== undefined && account.oldest <= first)) {

@@ -1,42 +1,48 @@
+/** Points programs: time zone, history of lifetimes, and when points expire. */
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
 
-/** A lifetime and the instant from which it holds. */
+/** A points program. */
+export interface Program {
+  readonly programId: string;
+  /** Never changes. */
+  readonly timeZone: string;
+  /** The history of lifetimes, oldest first. Each is longer than the one before. */
+  readonly lifetimes: readonly LifetimeChange[];
+  readonly createTime: Instant;
+}
+
+/** A lifetime and the instant at which it takes effect. */
 export interface LifetimeChange {
   readonly lifetimeMonths: number;
   readonly effectiveTime: Instant;
 }
 
-/** A points program. Its zone never changes; its lifetimes are a history, oldest first, growing. */
-export interface Program {
-  readonly programId: string;
-  readonly timeZone: string;
-  readonly lifetimes: readonly LifetimeChange[];
-  readonly createTime: Instant;
-}
-
-/** The program that exists from the start. */
+/** The program that the setup creates. */
 export const defaultProgramId = "default";
 export const defaultTimeZone = "Asia/Tokyo";
 export const defaultLifetimeMonths = 12;
 export const maxLifetimeMonths = 36;
 
-/** A lengthening takes effect this long after it is written, so that every server knows of it. */
+/**
+ * A lengthening takes effect this long after it is written, so that every server has refreshed its
+ * copy of the program before.
+ */
 export const lengtheningDelayMs = 120_000;
 
-/** The lifetime in months that holds at `now`. */
+/** Returns the lifetime in months that is in effect at `now`. */
 export function lifetimeAt(program: Program, now: Instant): number {
-  let months = (program.lifetimes[0] as LifetimeChange).lifetimeMonths;
+  let lifetimeMonths = firstLifetime(program);
   for (const change of program.lifetimes)
-    if (change.effectiveTime <= now) months = change.lifetimeMonths;
-  return months;
+    if (change.effectiveTime <= now) lifetimeMonths = change.lifetimeMonths;
+  return lifetimeMonths;
 }
 
 /**
- * The instant at which points granted in `month` expire: the first instant of month + lifetime in
- * the program's zone. A lengthening moves it for what has not yet expired by then; what has expired
- * at the very instant of the change stays expired.
+ * Returns the instant at which points granted in `month` expire: the first instant of month +
+ * lifetime in the program's zone. A lengthening moves this instant for points that have not expired
+ * when it takes effect. Points that expire at the very instant of the change stay expired.
  */
 export function expireTime(program: Program, month: Month): Instant {
   const { lifetimes, timeZone } = program;
@@ -48,28 +54,31 @@ export function expireTime(program: Program, month: Month): Instant {
 }
 
 /**
- * The latest month whose points have expired at `now`; those of the months before it have, too.
- * Behind a lengthening it is later than month − lifetime, until the months between have passed.
+ * Returns the latest month whose points have expired at `now`; those of all earlier months have
+ * expired, too. After a lengthening this is a later month than month − lifetime, until the months
+ * between them have passed.
  */
 export function expiredMonth(program: Program, now: Instant): Month {
-  let month =
-    monthAt(program.timeZone, now) - (program.lifetimes[0] as LifetimeChange).lifetimeMonths;
+  let month = monthAt(program.timeZone, now) - firstLifetime(program);
   while (expireTime(program, month) > now) month -= 1;
   return month;
 }
 
-/** The program with its lifetime lengthened to `months`; the same program if it is that already. */
-export function lengthen(program: Program, months: number, now: Instant): Program {
+/**
+ * Returns the program with its lifetime lengthened, or the same program if it has this lifetime
+ * already. Throws WRONG_STATE for a shorter one.
+ */
+export function lengthen(program: Program, lifetimeMonths: number, now: Instant): Program {
   const latest = program.lifetimes.at(-1) as LifetimeChange;
-  if (months === latest.lifetimeMonths) return program;
-  if (months < latest.lifetimeMonths) {
+  if (lifetimeMonths === latest.lifetimeMonths) return program;
+  if (lifetimeMonths < latest.lifetimeMonths) {
     throw new DomainError("WRONG_STATE", "a lifetime can be lengthened, never shortened", {
       lifetime_months: String(latest.lifetimeMonths),
     });
   }
-  const from = Math.max(now + lengtheningDelayMs, latest.effectiveTime);
-  return {
-    ...program,
-    lifetimes: [...program.lifetimes, { lifetimeMonths: months, effectiveTime: from }],
-  };
+  const effectiveTime = Math.max(now + lengtheningDelayMs, latest.effectiveTime);
+  return { ...program, lifetimes: [...program.lifetimes, { lifetimeMonths, effectiveTime }] };
 }
+
+const firstLifetime = ({ lifetimes }: Program): number =>
+  (lifetimes[0] as LifetimeChange).lifetimeMonths;

@@ -1,3 +1,4 @@
+/** The rules for reacting and for taking a reaction back: counts, unread group and inbox. */
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
 import {
@@ -10,13 +11,13 @@ import {
 } from "./notification.ts";
 import { countOf, type Reaction, type Target } from "./target.ts";
 
-/** Kinds that one target holds at a time. */
+/** A target has at most this many kinds of reactions at a time. */
 const maxKinds = 16;
 
-/** What bytes of a display name are kept. */
+/** A display name is cut to this many bytes of UTF-8. */
 const maxNameBytes = 64;
 
-/** All that one reaction of one person to one target touches. */
+/** All records that one reaction of one person to one target changes. */
 export interface ReactionState {
   readonly target: Target;
   readonly inbox: Inbox;
@@ -26,8 +27,8 @@ export interface ReactionState {
 }
 
 /**
- * Puts a reaction where there is none: counted, and told to the owner unless it is the owner's own
- * or the target is muted. Refusal: LIMIT_EXCEEDED at the seventeenth kind.
+ * Adds a reaction to a state without one. It is counted, and it notifies the owner unless it is the
+ * owner's own or the target is muted. Refusal: LIMIT_EXCEEDED for the seventeenth kind.
  */
 export function react(state: ReactionState, kind: string, actor: Actor, now: Instant) {
   const { target, inbox, group } = state;
@@ -38,13 +39,18 @@ export function react(state: ReactionState, kind: string, actor: Actor, now: Ins
     });
   }
   const version = inbox.version + 1;
-  const notified = !target.muted && actor.userId !== target.ownerId;
   const { type, id } = target;
-  const shown = { userId: actor.userId, actorName: cut(actor.actorName) };
-  const joined = { version, notified, createTime: now };
-  const row: Reaction = { target: { type, id }, kind, ...shown, ...joined };
+  const row: Reaction = {
+    target: { type, id },
+    kind,
+    userId: actor.userId,
+    actorName: cutName(actor.actorName),
+    version,
+    notified: !target.muted && actor.userId !== target.ownerId,
+    createTime: now,
+  };
   const counted = withCount(target, kind, count);
-  if (!notified) return { target: counted, inbox: { ...inbox, version }, group, row };
+  if (!row.notified) return { target: counted, inbox: { ...inbox, version }, group, row };
   return {
     target: counted,
     inbox: {
@@ -57,7 +63,7 @@ export function react(state: ReactionState, kind: string, actor: Actor, now: Ins
   } satisfies ReactionState;
 }
 
-/** Takes the reaction `row` back; from the unread group, too, if it is a member. */
+/** Takes the reaction `row` back, and removes it from the unread group if it is a member. */
 export function withdraw(
   { target, inbox, group }: ReactionState,
   row: Reaction,
@@ -67,26 +73,26 @@ export function withdraw(
   const version = inbox.version + 1;
   const isMember = group !== undefined && row.notified && row.version >= group.firstVersion;
   if (!isMember) return { target: counted, inbox: { ...inbox, version }, group, row: undefined };
-  const left = leave(group, row.userId, membersOf);
+  const remaining = leave(group, row.userId, membersOf);
   return {
     target: counted,
     inbox: {
       version,
-      groupCount: inbox.groupCount - (left ? 0 : 1),
+      groupCount: inbox.groupCount - (remaining ? 0 : 1),
       peopleCount: inbox.peopleCount - 1,
     },
-    group: left,
+    group: remaining,
     row: undefined,
   };
 }
 
 function withCount(target: Target, kind: string, count: number): Target {
-  const { [kind]: _, ...others } = target.counts;
-  return { ...target, counts: count > 0 ? { ...others, [kind]: count } : others };
+  const { [kind]: _, ...otherCounts } = target.counts;
+  return { ...target, counts: count > 0 ? { ...otherCounts, [kind]: count } : otherCounts };
 }
 
-/** As many whole characters as fit. */
-function cut(name: string): string {
+/** Returns as many whole characters as fit into `maxNameBytes`. */
+function cutName(name: string): string {
   let bytes = 0;
   let kept = "";
   for (const character of name) {

@@ -1,13 +1,17 @@
+/** The states of a reservation and the rules for changing them. */
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
-/** What a reader sees: a pending reservation whose time has come is being processed. */
+/** The state that a reader gets: a pending reservation whose time has come is PROCESSING. */
 export type VisibleState = ReservationState | "PROCESSING";
 
-/** A grant that waits for its time. This row decides; its workflow only looks at it. */
+/**
+ * The row of a reservation, a grant for a later moment. State and time of the reservation are those
+ * of this row; its workflow only reads it.
+ */
 export interface Reservation {
   readonly programId: string;
   readonly reservationId: string;
@@ -15,27 +19,30 @@ export interface Reservation {
   readonly points: number;
   readonly reason: string;
   readonly caller: string;
-  /** Of the first create request. */
+  /** The hash of the first create request. */
   readonly hash: string;
   readonly executeTime: Instant;
   readonly state: ReservationState;
   readonly createTime: Instant;
   readonly updateTime: Instant;
-  /** When the points were granted, and by which ledger entry. */
+  /** When the points were granted, and the number of the ledger entry. */
   readonly executed?: { readonly time: Instant; readonly entryNumber: number };
-  /** Why it failed. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
-  /** The workflow run that failed last: that run never tries again, whatever is retried later. */
+  /** The workflow run that failed last. This run never tries again, even after a retry. */
   readonly failedRunId?: string;
-  /** It was moved to an earlier time than its workflow may know of. */
+  /** The reservation was moved to an earlier time, and its workflow may sleep until the old one. */
   readonly movedEarlier?: true;
 }
 
+/** Returns the state that a reader gets at `now`. */
 export function visibleState({ state, executeTime }: Reservation, now: Instant): VisibleState {
   return state === "PENDING" && executeTime <= now ? "PROCESSING" : state;
 }
 
-/** Refuses a time more than five years ahead; one that has passed means at once. */
+/**
+ * Throws INVALID_REQUEST for a time more than five years ahead. A past time is allowed and means
+ * that the reservation is due at once.
+ */
 export function checkExecuteTime(executeTime: Instant, now: Instant): void {
   const latest = new Date(now);
   latest.setUTCFullYear(latest.getUTCFullYear() + 5);
@@ -47,21 +54,24 @@ export function checkExecuteTime(executeTime: Instant, now: Instant): void {
   }
 }
 
-/** Cancels until the grant has committed. A cancelled one stays as it is. */
+/** Cancels a pending reservation. A cancelled one does not change. Refusal: WRONG_STATE. */
 export function cancel(row: Reservation, now: Instant): Reservation {
   if (row.state === "CANCELLED") return row;
-  return { ...pending(row, "cancelled"), state: "CANCELLED", updateTime: now };
+  return { ...requirePending(row, "cancelled"), state: "CANCELLED", updateTime: now };
 }
 
-/** Moves a pending reservation to another time, past ones included. */
+/**
+ * Moves a pending reservation to another time, which may be past. Refusals: WRONG_STATE,
+ * INVALID_REQUEST for a time more than five years ahead.
+ */
 export function reschedule(row: Reservation, executeTime: Instant, now: Instant): Reservation {
-  if (pending(row, "rescheduled").executeTime === executeTime) return row;
+  if (requirePending(row, "rescheduled").executeTime === executeTime) return row;
   checkExecuteTime(executeTime, now);
   const moved = { ...row, executeTime, updateTime: now };
   return executeTime < row.executeTime ? { ...moved, movedEarlier: true } : moved;
 }
 
-/** Sets a failed reservation back to pending. A pending one stays as it is. */
+/** Sets a failed reservation to pending. A pending one does not change. Refusal: WRONG_STATE. */
 export function retry(row: Reservation, now: Instant): Reservation {
   if (row.state === "PENDING") return row;
   if (row.state !== "FAILED") throw wrongState(row, "retried");
@@ -70,31 +80,38 @@ export function retry(row: Reservation, now: Instant): Reservation {
 }
 
 /**
- * What the workflow run `run` has to do now: grant the points, sleep on, or end as the row says.
- * The run that failed a row ends as FAILED however often it asks, so that a lost answer never
- * turns a failure into a grant; any other run tries again.
+ * Returns what a workflow run has to do now: grant the points, wait, or end in the state of the
+ * row. A run that has failed the row always gets FAILED, so that an activity that is retried after
+ * its answer was lost never turns a failure into a grant. Any other run tries again.
  */
 export function nextStep(
   row: Reservation,
-  run: string,
+  runId: string,
   now: Instant,
 ): "GRANT" | "WAIT" | "DONE" | "FAILED" | "CANCELLED" {
   if (row.state === "DONE" || row.state === "CANCELLED") return row.state;
-  if (row.failedRunId === run) return "FAILED";
+  if (row.failedRunId === runId) return "FAILED";
   return row.executeTime <= now ? "GRANT" : "WAIT";
 }
 
-export function complete(row: Reservation, entry: number, now: Instant): Reservation {
+/** Sets a reservation done, by the ledger entry of its grant. */
+export function complete(row: Reservation, entryNumber: number, now: Instant): Reservation {
   const { failure: _, ...rest } = row;
-  return { ...rest, state: "DONE", updateTime: now, executed: { time: now, entryNumber: entry } };
+  return { ...rest, state: "DONE", updateTime: now, executed: { time: now, entryNumber } };
 }
 
-export function fail(row: Reservation, error: DomainError, run: string, now: Instant): Reservation {
-  const failure = { reason: error.reason, message: error.message };
-  return { ...row, state: "FAILED", updateTime: now, failure, failedRunId: run };
+/** Sets a reservation failed because its grant was refused. */
+export function fail(
+  row: Reservation,
+  refusal: DomainError,
+  runId: string,
+  now: Instant,
+): Reservation {
+  const failure = { reason: refusal.reason, message: refusal.message };
+  return { ...row, state: "FAILED", updateTime: now, failure, failedRunId: runId };
 }
 
-function pending(row: Reservation, verb: string): Reservation {
+function requirePending(row: Reservation, verb: string): Reservation {
   if (row.state !== "PENDING") throw wrongState(row, verb);
   return row;
 }

@@ -12,7 +12,7 @@ import {
 import { DomainError } from "../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { formatMonth, monthStart, parseMonth } from "../../src/domain/month.ts";
-import { expireForSweep } from "../../src/domain/points.ts";
+import { expireForMonthEnd } from "../../src/domain/points.ts";
 import { lengthen } from "../../src/domain/program.ts";
 import { changes, createStory, day, months, program } from "../support/fixtures/accounts.ts";
 
@@ -243,13 +243,13 @@ describe("sweeping", () => {
     story.use(day("2026-02-11"), "use", 5);
     expect(formatMonth(story.account.oldest as number)).toBe("2026-01");
 
-    const vain = expireForSweep(story.account, three, day("2026-04-01"));
+    const vain = expireForMonthEnd(story.account, three, day("2026-04-01"));
     expect(vain.entries).toEqual([]);
     expect(formatMonth(vain.account.oldest as number)).toBe("2026-02");
-    const last = expireForSweep(vain.account, three, day("2026-05-01"));
+    const last = expireForMonthEnd(vain.account, three, day("2026-05-01"));
     expect(last.entries.map(({ points }) => points)).toEqual([5]);
     expect(last.account.oldest).toBeUndefined();
-    const again = expireForSweep(last.account, three, day("2026-05-02"));
+    const again = expireForMonthEnd(last.account, three, day("2026-05-02"));
     expect(again).toEqual({ account: last.account, entries: [] });
   });
 
@@ -258,7 +258,7 @@ describe("sweeping", () => {
     const story = createStory(three);
     story.grant(day("2026-01-10"), "jan", 5);
     story.use(day("2026-01-11"), "use", 5);
-    story.put(expireForSweep(story.account, three, day("2026-01-12")).account, []);
+    story.put(expireForMonthEnd(story.account, three, day("2026-01-12")).account, []);
     expect(story.account.oldest).toBeUndefined();
     story.grant(day("2026-02-10"), "feb", 5);
     story.refund(day("2026-02-11"), "refund", "use");

@@ -152,7 +152,7 @@ describe("a month's end", () => {
     );
     expect(cause).toMatchObject({ type: "MONTH_END_INCOMPLETE", nonRetryable: true });
     expect(cause.message).toMatch(
-      /^2 accounts could not be settled and are left to the next run: /,
+      /^could not expire what is due in 2 accounts, which are left to the next run: /,
     );
     for (const name of ["b (CONTENDED)", "c (PROGRAM_STALE)"])
       expect(cause.message).toContain(name);

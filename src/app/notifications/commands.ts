@@ -1,3 +1,4 @@
+/** The use cases that mark notifications as read. */
 import { checkVersion, emptyInbox, type Inbox, markRead } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -11,18 +12,21 @@ export interface NotificationName {
   readonly kind: string;
 }
 
-/** What an owner has seen, as a version of the unread count, and how long the caller waits. */
+/** The version of the unread count that the owner has seen, and the deadline of the caller. */
 interface ReadMark {
   readonly version: number;
   readonly deadline?: number | undefined;
 }
 
-/** How many groups are marked side by side: with two items each they share one transaction. */
-const markedAtOnce = 48;
+/**
+ * The number of groups that are marked concurrently. Each writes two items, so that the engine can
+ * commit all of them by one transaction of up to 100 items.
+ */
+const pageSize = 48;
 
 /**
- * Marks one group as read as far as `version` has shown it; who came later stays unread. Refusal:
- * INVALID_REQUEST for a version that is yet to come.
+ * Marks one group as read up to `version`. Members who joined later stay unread. Refusal:
+ * INVALID_REQUEST for a version that the inbox has not reached.
  */
 export async function markNotificationRead(
   deps: Pick<Deps, "engine" | "unreadCounts" | "historyMs">,
@@ -53,23 +57,24 @@ export async function markNotificationRead(
 }
 
 /**
- * Marks every group as above. Each is done by itself, in the order of the latest numbers, so that
- * one which gets a reaction meanwhile is met again; cut short, the same call goes on. Tells how
- * many were marked, and what is unread now.
+ * Marks every group of an owner as read up to `version`, each by its own decision. The groups are
+ * read by version, oldest first, so that a group which gets a reaction meanwhile is read again on a
+ * later page. After an interruption the same call marks the remaining groups. Returns the number of
+ * marked groups and the inbox. Refusal: INVALID_REQUEST for a version that the inbox has not
+ * reached.
  */
 export async function markAllNotificationsRead(
   deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
   { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
 ): Promise<{ markedCount: number; inbox: Inbox }> {
   checkVersion(await inboxOf(deps, ownerId), version);
-  const seen = { version, deadline };
   let markedCount = 0;
-  const pages = allPages(markedAtOnce, (page) => deps.reader.unreadGroups(ownerId, false, page));
+  const pages = allPages(pageSize, (page) => deps.reader.unreadGroups(ownerId, false, page));
   for await (const groups of pages) {
-    const wanted = groups.filter(({ firstVersion }) => firstVersion <= version);
+    const toMark = groups.filter(({ firstVersion }) => firstVersion <= version);
     const results = await Promise.all(
-      wanted.map(({ target, kind }) =>
-        markNotificationRead(deps, { ownerId, target, kind, ...seen }),
+      toMark.map(({ target, kind }) =>
+        markNotificationRead(deps, { ownerId, target, kind, version, deadline }),
       ),
     );
     markedCount += results.filter(({ changed }) => changed).length;
@@ -77,7 +82,7 @@ export async function markAllNotificationsRead(
   return { markedCount, inbox: await inboxOf(deps, ownerId) };
 }
 
-/** What is unread, with its version: that of zeros is 0. */
+/** Reads an owner's inbox. An owner without one has an inbox of zeros at version 0. */
 export async function inboxOf({ reader }: Pick<Deps, "reader">, ownerId: string): Promise<Inbox> {
   return (await reader.get(inboxRef(ownerId)))?.value ?? emptyInbox;
 }

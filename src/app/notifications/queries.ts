@@ -1,3 +1,4 @@
+/** The use cases that list notifications and their actors. */
 import { type ReadGroup, textOf, type UnreadGroup } from "../../domain/notification.ts";
 import type { Reaction, Target } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -6,15 +7,18 @@ import { targetRef } from "../ports/records.ts";
 import { checkOwner } from "../reactions/targets.ts";
 import type { NotificationName } from "./commands.ts";
 
-/** A group as it is shown: with what it is about and whom it names. */
+/** A group with its target and its text. */
 export interface Notification {
   readonly group: UnreadGroup | ReadGroup;
-  /** As it is now; a tombstone if it was deleted since. */
+  /** The current target; a tombstone if it was deleted. */
   readonly target: Target;
   readonly text: ReturnType<typeof textOf>;
 }
 
-/** An owner's notifications, by the number of the latest reaction, newest first. */
+/**
+ * Lists an owner's notifications by the version of their latest reaction, newest first. Refusal:
+ * INVALID_REQUEST for a bad cursor.
+ */
 export async function listNotifications(
   { reader, clock }: Pick<Deps, "reader" | "clock">,
   ownerId: string,
@@ -34,9 +38,8 @@ export async function listNotifications(
 }
 
 /**
- * Everybody in a group whose reaction still stands, newest first: those who joined at numbers from
- * `from` to `to`. Refusals: TARGET_NOT_FOUND, also for a target of somebody else, INVALID_REQUEST
- * for a bad cursor.
+ * Lists the active notified reactions with versions from `from` to `to`, newest first. Refusals:
+ * TARGET_NOT_FOUND, also for a target of another owner, INVALID_REQUEST for a bad cursor.
  */
 export async function listNotificationActors(
   deps: Pick<Deps, "reader" | "owners">,
@@ -45,7 +48,7 @@ export async function listNotificationActors(
   page: PageRequest,
 ): Promise<Page<Reaction>> {
   await checkOwner(deps, target, ownerId);
-  // With a cursor the reader answers: it refuses one that no list gave.
+  // A page with a cursor is always read, because the reader validates the cursor.
   if (notified.to < notified.from && page.cursor === undefined) return { items: [] };
   return deps.reader.reactions({ target, kind, notified }, page);
 }

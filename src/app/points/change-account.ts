@@ -1,3 +1,4 @@
+/** Changes an account once for each event id, in one transaction. */
 import { balanceOf } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
@@ -6,7 +7,7 @@ import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
 
-/** What changes of an account depend on. */
+/** The dependencies of every change of an account. */
 export type ChangeDeps = Pick<Deps, "engine" | "programs">;
 
 /** The input of every change of an account. */
@@ -20,57 +21,62 @@ export interface ChangeInput {
   readonly deadline: number | undefined;
 }
 
-/** What every change of an account answers. */
+/** The result of every change of an account. */
 export interface ChangeResult {
   readonly entry: LedgerEntry;
   readonly balance: number;
-  /** True when the event had been done before; the rest is then its first result. */
+  /** True when an earlier call made the change; entry and balance are then its result. */
   readonly replayed: boolean;
 }
 
-/** A change as the use cases of points ask for it. */
+/** A change with its request hash and its decision. */
 interface AccountChange {
   readonly input: ChangeInput;
   readonly hash: string;
-  /** The event that a refund or revoke undoes. */
-  readonly undoes?: EventRef;
-  decide(state: State, event: Event, undone: EventKey | undefined): Change;
+  /** The event that a refund or revoke reverses. */
+  readonly reversedEvent?: EventRef;
+  decide(state: State, event: Event, reversed: EventKey | undefined): Change;
 }
 
-/** Changes an account once for each event id: account, ledger and event key in one transaction. */
-export async function changeAccount(deps: ChangeDeps, asked: AccountChange): Promise<ChangeResult> {
-  const { input, hash, undoes } = asked;
-  const { programId, userId, deadline } = input;
+/**
+ * Changes an account once for each event id: account, ledger entries and event keys are written by
+ * one transaction. Refusals: PROGRAM_NOT_FOUND, ID_REUSED, and those of `decide`.
+ */
+export async function changeAccount(
+  deps: ChangeDeps,
+  { input, hash, reversedEvent, decide }: AccountChange,
+): Promise<ChangeResult> {
+  const { programId, userId, eventId, reason, caller, deadline } = input;
   const program = await deps.programs.get(programId);
-  const event: EventRef = { origin: "c", eventId: input.eventId };
+  const event: EventRef = { origin: "c", eventId };
   const account = accountRef(programId, userId);
-  const key = eventRef(programId, userId, eventName(event));
-  const undone = undoes && eventRef(programId, userId, eventName(undoes));
+  const eventKey = eventRef(programId, userId, eventName(event));
+  const reversedKey = reversedEvent && eventRef(programId, userId, eventName(reversedEvent));
 
   return deps.engine.transact({
     key: account,
-    readSet: undone ? [account, undone] : [account],
-    expectAbsent: [key],
+    readSet: reversedKey ? [account, reversedKey] : [account],
+    expectAbsent: [eventKey],
     deadline,
     decide(tx, now): ChangeResult {
-      const done = tx.get(key);
-      if (done) return replayedResult(done, hash);
+      const existing = tx.get(eventKey);
+      if (existing) return replayedResult(existing, hash);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
-      const before = undone && tx.get(undone);
-      const { reason, caller } = input;
-      const change = asked.decide(state, { event, reason, caller }, before);
-      if (undone && before) {
-        tx.put(undone, { ...before, reversedPoints: before.reversedPoints + change.entry.points });
+      const reversed = reversedKey && tx.get(reversedKey);
+      const change = decide(state, { event, reason, caller }, reversed);
+      if (reversedKey && reversed) {
+        const reversedPoints = reversed.reversedPoints + change.entry.points;
+        tx.put(reversedKey, { ...reversed, reversedPoints });
       }
-      return putChange(tx, key, hash, change);
+      return putChange(tx, eventKey, hash, change);
     },
   });
 }
 
-/** Puts everything that makes a change: the account, its entries and the event key. */
+/** Puts all records of a change: the account, its entries and the event key. */
 export function putChange(
   tx: Transaction,
-  key: Ref<"event">,
+  eventKey: Ref<"event">,
   hash: string,
   { account, entries, entry }: Change,
 ): ChangeResult {
@@ -78,16 +84,17 @@ export function putChange(
   const balance = balanceOf(account);
   tx.put(accountRef(programId, userId), account);
   for (const each of entries) tx.put(entryRef(programId, userId, each.number), each);
-  tx.put(key, { hash, entry, balance, reversedPoints: 0 });
+  tx.put(eventKey, { hash, entry, balance, reversedPoints: 0 });
   return { entry, balance, replayed: false };
 }
 
-/** The first result of an event, or ID_REUSED when it was another request. */
-export function replayedResult(done: EventKey, hash: string): ChangeResult {
-  if (done.hash !== hash) {
+/** Returns the first result of an event. Throws ID_REUSED when its request was another one. */
+export function replayedResult(existing: EventKey, hash: string): ChangeResult {
+  const { entry, balance } = existing;
+  if (existing.hash !== hash) {
     throw new DomainError("ID_REUSED", "this event_id was used for another request", {
-      number: String(done.entry.number),
+      number: String(entry.number),
     });
   }
-  return { entry: done.entry, balance: done.balance, replayed: true };
+  return { entry, balance, replayed: true };
 }

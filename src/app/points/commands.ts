@@ -1,3 +1,4 @@
+/** The use cases that change an account. */
 import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { type ExpiredPoints, grant, refund, revoke, setFrozen, use } from "../../domain/points.ts";
@@ -9,7 +10,10 @@ import {
   changeAccount,
 } from "./change-account.ts";
 
-/** Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED, ID_REUSED. */
+/**
+ * Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED, ID_REUSED. Each
+ * change of an account also refuses with PROGRAM_NOT_FOUND.
+ */
 export function grantPoints(
   deps: ChangeDeps,
   input: ChangeInput & { readonly points: number },
@@ -39,47 +43,52 @@ export function usePoints(
 }
 
 /**
- * Undoes a use, or part of it. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE when the event was no
- * use, LIMIT_EXCEEDED with what is left, ACCOUNT_FROZEN, ID_REUSED.
+ * Returns the points of a use, or a part of them. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE
+ * when the event is no use, LIMIT_EXCEEDED with the points that can be refunded, ACCOUNT_FROZEN,
+ * ID_REUSED.
  */
 export function refundPoints(
   deps: ChangeDeps,
   input: ChangeInput & {
     readonly useEventId: string;
-    /** Absent: all that is left. */
+    /** Undefined means all points that were not refunded before. */
     readonly points: number | undefined;
-    readonly expired: ExpiredPoints;
+    readonly expiredPoints: ExpiredPoints;
   },
 ): Promise<ChangeResult> {
-  const { useEventId, points, expired } = input;
-  const undoes: EventRef = { origin: "c", eventId: useEventId };
+  const { useEventId, points, expiredPoints } = input;
+  const reversedEvent: EventRef = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
     input,
-    hash: hashOf("refund", input, { useEventId, points, expired }),
-    undoes,
+    hash: hashOf("refund", input, { useEventId, points, expired: expiredPoints }),
+    reversedEvent,
     decide: (state, event, used) =>
-      refund(state, event, ofType("USED", undoes, used), points, expired),
+      refund(state, event, requireType("USED", reversedEvent, used), points, expiredPoints),
   });
 }
 
 /**
- * Takes back what is left of a grant. Refusals: LEDGER_ENTRY_NOT_FOUND, WRONG_STATE when the event
- * was no grant, ID_REUSED.
+ * Takes back the points of a grant that its month still has. Refusals: LEDGER_ENTRY_NOT_FOUND,
+ * WRONG_STATE when the event is no grant, ID_REUSED.
  */
 export function revokePoints(
   deps: ChangeDeps,
   input: ChangeInput & { readonly grant: EventRef },
 ): Promise<ChangeResult> {
-  const { grant: undoes } = input;
+  const { grant: reversedEvent } = input;
   return changeAccount(deps, {
     input,
-    hash: hashOf("revoke", input, { grant: eventName(undoes) }),
-    undoes,
-    decide: (state, event, granted) => revoke(state, event, ofType("ISSUED", undoes, granted)),
+    hash: hashOf("revoke", input, { grant: eventName(reversedEvent) }),
+    reversedEvent,
+    decide: (state, event, granted) =>
+      revoke(state, event, requireType("ISSUED", reversedEvent, granted)),
   });
 }
 
-/** Refuses grants, uses and refunds from now on. Creates an unknown account. */
+/**
+ * Freezes an account, which refuses grants, uses and refunds from then on. Creates an unknown
+ * account. Refusal: ID_REUSED.
+ */
 export function freezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<ChangeResult> {
   return changeAccount(deps, {
     input,
@@ -97,7 +106,7 @@ export function unfreezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<C
   });
 }
 
-/** Event ids are unique in an account, so program and user need not be hashed. */
+/** Does not hash the ids of program and user: event ids are unique in an account. */
 function hashOf(
   operation: string,
   { caller, reason }: ChangeInput,
@@ -106,7 +115,8 @@ function hashOf(
   return requestHash(operation, caller, { ...parameters, reason });
 }
 
-function ofType(type: EntryType, event: EventRef, found: EventKey | undefined): EventKey {
+/** Requires an event key whose entry has this type. */
+function requireType(type: EntryType, event: EventRef, found: EventKey | undefined): EventKey {
   if (!found) {
     throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no event ${eventName(event)}`);
   }

@@ -1,59 +1,61 @@
-/** Expires what is due in the accounts of one shard. */
+/** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
 import {
   type ExpireShardInput,
   type ExpireShardResult,
   type FailedAccount,
   maxReports,
 } from "../../contract.ts";
-import { expireForSweep } from "../../domain/points.ts";
+import { expireForMonthEnd } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 import { failedAccount, type OnFailed } from "./failed-accounts.ts";
 
-/** Accounts that are settled side by side. */
+/** The number of accounts that are processed concurrently. */
 const pageSize = 32;
 
 /**
- * Settles the accounts of one shard that have something to expire, from its cursor on, until `more`
- * says stop. Settling twice does nothing, so a page that is begun again does no harm. An account
- * that cannot be settled is counted and named, and does not hold up the others; an outage is
- * thrown.
+ * Expires what is due in the accounts of one shard, from the cursor on, until `shouldContinue`
+ * returns false. A page may be processed again: expiring twice changes nothing. An account that
+ * fails is counted and named, and the work continues with the next one. Throws PROGRAM_NOT_FOUND,
+ * PROGRAM_STALE, and the error of an outage.
  */
 export async function expireDueInShard(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
-  { program: id, shard, cursor: start }: ExpireShardInput,
-  more: (progress: ExpireShardResult) => boolean,
+  { program: programId, shard, cursor: start }: ExpireShardInput,
+  shouldContinue: (progress: ExpireShardResult) => boolean,
   onFailed: OnFailed = () => {},
 ): Promise<ExpireShardResult> {
-  const program = await deps.programs.get(id);
+  const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
-  const due = expiredMonth(program, calendar);
+  const month = expiredMonth(program, calendar);
   const counts = { settled: 0, vain: 0, failed: 0 };
   const failures: FailedAccount[] = [];
   let cursor = start;
   for (;;) {
-    const page = await deps.reader.dueAccounts(id, shard, due, { size: pageSize, cursor });
-    const settle = (name: AccountName) =>
-      expireDueInAccount(deps, program, name).catch((error) =>
-        failedAccount(name.userId, error, onFailed),
+    const request = { size: pageSize, cursor };
+    const page = await deps.reader.dueAccounts(programId, shard, month, request);
+    const expire = ({ userId }: AccountName) =>
+      expireDueInAccount(deps, program, userId).catch((error) =>
+        failedAccount(userId, error, onFailed),
       );
-    for (const end of await Promise.all(page.items.map(settle))) {
-      counts[typeof end === "string" ? end : "failed"] += 1;
-      if (typeof end !== "string" && failures.length < maxReports) failures.push(end);
+    for (const outcome of await Promise.all(page.items.map(expire))) {
+      counts[typeof outcome === "string" ? outcome : "failed"] += 1;
+      if (typeof outcome !== "string" && failures.length < maxReports) failures.push(outcome);
     }
     cursor = page.cursor;
-    const found = { ...counts, failures: [...failures] };
-    const result = { ...found, ...(cursor !== undefined && { cursor }) };
-    if (cursor === undefined || !more(result)) return result;
+    const progress = { ...counts, failures: [...failures] };
+    const result = { ...progress, ...(cursor !== undefined && { cursor }) };
+    if (cursor === undefined || !shouldContinue(result)) return result;
   }
 }
 
+/** Returns which count of `ExpireShardResult` the account adds to. */
 async function expireDueInAccount(
   deps: Pick<Deps, "engine">,
   program: Program,
-  { userId }: AccountName,
+  userId: string,
 ): Promise<"settled" | "vain"> {
   const ref = accountRef(program.programId, userId);
   return deps.engine.transact({
@@ -64,8 +66,8 @@ async function expireDueInAccount(
     decide(tx, now) {
       const account = tx.get(ref);
       if (!account) return "vain";
-      const { account: swept, entries } = expireForSweep(account, program, now.calendar);
-      if (entries.length > 0 || swept.oldest !== account.oldest) tx.put(ref, swept);
+      const { account: changed, entries } = expireForMonthEnd(account, program, now.calendar);
+      if (entries.length > 0 || changed.oldest !== account.oldest) tx.put(ref, changed);
       for (const entry of entries) tx.put(entryRef(program.programId, userId, entry.number), entry);
       return entries.length > 0 ? "settled" : "vain";
     },

@@ -1,3 +1,4 @@
+/** The use cases that read balances and ledgers. */
 import {
   type Account,
   type Bucket,
@@ -15,17 +16,20 @@ import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 
-/** What an account holds at this instant. */
+/** The points of an account at this instant. */
 export interface Balance {
   readonly account: Account;
   readonly available: number;
   /** Months with points, oldest first. */
   readonly buckets: readonly (Bucket & { readonly expireTime: Instant })[];
-  /** Of the stored account; 0 while there is none. */
+  /** The version of the stored account; 0 when it does not exist. */
   readonly version: number;
 }
 
-/** Right at the first instant of a month, swept or not. Refusal: PROGRAM_NOT_FOUND. */
+/**
+ * Returns the balance after the expiry of what is due, so that it is right at the first instant of
+ * a month, even before the month-end sweep. Refusal: PROGRAM_NOT_FOUND.
+ */
 export async function getBalance(
   deps: Pick<Deps, "reader" | "clock" | "programs">,
   name: AccountName,
@@ -47,7 +51,8 @@ export async function getBalance(
 }
 
 /**
- * The entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
+ * Lists the entries recorded in `window`. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad
+ * cursor.
  */
 export async function listLedgerEntries(
   deps: Pick<Deps, "reader" | "programs">,
@@ -65,68 +70,58 @@ export async function listLedgerEntries(
   const last = account?.value.last ?? 0;
   const from = await firstSince(deps, name, window.start, last, 1);
   const to = (await firstSince(deps, name, window.end, last, last + 1)) - 1;
-  // With a cursor the reader answers: it refuses one that no list gave.
+  // A page with a cursor is always read, because the reader validates the cursor.
   if (from > to && page.cursor === undefined) return { items: [] };
   return deps.reader.entries(name, { from, to, newestFirst, types }, page);
 }
 
 /**
- * The number of the first entry recorded at `time` or later. Times never go back within an account,
- * so halving finds it in a few reads however long the ledger is.
+ * Returns an entry by its number or its event. Refusals: PROGRAM_NOT_FOUND,
+ * LEDGER_ENTRY_NOT_FOUND.
  */
-async function firstSince(
-  deps: Pick<Deps, "reader">,
-  { programId, userId }: AccountName,
-  time: Instant | undefined,
-  last: number,
-  open: number,
-): Promise<number> {
-  if (time === undefined) return open;
-  let low = 1;
-  let high = last + 1;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const entry = await deps.reader.get(entryRef(programId, userId, middle));
-    if (entry && entry.value.createTime < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** By number or by event. Refusals: PROGRAM_NOT_FOUND, LEDGER_ENTRY_NOT_FOUND. */
 export async function getLedgerEntry(
   deps: Pick<Deps, "reader" | "programs">,
   name: AccountName,
-  key: number | EventRef,
+  numberOrEvent: number | EventRef,
 ): Promise<LedgerEntry> {
-  const program = await deps.programs.get(name.programId);
+  const { programId, userId } = name;
+  const program = await deps.programs.get(programId);
   const entry =
-    typeof key === "number"
-      ? (await deps.reader.get(entryRef(name.programId, name.userId, key)))?.value
-      : key.origin === "x"
-        ? await findExpiry(deps, program, name, key.eventId)
-        : (await deps.reader.get(eventRef(name.programId, name.userId, eventName(key))))?.value
-            .entry;
+    typeof numberOrEvent === "number"
+      ? (await deps.reader.get(entryRef(programId, userId, numberOrEvent)))?.value
+      : await findByEvent(deps, program, name, numberOrEvent);
   if (!entry) throw new DomainError("LEDGER_ENTRY_NOT_FOUND", "there is no such ledger entry");
   return entry;
 }
 
+async function findByEvent(
+  deps: Pick<Deps, "reader">,
+  program: Program,
+  name: AccountName,
+  event: EventRef,
+): Promise<LedgerEntry | undefined> {
+  if (event.origin === "x") return findExpiry(deps, program, name, event.eventId);
+  const ref = eventRef(name.programId, name.userId, eventName(event));
+  return (await deps.reader.get(ref))?.value.entry;
+}
+
 /**
- * An expiry has no key item. That of a month, `2026-11`, is among the first entries recorded after
- * the month's points have expired; that behind a refund, `2026-11/c:id`, follows the refund.
+ * Finds the entry of an expiry, which has no event key. The expiry of a month, `2026-11`, is among
+ * the first entries recorded after the month's points have expired. An expiry that a refund caused,
+ * `2026-11/c:id`, follows the entry of the refund.
  */
 async function findExpiry(
   deps: Pick<Deps, "reader">,
   program: Program,
   name: AccountName,
-  id: string,
+  eventId: string,
 ): Promise<LedgerEntry | undefined> {
-  const [, month, cause] = /^([12]\d{3}-\d\d)(?:\/(.+))?$/.exec(id) ?? [];
+  const [, month, refund] = /^([12]\d{3}-\d\d)(?:\/(.+))?$/.exec(eventId) ?? [];
   if (month === undefined) return undefined;
   const account = await deps.reader.get(accountRef(name.programId, name.userId));
   const last = account?.value.last ?? 0;
-  const from = cause
-    ? (await deps.reader.get(eventRef(name.programId, name.userId, cause)))?.value.entry.number
+  const from = refund
+    ? (await deps.reader.get(eventRef(name.programId, name.userId, refund)))?.value.entry.number
     : await firstSince(deps, name, expireTime(program, parseMonth(month)), last, 1);
   if (from === undefined) return undefined;
   const query = {
@@ -139,5 +134,28 @@ async function findExpiry(
     size: maxLifetimeMonths + 1,
     cursor: undefined,
   });
-  return page.items.find(({ event }) => event.eventId === id);
+  return page.items.find(({ event }) => event.eventId === eventId);
+}
+
+/**
+ * Returns the number of the first entry recorded at `time` or later; `unbounded` without a time.
+ * Times never go back within an account, so a binary search finds it.
+ */
+async function firstSince(
+  deps: Pick<Deps, "reader">,
+  { programId, userId }: AccountName,
+  time: Instant | undefined,
+  last: number,
+  unbounded: number,
+): Promise<number> {
+  if (time === undefined) return unbounded;
+  let low = 1;
+  let high = last + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const entry = await deps.reader.get(entryRef(programId, userId, middle));
+    if (entry && entry.value.createTime < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

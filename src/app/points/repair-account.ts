@@ -1,28 +1,31 @@
-/** Repairs an account from its ledger, but only from a ledger that is whole. */
+/** Repairs an account from its ledger, if the ledger has no faults. */
 import { DomainError } from "../../domain/errors.ts";
 import { rebuildFromLedger } from "../../domain/rebuild.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
-import { missingNumbers, refuseDamaged, restoreEntries } from "./restore-entries.ts";
+import { ledgerDamaged, missingRanges, restoreEntries } from "./restore-entries.ts";
 import { type VerifiedAccount, verifyOneAccount } from "./verify-account.ts";
 
-/** How often a repair starts again because the account was written meanwhile. */
-const maxTries = 10;
+/** The number of attempts; another one follows when the account was written meanwhile. */
+const maxAttempts = 10;
 
-/** What a repair found and did. */
+/** The verification before a repair, and what the repair changed. */
 interface RepairedAccount extends VerifiedAccount {
-  /** True when the account was set to what the ledger says. */
+  /** True when the account was rebuilt from its ledger. */
   readonly repaired: boolean;
-  /** The missing entries that were written again, in their order. */
+  /** The numbers of the missing entries that were restored, in their order. */
   readonly restoredEntryNumbers: readonly number[];
 }
 
 /**
- * Verifies an account. First restores missing ledger entries from the copies on their event keys,
- * then rebuilds the account from the ledger under the version that was read; the differences are
- * those from before. Throws LEDGER_DAMAGED, with nothing changed, when the ledger has faults that
- * no copy heals: an account that may be right must not follow it.
+ * Verifies an account and repairs it. First restores missing ledger entries from the copies on
+ * their event keys, then rebuilds the account from the ledger, conditioned on the version that was
+ * verified. The result contains the differences as found before.
+ *
+ * Throws LEDGER_DAMAGED, with nothing changed, when the ledger has faults that no copy repairs: the
+ * account may be right, so it must not be set from such a ledger. Throws PROGRAM_NOT_FOUND,
+ * DEADLINE and CONTENDED.
  */
 export async function repairAccount(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
@@ -32,10 +35,11 @@ export async function repairAccount(
   const first = await verifyOneAccount(deps, name, deadline);
   const restored: number[] = [];
   let found = first;
-  for (let i = 0; i < maxTries; i++) {
-    if (found.differenceCount === 0)
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    if (found.differenceCount === 0) {
       return { ...first, repaired: false, restoredEntryNumbers: restored };
-    if (found.sum.faultCount > 0 || missingNumbers(found).length > 0) {
+    }
+    if (found.sum.faultCount > 0 || missingRanges(found).length > 0) {
       restored.push(...(await restoreEntries(deps, name, found, deadline)));
     } else if (await putRebuilt(deps, name, found, deadline)) {
       return { ...first, repaired: true, restoredEntryNumbers: restored };
@@ -45,7 +49,7 @@ export async function repairAccount(
   throw new DomainError("CONTENDED", "the account is written all the time; try again");
 }
 
-/** Returns false when the account has been written since it was verified. */
+/** Rebuilds the account. Returns false when it has been written since it was verified. */
 async function putRebuilt(
   deps: Pick<Deps, "engine" | "programs">,
   name: AccountName,
@@ -54,7 +58,7 @@ async function putRebuilt(
 ): Promise<boolean> {
   const program = await deps.programs.get(name.programId);
   const rebuilt = rebuildFromLedger(found.sum, program, name.userId);
-  if (!rebuilt) throw refuseDamaged(found);
+  if (!rebuilt) throw ledgerDamaged(found);
   const ref = accountRef(name.programId, name.userId);
   return deps.engine.transact({
     key: ref,

@@ -1,4 +1,4 @@
-/** Compares one account with its ledger, page by page, and confirms what it finds. */
+/** Compares one account with its ledger, page by page, and confirms the differences. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Account } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
@@ -15,38 +15,41 @@ import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
 
-/** How many items of a ledger one read brings. */
+/** The number of items of one read of a ledger. */
 const pageSize = 500;
 
-/** How long a look that was not confirmed waits before the next one, in ms. */
+/** The pause after a comparison whose differences were not confirmed. */
 const pauseMs = 200;
 
-/** How often a ledger is compared with an account that is written all the time. */
-const maxLooks = 20;
+/** The number of comparisons with an account that is written all the time. */
+const maxComparisons = 20;
 
-/** How many holes of a ledger are looked at again. */
-const maxGaps = 50;
+/** At most this many ranges of missing entries are read again. */
+const maxConfirmedRanges = 50;
 
-/** How far a ledger was added up, and where its next page starts. */
+/** The sum of a ledger so far, and the cursor of its next page. */
 interface Place {
   readonly sum: LedgerSum;
   readonly cursor?: string;
 }
 
-/** How far the verification of an account has come. Plain JSON of bounded size. */
+/**
+ * The progress of the verification of an account. It is plain JSON of bounded size. Heartbeats
+ * contain it, so its property names do not change.
+ */
 export interface AccountProgress {
-  /** The version of the account that this look compares with the ledger; 0: not there. */
+  /** The version of the account that is compared with the ledger; 0 when it does not exist. */
   readonly version: number;
-  /** Counts from 1. */
+  /** The number of this comparison, from 1. */
   readonly look: number;
   readonly place: Place;
-  /** The last place up to which the ledger has no fault: the next look starts there. */
+  /** The last place up to which the ledger has no fault. The next comparison starts there. */
   readonly sound: Place;
 }
 
-/** What a verification found. */
+/** The result of the verification of an account. */
 export interface VerifiedAccount extends Comparison {
-  /** The account that the ledger was compared with, and its version. */
+  /** The account that was compared with the ledger, and its version. */
   readonly account: Account | undefined;
   readonly version: number;
   readonly sum: LedgerSum;
@@ -71,13 +74,13 @@ export async function verifyOneAccount(
 }
 
 /**
- * Verifies an account one page at a time; the progress that each step yields is where another call
- * can go on.
+ * Verifies an account one page at a time. Each step yields the progress from which another call can
+ * continue. Throws CONTENDED after 20 comparisons whose differences were not confirmed.
  *
- * Plain reads may see one part of a transaction and not yet the other (decision 13), so one look at
- * an account and its ledger proves nothing: a difference is reported only if `isConfirmed` says so.
- * Entries never change, so a ledger without faults is not read again when the account moves on: the
- * sum grows with it.
+ * Plain reads may return one part of a transaction without the other (docs/decisions/0013), so the
+ * differences of a comparison are reported only after `isConfirmed` has validated them. Entries
+ * never change, so a ledger without faults is not read again when the account changes: only its new
+ * entries are added to the sum.
  */
 export async function* verificationSteps(
   deps: Pick<Deps, "engine" | "reader" | "clock">,
@@ -89,8 +92,8 @@ export async function* verificationSteps(
   const ref = accountRef(program.programId, userId);
   let progress = from;
   for (;;) {
-    const { value: account, version } = (await deps.reader.get(ref)) ?? nothing;
-    const start = startLook(progress, version);
+    const { value: account, version } = (await deps.reader.get(ref)) ?? nonexistent;
+    const start = startComparison(progress, version);
     const { place, sound, look } = yield* addLedger(deps, name, account, start);
     const { sum } = place;
     const { calendar } = await deps.clock.now();
@@ -98,7 +101,7 @@ export async function* verificationSteps(
     const verified = { ...found, account, version, sum };
     if (found.differenceCount === 0) return verified;
     if (await isConfirmed(deps, name, verified, deadline)) return verified;
-    if (look === maxLooks) {
+    if (look === maxComparisons) {
       throw new DomainError("CONTENDED", "the account is written all the time; try again");
     }
     await sleep(pauseMs);
@@ -107,13 +110,13 @@ export async function* verificationSteps(
   }
 }
 
-const nothing = { value: undefined, version: 0 };
+const nonexistent = { value: undefined, version: 0 };
 
 /**
- * The second look: whether the account still has the version that was compared, and nothing has
- * appeared that was missing. The engine reads all of it at one moment at which no transaction holds
- * it. The first entry of a transaction begins an item, so whatever a transaction has not yet
- * applied to the ledger begins with a number that is read here.
+ * Validates a comparison: the account still has the version that was compared, and the missing
+ * entries still do not exist. The engine reads all of them at one moment at which no transaction
+ * holds them. The first entry of a transaction begins an item, so the first entry that a running
+ * transaction has not applied yet is among those that are read.
  */
 function isConfirmed(
   deps: Pick<Deps, "engine">,
@@ -122,20 +125,21 @@ function isConfirmed(
   deadline: number | undefined,
 ): Promise<boolean> {
   const ref = accountRef(programId, userId);
-  const starts = [sum.last + 1, ...sum.missing.slice(0, maxGaps).map(({ from }) => from)];
-  const gaps = starts.map((number) => entryRef(programId, userId, number));
+  const ranges = sum.missing.slice(0, maxConfirmedRanges);
+  const numbers = [sum.last + 1, ...ranges.map(({ from }) => from)];
+  const entries = numbers.map((number) => entryRef(programId, userId, number));
   return deps.engine.transact({
     key: ref,
     readSet: [],
-    expectAbsent: [ref, ...gaps],
+    expectAbsent: [ref, ...entries],
     deadline,
     decide: (tx) =>
-      tx.recordVersion(ref) === version && gaps.filter((gap) => tx.get(gap)).length === 0,
+      tx.recordVersion(ref) === version && entries.filter((entry) => tx.get(entry)).length === 0,
   });
 }
 
-/** The state that a look starts from, or goes on from when it was interrupted. */
-function startLook(progress: AccountProgress | undefined, version: number): AccountProgress {
+/** Returns the progress from which a comparison starts, or continues after an interruption. */
+function startComparison(progress: AccountProgress | undefined, version: number): AccountProgress {
   const start = { sum: startSum() };
   if (!progress) return { version, look: 1, place: start, sound: start };
   if (progress.version === version) return progress;
@@ -143,8 +147,8 @@ function startLook(progress: AccountProgress | undefined, version: number): Acco
 }
 
 /**
- * Adds up the ledger as far as the account has come: what is written meanwhile does not count.
- * Entries behind an account that has not moved are its own, and are added, too.
+ * Adds up the ledger up to the last entry of the account, because later entries may have been
+ * written meanwhile. If the account still has its version, they were not, and are added, too.
  */
 async function* addLedger(
   deps: Pick<Deps, "reader">,

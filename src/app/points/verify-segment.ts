@@ -1,4 +1,4 @@
-/** Verifies many accounts, in steps that can be interrupted anywhere, even within a ledger. */
+/** Verifies the accounts of one segment in steps that can be interrupted, even within a ledger. */
 import {
   type AccountReport,
   type FailedAccount,
@@ -11,25 +11,28 @@ import type { Deps } from "../ports/deps.ts";
 import { failedAccount, type OnFailed } from "./failed-accounts.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
-/** How many items of the table one step of a scan looks at. */
+/** The number of items of the table that one step of the scan reads. */
 const scanPage = 1_000;
 
-/** How many differences of one account a report names. */
+/** A report names at most this many differences of one account. */
 const maxNamed = 20;
 
-/** Where a segment goes on: at the beginning of a page, or at an account of it. */
+/**
+ * The place at which a segment continues: the beginning of a page, or an account of the page.
+ * Cursors contain it as JSON, so its property names do not change.
+ */
 interface Place {
-  /** The reader's cursor of the page; absent for the first one. */
+  /** The reader's cursor of the page; undefined for the first one. */
   readonly scan?: string | undefined;
   readonly userId?: string;
-  /** How far the account was verified. */
+  /** The progress within the account. */
   readonly progress?: AccountProgress;
 }
 
-/** Asks, with what was found so far, whether to go on. */
-type More = (progress: VerifySegmentResult) => boolean;
+/** Reports progress. Returns whether the work should continue. */
+type ShouldContinue = (progress: VerifySegmentResult) => boolean;
 
-/** What the accounts so far have added up to. */
+/** The counts and reports of the accounts so far. */
 interface Tally {
   accounts: number;
   entries: number;
@@ -40,14 +43,15 @@ interface Tally {
 }
 
 /**
- * Verifies the accounts of one segment from its cursor on, until `more` says stop: it is asked
- * after every account and every page of a ledger. An account that cannot be verified is counted and
- * named, and does not hold up the others; an outage is thrown.
+ * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
+ * is called after every account and every page of a ledger. An account that fails is counted and
+ * named, and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and
+ * the error of an outage.
  */
 export async function verifySegment(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
   { program: programId, segment, segments, cursor }: VerifySegmentInput,
-  more: More,
+  shouldContinue: ShouldContinue,
   onFailed: OnFailed = () => {},
 ): Promise<VerifySegmentResult> {
   const tally: Tally = { accounts: 0, entries: 0, wrong: 0, failed: 0, reports: [], failures: [] };
@@ -61,22 +65,30 @@ export async function verifySegment(
     for (let i = Math.max(userIds.indexOf(place.userId ?? ""), 0); i < userIds.length; i++) {
       const userId = userIds[i] as string;
       const from = userId === place.userId ? place.progress : undefined;
-      const stopped = await verifyNext(deps, program, userId, from, tally, onFailed, (progress) =>
-        more(resultOf(tally, cursorOf({ scan, userId, progress }))),
+      const continueWithin = (progress: AccountProgress) =>
+        shouldContinue(resultOf(tally, cursorOf({ scan, userId, progress })));
+      const stopped = await verifyNext(
+        deps,
+        program,
+        userId,
+        from,
+        tally,
+        onFailed,
+        continueWithin,
       );
       if (stopped) return resultOf(tally, cursorOf({ scan, userId, progress: stopped }));
       const next = userIds[i + 1];
       if (next === undefined) break;
       const result = resultOf(tally, cursorOf({ scan, userId: next }));
-      if (!more(result)) return result;
+      if (!shouldContinue(result)) return result;
     }
     const result = resultOf(tally, page.cursor);
-    if (page.cursor === undefined || !more(result)) return result;
+    if (page.cursor === undefined || !shouldContinue(result)) return result;
     place = { scan: page.cursor };
   }
 }
 
-/** Verifies one account into the tally. Returns how far it has come when `more` says stop. */
+/** Adds one account to the tally. Returns the progress when `shouldContinue` returns false. */
 async function verifyNext(
   deps: Pick<Deps, "engine" | "reader" | "clock">,
   program: Program,
@@ -84,7 +96,7 @@ async function verifyNext(
   from: AccountProgress | undefined,
   tally: Tally,
   onFailed: OnFailed,
-  more: (progress: AccountProgress) => boolean,
+  shouldContinue: (progress: AccountProgress) => boolean,
 ): Promise<AccountProgress | undefined> {
   try {
     const steps = verificationSteps(deps, program, userId, from ? { from } : {});
@@ -94,7 +106,7 @@ async function verifyNext(
         addAccount(tally, userId, value);
         return undefined;
       }
-      if (!more(value)) return value;
+      if (!shouldContinue(value)) return value;
     }
   } catch (error) {
     const failure = failedAccount(userId, error, onFailed);
@@ -122,9 +134,9 @@ const resultOf = (tally: Tally, cursor: string | undefined): VerifySegmentResult
   ...(cursor !== undefined && { cursor }),
 });
 
-/** Between two pages a cursor is the reader's own, as it always was. */
 const cursorOf = (place: Place): string => JSON.stringify(place);
 
+/** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
 function placeOf(cursor: string | undefined): Place {
   if (cursor === undefined) return {};
   const place = JSON.parse(cursor) as Place;

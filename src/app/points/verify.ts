@@ -7,23 +7,23 @@ import type { Verification } from "../ports/workflows.ts";
 import { repairAccount } from "./repair-account.ts";
 import { verifyOneAccount } from "./verify-account.ts";
 
-/** What a verification found, and what a repair did. */
+/** The result of a verification, and of its repair if one was requested. */
 export interface Verified {
-  /** From before any repair; the first 100. */
+  /** The first 100 differences, as found before the repair. */
   readonly differences: readonly Difference[];
-  /** How many differences there are besides. */
+  /** The number of further differences. */
   readonly unreportedDifferenceCount: number;
-  /** The ledger entries that were read. */
+  /** The number of ledger entries that were read. */
   readonly entryCount: number;
-  /** True when the account was set to what the ledger says. */
+  /** True when the account was rebuilt from its ledger. */
   readonly repaired: boolean;
   /** The numbers of the ledger entries that were restored from the copies on their event keys. */
   readonly restoredEntryNumbers: readonly number[];
 }
 
 /**
- * Compares an account with its ledger; with `repair` it heals what can be healed. Refusals:
- * PROGRAM_NOT_FOUND, LEDGER_DAMAGED (see `repairAccount`). Retryable: DEADLINE, CONTENDED.
+ * Compares an account with its ledger; with `repair` also repairs it (see `repairAccount`).
+ * Refusals: PROGRAM_NOT_FOUND, LEDGER_DAMAGED. Retryable: DEADLINE, CONTENDED.
  */
 export async function verifyAccount(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
@@ -39,17 +39,16 @@ export async function verifyAccount(
         restoredEntryNumbers: [],
       };
   const { differences, differenceCount, sum, repaired, restoredEntryNumbers } = found;
-  const unreported = differenceCount - differences.length;
   return {
     differences,
-    unreportedDifferenceCount: unreported,
+    unreportedDifferenceCount: differenceCount - differences.length,
     entryCount: sum.entryCount,
     repaired,
     restoredEntryNumbers,
   };
 }
 
-/** Starts the verification of a program, or joins the one that runs. */
+/** Starts the verification of a program unless one is running. Refusal: PROGRAM_NOT_FOUND. */
 export async function verifyProgram(
   deps: Pick<Deps, "programs" | "workflows">,
   programId: string,
@@ -59,7 +58,10 @@ export async function verifyProgram(
   return getProgramVerification(deps, programId);
 }
 
-/** How far the latest one has come. Refusals: PROGRAM_NOT_FOUND, VERIFICATION_NOT_FOUND. */
+/**
+ * Returns the progress of the latest verification of a program. Refusals: PROGRAM_NOT_FOUND,
+ * VERIFICATION_NOT_FOUND.
+ */
 export async function getProgramVerification(
   deps: Pick<Deps, "programs" | "workflows">,
   programId: string,

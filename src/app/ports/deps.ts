@@ -10,7 +10,7 @@ import type { ReservationReader } from "./reservations.ts";
 import type { UnreadCountStreams } from "./unread-counts.ts";
 import type { Workflows } from "./workflows.ts";
 
-/** Reads outside the engine. Strongly consistent, unless a method says that it lags behind. */
+/** Reads outside the engine. Strongly consistent, except for methods documented to lag behind. */
 export interface Reader
   extends RecordReader,
     ProgramReader,
@@ -19,7 +19,7 @@ export interface Reader
     ReactionReader,
     NotificationReader {}
 
-/** All dependencies. A use case takes the part that it uses. */
+/** All dependencies. A use case takes the ones that it uses. */
 export interface Deps {
   readonly engine: Engine;
   readonly reader: Reader;
@@ -29,8 +29,8 @@ export interface Deps {
   readonly owners: TargetOwners;
   readonly purger: Purger;
   readonly unreadCounts: UnreadCountStreams;
-  /** How long a read notification is kept, in ms. */
+  /** How long a read group is kept, in ms. */
   readonly historyMs: number;
-  /** Runs a task after the answer. It may run several times. */
+  /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;
 }

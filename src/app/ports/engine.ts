@@ -7,7 +7,7 @@ import type { Kind, Records, Ref } from "./records.ts";
 /** The records of a batch while it is decided, with the writes of the calls decided before. */
 export interface Transaction {
   get<K extends Kind>(ref: Ref<K>): Records[K] | undefined;
-  /** The version of the record, counting what has been put; 0 when it does not exist. */
+  /** The version of the record, with the writes of this batch; 0 when it does not exist. */
   recordVersion(ref: Ref): number;
   /** Puts a record of `readSet` or `expectAbsent`; any other record must not exist yet. */
   put<K extends Kind>(ref: Ref<K>, value: Records[K]): void;
@@ -15,8 +15,8 @@ export interface Transaction {
   delete(ref: Ref): void;
   /**
    * The notified reactions of a group before this batch: a call that queries is decided before all
-   * calls that write. The result is valid only together with the version of the owner's inbox that
-   * every change of a reaction writes, so the decision has to get the inbox, too.
+   * calls that write. Every change of a reaction writes the owner's inbox, and the result is valid
+   * only for one version of it, so the decision has to get the inbox, too.
    */
   groupMembers(query: MembersQuery): Members;
 }
@@ -40,14 +40,14 @@ export interface TransactionRequest<R> {
   readonly expectAbsent: readonly Ref[];
   /** May run several times. Throws `DomainError` to refuse, which discards what it has put. */
   decide(tx: Transaction, now: Now): R;
-  /** When the caller stops waiting, in `performance.now()` milliseconds. */
+  /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
 }
 
 /**
- * The commit engine: decides calls over the records of the store and commits what they put, each
- * record under the condition that its version is still the one that was read (optimistic
- * concurrency control).
+ * The commit engine: decides calls over the records of the store and commits their writes, each
+ * under the condition that the record still has the version that was read (optimistic concurrency
+ * control).
  *
  * Throws what `decide` throws, CONTENDED when other processes changed the records for five seconds,
  * DEADLINE when the caller's own deadline passed first, STORE_UNAVAILABLE when the store did not

@@ -4,14 +4,14 @@ import type { Inbox, ReadGroup, UnreadGroup } from "../../domain/notification.ts
 import type { Page, PageRequest } from "./pages.ts";
 
 export interface NotificationReader {
-  /** Unread groups, by version. */
+  /** Lists unread groups by version. */
   unreadGroups(
     ownerId: string,
     newestFirst: boolean,
     page: PageRequest,
   ): Promise<Page<UnreadGroup>>;
-  /** Read groups that have not expired `now`, by version, newest first. */
+  /** Lists the read groups that have not expired at `now`, by version, newest first. */
   readGroups(ownerId: string, now: Instant, page: PageRequest): Promise<Page<ReadGroup>>;
-  /** The existing inboxes of these owners, by owner. Lags behind by moments. */
+  /** Returns the existing inboxes of these owners by owner id. Lags behind by moments. */
   inboxes(ownerIds: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
 }

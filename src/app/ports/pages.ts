@@ -1,19 +1,21 @@
 /** Pages of lists, and batches of work. */
 import type { Instant } from "../../domain/month.ts";
 
-/** A page of a list and where the next one starts; no cursor after the last. */
+/** A page of a list and the cursor of the next page. The last page has no cursor. */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly cursor?: string;
 }
 
-/** Where a page starts and how long it is at most. */
+/** A request for a page. */
 export interface PageRequest {
+  /** The largest number of items. */
   readonly size: number;
+  /** The cursor of the page before; undefined for the first page. */
   readonly cursor: string | undefined;
 }
 
-/** A range of instants: `start` belongs to it, `end` does not. */
+/** A range of instants that includes `start` and excludes `end`. */
 export interface Window {
   readonly start: Instant | undefined;
   readonly end: Instant | undefined;

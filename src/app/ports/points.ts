@@ -12,25 +12,26 @@ export interface AccountName {
   readonly userId: string;
 }
 
-/** Which entries of a ledger to list, and in which order. Both numbers are included. */
+/** The entries of a ledger to list, and their order. Both numbers are included. */
 export interface LedgerQuery {
   readonly from: number;
   readonly to: number;
   readonly newestFirst: boolean;
-  /** Empty: all types. */
+  /** An empty list means all types. */
   readonly types: readonly EntryType[];
 }
 
 export interface PointsReader {
   entries(name: AccountName, query: LedgerQuery, page: PageRequest): Promise<Page<LedgerEntry>>;
   /**
-   * Every entry of a ledger in the order in which it is stored, including a second entry of a
-   * number. `size` counts items: each is read once, with all entries that are packed into it.
+   * Lists all entries of a ledger in the order in which they are stored, including a second entry
+   * of a number. `size` counts items: each is read once, with all its packed entries.
    */
   storedEntries(name: AccountName, page: PageRequest): Promise<Page<LedgerEntry>>;
   /**
-   * The copies that event keys keep of an account's entries with these numbers, `segment` of
-   * `segments` disjoint parts. Reads the whole table. Pages may be empty. Lags behind by moments.
+   * Lists the copies of an account's entries with these numbers, which their event keys contain,
+   * from `segment` of `segments` disjoint parts. All parts together read the whole table. Pages may
+   * be empty. Lags behind by moments.
    */
   entryCopies(
     name: AccountName,
@@ -39,14 +40,14 @@ export interface PointsReader {
     segments: number,
     page: PageRequest,
   ): Promise<Page<LedgerEntry>>;
-  /** Accounts whose oldest month may be `month` or before. Lags behind by moments. */
+  /** Lists the accounts whose oldest month may be `month` or earlier. Lags behind by moments. */
   dueAccounts(
     programId: string,
     shard: number,
     month: Month,
     page: PageRequest,
   ): Promise<Page<AccountName>>;
-  /** All accounts of a program, `segment` of `segments` disjoint parts. Pages may be empty. */
+  /** Lists the accounts in `segment` of `segments` disjoint parts. Pages may be empty. */
   accounts(
     programId: string,
     segment: number,

@@ -1,4 +1,4 @@
-/** Reads of programs, and the copies of them that a process decides on. */
+/** Reads of programs, and the copies of programs that a process keeps. */
 import type { Program } from "../../domain/program.ts";
 import type { Page, PageRequest } from "./pages.ts";
 

@@ -1,8 +1,8 @@
-/** Reads of reactions, who owns a target, and the purge of what a deleted target leaves. */
+/** Reads of reactions, the owner of a target, and the purge of a deleted target. */
 import type { Reaction, TargetName } from "../../domain/target.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
-/** Which reactions to list: all, or the notified ones of a range of versions, ends included. */
+/** The reactions to list: all, or the notified ones of a range of versions, both included. */
 interface ReactionsQuery {
   readonly target: TargetName;
   readonly kind: string;
@@ -10,17 +10,17 @@ interface ReactionsQuery {
 }
 
 export interface ReactionReader {
-  /** The reactions of one kind to a target, newest first. */
+  /** Lists the reactions of one kind to a target, newest first. */
   reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
-  /** The reactions of one person, newest first. Lags behind by moments. */
+  /** Lists the reactions of one person, newest first. Lags behind by moments. */
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
 }
 
-/** Deletes rows of a deleted target page by page, without the engine. */
+/** Deletes records of a deleted target page by page, without the engine. */
 export interface Purger {
   /** Deletes up to 1,000 reactions of one kind. Returns whether there may be more. */
   reactions(target: TargetName, kind: string): Promise<boolean>;
-  /** Deletes read groups of the target. Returns the next cursor; undefined at the end. */
+  /** Deletes a page of the target's read groups. Returns the next cursor; undefined at the end. */
   history(
     ownerId: string,
     target: TargetName,
@@ -28,7 +28,8 @@ export interface Purger {
   ): Promise<string | undefined>;
 }
 
-/** The owner of a target, which never changes. Throws TARGET_NOT_FOUND. */
+/** The owners of targets, which never change. */
 export interface TargetOwners {
+  /** Returns the owner id. Throws TARGET_NOT_FOUND. */
   of(target: TargetName): Promise<string>;
 }

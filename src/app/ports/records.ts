@@ -22,14 +22,14 @@ export interface Records {
   testClock: TestTime;
 }
 
-/** The time of the test clock, which does not run by itself. */
+/** The time of the test clock, which changes only when a caller sets it. */
 interface TestTime {
   readonly time: Instant;
 }
 
 export type Kind = keyof Records;
 
-/** Names one record: its kind and the parts of its key, joined by `#`, which no part contains. */
+/** Names one record by its kind and the parts of its key, joined by `#`, which no part contains. */
 export interface Ref<K extends Kind = Kind> {
   readonly kind: K;
   readonly id: string;

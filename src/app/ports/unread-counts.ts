@@ -4,7 +4,7 @@ import type { Inbox } from "../../domain/notification.ts";
 /** One message of a stream. */
 export type UnreadCountEvent =
   | { readonly inbox: Inbox }
-  /** The last message of a stream that the client should open again. */
+  /** The last message of a stream, which the client should open again. */
   | { readonly end: "TIME_LIMIT" | "DRAINING" };
 
 /** Streams of unread counts. */

@@ -1,3 +1,4 @@
+/** The use cases that create and change programs. */
 import { DomainError } from "../../domain/errors.ts";
 import { lengthen, type Program } from "../../domain/program.ts";
 import { timeZoneOf } from "../../domain/time-zone.ts";
@@ -5,8 +6,9 @@ import type { Deps } from "../ports/deps.ts";
 import { programRef } from "../ports/records.ts";
 
 /**
- * Creates a program; the same again returns it, in whatever case the zone is written. Refusals:
- * INVALID_REQUEST for an unknown zone, ID_REUSED when it exists with another zone or lifetime.
+ * Creates a program. Returns it, replayed, when it exists with this zone (in any case) and this
+ * lifetime. Refusals: INVALID_REQUEST for an unknown zone, ID_REUSED when the program exists with
+ * another zone or lifetime.
  */
 export async function createProgram(
   deps: Pick<Deps, "engine" | "workflows" | "background">,
@@ -33,10 +35,10 @@ export async function createProgram(
     decide(tx, now) {
       const existing = tx.get(ref);
       if (existing) {
-        const same =
+        const isSame =
           existing.timeZone === timeZone &&
           existing.lifetimes[0]?.lifetimeMonths === lifetimeMonths;
-        if (same) return { program: existing, replayed: true };
+        if (isSame) return { program: existing, replayed: true };
         throw new DomainError("ID_REUSED", "the program exists with another zone or lifetime");
       }
       const lifetimes = [{ lifetimeMonths, effectiveTime: 0 }];
@@ -50,8 +52,8 @@ export async function createProgram(
 }
 
 /**
- * Lengthens a program's lifetime, two minutes from now. Refusals: PROGRAM_NOT_FOUND, WRONG_STATE
- * for a shorter one.
+ * Lengthens a program's lifetime, which takes effect in two minutes. Refusals: PROGRAM_NOT_FOUND,
+ * WRONG_STATE for a shorter lifetime.
  */
 export function updateProgram(
   deps: Pick<Deps, "engine">,
@@ -69,7 +71,7 @@ export function updateProgram(
     deadline: input.deadline,
     decide(tx, now) {
       const program = tx.get(ref);
-      if (!program) throw notFound(input.programId);
+      if (!program) throw programNotFound(input.programId);
       const changed = lengthen(program, input.lifetimeMonths, now.calendar);
       if (changed !== program) tx.put(ref, changed);
       return changed;
@@ -77,5 +79,6 @@ export function updateProgram(
   });
 }
 
-export const notFound = (id: string) =>
-  new DomainError("PROGRAM_NOT_FOUND", `there is no program ${id}`);
+/** The refusal PROGRAM_NOT_FOUND. */
+export const programNotFound = (programId: string) =>
+  new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);

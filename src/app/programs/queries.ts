@@ -1,17 +1,18 @@
+/** The use cases that read programs. */
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { programRef } from "../ports/records.ts";
-import { notFound } from "./commands.ts";
+import { programNotFound } from "./commands.ts";
 
-/** As it is stored now, not as this server has it in its copy. Refusal: PROGRAM_NOT_FOUND. */
-export async function getProgram(deps: Pick<Deps, "reader">, id: string): Promise<Program> {
-  const found = await deps.reader.get(programRef(id));
-  if (!found) throw notFound(id);
+/** Reads the stored program, not the copy of this process. Refusal: PROGRAM_NOT_FOUND. */
+export async function getProgram(deps: Pick<Deps, "reader">, programId: string): Promise<Program> {
+  const found = await deps.reader.get(programRef(programId));
+  if (!found) throw programNotFound(programId);
   return found.value;
 }
 
-/** By id. */
+/** Lists the programs by id. */
 export const listPrograms = (
   deps: Pick<Deps, "reader">,
   page: PageRequest,

@@ -1,3 +1,4 @@
+/** The use cases that set and take back a reaction. */
 import { emptyInbox, type Inbox } from "../../domain/notification.ts";
 import { type ReactionState, react as reactTo, withdraw } from "../../domain/reaction.ts";
 import { countOf, requireActive, type TargetName } from "../../domain/target.ts";
@@ -8,7 +9,7 @@ import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/recor
 
 type ReactionDeps = Pick<Deps, "engine" | "owners" | "unreadCounts">;
 
-/** Names one person's reaction of one kind to one target, and how long the caller waits. */
+/** Names one person's reaction of one kind to one target, with the deadline of the caller. */
 export interface ReactionInput {
   readonly target: TargetName;
   readonly kind: string;
@@ -19,28 +20,32 @@ export interface ReactionInput {
 export interface ReactionResult {
   /** Whether the call changed anything. */
   readonly changed: boolean;
-  /** How many people react with this kind now. */
+  /** The number of reactions of this kind after the call. */
   readonly reactionCount: number;
 }
 
 /**
- * Sets a reaction: row, counts, unread group and inbox in one transaction. One that stands stays as
- * it is. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED at the seventeenth kind.
+ * Sets a reaction: writes row, counts, unread group and inbox by one transaction. Changes nothing
+ * when the reaction is active. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
+ * seventeenth kind.
  */
 export function react(
   deps: ReactionDeps,
   input: ReactionInput & { readonly actorName: string },
 ): Promise<ReactionResult> {
   const { kind, userId, actorName } = input;
-  return change(deps, input, "absent", (state, { wall }) =>
+  return changeReaction(deps, input, "expectAbsent", (state, { wall }) =>
     state.row ? undefined : reactTo(state, kind, { userId, actorName }, wall),
   );
 }
 
-/** Takes a reaction back. Where there is none, nothing happens. Refusals: as above but the last. */
+/**
+ * Takes a reaction back. Changes nothing when there is none. Refusals: TARGET_NOT_FOUND,
+ * TARGET_DELETED.
+ */
 export function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
   const { target, kind } = input;
-  return change(deps, input, "reads", (state, _, tx) =>
+  return changeReaction(deps, input, "readSet", (state, _, tx) =>
     state.row
       ? withdraw(state, state.row, (range) => tx.groupMembers({ target, kind, ...range }))
       : undefined,
@@ -48,13 +53,14 @@ export function unreact(deps: ReactionDeps, input: ReactionInput): Promise<React
 }
 
 /**
- * Changes a reaction and all that hangs on it, unless `decide` leaves it. Whether the row is likely
- * to be there says how it is looked at: read first, or taken as absent until proven otherwise.
+ * Changes a reaction and all records that depend on it, unless `decide` returns undefined. A row
+ * that probably exists belongs to the read set. One that probably does not is expected to be
+ * absent, which saves its read.
  */
-async function change(
+async function changeReaction(
   deps: ReactionDeps,
   { target, kind, userId, deadline }: ReactionInput,
-  row: "reads" | "absent",
+  rowIn: "readSet" | "expectAbsent",
   decide: (state: ReactionState, now: Now, tx: Transaction) => ReactionState | undefined,
 ): Promise<ReactionResult> {
   const ownerId = await deps.owners.of(target);
@@ -64,11 +70,11 @@ async function change(
     group: unreadGroupRef(ownerId, target, kind),
     row: reactionRef(target, kind, userId),
   };
-  const shared = [refs.target, refs.inbox, refs.group];
+  const always = [refs.target, refs.inbox, refs.group];
   const { inbox, ...result } = await deps.engine.transact({
     key: refs.inbox,
-    readSet: row === "reads" ? [...shared, refs.row] : shared,
-    expectAbsent: row === "absent" ? [refs.row] : [],
+    readSet: rowIn === "readSet" ? [...always, refs.row] : always,
+    expectAbsent: rowIn === "expectAbsent" ? [refs.row] : [],
     deadline,
     decide(tx, now): ReactionResult & { inbox?: Inbox } {
       const before = {

@@ -1,11 +1,12 @@
+/** The use cases that purge what a deleted target has left. */
 import { type Inbox, withoutGroup } from "../../domain/notification.ts";
 import type { Target, TargetName } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
 import { inboxRef, targetRef, unreadGroupRef } from "../ports/records.ts";
 
 /**
- * Removes the unread groups of a deleted target. Tells of which kinds there are reactions to remove
- * then; none of a target that stands.
+ * Deletes the unread groups of a deleted target. Returns the kinds of its reactions, which are to
+ * be purged next. Does nothing for an active target and returns no kinds.
  */
 export async function purgeUnread(
   deps: Pick<Deps, "engine" | "reader" | "unreadCounts">,
@@ -15,33 +16,33 @@ export async function purgeUnread(
   if (!tombstone) return [];
   const { ownerId, counts } = tombstone;
   const kinds = Object.keys(counts);
-  const refs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
+  const groupRefs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
   const ref = inboxRef(ownerId);
-  const left = await deps.engine.transact({
+  const changedInbox = await deps.engine.transact({
     key: ref,
-    readSet: [ref, ...refs],
+    readSet: [ref, ...groupRefs],
     expectAbsent: [],
     deadline: undefined,
     decide(tx) {
       let inbox = tx.get(ref);
       let changed: Inbox | undefined;
-      for (const each of refs) {
-        const group = tx.get(each);
+      for (const groupRef of groupRefs) {
+        const group = tx.get(groupRef);
         if (!group || !inbox) continue;
-        tx.delete(each);
+        tx.delete(groupRef);
         changed = inbox = withoutGroup(inbox, group);
       }
       if (changed) tx.put(ref, changed);
       return changed;
     },
   });
-  if (left) deps.unreadCounts.publish(ownerId, left);
+  if (changedInbox) deps.unreadCounts.publish(ownerId, changedInbox);
   return kinds;
 }
 
 /**
- * Removes a page of a deleted target's reactions; nothing of a target that stands. Tells whether
- * there may be more.
+ * Deletes a page of a deleted target's reactions. Returns whether there may be more. Does nothing
+ * for an active target.
  */
 export async function purgeReactions(
   deps: Pick<Deps, "reader" | "purger">,
@@ -52,8 +53,8 @@ export async function purgeReactions(
 }
 
 /**
- * Removes a deleted target's read groups, page by page; nothing of a target that stands. Tells
- * where to go on.
+ * Deletes a page of a deleted target's read groups. Returns the cursor of the next page; undefined
+ * at the end. Does nothing for an active target.
  */
 export async function purgeHistory(
   deps: Pick<Deps, "reader" | "purger">,
@@ -65,6 +66,7 @@ export async function purgeHistory(
   return tombstone && deps.purger.history(ownerId, target, cursor);
 }
 
+/** Reads the target. Returns undefined unless it is deleted. */
 async function tombstoneOf(
   { reader }: Pick<Deps, "reader">,
   target: TargetName,

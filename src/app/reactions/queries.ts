@@ -1,9 +1,10 @@
+/** The use cases that read reactions. */
 import { type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { reactionRef, targetRef } from "../ports/records.ts";
 
-/** How people react to a target; no counts of one that is unknown or deleted. */
+/** The counts of a target, empty unless it is active, and the viewer's own reactions. */
 export interface ReactionSummary {
   readonly target: TargetName;
   readonly state: "ACTIVE" | "UNKNOWN" | "DELETED";
@@ -12,27 +13,27 @@ export interface ReactionSummary {
   readonly own: readonly string[];
 }
 
-/** Of many targets at once, in the order asked; without a viewer, nobody's own reactions. */
+/** Summarizes many targets, in the order requested. `own` is empty without a viewer. */
 export async function reactionSummaries(
   { reader }: Pick<Deps, "reader">,
   targets: readonly TargetName[],
   viewerId: string | undefined,
 ): Promise<ReactionSummary[]> {
   const found = await reader.many(targets.map(targetRef));
-  const asked = found.flatMap((target) =>
+  const refs = found.flatMap((target) =>
     target && !target.deleted && viewerId !== undefined
       ? Object.keys(target.counts).map((kind) => reactionRef(target, kind, viewerId))
       : [],
   );
-  const rows = await reader.many(asked);
-  const own = new Set(asked.filter((_, i) => rows[i] !== undefined).map(({ id }) => id));
+  const rows = await reader.many(refs);
+  const own = new Set(refs.filter((_, i) => rows[i] !== undefined).map(({ id }) => id));
   return targets.map((target, i) => {
     const { type, id } = target;
     const summary = { target: { type, id }, counts: {}, own: [] };
-    const there = found[i];
-    if (!there) return { ...summary, state: "UNKNOWN" };
-    if (there.deleted) return { ...summary, state: "DELETED" };
-    const { counts } = there;
+    const stored = found[i];
+    if (!stored) return { ...summary, state: "UNKNOWN" };
+    if (stored.deleted) return { ...summary, state: "DELETED" };
+    const { counts } = stored;
     const isOwn = (kind: string) =>
       viewerId !== undefined && own.has(reactionRef(target, kind, viewerId).id);
     return { ...summary, state: "ACTIVE", counts, own: Object.keys(counts).filter(isOwn) };
@@ -40,8 +41,8 @@ export async function reactionSummaries(
 }
 
 /**
- * Who reacts to a target, newest first. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, INVALID_REQUEST
- * for a bad cursor.
+ * Lists the reactions to a target, newest first. Refusals: TARGET_NOT_FOUND, TARGET_DELETED,
+ * INVALID_REQUEST for a bad cursor.
  */
 export async function listReactors(
   { reader }: Pick<Deps, "reader">,
@@ -53,7 +54,10 @@ export async function listReactors(
   return reader.reactions({ target, kind }, page);
 }
 
-/** What one person reacts to, newest first. Lags behind by moments. */
+/**
+ * Lists the reactions of one person, newest first. Lags behind by moments. Refusal: INVALID_REQUEST
+ * for a bad cursor.
+ */
 export const listUserReactions = (
   { reader }: Pick<Deps, "reader">,
   userId: string,

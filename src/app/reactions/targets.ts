@@ -1,3 +1,4 @@
+/** The use cases that register, mute and delete targets. */
 import { DomainError } from "../../domain/errors.ts";
 import {
   requireActive,
@@ -8,15 +9,15 @@ import {
 import type { Deps } from "../ports/deps.ts";
 import { inboxRef, targetRef } from "../ports/records.ts";
 
-/** A change of one target, and how long the caller waits. */
+/** A change of one target, with the deadline of the caller. */
 interface TargetInput {
   readonly target: TargetName;
   readonly deadline?: number | undefined;
 }
 
 /**
- * Lets people react to something. Sets title and link, also of a target that is there. Refusals:
- * ID_REUSED when somebody else owns it, TARGET_DELETED.
+ * Registers a target, so that people can react to it. Sets title and link of an existing target.
+ * Refusals: ID_REUSED when it belongs to another owner, TARGET_DELETED.
  */
 export function registerTarget(
   deps: Pick<Deps, "engine">,
@@ -37,8 +38,8 @@ export function registerTarget(
       }
       if (found) requireActive(found);
       if (found?.title === title && found.link === link) return found;
-      const fresh = { counts: {}, muted: false, deleted: false, createTime: wall };
-      const target: Target = { ...fresh, type, id, ownerId, ...found, title, link };
+      const defaults = { counts: {}, muted: false, deleted: false, createTime: wall };
+      const target: Target = { ...defaults, type, id, ownerId, ...found, title, link };
       tx.put(ref, target);
       return target;
     },
@@ -46,9 +47,9 @@ export function registerTarget(
 }
 
 /**
- * Ends all reactions to a target for good, then starts the workflow that removes what is left of
- * them. The answer waits for both, so that a caller who has it need not ask again. Refusal:
- * TARGET_NOT_FOUND.
+ * Sets the tombstone of a target, which ends all reactions to it, then starts the workflow that
+ * purges what is left. Waits for both, so that a call without an error needs no retry. Refusal:
+ * TARGET_NOT_FOUND. Retryable: WORKFLOWS_UNAVAILABLE.
  */
 export async function deleteTarget(
   deps: Pick<Deps, "engine" | "workflows" | "owners">,
@@ -64,9 +65,9 @@ export async function deleteTarget(
     decide(tx) {
       const found = requireExisting(tx.get(ref));
       if (found.deleted) return found;
-      const dead = { ...found, deleted: true };
-      tx.put(ref, dead);
-      return dead;
+      const deleted = { ...found, deleted: true };
+      tx.put(ref, deleted);
+      return deleted;
     },
   });
   await deps.workflows.startPurge(target, ownerId);
@@ -74,8 +75,8 @@ export async function deleteTarget(
 }
 
 /**
- * Stops or resumes notifications from a target. What is unread stays so. Refusals:
- * TARGET_NOT_FOUND, also for a target of somebody else, TARGET_DELETED.
+ * Stops or resumes notifications of new reactions to a target. Unread groups stay unread. Refusals:
+ * TARGET_NOT_FOUND, also for a target of another owner, TARGET_DELETED.
  */
 export async function setTargetMuted(
   deps: Pick<Deps, "engine" | "owners">,
@@ -98,7 +99,7 @@ export async function setTargetMuted(
   });
 }
 
-/** Throws TARGET_NOT_FOUND unless the target is this owner's. */
+/** Throws TARGET_NOT_FOUND unless the target belongs to this owner. */
 export async function checkOwner(
   deps: Pick<Deps, "owners">,
   target: TargetName,

@@ -1,3 +1,4 @@
+/** The use cases that create and change reservations. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
@@ -10,14 +11,20 @@ import {
 import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
-import { notFound, type ReservationName, type VisibleReservation, visible } from "./visible.ts";
+import {
+  type ReservationName,
+  reservationNotFound,
+  type VisibleReservation,
+  visible,
+} from "./visible.ts";
 import { refreshRun, startRun } from "./workflow-runs.ts";
 
 type CommandDeps = Pick<Deps, "engine" | "programs" | "workflows" | "background">;
 
 /**
- * Writes the row and starts its workflow; the answer waits for the row alone. Refusals:
- * PROGRAM_NOT_FOUND, INVALID_REQUEST more than five years ahead, ID_REUSED.
+ * Writes the row, then starts its workflow in the background, so that the caller does not wait for
+ * Temporal. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a time more than five years ahead,
+ * ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
@@ -45,10 +52,19 @@ export async function createReservation(
       }
       if (existing) return { ...visible(existing, wall), replayed: true };
       checkExecuteTime(executeTime, wall);
-      const times = { executeTime, createTime: wall, updateTime: wall };
-      const ids = { programId, reservationId, userId };
-      const what = { points, reason, caller, hash };
-      const row: Reservation = { ...ids, ...what, ...times, state: "PENDING" };
+      const row: Reservation = {
+        programId,
+        reservationId,
+        userId,
+        points,
+        reason,
+        caller,
+        hash,
+        executeTime,
+        state: "PENDING",
+        createTime: wall,
+        updateTime: wall,
+      };
       tx.put(ref, row);
       return { ...visible(row, wall), replayed: false };
     },
@@ -58,7 +74,7 @@ export async function createReservation(
   return created;
 }
 
-/** Cancels until the grant has committed. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
+/** Cancels a pending reservation. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
 export async function cancelReservation(
   deps: CommandDeps,
   name: ReservationName,
@@ -69,8 +85,8 @@ export async function cancelReservation(
 }
 
 /**
- * Moves a pending reservation. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE, INVALID_REQUEST more
- * than five years ahead.
+ * Moves a pending reservation to another time. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE,
+ * INVALID_REQUEST for a time more than five years ahead.
  */
 export async function rescheduleReservation(
   deps: CommandDeps,
@@ -81,7 +97,10 @@ export async function rescheduleReservation(
   return changed;
 }
 
-/** Lets a failed reservation try again, in a new run. Refusals as for cancelling. */
+/**
+ * Sets a failed reservation to pending and starts a new run. Refusals: RESERVATION_NOT_FOUND,
+ * WRONG_STATE.
+ */
 export async function retryReservation(
   deps: CommandDeps,
   name: ReservationName,
@@ -104,7 +123,7 @@ function changeRow(
     deadline,
     decide(tx, { wall }) {
       const row = tx.get(ref);
-      if (!row) throw notFound(reservationId);
+      if (!row) throw reservationNotFound(reservationId);
       const changed = change(row, wall);
       if (changed !== row) tx.put(ref, changed);
       return visible(changed, wall);

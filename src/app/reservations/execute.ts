@@ -1,3 +1,4 @@
+/** The use case that grants the points of a reservation when they are due. */
 import type { ReservationStep } from "../../contract.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { eventName } from "../../domain/ledger.ts";
@@ -9,19 +10,20 @@ import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, eventRef, reservationRef } from "../ports/records.ts";
+import { reservationNotFound } from "./visible.ts";
 
-/** One attempt of one workflow run at a reservation. */
+/** One attempt of one workflow run to execute a reservation. */
 export interface Attempt {
   readonly programId: string;
   readonly reservationId: string;
   readonly userId: string;
-  /** The workflow run that asks. */
   readonly runId: string;
 }
 
 /**
- * Does what the row says now: grants the points and sets the row DONE in one transaction, or tells
- * that it is not due, cancelled or done. A business refusal sets it FAILED. Safe to repeat.
+ * Grants the points of a due reservation and sets its row DONE in one transaction. Otherwise
+ * returns the step that follows from the row: not due, cancelled, done or failed. A refusal of the
+ * grant sets the row FAILED. May be repeated. Refusal: RESERVATION_NOT_FOUND.
  */
 export async function executeReservation(
   deps: Pick<Deps, "engine" | "programs">,
@@ -31,8 +33,8 @@ export async function executeReservation(
     const program = await deps.programs.get(attempt.programId);
     return await grantOnce(deps, attempt, program);
   } catch (error) {
-    const refused = error instanceof DomainError && !error.retryable;
-    if (!refused || error.reason === "RESERVATION_NOT_FOUND") throw error;
+    const isRefusal = error instanceof DomainError && !error.retryable;
+    if (!isRefusal || error.reason === "RESERVATION_NOT_FOUND") throw error;
     return setFailed(deps, attempt, error);
   }
 }
@@ -41,23 +43,23 @@ function grantOnce(deps: Pick<Deps, "engine">, attempt: Attempt, program: Progra
   const { userId, reservationId } = attempt;
   const event = { origin: "r", eventId: reservationId } as const;
   const account = accountRef(program.programId, userId);
-  const key = eventRef(program.programId, userId, eventName(event));
+  const eventKey = eventRef(program.programId, userId, eventName(event));
   const ref = reservationRef(program.programId, reservationId);
   return deps.engine.transact({
     key: account,
     readSet: [account, ref],
-    expectAbsent: [key],
+    expectAbsent: [eventKey],
     deadline: undefined,
     decide(tx, now) {
-      const { row, other } = inspect(tx, attempt, now);
-      if (other) return { step: other, row };
-      const granted = tx.get(key);
+      const { row, step } = readStep(tx, attempt, now);
+      if (step) return { step, row };
+      const granted = tx.get(eventKey);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const { reason, caller, points, hash } = row;
-      // The points know better than a row that was restored from a backup.
+      // The event key is authoritative: the row may come from a backup.
       const { entry } = granted
         ? replayedResult(granted, hash)
-        : putChange(tx, key, hash, grant(state, { event, reason, caller }, points));
+        : putChange(tx, eventKey, hash, grant(state, { event, reason, caller }, points));
       const done = complete(row, entry.number, now.wall);
       tx.put(ref, done);
       return { step: { step: "DONE", entry: entry.number } as const, row: done };
@@ -65,8 +67,11 @@ function grantOnce(deps: Pick<Deps, "engine">, attempt: Attempt, program: Progra
   });
 }
 
-/** In a transaction of its own: the refusal was proven by a consistent read before it. */
-function setFailed(deps: Pick<Deps, "engine">, attempt: Attempt, error: DomainError) {
+/**
+ * Sets the row FAILED. This is a transaction of its own, because the engine commits nothing for a
+ * refused decision. Read validation has confirmed the refusal before.
+ */
+function setFailed(deps: Pick<Deps, "engine">, attempt: Attempt, refusal: DomainError) {
   const ref = reservationRef(attempt.programId, attempt.reservationId);
   return deps.engine.transact({
     key: ref,
@@ -74,37 +79,36 @@ function setFailed(deps: Pick<Deps, "engine">, attempt: Attempt, error: DomainEr
     expectAbsent: [],
     deadline: undefined,
     decide(tx, now) {
-      const { row, other } = inspect(tx, attempt, now);
-      if (other) return { step: other, row };
-      const failed = fail(row, error, attempt.runId, now.wall);
+      const { row, step } = readStep(tx, attempt, now);
+      if (step) return { step, row };
+      const failed = fail(row, refusal, attempt.runId, now.wall);
       tx.put(ref, failed);
       return { step: failedStep(failed), row: failed };
     },
   });
 }
 
-/** The row, and what it says unless it is this run's turn to grant. */
-function inspect(
+/** Reads the row and the step that follows from it. Without a step, this run has to grant. */
+function readStep(
   tx: Transaction,
-  { programId, reservationId, runId: run }: Attempt,
+  { programId, reservationId, runId }: Attempt,
   { wall }: Now,
-): { row: Reservation; other?: ReservationStep } {
+): { row: Reservation; step?: ReservationStep } {
   const row = tx.get(reservationRef(programId, reservationId));
-  if (!row)
-    throw new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${reservationId}`);
-  switch (nextStep(row, run, wall)) {
+  if (!row) throw reservationNotFound(reservationId);
+  switch (nextStep(row, runId, wall)) {
     case "GRANT":
       return { row };
     case "WAIT": {
       const { executeTime } = row;
-      return { row, other: { step: "WAIT", executeTime, waitMs: executeTime - wall } };
+      return { row, step: { step: "WAIT", executeTime, waitMs: executeTime - wall } };
     }
     case "DONE":
-      return { row, other: { step: "DONE", entry: row.executed?.entryNumber ?? 0 } };
+      return { row, step: { step: "DONE", entry: row.executed?.entryNumber ?? 0 } };
     case "CANCELLED":
-      return { row, other: { step: "CANCELLED" } };
+      return { row, step: { step: "CANCELLED" } };
     case "FAILED":
-      return { row, other: failedStep(row) };
+      return { row, step: failedStep(row) };
   }
 }
 

@@ -13,9 +13,10 @@ const pageSize = 200;
 const atOnce = 20;
 
 /**
- * Starts a run for every pending reservation that is overdue; with `everything`, for every pending
- * one, as after the loss of a Temporal namespace. A run that exists stays. A run that may not know
- * of an earlier time is signalled to read its row again.
+ * Starts a run for every pending reservation that is overdue. With `everything`, after the loss of
+ * a Temporal namespace, starts one for every pending reservation. A running run continues. A run
+ * that may sleep until an old, later time gets a signal to read its row again. Returns the number
+ * of runs that were started or found running.
  */
 export async function reconcileReservations(
   deps: Pick<Deps, "reader" | "clock" | "programs" | "workflows">,

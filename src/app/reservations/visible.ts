@@ -1,14 +1,15 @@
+/** The form in which callers get a reservation. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { type Reservation, type VisibleState, visibleState } from "../../domain/reservation.ts";
 
-/** A reservation and the state in which a reader sees it. */
+/** A row and the state that a reader gets. */
 export interface VisibleReservation {
   readonly row: Reservation;
   readonly state: VisibleState;
 }
 
-/** Names one reservation, and how long the caller waits. */
+/** Names one reservation, with the deadline of the caller. */
 export interface ReservationName {
   readonly programId: string;
   readonly reservationId: string;
@@ -20,5 +21,6 @@ export const visible = (row: Reservation, now: Instant): VisibleReservation => (
   state: visibleState(row, now),
 });
 
-export const notFound = (id: string) =>
-  new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${id}`);
+/** The refusal RESERVATION_NOT_FOUND. */
+export const reservationNotFound = (reservationId: string) =>
+  new DomainError("RESERVATION_NOT_FOUND", `there is no reservation ${reservationId}`);

@@ -1,7 +1,8 @@
+/** Starts and refreshes the workflow run of a reservation. */
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 
-/** Starts the reservation's workflow; one that runs already stays. */
+/** Starts the reservation's workflow unless it is running. */
 export async function startRun(
   deps: Pick<Deps, "programs" | "workflows">,
   row: Reservation,
@@ -10,7 +11,7 @@ export async function startRun(
   await deps.workflows.startReservation(row, timeZone);
 }
 
-/** Makes the reservation's workflow look again; starts it when `start` is set. */
+/** Makes the reservation's workflow read the row again; starts it first when `start` is set. */
 export async function refreshRun(
   deps: Pick<Deps, "programs" | "workflows">,
   row: Reservation,

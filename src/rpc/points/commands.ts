@@ -48,7 +48,7 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
         ...toChange(request, context),
         useEventId,
         points: points === undefined ? undefined : toSafeInteger(points, "points"),
-        expired: policies[expiredPoints as keyof typeof policies],
+        expiredPoints: policies[expiredPoints as keyof typeof policies],
       };
       return fromChange(await refundPoints(deps, input));
     },

@@ -119,7 +119,7 @@ function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Change
         ...input,
         useEventId: undoes,
         points: refunded(operation),
-        expired: "ORIGINAL_EXPIRY",
+        expiredPoints: "ORIGINAL_EXPIRY",
       });
     case "revoke":
       return revokePoints(deps, { ...input, grant: { origin: "c", eventId: undoes } });

@@ -529,7 +529,7 @@ function send(deps: Deps, request: Request): Promise<ChangeResult> {
         ...input,
         useEventId: request.use,
         points: request.points,
-        expired: request.policy,
+        expiredPoints: request.policy,
       });
     case "revoke":
       return revokePoints(deps, { ...input, grant: { origin: "c", eventId: request.grant } });
