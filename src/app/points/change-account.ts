@@ -3,6 +3,7 @@ import { balanceOf } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
+import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
@@ -29,10 +30,11 @@ export interface ChangeResult {
   readonly replayed: boolean;
 }
 
-/** A change with its request hash and its decision. */
+/** A change: what its request hash covers besides the input, and its decision. */
 interface AccountChange {
   readonly input: ChangeInput;
-  readonly hash: string;
+  readonly operation: string;
+  readonly parameters: Parameters<typeof requestHash>[2];
   /** The event that a refund or revoke reverses. */
   readonly reversedEvent?: EventRef;
   decide(state: State, event: Event, reversed: EventKey | undefined): Change;
@@ -44,9 +46,11 @@ interface AccountChange {
  */
 export async function changeAccount(
   deps: ChangeDeps,
-  { input, hash, reversedEvent, decide }: AccountChange,
+  { input, operation, parameters, reversedEvent, decide }: AccountChange,
 ): Promise<ChangeResult> {
   const { programId, userId, eventId, reason, caller, deadline } = input;
+  // Event ids are unique in an account, so the ids of program and user need no place in the hash.
+  const hash = requestHash(operation, caller, { ...parameters, reason });
   const program = await deps.programs.get(programId);
   const event: EventRef = { origin: "c", eventId };
   const account = accountRef(programId, userId);

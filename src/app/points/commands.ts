@@ -2,7 +2,6 @@
 import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { type ExpiredPoints, grant, refund, revoke, setFrozen, use } from "../../domain/points.ts";
-import { requestHash } from "../idempotency.ts";
 import {
   type ChangeDeps,
   type ChangeInput,
@@ -21,7 +20,8 @@ export function grantPoints(
   const { points } = input;
   return changeAccount(deps, {
     input,
-    hash: hashOf("grant", input, { points }),
+    operation: "grant",
+    parameters: { points },
     decide: (state, event) => grant(state, event, points),
   });
 }
@@ -37,7 +37,8 @@ export function usePoints(
   const { points, allowPartial } = input;
   return changeAccount(deps, {
     input,
-    hash: hashOf("use", input, { points, allowPartial }),
+    operation: "use",
+    parameters: { points, allowPartial },
     decide: (state, event) => use(state, event, points, allowPartial),
   });
 }
@@ -60,7 +61,8 @@ export function refundPoints(
   const reversedEvent: EventRef = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
     input,
-    hash: hashOf("refund", input, { useEventId, points, expired: expiredPoints }),
+    operation: "refund",
+    parameters: { useEventId, points, expired: expiredPoints },
     reversedEvent,
     decide: (state, event, used) =>
       refund(state, event, requireType("USED", reversedEvent, used), points, expiredPoints),
@@ -78,7 +80,8 @@ export function revokePoints(
   const { grant: reversedEvent } = input;
   return changeAccount(deps, {
     input,
-    hash: hashOf("revoke", input, { grant: eventName(reversedEvent) }),
+    operation: "revoke",
+    parameters: { grant: eventName(reversedEvent) },
     reversedEvent,
     decide: (state, event, granted) =>
       revoke(state, event, requireType("ISSUED", reversedEvent, granted)),
@@ -92,7 +95,8 @@ export function revokePoints(
 export function freezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<ChangeResult> {
   return changeAccount(deps, {
     input,
-    hash: hashOf("freeze", input, {}),
+    operation: "freeze",
+    parameters: {},
     decide: (state, event) => setFrozen(state, event, true),
   });
 }
@@ -101,18 +105,10 @@ export function freezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<Cha
 export function unfreezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<ChangeResult> {
   return changeAccount(deps, {
     input,
-    hash: hashOf("unfreeze", input, {}),
+    operation: "unfreeze",
+    parameters: {},
     decide: (state, event) => setFrozen(state, event, false),
   });
-}
-
-/** Does not hash the ids of program and user: event ids are unique in an account. */
-function hashOf(
-  operation: string,
-  { caller, reason }: ChangeInput,
-  parameters: Parameters<typeof requestHash>[2],
-): string {
-  return requestHash(operation, caller, { ...parameters, reason });
 }
 
 /** Requires an event key whose entry has this type. */
