@@ -6,11 +6,8 @@ import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { programKey } from "../../src/temporal/search-attributes.ts";
-import {
-  eventually,
-  expectGrantedOnce,
-  reserveAndStart,
-} from "../support/fixtures/reservations.ts";
+import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let temporal: Temporal;

@@ -14,7 +14,7 @@ import { type MonthEndFailure, type MonthEndResult, monthEndId } from "../../src
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
-import { eventually, patiently } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
 

@@ -14,7 +14,7 @@ import type { Child } from "../../src/dev/stack/child.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import type { TargetName } from "../../src/domain/target.ts";
 import { userKey } from "../../src/temporal/search-attributes.ts";
-import { eventually, patiently } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const people = 150;

@@ -15,7 +15,6 @@ import { reconcileReservations } from "../../src/app/reservations/reconcile.ts";
 import type { ReservationStep } from "../../src/contract.ts";
 import {
   eventsOf,
-  eventually,
   expectGrantedOnce,
   freeze,
   handleOf,
@@ -25,6 +24,7 @@ import {
   stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;

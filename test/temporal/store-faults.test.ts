@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   eventsOf,
-  eventually,
   expectGrantedOnce,
   freeze,
   handleOf,
@@ -10,6 +9,7 @@ import {
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;

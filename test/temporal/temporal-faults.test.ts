@@ -9,14 +9,13 @@ import { fullReconcileId, monthEndId, reconcileId } from "../../src/contract.ts"
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import {
-  eventually,
   expectGrantedOnce,
   handleOf,
-  patiently,
   reserve,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;

@@ -3,7 +3,7 @@ import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
-import { eventually } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;

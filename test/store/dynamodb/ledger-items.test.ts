@@ -60,9 +60,9 @@ async function itemsOf(p: string) {
 describe("entries", () => {
   test("of one transaction share items of up to 1 KB", async () => {
     const p = randomUUID().slice(0, 8);
-    const { items } = openDynamo();
-    await items.commit(grants(p, 1, 49, "a reason"), randomUUID());
-    await items.commit(grants(p, 50, 50), randomUUID());
+    const { store } = openDynamo();
+    await store.commit(grants(p, 1, 49, "a reason"), randomUUID());
+    await store.commit(grants(p, 50, 50), randomUUID());
     const found = await itemsOf(p);
     expect(found.length).toBeLessThan(12);
     for (const item of found) expect(itemSize(item)).toBeLessThanOrEqual(1_024);
@@ -104,7 +104,7 @@ describe("entries", () => {
   });
 
   test("are found and listed whatever they share", async () => {
-    const { items, reader } = openDynamo();
+    const { store, reader } = openDynamo();
     const batches = fc.array(fc.integer({ min: 1, max: 45 }), { minLength: 1, maxLength: 4 });
     const list = fc.record({
       from: fc.integer({ min: 1, max: 60 }),
@@ -119,7 +119,7 @@ describe("entries", () => {
       let last = 0;
       for (const size of sizes) {
         const writes = grants(p, last + 1, last + size, "r".repeat(size));
-        expect(await items.commit(writes, randomUUID())).toEqual({ kind: "committed" });
+        expect(await store.commit(writes, randomUUID())).toEqual({ kind: "committed" });
         last += size;
       }
       for (const number of [1, Math.ceil(last / 2), last, last + 1]) {
@@ -145,15 +145,15 @@ describe("entries", () => {
   });
 
   test("cost a list no more reads than their items take, packed or not", async () => {
-    const { items, reader } = openDynamo();
+    const { store, reader } = openDynamo();
     const [packed, single] = [randomUUID().slice(0, 8), randomUUID().slice(0, 8)];
     for (let from = 1; from <= 490; from += 49) {
-      await items.commit(grants(packed, from, from + 48, "a reason"), randomUUID());
+      await store.commit(grants(packed, from, from + 48, "a reason"), randomUUID());
       // Entries whose numbers are apart are not packed.
       const writes = grants(single, from, from + 48, "a reason").map((each, i) => ({ each, i }));
       const entries = writes.filter(({ i }) => i % 2 === 0).map(({ each }) => each);
       const apart = entries.filter((_, i) => i % 2 === 0);
-      await items.commit([...apart, ...entries.filter((_, i) => i % 2 === 1)], randomUUID());
+      await store.commit([...apart, ...entries.filter((_, i) => i % 2 === 1)], randomUUID());
     }
     const stored = { packed: await itemsOf(packed), single: await itemsOf(single) };
     expect(stored.single).toHaveLength(490);
@@ -197,8 +197,8 @@ describe("entries", () => {
 
   test("are all read once where they are stored, a second one of a number included", async () => {
     const p = randomUUID().slice(0, 8);
-    const { items, reader } = openDynamo();
-    await items.commit(grants(p, 1, 40), randomUUID());
+    const { store, reader } = openDynamo();
+    await store.commit(grants(p, 1, 40), randomUUID());
     const [{ ref }] = grants(p, 3, 3) as [ReturnType<typeof write>];
     const second = toItem(ref, entry(3, "again"), 1);
     await client().send(new PutItemCommand({ TableName: names("points"), Item: second }));
@@ -217,8 +217,8 @@ describe("entries", () => {
 
   test("are not listed from a place that no page has told", async () => {
     const p = randomUUID().slice(0, 8);
-    const { items, reader } = openDynamo();
-    await items.commit(grants(p, 1, 5), randomUUID());
+    const { store, reader } = openDynamo();
+    await store.commit(grants(p, 1, 5), randomUUID());
     const query = { from: 2, to: 5, newestFirst: false, types: [] };
     for (const cursor of [
       "",

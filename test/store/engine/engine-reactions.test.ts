@@ -16,8 +16,8 @@ import type { UnreadGroup } from "../../../src/domain/notification.ts";
 import type { Reaction } from "../../../src/domain/target.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
+  beforeItemOf,
   createGate,
-  holdOf,
   type Isolation,
   isolations,
 } from "../../support/fixtures/account-fixture.ts";
@@ -61,22 +61,22 @@ const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
 const done = (count: number): ReactionResult => ({ changed: true, reactionCount: count });
 const same = (count: number): ReactionResult => ({ changed: false, reactionCount: count });
 
-const worldsOf =
+const reactionFixturesIn =
   (isolation: Isolation) =>
   (...likers: string[]) =>
-    createReactions(isolation, likers);
+    createReactionFixture(isolation, likers);
 
-async function createReactions(isolation: Isolation, likers: readonly string[]) {
+async function createReactionFixture(isolation: Isolation, likers: readonly string[]) {
   const { deps, store, process } = memoryDeps({ random: () => 0.5 });
   store.latencyMs = 1;
-  store.beforeItem = holdOf(isolation);
+  store.beforeItem = beforeItemOf(isolation);
   const others = { title: "", link: "" };
   await settled(registerTarget(deps, { target: post, ownerId, ...others }));
   for (const userId of likers) await settled(like(deps, userId));
   store.resetStats();
 
   /** Starts `calls` while a commit on their key is under way, so that they fold into one batch. */
-  async function folded<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
+  async function coalesced<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
     const gate = createGate();
     store.arriving = async ({ op }) => {
       if (op !== "commit") return undefined;
@@ -145,15 +145,15 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
     return { unread: userIds, read };
   }
 
-  return { deps, store, process, folded, once, commits, check };
+  return { deps, store, process, coalesced, once, commits, check };
 }
 
 describe.each(isolations)("deleting, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = reactionFixturesIn(isolation);
 
   test("put then delete, delete then put, and twins, in one batch", async () => {
-    const { deps, folded, commits, check } = await createWorld("old");
-    const answers = await folded(deps, () => [
+    const { deps, coalesced, commits, check } = await createFixture("old");
+    const answers = await coalesced(deps, () => [
       like(deps, "a"),
       like(deps, "a"),
       unlike(deps, "a"),
@@ -169,8 +169,8 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 
   test("what was never there in the end leaves nothing", async () => {
-    const { deps, folded, store, check } = await createWorld();
-    const answers = await folded(deps, () => [like(deps, "a"), unlike(deps, "a")]);
+    const { deps, coalesced, store, check } = await createFixture();
+    const answers = await coalesced(deps, () => [like(deps, "a"), unlike(deps, "a")]);
     expect(answers).toEqual([done(1), done(0)]);
     expect(await check()).toEqual({ unread: [], read: [] });
     expect(Object.keys(store.dump()).filter((name) => name.startsWith("reaction"))).toEqual([]);
@@ -178,7 +178,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 
   test("what was deleted is known to be gone", async () => {
-    const { deps, store, check } = await createWorld("a");
+    const { deps, store, check } = await createFixture("a");
     expect(await settled(unlike(deps, "a"))).toEqual(done(0));
     store.resetStats();
     expect(await settled(like(deps, "b"))).toEqual(done(1));
@@ -187,7 +187,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 
   test("a call sees the versions that it and those ahead leave", async () => {
-    const { deps } = await createWorld("a");
+    const { deps } = await createFixture("a");
     const seen: number[] = [];
     const see = (tx: Transaction) => void seen.push(tx.recordVersion(refs.row("a")));
     const call = deps.engine.transact({
@@ -211,7 +211,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 
   test("a stale copy of a reaction that was made again is not accepted", async () => {
-    const { deps, process, once } = await createWorld("a");
+    const { deps, process, once } = await createFixture("a");
     const other = process();
     once("commit", async () => {
       await unlike(other, "a");
@@ -232,7 +232,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 
   test("a stale copy of a group that was made again is not accepted", async () => {
-    const { deps, process, check } = await createWorld("a");
+    const { deps, process, check } = await createFixture("a");
     // This process has the group of "a" in its cache; another one reads it and gets a new one.
     const other = process();
     expect(await settled(read(other, 1))).toBe(true);
@@ -256,7 +256,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = reactionFixturesIn(isolation);
 
   const looking = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
     deps.engine.transact({
@@ -274,7 +274,7 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
     ["read", [refs.target], [], ["1", "2"]],
     ["taken as absent", [], [refs.target], ["0", "2"]],
   ])("%s and changed meanwhile fails the commit", async (_, reads, absent, versions) => {
-    const { deps, process, once, commits } = await createWorld();
+    const { deps, process, once, commits } = await createFixture();
     const change = () =>
       registerTarget(process(), { target: post, ownerId, title: "new", link: "" });
     once("commit", change);
@@ -285,10 +285,10 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
   });
 
   test("an unlike of somebody who was read already checks the new group", async () => {
-    const { deps, folded, commits, check } = await createWorld("a", "z");
+    const { deps, coalesced, commits, check } = await createFixture("a", "z");
     await settled(read(deps, 2));
     await settled(like(deps, "b"));
-    await folded(deps, () => [unlike(deps, "a")]);
+    await coalesced(deps, () => [unlike(deps, "a")]);
     expect(commits.at(-1)?.toSorted()).toEqual([
       "check unreadGroup",
       "delete reaction",
@@ -296,7 +296,7 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
       "put target",
     ]);
     // Where others behind write it, that is the check; and they see what it holds.
-    await folded(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
+    await coalesced(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
     expect(commits.at(-1)?.filter((each) => each.endsWith("unreadGroup"))).toEqual([
       "put unreadGroup",
     ]);
@@ -305,11 +305,11 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("asking for members, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = reactionFixturesIn(isolation);
 
   test("goes first in a batch, and calls behind fold onto it", async () => {
-    const { deps, store, folded, commits, check } = await createWorld("a", "b");
-    const answers = await folded<unknown>(deps, () => [
+    const { deps, store, coalesced, commits, check } = await createFixture("a", "b");
+    const answers = await coalesced<unknown>(deps, () => [
       like(deps, "c"),
       afterwards(() => read(deps, 1)),
       afterwards(() => like(deps, "d")),
@@ -325,16 +325,16 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
 
   test("does not cost the others in front of it their batch", async () => {
     const userIds = Array.from({ length: 9 }, (_, i) => `u${i}`);
-    const { deps, folded, commits, check } = await createWorld(...userIds);
+    const { deps, coalesced, commits, check } = await createFixture(...userIds);
     // "u4" is not shown, "u0" and "u8" are.
-    await folded(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
+    await coalesced(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
     const sizes = commits.slice(-3).map((each) => each.filter((one) => one.endsWith("reaction")));
     expect(sizes.map(({ length }) => length)).toEqual([1, 2, 1]);
     expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
   });
 
   test("a split that lost a race asks again", async () => {
-    const { deps, process, store, once, check } = await createWorld("a", "b", "c");
+    const { deps, process, store, once, check } = await createFixture("a", "b", "c");
     once("commit", () => like(process(), "d"));
     expect(await settled(read(deps, 1))).toBe(true);
     expect(await check()).toEqual({ unread: ["b", "c", "d"], read: [["1", "a"]] });
@@ -342,7 +342,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
   });
 
   test("an answer is dropped when the records turn out to be others", async () => {
-    const { deps, process, store, check } = await createWorld("a", "b");
+    const { deps, process, store, check } = await createFixture("a", "b");
     // This process still has "a" in its cache.
     await settled(unlike(process(), "a"));
     store.resetStats();
@@ -360,7 +360,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     ["all who came later leave", (other) => unlike(other, "b"), true, []],
     ["others have read it", (other) => read(other, 2), false, []],
   ])("between the reads and the answer: %s", async (_, act, changed, unread) => {
-    const { process, once, check } = await createWorld("a", "b");
+    const { process, once, check } = await createFixture("a", "b");
     once("members", async () => {
       await act(process());
     });
@@ -371,7 +371,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
   test("between the two ends of a group", async () => {
     // More than are read whole.
     const userIds = Array.from({ length: 105 }, (_, i) => `u${i}`);
-    const { deps, process, store, check } = await createWorld(...userIds);
+    const { deps, process, store, check } = await createFixture(...userIds);
     let asked = 0;
     store.arriving = async ({ op }) => {
       if (op !== "members") return undefined;
@@ -388,7 +388,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
   });
 
   test("a store that gives no answer is asked again, and given up in the end", async () => {
-    const { deps, store, check } = await createWorld("a", "b");
+    const { deps, store, check } = await createFixture("a", "b");
     let left = 2;
     store.arriving = ({ op }) => (op === "members" && left-- > 0 ? "unavailable" : undefined);
     expect(await settled(read(deps, 1))).toBe(true);
@@ -401,10 +401,10 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("costs, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = reactionFixturesIn(isolation);
 
   test("a like is one read and one write, on a busy target one write", async () => {
-    const { deps, process, store } = await createWorld("a");
+    const { deps, process, store } = await createFixture("a");
     const fresh = process();
     await settled(fresh.owners.of(post));
     store.resetStats();
@@ -416,17 +416,17 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
   });
 
   test("many likers of one target share transactions", async () => {
-    const { deps, store, folded, check } = await createWorld();
+    const { deps, store, coalesced, check } = await createFixture();
     const userIds = Array.from({ length: 128 }, (_, i) => `u${i}`);
-    const answers = await folded(deps, () => userIds.map((userId) => like(deps, userId)));
+    const answers = await coalesced(deps, () => userIds.map((userId) => like(deps, userId)));
     expect(answers).toEqual(userIds.map((_, i) => done(i + 1)));
-    // 97 rows with target, inbox and group, and then the rest; the call that folded them besides.
+    // 97 rows with target, inbox and group, and then the rest; the call that coalesced them besides.
     expect(store.stats).toMatchObject({ commits: 2, writtenItems: 128 + 6, queries: 0 });
     expect((await check()).unread).toEqual(userIds);
   });
 
   test("processes that race for one target lose and double nobody", async () => {
-    const { deps, process, check } = await createWorld();
+    const { deps, process, check } = await createFixture();
     const processes = [deps, process(), process()];
     const userIds = Array.from({ length: 40 }, (_, i) => `u${i}`);
     const calls = userIds.flatMap((userId, i) =>

@@ -4,10 +4,11 @@
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  accountFixturesIn,
   answer,
   balance,
+  createAccountFixture,
   createGate,
-  createWorld,
   differences,
   done,
   grant,
@@ -17,7 +18,6 @@ import {
   replayed,
   textOf,
   use,
-  worldsOf,
 } from "../../support/fixtures/account-fixture.ts";
 import { settled } from "../../support/fixtures/settled.ts";
 import type { Fault, Request } from "../../support/stores/memory-store.ts";
@@ -65,7 +65,7 @@ function faultsOnCommit(faults: readonly (Fault | undefined)[], sent: Request[] 
 
 describe("lost races", () => {
   test("the wait of a loser is about one commit and does not grow", async () => {
-    const { deps, store } = createWorld(12, () => 0.9);
+    const { deps, store } = createAccountFixture(12, () => 0.9);
     await grant(deps, "warm", 1);
     store.arriving = faultsOnCommit(Array<Fault>(30).fill("conflict"));
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
@@ -76,7 +76,7 @@ describe("lost races", () => {
   });
 
   test("on a shared key a winner lets one turn pass and forgets what it knew", async () => {
-    const { deps, store } = createWorld(12, () => 0.5);
+    const { deps, store } = createAccountFixture(12, () => 0.5);
     store.latencyMs = 20;
     for (let i = 0; i < 20; i++) await settled(grant(deps, `warm${i}`, 1));
     const ops: string[] = [];
@@ -105,7 +105,7 @@ describe("lost races", () => {
   });
 
   test("the records of a contended key are read first, and calls coalesce meanwhile", async () => {
-    const { deps, store } = createWorld(12, () => 0.5);
+    const { deps, store } = createAccountFixture(12, () => 0.5);
     await settled(grant(deps, "warm", 1));
     const sent: Request[] = [];
     const faults: (Fault | undefined)[] = ["conflict", "conflict", "conflict"];
@@ -122,7 +122,7 @@ describe("lost races", () => {
   });
 
   test("after eight rejected reads a batch goes out without one", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await settled(grant(deps, "warm", 1));
     const ops: string[] = [];
     const faults: (Fault | undefined)[] = Array(9).fill("conflict");
@@ -135,7 +135,7 @@ describe("lost races", () => {
   });
 
   test("CONTENDED after five seconds", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
     const { answered, ms } = await timed(() => grant(deps, "a", 1));
@@ -146,7 +146,7 @@ describe("lost races", () => {
   });
 
   test("CONTENDED when its own deadline comes first, DEADLINE without a turn", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
     const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
@@ -160,7 +160,7 @@ describe("lost races", () => {
   });
 
   test("a deadline that passes in the queue is told in time, and the call is dropped", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gate = createGate();
     store.arriving = async () => {
@@ -181,7 +181,7 @@ describe("lost races", () => {
   });
 
   test("an account that wins back from an outage says CONTENDED again", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     store.arriving = faultsOnCommit([
       "throttled",
       undefined,
@@ -194,7 +194,7 @@ describe("lost races", () => {
 
 describe("a store that is not there", () => {
   test("STORE_UNAVAILABLE after five seconds without a read", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     store.arriving = () => "unavailable";
     const { answered, ms } = await timed(() => grant(deps, "a", 1));
     expect(answered).toBe("STORE_UNAVAILABLE");
@@ -204,7 +204,7 @@ describe("a store that is not there", () => {
   });
 
   test("STORE_UNAVAILABLE when it takes no writes", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "throttled" : undefined);
     const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
@@ -213,7 +213,7 @@ describe("a store that is not there", () => {
   });
 
   test("a store that never answers keeps nobody", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gate = createGate();
     store.arriving = async ({ op }) => {
@@ -243,9 +243,9 @@ describe("throttling", () => {
 
   /** A grant on each of 50 accounts that this process has in its cache, and what it took. */
   async function grantAll(throttledMs: number) {
-    const { deps, store } = createWorld(12, Math.random);
+    const { deps, store } = createAccountFixture(12, Math.random);
     store.latencyMs = 5;
-    await settled(Promise.all(userIds.map((userId) => grant(deps, "warm", 1, { user: userId }))));
+    await settled(Promise.all(userIds.map((userId) => grant(deps, "warm", 1, { userId }))));
     store.resetStats();
     const start = performance.now();
     const times: number[] = [];
@@ -254,7 +254,7 @@ describe("throttling", () => {
       times.push(performance.now() - start);
       return performance.now() < start + throttledMs ? "throttled" : undefined;
     };
-    const calls = userIds.map((userId) => timed(() => grant(deps, "a", 1, { user: userId })));
+    const calls = userIds.map((userId) => timed(() => grant(deps, "a", 1, { userId })));
     const answers = await settled(Promise.all(calls));
     return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
   }
@@ -280,14 +280,14 @@ describe("throttling", () => {
   });
 
   test("an account alone that is throttled holds up no other", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     store.latencyMs = 5;
     const [hot, cold] = ["hot", "cold"];
     store.arriving = ({ op, refs }) =>
       op === "commit" && refs[0]?.id.endsWith(hot) ? "throttled" : undefined;
-    const throttled = timed(() => grant(deps, "a", 1, { user: hot, ...within(2_000) }));
+    const throttled = timed(() => grant(deps, "a", 1, { userId: hot, ...within(2_000) }));
     for (let i = 0; i < 20; i++) {
-      const { answered, ms } = await timed(() => grant(deps, `${i}`, 1, { user: cold }));
+      const { answered, ms } = await timed(() => grant(deps, `${i}`, 1, { userId: cold }));
       expect(answered).toEqual(done(1, i + 1));
       expect(ms).toBeLessThanOrEqual(20);
     }
@@ -297,7 +297,7 @@ describe("throttling", () => {
 
 // All else here is about times and numbers of requests, and transactions are applied whole.
 describe.each(isolations)("lost answers, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test.each<[string, Fault[]]>([
     ["after the commit", ["lost after", "lost before", "lost after"]],
@@ -306,7 +306,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     ["then in conflict", ["lost after", "conflict", "throttled", "lost before"]],
     ["before the commit, then in conflict", ["lost before", "conflict"]],
   ])("%s: the identical transaction under the same token", async (_, faults) => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     await settled(grant(deps, "warm", 1));
     const sent: Request[] = [];
     store.arriving = faultsOnCommit(faults, sent);
@@ -318,7 +318,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
   });
 
   test("each transaction has a token of its own", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     const sent: Request[] = [];
     store.arriving = faultsOnCommit(["conflict", "throttled", "lost before"], sent);
     await settled(grant(deps, "a", 1));
@@ -328,7 +328,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
   });
 
   test("another process may go on meanwhile", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     await settled(grant(deps, "g", 10));
     store.arriving = faultsOnCommit(["lost after"]);
@@ -343,7 +343,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
   });
 
   test("one that stays lost is STORE_UNAVAILABLE, and its retry a replay", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     await settled(grant(deps, "g", 10));
     const sent: Request[] = [];
     store.arriving = (request) => {
@@ -365,7 +365,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
   });
 
   test("a lost answer and a failed condition", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     await settled(grant(deps, "g", 10));
     let isFirst = true;

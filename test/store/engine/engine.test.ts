@@ -12,9 +12,10 @@ import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
   account,
+  accountFixturesIn,
   answer,
   balance,
-  createWorld,
+  createAccountFixture,
   differences,
   done,
   grant,
@@ -26,7 +27,6 @@ import {
   revoke,
   use,
   userId,
-  worldsOf,
 } from "../../support/fixtures/account-fixture.ts";
 
 afterEach(() => {
@@ -37,11 +37,11 @@ afterEach(() => {
 const holdTime = () => vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
 
 describe.each(isolations)("folding, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test("calls that wait for one account share a transaction", async () => {
-    const { deps, store, folded } = createWorld();
-    const answers = await folded(deps, () => [
+    const { deps, store, coalesced } = createFixture();
+    const answers = await coalesced(deps, () => [
       answer(grant(deps, "a", 10)),
       answer(use(deps, "b", 4)),
       answer(grant(deps, "c", 5)),
@@ -53,8 +53,8 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("two calls with one id are one call with two waiters", async () => {
-    const { deps, store, folded, stored } = createWorld();
-    const answers = await folded(deps, () => [
+    const { deps, store, coalesced, stored } = createFixture();
+    const answers = await coalesced(deps, () => [
       answer(grant(deps, "a", 10)),
       answer(grant(deps, "a", 10)),
       answer(grant(deps, "a", 11)),
@@ -65,9 +65,9 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("twins wait for the commit that makes both true", async () => {
-    const { deps, store, folded } = createWorld();
+    const { deps, store, coalesced } = createFixture();
     const told: string[] = [];
-    await folded(deps, () => {
+    await coalesced(deps, () => {
       store.answering = async ({ op }) => {
         if (op !== "commit") return;
         await sleep(20);
@@ -80,7 +80,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("those who wait are sent before those ahead are answered", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     const seen: string[] = [];
     let waiting: Promise<unknown> | undefined;
     store.arriving = async ({ op }) => {
@@ -98,7 +98,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("callers who come back are served by two batches of one size", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     store.latencyMs = 2;
     const sizes: number[] = [];
     store.arriving = async ({ op, writes }) => {
@@ -116,10 +116,10 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("two refunds of one use see each other", async () => {
-    const { deps, folded } = createWorld();
+    const { deps, coalesced } = createFixture();
     await grant(deps, "g", 100);
     await use(deps, "u", 100);
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(refund(deps, "r1", "u", 60)),
       answer(refund(deps, "r2", "u", 60)),
       answer(refund(deps, "r3", "u")),
@@ -130,9 +130,9 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a use and its refund in one batch", async () => {
-    const { deps, folded, store } = createWorld();
+    const { deps, coalesced, store } = createFixture();
     await grant(deps, "g", 100);
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(use(deps, "u", 30)),
       answer(refund(deps, "r", "u")),
       answer(revoke(deps, "v", "g")),
@@ -144,12 +144,12 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a use behind a replayed use is not refused for it", async () => {
-    const { deps, process, folded } = createWorld();
+    const { deps, process, coalesced } = createFixture();
     await grant(deps, "g", 99);
     const other = process();
     await use(other, "first", 60);
     // This process does not know that "first" is done, and 40 are left for "second".
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(use(deps, "first", 60)),
       answer(use(deps, "second", 40)),
     ]);
@@ -158,7 +158,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("36 expiries and the riders of reservations in one batch", async () => {
-    const { deps, clock, store, folded } = createWorld(36);
+    const { deps, clock, store, coalesced } = createFixture(36);
     for (let month = 0; month < 36; month++) {
       clock.time = Date.UTC(2026, month, 15);
       await grant(deps, `g${month}`, 10);
@@ -181,7 +181,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     store.answering = ({ op, refs }) => {
       if (op === "commit") commits.push(refs.length);
     };
-    const fresh = createEngine(deps, store.items);
+    const fresh = createEngine(deps, store.itemStore);
     const steps = await Promise.all(
       ids.map((id) =>
         executeReservation(fresh, { programId, reservationId: id, userId, runId: "run" }),
@@ -196,7 +196,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
 
     clock.time = Date.UTC(2035, 0, 15);
-    const answers = await folded(deps, () =>
+    const answers = await coalesced(deps, () =>
       Array.from({ length: 60 }, (_, i) => answer(grant(deps, `late${i}`, 1))),
     );
     expect(answers.every((each) => typeof each === "object")).toBe(true);
@@ -205,10 +205,10 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a batch closes at 100 items as they are packed, and the rest goes next", async () => {
-    const { deps, store, folded } = createWorld();
+    const { deps, store, coalesced } = createFixture();
     const items: number[] = [];
     const grants: number[] = [];
-    const answers = await folded(deps, () => {
+    const answers = await coalesced(deps, () => {
       store.answering = ({ op, writes }) => {
         if (op !== "commit") return;
         items.push(pack(writes).length);
@@ -225,7 +225,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("one call above the limits fails alone", async () => {
-    const { deps } = createWorld();
+    const { deps } = createFixture();
     const refs = Array.from({ length: 101 }, (_, i) => eventRef(programId, "other", `c:${i}`));
     const absent: Ref[] = [];
     const tooBig = deps.engine.transact({
@@ -246,11 +246,13 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("many waiting refunds do not read each other's uses again and again", async () => {
-    const { deps, store, folded } = createWorld();
+    const { deps, store, coalesced } = createFixture();
     const ids = Array.from({ length: 300 }, (_, i) => `u${i}`);
     await grant(deps, "g", 300);
     await Promise.all(ids.map((id) => use(deps, id, 1)));
-    const answers = await folded(deps, () => ids.map((id) => answer(refund(deps, `r-${id}`, id))));
+    const answers = await coalesced(deps, () =>
+      ids.map((id) => answer(refund(deps, `r-${id}`, id))),
+    );
     expect(answers.every((each) => typeof each === "object" && each.points === 1)).toBe(true);
     // 33 go into a transaction; at most 100 look at their uses for each.
     expect(store.stats.readItems).toBeLessThan(1_200);
@@ -259,7 +261,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("an error in one decision fails that call alone", async () => {
-    const { deps, folded } = createWorld();
+    const { deps, coalesced } = createFixture();
     const broken = () =>
       deps.engine.transact({
         key: account,
@@ -271,7 +273,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
           throw new TypeError("a mistake");
         },
       });
-    const answers = await folded<unknown>(deps, () => [
+    const answers = await coalesced<unknown>(deps, () => [
       answer(grant(deps, "a", 10)),
       broken().catch((error: Error) => error),
       answer(grant(deps, "b", 10)),
@@ -281,13 +283,13 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a neighbour's failed condition fails nobody", async () => {
-    const { deps, process, folded } = createWorld();
+    const { deps, process, coalesced } = createFixture();
     const other = process();
     await grant(deps, "g", 100);
     await use(other, "u", 20);
     await refund(other, "r", "u", 15);
     await grant(other, "old", 5);
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(grant(deps, "old", 5)),
       answer(grant(deps, "new", 1)),
       answer(refund(deps, "r2", "u", 10)),
@@ -308,10 +310,10 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("refusals, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test("the retry of the use that emptied the account hears that it is done", async () => {
-    const { deps, process } = createWorld();
+    const { deps, process } = createFixture();
     await grant(deps, "g", 50);
     expect(await answer(use(deps, "u", 50))).toEqual(done(50, 0));
     // With the emptied account in the cache, without any, and with one out of date.
@@ -325,7 +327,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   });
 
   test("even when the first lands before the read that validates the refusal", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     await grant(other, "g", 50);
     await use(other, "before", 20);
@@ -343,7 +345,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   });
 
   test("never rest on a stale cache", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     await grant(deps, "g", 10);
     await grant(other, "more", 90);
@@ -361,11 +363,11 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   });
 
   test("are told only when what they rest on has committed", async () => {
-    const { deps, process, store, folded } = createWorld();
+    const { deps, process, store, coalesced } = createFixture();
     const other = process();
     await grant(other, "g", 49);
     // In the batch "a" takes all and "b" is refused; but the batch loses against "more".
-    const answers = await folded(deps, () => {
+    const answers = await coalesced(deps, () => {
       let isFirst = true;
       store.answering = async ({ op }) => {
         if (op !== "commit" || !isFirst) return;
@@ -379,9 +381,9 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   });
 
   test("behind a writer cost a read of their own key alone", async () => {
-    const { deps, store, folded } = createWorld();
+    const { deps, store, coalesced } = createFixture();
     const asked: string[] = [];
-    const answers = await folded(deps, () => {
+    const answers = await coalesced(deps, () => {
       store.answering = (request) => void asked.push(kinds(request));
       return [answer(use(deps, "a", 1)), answer(use(deps, "b", 1))];
     });
@@ -391,7 +393,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   });
 
   test("never mix what was read before a change with what was read after it", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     const words = { programId, userId, reason: "", caller: "test", deadline: undefined };
     await grant(other, "g", 10);
@@ -416,7 +418,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   });
 
   test("that do not hold after a lost race are not told", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     // Nothing to undo when asked; the use lands before the second look.
     await grant(other, "g", 10);
@@ -432,10 +434,10 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("costs and cache, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test("cold: one read and one write; busy: one write", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     await grant(deps, "a", 10);
     expect(store.stats).toMatchObject({ reads: 1, readItems: 1, commits: 1 });
     await grant(deps, "b", 10);
@@ -444,7 +446,7 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
   });
 
   test("a replay of a grant costs no read", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     await grant(process(), "a", 10);
     await grant(deps, "b", 10);
     store.resetStats();
@@ -454,7 +456,7 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
 
   // Time stands in it, and so would the items.
   test.runIf(isolation === "whole")("the cache serves for a second, and no longer", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     holdTime();
     await grant(deps, "a", 10);
     vi.advanceTimersByTime(700);
@@ -468,14 +470,14 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
   });
 
   test("reads never answer from the cache", async () => {
-    const { deps, process } = createWorld();
+    const { deps, process } = createFixture();
     await grant(deps, "a", 10);
     await grant(process(), "b", 10);
     expect(await balance(deps)).toBe(20);
   });
 
   test("a lost race takes what the failed conditions return", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
     await grant(deps, "a", 10);
     await grant(other, "b", 10);
@@ -486,12 +488,12 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
 
   // Time stands in it, and so would the items.
   test.runIf(isolation === "whole")("keys at rest are forgotten", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     holdTime();
     // A key comes to rest just after its last call has been answered.
     const rested = () => sleep(5);
     const userIds = Array.from({ length: 500 }, (_, i) => `user-${i}`);
-    await Promise.all(userIds.map((each) => grant(deps, "g", 1, { user: each })));
+    await Promise.all(userIds.map((each) => grant(deps, "g", 1, { userId: each })));
     const engine = deps.engine as CommitEngine;
     expect(engine.keyCount).toBe(500);
     await rested();
@@ -505,8 +507,8 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
       if (refs.some(({ id }) => id === `${programId}#slow`)) await release.promise;
       return undefined;
     };
-    const slow = grant(deps, "g", 1, { user: "slow" });
-    await Promise.all(userIds.map((each) => grant(deps, "h", 1, { user: each })));
+    const slow = grant(deps, "g", 1, { userId: "slow" });
+    await Promise.all(userIds.map((each) => grant(deps, "h", 1, { userId: each })));
     await rested();
     vi.advanceTimersByTime(3_050);
     await grant(deps, "h", 1);
@@ -518,10 +520,10 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("two processes, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test("racing for one account lose and double nothing", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     store.latencyMs = 1;
     const processes = [deps, process(), process()];
     await grant(deps, "g", 200);
@@ -538,13 +540,13 @@ describe.each(isolations)("two processes, applied %s", (isolation) => {
   });
 
   test("the version that a call sees counts what calls ahead have put", async () => {
-    const { deps, store, folded, stored } = createWorld();
+    const { deps, store, coalesced, stored } = createFixture();
     await grant(deps, "g", 10);
     const healthy = (await stored()) as Account;
     store.force(account, { ...healthy, totals: { ...healthy.totals, used: 7 } });
     const name = { programId, userId };
     // The repair must not undo the grant that is decided ahead of it in the same batch.
-    const answers = await folded<unknown>(deps, () => [
+    const answers = await coalesced<unknown>(deps, () => [
       answer(grant(deps, "ahead", 100)),
       verifyAccount(deps, name, true).then(({ repaired }) => repaired),
       answer(grant(deps, "behind", 1000)),
@@ -556,10 +558,10 @@ describe.each(isolations)("two processes, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("what must never be overwritten, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test("ledger entries, though the account has forgotten them", async () => {
-    const { deps, process, store, stored } = createWorld();
+    const { deps, process, store, stored } = createFixture();
     await grant(deps, "a", 10);
     const before = await stored();
     await grant(deps, "b", 20);
@@ -577,7 +579,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
   });
 
   test("the event key of a reservation, though its row has forgotten the grant", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const ref = reservationRef(programId, "r");
     const asked = { programId, reservationId: "r", userId, points: 5, reason: "", caller: "test" };
     await createReservation(deps, { ...asked, executeTime: 0 });
@@ -594,7 +596,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
 });
 
 test("an account that is written all the time can be verified", async () => {
-  const { deps, store } = createWorld();
+  const { deps, store } = createAccountFixture();
   store.latencyMs = 1;
   await grant(deps, "first", 1);
   let busy = true;
@@ -625,7 +627,7 @@ test("an account that is written all the time can be verified", async () => {
 });
 
 test("an account without its record is told from its ledger", async () => {
-  const { deps, store, process } = createWorld();
+  const { deps, store, process } = createAccountFixture();
   await grant(deps, "a", 10);
   store.force(account, undefined);
   const verified = await verifyAccount(deps, { programId, userId }, true);

@@ -18,8 +18,8 @@ import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
   answer,
+  createAccountFixture,
   createGate,
-  createWorld,
   done,
   grant,
   programId,
@@ -70,7 +70,7 @@ async function whileLate<A, B>(
 const keyOf = (id: string) => eventRef(programId, userId, `c:${id}`);
 
 test("the retry of the use that emptied the account is no refusal", async () => {
-  const { deps, process, store } = createWorld();
+  const { deps, process, store } = createAccountFixture();
   await grant(deps, "g", 10);
   const answers = await twice(store, keyOf("u"), [deps, process()], (each) =>
     answer(use(each, "u", 10)),
@@ -79,7 +79,7 @@ test("the retry of the use that emptied the account is no refusal", async () => 
 });
 
 test("nor is it when the account alone has changed since both were read together", async () => {
-  const { deps, process, store } = createWorld();
+  const { deps, process, store } = createAccountFixture();
   const other = process();
   await grant(deps, "g", 5);
   await grant(other, "h", 5);
@@ -102,7 +102,7 @@ test("nor is it when the account alone has changed since both were read together
 });
 
 test("nor is the retry of a refund of all that was left, or of a part", async () => {
-  const { deps, process, store } = createWorld();
+  const { deps, process, store } = createAccountFixture();
   await grant(deps, "g", 10);
   await use(deps, "u", 10);
   const processes = [deps, process()] as const;
@@ -118,7 +118,7 @@ const ownerId = "owner";
 const like = { target: { type: "post", id: "1" }, kind: "like", userId: "a", actorName: "A" };
 
 async function createPost(...likers: string[]) {
-  const { deps, process, store } = createWorld();
+  const { deps, process, store } = createAccountFixture();
   await registerTarget(deps, { target: like.target, ownerId, title: "", link: "" });
   for (const userId of likers) await react(deps, { ...like, userId });
   return { store, processes: [deps, process()] as const };

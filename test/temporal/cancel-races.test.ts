@@ -3,13 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancelReservation } from "../../src/app/reservations/commands.ts";
 import type { DomainError } from "../../src/domain/errors.ts";
-import {
-  eventually,
-  patiently,
-  reserve,
-  stateOf,
-  verified,
-} from "../support/fixtures/reservations.ts";
+import { reserve, stateOf, verified } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const races = 200;
@@ -41,7 +36,7 @@ async function race(i: number): Promise<boolean> {
   const { deps, programId } = stack;
   const id = `race-${i}`;
   const inMs = 500;
-  await reserve(deps, programId, { id, user: `user-${i % (races / eachUser)}`, inMs });
+  await reserve(deps, programId, { id, userId: `user-${i % (races / eachUser)}`, inMs });
   if (i % 2 === 0) await granting[i]?.promise;
   else await sleep(inMs + Math.random() * 250 - 30);
   try {

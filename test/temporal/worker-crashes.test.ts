@@ -12,13 +12,12 @@ import type { MonthEndResult } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import {
-  eventually,
   expectGrantedOnce,
-  patiently,
   reserveAndStart,
   stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
