@@ -1,4 +1,4 @@
-/** What reactions and notifications rely on, held by the store in memory and DynamoDB alike. */
+/** Tests both stores alike: what reactions and notifications depend on. */
 import { randomUUID } from "node:crypto";
 import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test, vi } from "vitest";
@@ -33,7 +33,7 @@ import {
 
 const { stores, names, client } = bothStores();
 
-/** Targets and people of one test never meet those of another in the same tables. */
+/** New ids, so that tests with the same tables do not share records. */
 const newTarget = (): TargetName => ({ type: "post", id: randomUUID() });
 const newUser = () => `u-${randomUUID()}`;
 
@@ -93,7 +93,7 @@ describe.each(stores)("%s: transactions", (_, open) => {
     return { ...open(), name, a, b };
   };
 
-  test("a record that is deleted is gone, and made again starts at its number", async () => {
+  test("a deleted record is absent, and a new one starts at its own version", async () => {
     const { store, a } = setUp();
     await fill(store, [put({ ...a, version: 7 })]);
     expect(await store.read([refOf(a)])).toEqual([{ value: { ...a, version: 7 }, version: 7 }]);
@@ -116,7 +116,7 @@ describe.each(stores)("%s: transactions", (_, open) => {
     expect((await store.read([refOf(b)]))[0]?.version).toBe(2);
   });
 
-  test("a check changes nothing and holds all others to its condition", async () => {
+  test("a check changes nothing, and its condition cancels all writes", async () => {
     const { store, a, b } = setUp();
     const inbox = {
       ref: inboxRef(newUser()),
@@ -157,7 +157,7 @@ const longest = {
   ownerId: "o".repeat(64),
 };
 
-/** The longest of everything, with numbers of as many digits as there are. */
+/** The largest record of each kind, with the longest texts and numbers. */
 function longestOf(): [string, Ref, Records[Kind]][] {
   const name = { type: longest.type, id: longest.id };
   const n = Number.MAX_SAFE_INTEGER - 1;
@@ -243,15 +243,15 @@ describe.each(stores)("%s: records", (_, open) => {
     );
   });
 
-  test("many at once come in the order asked, twins and gaps included", async () => {
+  test("many records come in the requested order, repeated and absent ones included", async () => {
     const { store, reader } = open();
     const name = newTarget();
     const rows = Array.from({ length: 130 }, (_, i) => reaction(name, i + 1));
     await fill(store, rows.map(put));
     await fill(store, [write(targetRef(name), target(name))]);
-    const asked = Array.from({ length: 260 }, (_, i) => i % 140);
-    const found = await reader.many(asked.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
-    expect(found).toEqual(asked.map((i) => rows[i]));
+    const indexes = Array.from({ length: 260 }, (_, i) => i % 140);
+    const found = await reader.many(indexes.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
+    expect(found).toEqual(indexes.map((i) => rows[i]));
     expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
       target(name),
       undefined,
@@ -261,14 +261,14 @@ describe.each(stores)("%s: records", (_, open) => {
 });
 
 describe.each(stores)("%s: members of a group", (_, open) => {
-  const ns = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
+  const versionsOf = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
   const end = Number.MAX_SAFE_INTEGER;
-  const ask = async (
+  const membersOf = async (
     store: ReturnType<typeof open>["store"],
     query: Omit<MembersQuery, "kind"> & { kind?: string },
   ) => {
-    const { count: people, first, latest } = await store.groupMembers({ kind: "like", ...query });
-    return [people, ns(first), ns(latest)];
+    const { count, first, latest } = await store.groupMembers({ kind: "like", ...query });
+    return [count, versionsOf(first), versionsOf(latest)];
   };
 
   test("a few, and none", async () => {
@@ -283,12 +283,16 @@ describe.each(stores)("%s: members of a group", (_, open) => {
       put(reaction({ ...name, type: "other" }, 4)),
     ]);
     const query = { target: name, from: 1, to: end };
-    expect(await ask(store, { ...query, counted: false })).toEqual([0, [2, 5], [5, 2]]);
-    expect(await ask(store, { ...query, counted: true })).toEqual([2, [2, 5], [5, 2]]);
-    expect(await ask(store, { ...query, from: 6, counted: false })).toEqual([0, [], []]);
-    expect(await ask(store, { ...query, from: 6, counted: true })).toEqual([0, [], []]);
-    expect(await ask(store, { ...query, to: 2, counted: true })).toEqual([1, [2], [2]]);
-    expect(await ask(store, { ...query, kind: "love", counted: true })).toEqual([1, [3], [3]]);
+    expect(await membersOf(store, { ...query, counted: false })).toEqual([0, [2, 5], [5, 2]]);
+    expect(await membersOf(store, { ...query, counted: true })).toEqual([2, [2, 5], [5, 2]]);
+    expect(await membersOf(store, { ...query, from: 6, counted: false })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...query, from: 6, counted: true })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...query, to: 2, counted: true })).toEqual([1, [2], [2]]);
+    expect(await membersOf(store, { ...query, kind: "love", counted: true })).toEqual([
+      1,
+      [3],
+      [3],
+    ]);
     const { first } = await store.groupMembers({ ...query, kind: "like", counted: false });
     expect(first).toEqual([reaction(name, 2), reaction(name, 5)]);
   });
@@ -301,14 +305,18 @@ describe.each(stores)("%s: members of a group", (_, open) => {
       Array.from({ length: 40 }, (_, i) => put(reaction(name, i + 1))),
     );
     const all = { target: name, from: 1, to: end };
-    expect(await ask(store, { ...all, counted: false })).toEqual([0, [1, 2, 3], [40, 39, 38, 37]]);
+    expect(await membersOf(store, { ...all, counted: false })).toEqual([
+      0,
+      [1, 2, 3],
+      [40, 39, 38, 37],
+    ]);
     const some = { target: name, from: 11, to: 30 };
     const ends = [
       [11, 12, 13],
       [30, 29, 28, 27],
     ];
-    expect(await ask(store, { ...some, counted: false })).toEqual([0, ...ends]);
-    expect(await ask(store, { ...some, counted: true })).toEqual([20, ...ends]);
+    expect(await membersOf(store, { ...some, counted: false })).toEqual([0, ...ends]);
+    expect(await membersOf(store, { ...some, counted: true })).toEqual([20, ...ends]);
   });
 
   test("a whole group: all of its rows, and more than expected when there are more", async () => {
@@ -321,20 +329,20 @@ describe.each(stores)("%s: members of a group", (_, open) => {
     );
     const all = { target: name, from: 1, to: end, counted: true };
     const rows = [numbers, numbers.toReversed()];
-    expect(await ask(store, { ...all, whole: 40 })).toEqual([40, ...rows]);
-    expect(await ask(store, { ...all, whole: 50 })).toEqual([40, ...rows]);
-    const [people] = await ask(store, { ...all, whole: 39 });
-    expect(people).toBe(40);
+    expect(await membersOf(store, { ...all, whole: 40 })).toEqual([40, ...rows]);
+    expect(await membersOf(store, { ...all, whole: 50 })).toEqual([40, ...rows]);
+    const [count] = await membersOf(store, { ...all, whole: 39 });
+    expect(count).toBe(40);
   });
 
-  test("behind and between many of whom nobody was told", async () => {
+  test("after and between many reactions without a notification", async () => {
     const { store } = open();
     const name = newTarget();
-    const told = new Set([30, 31, 100, 250, 251, 252, 253]);
+    const notified = new Set([30, 31, 100, 250, 251, 252, 253]);
     await fill(
       store,
       Array.from({ length: 300 }, (_, i) =>
-        put(reaction(name, i + 1, { notified: told.has(i + 1) })),
+        put(reaction(name, i + 1, { notified: notified.has(i + 1) })),
       ),
     );
     const all = { target: name, from: 1, to: end };
@@ -342,29 +350,33 @@ describe.each(stores)("%s: members of a group", (_, open) => {
       [30, 31, 100],
       [253, 252, 251, 250],
     ];
-    expect(await ask(store, { ...all, counted: false })).toEqual([0, ...ends]);
-    expect(await ask(store, { ...all, counted: true })).toEqual([7, ...ends]);
+    expect(await membersOf(store, { ...all, counted: false })).toEqual([0, ...ends]);
+    expect(await membersOf(store, { ...all, counted: true })).toEqual([7, ...ends]);
     const gap = { target: name, from: 101, to: 249 };
-    expect(await ask(store, { ...gap, counted: false })).toEqual([0, [], []]);
-    expect(await ask(store, { ...gap, counted: true })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...gap, counted: false })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...gap, counted: true })).toEqual([0, [], []]);
   });
 
   test("counts over many pages", async () => {
     const { store } = open();
     const name = newTarget();
-    // Pages end at 1 MB: rows far beyond what the service writes fill them sooner.
+    // Pages end at 1 MB; these rows are larger than real ones, so that there are several pages.
     const heavy = "n".repeat(30_000);
     await fill(
       store,
       Array.from({ length: 90 }, (_, i) => put(reaction(name, i + 1, { actorName: heavy }))),
     );
     const all = { target: name, from: 1, to: end };
-    expect(await ask(store, { ...all, counted: true })).toEqual([90, [1, 2, 3], [90, 89, 88, 87]]);
+    expect(await membersOf(store, { ...all, counted: true })).toEqual([
+      90,
+      [1, 2, 3],
+      [90, 89, 88, 87],
+    ]);
   });
 });
 
 describe.each(stores)("%s: lists", (_, open) => {
-  test("who reacts, newest first: all, and those told in a range", async () => {
+  test("who reacts, newest first: all, and the notified ones in a range", async () => {
     const { store, reader } = open();
     const name = newTarget();
     const rows = Array.from({ length: 25 }, (_, i) =>
@@ -392,10 +404,10 @@ describe.each(stores)("%s: lists", (_, open) => {
     expect(await pages((page) => reader.reactions(nobody, page), 5)).toEqual([[]]);
   });
 
-  test("what one person reacts to, newest first", async () => {
+  test("the reactions of one user, newest first", async () => {
     const { store, reader } = open();
     const userId = newUser();
-    // Some at the same instant; numbers are of different owners and say nothing.
+    // Some at the same instant; their versions are of different owners and give no order.
     const rows = Array.from({ length: 12 }, (_, i) =>
       reaction(newTarget(), 100 - i, {
         userId,
@@ -421,7 +433,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     const { store, reader } = open();
     const name = newTarget();
     await fill(store, [write(targetRef(name), target(name))]);
-    // The range key of targets, read as a person.
+    // The sort key of targets as a user id.
     const row = reaction(name, 1, { userId: "T" });
     await fill(store, [put(row)]);
     await vi.waitFor(async () => {
@@ -431,7 +443,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     await fill(store, [remove(refOf(row), 1)]);
   });
 
-  test("unread groups by their latest number, either way round", async () => {
+  test("unread groups by their version, in both orders", async () => {
     const { store, reader } = open();
     const ownerId = newUser();
     const groups = Array.from({ length: 15 }, (_, i) => group(newTarget(), (i + 1) * 7));
@@ -451,7 +463,7 @@ describe.each(stores)("%s: lists", (_, open) => {
       expect(await list(true, size)).toEqual(groups.toReversed());
       expect(await list(false, size)).toEqual(groups);
     }
-    // One that gets a reaction moves to the end.
+    // A group with a new reaction moves to the end.
     const [first] = groups as [UnreadGroup];
     const moved = { ...first, version: 201 };
     await fill(store, [write(unreadGroupRef(ownerId, first.target, "like"), moved, 7)]);
@@ -459,10 +471,10 @@ describe.each(stores)("%s: lists", (_, open) => {
     expect(await list(false, 4)).toHaveLength(15);
   });
 
-  test("history by its latest number, newest first, without what has expired", async () => {
+  test("history by version, newest first, without expired groups", async () => {
     const { store, reader } = open();
     const ownerId = newUser();
-    // Numbers of different lengths sort as numbers; half of them expires a millisecond apart.
+    // Versions of different lengths sort as numbers; half of the groups expire one after another.
     const read = Array.from({ length: 20 }, (_, i) =>
       readGroup(newTarget(), 3 ** i, { expireTime: i % 2 === 0 ? far : far - 1_000 + i }),
     );
@@ -483,7 +495,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     expect(await list(far, 6)).toEqual([]);
   });
 
-  test("inboxes of many owners, those that are there", async () => {
+  test("inboxes of many owners, as far as they exist", async () => {
     const { store, reader } = open();
     const ownerIds = Array.from({ length: 230 }, () => newUser());
     const inbox = (i: number) => ({ version: i, groupCount: 1, peopleCount: 2 });
@@ -501,7 +513,7 @@ describe.each(stores)("%s: lists", (_, open) => {
     expect(await reader.inboxes([])).toEqual(new Map());
   });
 
-  test("a cursor is good for its own list alone", async () => {
+  test("a cursor is valid only for its own list", async () => {
     const { store, reader } = open();
     const [ownerId, userId, name] = [newUser(), newUser(), newTarget()];
     await fill(store, [
@@ -541,7 +553,7 @@ describe.each(stores)("%s: lists", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: removal", (_, open) => {
+describe.each(stores)("%s: purges", (_, open) => {
   test("of reactions of one kind to one target, 1,000 at a time", async () => {
     const { store, reader, purger } = open();
     const [name, userId] = [newTarget(), newUser()];
@@ -563,7 +575,7 @@ describe.each(stores)("%s: removal", (_, open) => {
     expect(await reader.many(kept.map(refOf))).toEqual(kept);
   });
 
-  test("of what was read of one target, page by page", async () => {
+  test("of the history of one target, page by page", async () => {
     const { store, reader, purger } = open();
     const [ownerId, name] = [newUser(), newTarget()];
     const others = [{ ...name, type: "xpost" }, { ...name, id: `x${name.id}` }, newTarget()];
@@ -593,7 +605,7 @@ describe.each(stores)("%s: removal", (_, open) => {
   });
 });
 
-test("tables are made once; history alone expires", async () => {
+test("tables are created once; only history has a TTL", async () => {
   await createTables(client(), names);
   const ttlOf = async (table: string) => {
     const command = new DescribeTimeToLiveCommand({ TableName: table });
@@ -614,6 +626,6 @@ test("tables are made once; history alone expires", async () => {
   const unread = toItem(unreadGroupRef("o", name, "like"), group(name, 1), 1);
   const inbox = toItem(inboxRef("o"), { version: 1, groupCount: 1, peopleCount: 1 }, 1);
   expect("ttl" in unread || "ttl" in inbox).toBe(false);
-  // In by-last is what has an `l`.
+  // The index by-last has the items with an `l`.
   expect([read, inbox, unread].map((item) => "l" in item)).toEqual([false, false, true]);
 });

@@ -1,4 +1,4 @@
-/** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
+/** Tests both stores alike: what the engine and the use cases of points depend on. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import type { Reader } from "../../src/app/ports/deps.ts";
@@ -29,7 +29,7 @@ import { bothStores, fill, pages, rejection, write } from "../support/stores/bot
 
 const { stores } = bothStores();
 
-/** Programs of this file never meet those of other tests in the same tables. */
+/** A new program id, so that tests with the same tables do not share records. */
 const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
 
 const account = (programId: string, userId: string, more: Partial<Account> = {}): Account => ({
@@ -95,7 +95,7 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     return { ...open(), p, a, b };
   };
 
-  test("a write that must be the first, and one on a version", async () => {
+  test("a write of a new record, and one with a version", async () => {
     const { store, p, a } = setUp();
     const first = account(p, "a");
     const second = account(p, "a", { last: 2 });
@@ -112,7 +112,7 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     expect(await store.read([a])).toEqual([{ value: second, version: 2 }]);
   });
 
-  test("an atomic read finds what any read finds, up to the limit", async () => {
+  test("an atomic read finds the same as a plain one, up to the limit", async () => {
     const { store, p, a, b } = setUp();
     await store.commit([write(a, account(p, "a"))], randomUUID());
     const [found, none] = [
@@ -130,14 +130,14 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     }
   });
 
-  test("a failed condition on what is not there finds nothing", async () => {
+  test("a failed condition on an absent record finds nothing", async () => {
     const { store, p, a } = setUp();
     const result = await store.commit([write(a, account(p, "a"), 3)], randomUUID());
     const nothing = { value: undefined, version: 0 };
     expect(result).toEqual({ kind: "failed", found: new Map([[a, nothing]]) });
   });
 
-  test("all or nothing, and every failed condition is told", async () => {
+  test("all or nothing, and every failed condition is returned", async () => {
     const { store, p, a, b } = setUp();
     const other = reservationRef(p, "r");
     await fill(store, [write(a, account(p, "a")), write(other, reservation(p, "r"))]);
@@ -157,7 +157,7 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     expect(loaded.map(({ version }) => version)).toEqual([0, 0, 1]);
   });
 
-  test("a token's transaction happens once; a cancelled one is judged again", async () => {
+  test("a token's transaction happens once; a cancelled one is checked again", async () => {
     const { store, p, a, b } = setUp();
     const [token, other] = [randomUUID(), randomUUID()];
     const writes = [write(a, account(p, "a"))];
@@ -202,7 +202,7 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     expect(await rejection(store.commit(entries, randomUUID()))).toBeInstanceOf(Error);
   });
 
-  test("of many racing for one version, one wins", async () => {
+  test("of many writes with one version, one is committed", async () => {
     const { store, p, a } = setUp();
     await fill(store, [write(a, account(p, "a"))]);
     const results = await Promise.all(
@@ -210,13 +210,16 @@ describe.each(stores)("%s: transactions", (kind, open) => {
         store.commit([write(a, account(p, "a", { last: i + 2 }), 1)], randomUUID()),
       ),
     );
-    const won = results.flatMap(({ kind }, i) => (kind === "committed" ? [i] : []));
-    expect(won).toHaveLength(1);
+    const committed = results.flatMap(({ kind }, i) => (kind === "committed" ? [i] : []));
+    expect(committed).toHaveLength(1);
     const [loaded] = await store.read([a]);
-    expect(loaded).toEqual({ value: account(p, "a", { last: (won[0] ?? 0) + 2 }), version: 2 });
+    expect(loaded).toEqual({
+      value: account(p, "a", { last: (committed[0] ?? 0) + 2 }),
+      version: 2,
+    });
   });
 
-  test("reads come in the order asked, more than 100 at once, with gaps", async () => {
+  test("reads return more than 100 records in the requested order, with absent ones", async () => {
     const { store, p } = setUp();
     const odd = Array.from({ length: 125 }, (_, i) => 2 * i + 1);
     await fill(
@@ -224,11 +227,11 @@ describe.each(stores)("%s: transactions", (kind, open) => {
       odd.map((number) => write(eventRef(p, "a", `c:e${number}`), eventKey(number))),
     );
     await fill(store, [write(reservationRef(p, "r"), reservation(p, "r"))]);
-    const asked = Array.from({ length: 250 }, (_, i) => eventRef(p, "a", `c:e${250 - i}`));
-    const loaded = await store.read([...asked, reservationRef(p, "r"), reservationRef(p, "s")]);
+    const refs = Array.from({ length: 250 }, (_, i) => eventRef(p, "a", `c:e${250 - i}`));
+    const loaded = await store.read([...refs, reservationRef(p, "r"), reservationRef(p, "s")]);
     expect(loaded.slice(250).map(({ version }) => version)).toEqual([1, 0]);
     expect(loaded.slice(0, 250)).toEqual(
-      asked.map((_, i) =>
+      refs.map((_, i) =>
         i % 2 === 1 ? { value: eventKey(250 - i), version: 1 } : { value: undefined, version: 0 },
       ),
     );
@@ -322,7 +325,7 @@ describe.each(stores)("%s: records", (_, open) => {
       ["highest number", entryRef(p, userId, 999_999_999_999), entry(999_999_999_999)],
       ["event key", eventRef(p, userId, `c:${event.eventId}`), key],
       [
-        "event key, nothing undone",
+        "event key, nothing reversed",
         eventRef(p, "u", "c:e1"),
         { ...key, entry: entry(1), reversedPoints: 0 },
       ],
@@ -388,7 +391,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
       store,
       numbers.map((n) => write(entryRef(name.programId, "u", n), entry(n, { type: type(n) }))),
     );
-    // Neighbours in the key space that must not show.
+    // Records with neighbouring keys, which must not be listed.
     await fill(store, [write(accountRef(name.programId, "u"), account(name.programId, "u"))]);
     await fill(store, [write(entryRef(name.programId, "u2", 1), entry(1))]);
 
@@ -409,7 +412,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
     expect(await list({ types: ["FROZEN"] }, 50)).toEqual([]);
   });
 
-  test("accounts with something to expire, oldest month first, shard by shard", async () => {
+  test("accounts with points that are due, oldest month first, in each shard", async () => {
     const { store, reader } = open();
     const p = newProgram();
     const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);
@@ -435,7 +438,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
         expect(months).toEqual([...months].sort());
       }
     }, patience);
-    // Without points an account leaves the index.
+    // An account without points is not in the index.
     const [gone] = userIds.filter((_, i) => month(i) === 24_300);
     const ref = accountRef(p, gone as string);
     await store.commit([write(ref, account(p, gone as string), 1)], randomUUID());

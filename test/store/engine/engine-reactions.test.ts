@@ -1,4 +1,4 @@
-/** The commit engine where records are deleted, looked at only, or asked about. */
+/** Tests the commit engine where records are deleted, only read, or members of a group. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
@@ -24,7 +24,7 @@ import {
 import { settled } from "../../support/fixtures/settled.ts";
 import { type Fault, memoryDeps, type Request } from "../../support/stores/memory-store.ts";
 
-// Time stands still unless everybody waits for it.
+// The engine's pauses use the global timers, which are faked.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
@@ -54,7 +54,7 @@ const read = async (deps: Deps, version: number): Promise<boolean> => {
   return (await markNotificationRead(deps, { ...name, version })).changed;
 };
 
-/** Behind those that were called before: a reaction asks for its owner first. */
+/** Calls after earlier calls, because a reaction first reads its owner. */
 const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
   new Promise((resolve) => setTimeout(resolve, 1)).then(call);
 
@@ -75,7 +75,7 @@ async function createReactionFixture(isolation: Isolation, likers: readonly stri
   for (const userId of likers) await settled(like(deps, userId));
   store.resetStats();
 
-  /** Starts `calls` while a commit on their key is under way, so that they fold into one batch. */
+  /** Starts `calls` during a commit on their key, so that the engine coalesces them. */
   async function coalesced<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
     const gate = createGate();
     store.arriving = async ({ op }) => {
@@ -85,20 +85,20 @@ async function createReactionFixture(isolation: Isolation, likers: readonly stri
       await gate.passed;
       return undefined;
     };
-    const target = { type: "post", id: `fold-${Math.random()}` };
+    const target = { type: "post", id: `first-${Math.random()}` };
     const first = registerTarget(from, { target, ownerId, ...others });
     await settled(gate.reached);
-    const asked = calls();
-    for (const each of asked) each.catch(() => undefined);
+    const started = calls();
+    for (const each of started) each.catch(() => undefined);
     await vi.advanceTimersByTimeAsync(5);
     store.resetStats();
     gate.open();
-    const answers = await settled(Promise.all(asked));
+    const answers = await settled(Promise.all(started));
     await settled(first);
     return answers;
   }
 
-  /** Does something once, before a request of this sort takes effect. */
+  /** Runs `act` once, before the next request with this operation takes effect. */
   const once = (op: Request["op"], act: () => Promise<unknown>): void => {
     store.arriving = async (request): Promise<Fault | undefined> => {
       if (request.op !== op) return undefined;
@@ -108,14 +108,14 @@ async function createReactionFixture(isolation: Isolation, likers: readonly stri
     };
   };
 
-  /** The kinds of what each commit writes. */
+  /** The operations and kinds of the writes of each commit. */
   const commits: string[][] = [];
   store.answering = ({ op, writes }) => {
     if (op !== "commit") return;
     commits.push(writes.map((write) => `${write.op} ${write.ref.kind}`));
   };
 
-  /** Everything that is stored, against itself: counts, groups and inbox by the rows. */
+  /** Compares counts, group and inbox with the rows, and returns the unread and read actors. */
   async function check(): Promise<{ unread: string[]; read: string[][] }> {
     const rows = (
       await deps.reader.reactions(
@@ -151,7 +151,7 @@ async function createReactionFixture(isolation: Isolation, likers: readonly stri
 describe.each(isolations)("deleting, applied %s", (isolation) => {
   const createFixture = reactionFixturesIn(isolation);
 
-  test("put then delete, delete then put, and twins, in one batch", async () => {
+  test("put then delete, delete then put, and repeated calls, in one batch", async () => {
     const { deps, coalesced, commits, check } = await createFixture("old");
     const answers = await coalesced(deps, () => [
       like(deps, "a"),
@@ -168,7 +168,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(reactions).toEqual(["put reaction", "put reaction"]);
   });
 
-  test("what was never there in the end leaves nothing", async () => {
+  test("a record that is put and deleted in one batch is not written", async () => {
     const { deps, coalesced, store, check } = await createFixture();
     const answers = await coalesced(deps, () => [like(deps, "a"), unlike(deps, "a")]);
     expect(answers).toEqual([done(1), done(0)]);
@@ -177,7 +177,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect((await deps.reader.get(refs.inbox))?.value.version).toBe(2);
   });
 
-  test("what was deleted is known to be gone", async () => {
+  test("a deleted record is cached as absent", async () => {
     const { deps, store, check } = await createFixture("a");
     expect(await settled(unlike(deps, "a"))).toEqual(done(0));
     store.resetStats();
@@ -186,7 +186,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(await check()).toEqual({ unread: ["b"], read: [] });
   });
 
-  test("a call sees the versions that it and those ahead leave", async () => {
+  test("a call sees the versions after its own writes", async () => {
     const { deps } = await createFixture("a");
     const seen: number[] = [];
     const see = (tx: Transaction) => void seen.push(tx.recordVersion(refs.row("a")));
@@ -210,7 +210,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(seen).toEqual([1, 0, 2]);
   });
 
-  test("a stale copy of a reaction that was made again is not accepted", async () => {
+  test("a stale copy of a reaction that was deleted and put again fails", async () => {
     const { deps, process, once } = await createFixture("a");
     const other = process();
     once("commit", async () => {
@@ -231,7 +231,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect((await deps.reader.get(ref))?.value).toMatchObject({ actorName: "new", version: 3 });
   });
 
-  test("a stale copy of a group that was made again is not accepted", async () => {
+  test("a stale copy of a group that was deleted and put again fails", async () => {
     const { deps, process, check } = await createFixture("a");
     // This process has the group of "a" in its cache; another one reads it and gets a new one.
     const other = process();
@@ -255,10 +255,10 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 });
 
-describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
+describe.each(isolations)("records that are only read, applied %s", (isolation) => {
   const createFixture = reactionFixturesIn(isolation);
 
-  const looking = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
+  const readOnly = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
     deps.engine.transact({
       key: refs.inbox,
       readSet: [...reads, refs.inbox],
@@ -272,19 +272,19 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
 
   test.each([
     ["read", [refs.target], [], ["1", "2"]],
-    ["taken as absent", [], [refs.target], ["0", "2"]],
-  ])("%s and changed meanwhile fails the commit", async (_, reads, absent, versions) => {
+    ["expected absent", [], [refs.target], ["0", "2"]],
+  ])("%s and changed in between fails the commit", async (_, reads, absent, versions) => {
     const { deps, process, once, commits } = await createFixture();
     const change = () =>
       registerTarget(process(), { target: post, ownerId, title: "new", link: "" });
     once("commit", change);
     const seen: string[] = [];
-    await settled(looking(deps, seen, reads, absent));
+    await settled(readOnly(deps, seen, reads, absent));
     expect(seen).toEqual(versions);
     expect(commits.at(-1)).toEqual(["put inbox", "check target"]);
   });
 
-  test("an unlike of somebody who was read already checks the new group", async () => {
+  test("an unlike of an actor who was read checks the new group", async () => {
     const { deps, coalesced, commits, check } = await createFixture("a", "z");
     await settled(read(deps, 2));
     await settled(like(deps, "b"));
@@ -295,7 +295,7 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
       "put inbox",
       "put target",
     ]);
-    // Where others behind write it, that is the check; and they see what it holds.
+    // Where later calls write the group, that write has the condition.
     await coalesced(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
     expect(commits.at(-1)?.filter((each) => each.endsWith("unreadGroup"))).toEqual([
       "put unreadGroup",
@@ -304,10 +304,10 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
   });
 });
 
-describe.each(isolations)("asking for members, applied %s", (isolation) => {
+describe.each(isolations)("reading members, applied %s", (isolation) => {
   const createFixture = reactionFixturesIn(isolation);
 
-  test("goes first in a batch, and calls behind fold onto it", async () => {
+  test("is the first call of a batch, and later calls are coalesced with it", async () => {
     const { deps, store, coalesced, commits, check } = await createFixture("a", "b");
     const answers = await coalesced<unknown>(deps, () => [
       like(deps, "c"),
@@ -317,13 +317,13 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     ]);
     expect(answers).toEqual([done(3), true, done(4), done(3)]);
     expect(await check()).toEqual({ unread: ["c", "d"], read: [["1", "a"]] });
-    // "c" has to be in the store when those who came after version 1 are counted.
+    // "c" has to be in the store when the actors after version 1 are counted.
     expect(commits.slice(-2).map((each) => each.includes("put readGroup"))).toEqual([false, true]);
     // A small group is read whole.
     expect(store.stats).toMatchObject({ queries: 1, commits: 2 });
   });
 
-  test("does not cost the others in front of it their batch", async () => {
+  test("does not split the batch of the calls ahead of it", async () => {
     const userIds = Array.from({ length: 9 }, (_, i) => `u${i}`);
     const { deps, coalesced, commits, check } = await createFixture(...userIds);
     // "u4" is not shown, "u0" and "u8" are.
@@ -333,7 +333,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
   });
 
-  test("a split that lost a race asks again", async () => {
+  test("a split reads the members again after a version conflict", async () => {
     const { deps, process, store, once, check } = await createFixture("a", "b", "c");
     once("commit", () => like(process(), "d"));
     expect(await settled(read(deps, 1))).toBe(true);
@@ -341,24 +341,24 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     expect(store.stats.queries).toBe(2);
   });
 
-  test("an answer is dropped when the records turn out to be others", async () => {
+  test("members are dropped when the records have other versions", async () => {
     const { deps, process, store, check } = await createFixture("a", "b");
     // This process still has "a" in its cache.
     await settled(unlike(process(), "a"));
     store.resetStats();
     await vi.advanceTimersByTimeAsync(1);
     expect(await settled(read(deps, 1))).toBe(false);
-    // The row is read again together with inbox and group, which are then found to be others: that
+    // The row is read again together with inbox and group, which have changed: that
     // one read validates the row and the answer.
     expect(store.stats).toMatchObject({ reads: 1, queries: 1, commits: 0 });
     expect(await check()).toEqual({ unread: ["b"], read: [] });
   });
 
   test.each<[string, (deps: Deps) => Promise<unknown>, boolean, string[]]>([
-    ["the only one seen leaves", (other) => unlike(other, "a"), false, ["b"]],
-    ["as many come as were seen", (other) => like(other, "c"), true, ["b", "c"]],
-    ["all who came later leave", (other) => unlike(other, "b"), true, []],
-    ["others have read it", (other) => read(other, 2), false, []],
+    ["the only actor that was seen leaves", (other) => unlike(other, "a"), false, ["b"]],
+    ["as many join as were seen", (other) => like(other, "c"), true, ["b", "c"]],
+    ["all later actors leave", (other) => unlike(other, "b"), true, []],
+    ["another process has read it", (other) => read(other, 2), false, []],
   ])("between the reads and the answer: %s", async (_, act, changed, unread) => {
     const { process, once, check } = await createFixture("a", "b");
     once("members", async () => {
@@ -372,11 +372,11 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     // More than are read whole.
     const userIds = Array.from({ length: 105 }, (_, i) => `u${i}`);
     const { deps, process, store, check } = await createFixture(...userIds);
-    let asked = 0;
+    let started = 0;
     store.arriving = async ({ op }) => {
       if (op !== "members") return undefined;
-      asked += 1;
-      if (asked === 2) {
+      started += 1;
+      if (started === 2) {
         store.arriving = undefined;
         await unlike(process(), "u104");
         await like(process(), "u105");
@@ -387,7 +387,7 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     expect((await check()).unread).toEqual([...userIds.slice(1, -1), "u105"]);
   });
 
-  test("a store that gives no answer is asked again, and given up in the end", async () => {
+  test("a query without an answer is retried, and given up in the end", async () => {
     const { deps, store, check } = await createFixture("a", "b");
     let left = 2;
     store.arriving = ({ op }) => (op === "members" && left-- > 0 ? "unavailable" : undefined);
@@ -420,12 +420,12 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
     const userIds = Array.from({ length: 128 }, (_, i) => `u${i}`);
     const answers = await coalesced(deps, () => userIds.map((userId) => like(deps, userId)));
     expect(answers).toEqual(userIds.map((_, i) => done(i + 1)));
-    // 97 rows with target, inbox and group, and then the rest; the call that coalesced them besides.
+    // 97 rows with target, inbox and group, then the rest; and the call ahead of them.
     expect(store.stats).toMatchObject({ commits: 2, writtenItems: 128 + 6, queries: 0 });
     expect((await check()).unread).toEqual(userIds);
   });
 
-  test("processes that race for one target lose and double nobody", async () => {
+  test("processes that write one target lose and double no like", async () => {
     const { deps, process, check } = await createFixture();
     const processes = [deps, process(), process()];
     const userIds = Array.from({ length: 40 }, (_, i) => `u${i}`);
@@ -438,7 +438,7 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
   });
 });
 
-test("names of records are those of their keys", () => {
+test("names of records are made of their keys", () => {
   const all = [refs.target, refs.inbox, refs.group, refs.row("a")].map(nameOf);
   expect(all).toEqual([
     "target#post#1",

@@ -1,6 +1,6 @@
 /**
- * The commit engine when the store is slow, contended, silent or unclear. Time passes only when
- * everybody waits for it, so how long something takes is exact, however slow the machine is.
+ * Tests the commit engine on a store that is slow, contended, silent or ambiguous. Timers are
+ * faked, so that durations are exact, however slow the machine is.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
@@ -22,10 +22,10 @@ import {
 import { settled } from "../../support/fixtures/settled.ts";
 import type { Fault, Request } from "../../support/stores/memory-store.ts";
 
-/** The pauses that the engine asked for, in milliseconds; emptied before each test. */
+/** The pauses of the engine in milliseconds; emptied before each test. */
 const pauses = vi.hoisted((): number[] => []);
 
-// The engine's pauses go through the timers that are faked, which the module's own do not.
+// The engine's pauses use the global timers, which are faked, and are recorded.
 vi.mock("node:timers/promises", () => ({
   setTimeout(ms: number) {
     pauses.push(ms);
@@ -41,19 +41,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What a call answers, and how long it took in milliseconds. */
+/** The answer of a call, and its duration in milliseconds. */
 async function timed(call: () => ReturnType<typeof grant>) {
   const start = performance.now();
   let ms = Number.NaN;
-  const told = answer(call()).finally(() => {
+  const answering = answer(call()).finally(() => {
     ms = performance.now() - start;
   });
-  return { answered: await settled(told), ms };
+  return { answered: await settled(answering), ms };
 }
 
 const within = (ms: number) => ({ deadline: performance.now() + ms });
 
-/** Faults for the commits to come, one after another; none once they are used up. */
+/** Faults for the next commits, one after another; none after the last one. */
 function faultsOnCommit(faults: readonly (Fault | undefined)[], sent: Request[] = []) {
   const left = [...faults];
   return (request: Request) => {
@@ -63,19 +63,19 @@ function faultsOnCommit(faults: readonly (Fault | undefined)[], sent: Request[] 
   };
 }
 
-describe("lost races", () => {
-  test("the wait of a loser is about one commit and does not grow", async () => {
+describe("version conflicts", () => {
+  test("the backoff after a conflict is about one commit and does not grow", async () => {
     const { deps, store } = createAccountFixture(12, () => 0.9);
     await grant(deps, "warm", 1);
     store.arriving = faultsOnCommit(Array<Fault>(30).fill("conflict"));
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
-    // One for each race lost, and the turn that the winner lets pass.
+    // One for each conflict, and the turn that the key skips after its commit.
     expect(pauses).toHaveLength(31);
-    // 2 × commit × 0.9, where a commit was taken to last 10 ms before the first one was seen.
+    // 2 × commit × 0.9, where a commit is assumed to take 10 ms before the first one.
     for (const pause of pauses.slice(0, 30)) expect(pause).toBeCloseTo(2 * 0.9 * 10 * (15 / 16));
   });
 
-  test("on a shared key a winner lets one turn pass and forgets what it knew", async () => {
+  test("on a contended key a commit is followed by one skipped turn and an empty cache", async () => {
     const { deps, store } = createAccountFixture(12, () => 0.5);
     store.latencyMs = 20;
     for (let i = 0; i < 20; i++) await settled(grant(deps, `warm${i}`, 1));
@@ -90,9 +90,9 @@ describe("lost races", () => {
     for (const id of ["a", "b"]) await settled(grant(deps, id, 1));
     // The conflict, and then a read before each commit.
     expect(ops).toEqual(["commit", "read", "commit", "read", "commit"]);
-    // One pause for the lost race and one for the turn that "a" let pass, though nobody waited.
+    // One pause for the conflict, and one for the turn that "a" skips.
     expect(pausesBefore).toEqual([0, 1, 1, 2, 2]);
-    // A commit takes 20 ms, which the average comes near; a turn is 3 to 7 of them.
+    // A commit takes 20 ms, which the average approaches; a turn takes 3 to 7 commits.
     expect(pauses[0]).toBeGreaterThan(15);
     expect(pauses[0]).toBeLessThanOrEqual(20);
     expect(pauses[1]).toBeGreaterThan(75);
@@ -100,7 +100,7 @@ describe("lost races", () => {
     await vi.advanceTimersByTimeAsync(3_050);
     ops.length = 0;
     for (const id of ["c", "d"]) await settled(grant(deps, id, 1));
-    // Nobody was met for three seconds: all is as ever.
+    // After three seconds without a conflict the key is not contended any more.
     expect(ops).toEqual(["read", "commit", "commit"]);
   });
 
@@ -115,7 +115,7 @@ describe("lost races", () => {
     };
     const calls = Array.from({ length: 10 }, (_, i) => answer(grant(deps, `g${i}`, 1)));
     expect(await settled(Promise.all(calls))).toHaveLength(10);
-    // One transaction lost; two reads that were refused, one that was not; one transaction won.
+    // One cancelled transaction, two rejected reads, one read, one committed transaction.
     expect(sent.map(({ op }) => op)).toEqual(["commit", "read", "read", "read", "commit"]);
     expect(sent.at(-1)?.writes).toHaveLength(21);
     expect(await differences(deps)).toEqual([]);
@@ -159,7 +159,7 @@ describe("lost races", () => {
     expect(await settled(answer(grant(deps, "b", 1, within(300))))).toEqual(done(1, 2));
   });
 
-  test("a deadline that passes in the queue is told in time, and the call is dropped", async () => {
+  test("a deadline that passes in the queue is answered in time, the call is dropped", async () => {
     const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gate = createGate();
@@ -180,7 +180,7 @@ describe("lost races", () => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("an account that wins back from an outage says CONTENDED again", async () => {
+  test("after an outage has ended, conflicts are CONTENDED again", async () => {
     const { deps, store } = createAccountFixture();
     store.arriving = faultsOnCommit([
       "throttled",
@@ -192,7 +192,7 @@ describe("lost races", () => {
   });
 });
 
-describe("a store that is not there", () => {
+describe("an outage of the store", () => {
   test("STORE_UNAVAILABLE after five seconds without a read", async () => {
     const { deps, store } = createAccountFixture();
     store.arriving = () => "unavailable";
@@ -203,7 +203,7 @@ describe("a store that is not there", () => {
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 1));
   });
 
-  test("STORE_UNAVAILABLE when it takes no writes", async () => {
+  test("STORE_UNAVAILABLE when it refuses writes", async () => {
     const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "throttled" : undefined);
@@ -212,7 +212,7 @@ describe("a store that is not there", () => {
     expect(ms).toBe(300);
   });
 
-  test("a store that never answers keeps nobody", async () => {
+  test("a store that never answers keeps no call", async () => {
     const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gate = createGate();
@@ -231,7 +231,7 @@ describe("a store that is not there", () => {
       { answered: "STORE_UNAVAILABLE", ms: 5_000 },
     ]);
     gate.open();
-    // What was on its way may have come through: the same call then is a replay, the others not.
+    // The commit that was under way succeeds, so the same call is replayed, the others are not.
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(replayed(1, 2));
     expect(await settled(answer(grant(deps, "c", 1)))).toEqual(done(1, 3));
     expect(await differences(deps)).toEqual([]);
@@ -241,7 +241,7 @@ describe("a store that is not there", () => {
 describe("throttling", () => {
   const userIds = Array.from({ length: 50 }, (_, i) => `u${i}`);
 
-  /** A grant on each of 50 accounts that this process has in its cache, and what it took. */
+  /** Grants on each of 50 cached accounts, and returns answers, times and the duration. */
   async function grantAll(throttledMs: number) {
     const { deps, store } = createAccountFixture(12, Math.random);
     store.latencyMs = 5;
@@ -259,7 +259,7 @@ describe("throttling", () => {
     return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
   }
 
-  test("a store that throttles everything is asked a few times a call, ever less", async () => {
+  test("a store that throttles everything gets a few requests a call, ever fewer", async () => {
     const { answers, times } = await grantAll(5_000);
     for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
     expect(times.length).toBeLessThanOrEqual(10 * userIds.length);
@@ -270,7 +270,7 @@ describe("throttling", () => {
     expect(within(4_000, 5_000)).toBeLessThanOrEqual(21);
   });
 
-  test("when it ends, the first that succeed release the others", async () => {
+  test("when it ends, the first calls that succeed release the others", async () => {
     const { ms: without } = await grantAll(0);
     const { answers, ms } = await grantAll(3_000);
     for (const { answered } of answers) expect(answered).toEqual(done(1, 2));
@@ -279,7 +279,7 @@ describe("throttling", () => {
     expect(ms - 3_000).toBeLessThan(150);
   });
 
-  test("an account alone that is throttled holds up no other", async () => {
+  test("a single throttled account does not delay others", async () => {
     const { deps, store } = createAccountFixture();
     store.latencyMs = 5;
     const [hot, cold] = ["hot", "cold"];
@@ -295,8 +295,8 @@ describe("throttling", () => {
   });
 });
 
-// All else here is about times and numbers of requests, and transactions are applied whole.
-describe.each(isolations)("lost answers, applied %s", (isolation) => {
+// Only these tests run in both isolations; the others are about times and request counts.
+describe.each(isolations)("ambiguous results, applied %s", (isolation) => {
   const createFixture = accountFixturesIn(isolation);
 
   test.each<[string, Fault[]]>([
@@ -327,12 +327,12 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     expect(new Set(sent.map(({ token }) => token)).size).toBe(4);
   });
 
-  test("another process may go on meanwhile", async () => {
+  test("another process may change the account before the retry", async () => {
     const { deps, process, store } = createFixture();
     const other = process();
     await settled(grant(deps, "g", 10));
     store.arriving = faultsOnCommit(["lost after"]);
-    // It is committed, the answer is lost, and then others use the account.
+    // It is committed, its answer is lost, and then another process uses the account.
     store.answering = async () => {
       store.answering = undefined;
       await use(other, "b", 6);
@@ -342,7 +342,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("one that stays lost is STORE_UNAVAILABLE, and its retry a replay", async () => {
+  test("one that stays ambiguous is STORE_UNAVAILABLE, and its retry is replayed", async () => {
     const { deps, store } = createFixture();
     await settled(grant(deps, "g", 10));
     const sent: Request[] = [];
@@ -359,12 +359,12 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     store.arriving = undefined;
     store.resetStats();
     expect(await settled(answer(use(deps, "a", 10)))).toEqual(replayed(10, 0));
-    // The cached state is gone: account, own key.
+    // The cache is empty, so account and event key are read.
     expect(store.stats.reads).toBe(2);
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("a lost answer and a failed condition", async () => {
+  test("an ambiguous result and then a failed condition", async () => {
     const { deps, process, store } = createFixture();
     const other = process();
     await settled(grant(deps, "g", 10));
@@ -372,7 +372,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     store.arriving = async ({ op }) => {
       if (op !== "commit" || !isFirst) return undefined;
       isFirst = false;
-      // It never arrives, and meanwhile another takes the points.
+      // The request is lost, and another process uses the points.
       await use(other, "b", 7);
       return "lost before";
     };
