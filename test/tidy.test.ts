@@ -179,7 +179,7 @@ test("an export that other files name only in comments is unused", () => {
     ["src/domain/a.ts", "export const used = 1;\nexport const unused = used;"],
     ["test/domain/a.test.ts", "// unused\nexpect(used).toBe(1);"],
   ]);
-  expect(unusedExports(sources)).toEqual(["src/domain/a.ts: exports unused for nobody"]);
+  expect(unusedExports(sources)).toEqual(["src/domain/a.ts: no other file uses unused"]);
 });
 
 function readSources(): Sources {

@@ -196,7 +196,7 @@ describe("lengthening a live program", () => {
     expect({ ...late.account, time: 0 }).toEqual({ ...account, time: 0 });
   });
 
-  test("exactly at a month's end: what expires at that instant is gone", () => {
+  test("exactly at a month's end: what is due at that instant has expired", () => {
     const april = monthStart("Asia/Tokyo", parseMonth("2026-04"));
     const lifetimes = (effectiveTime: number) => [
       { lifetimeMonths: 3, effectiveTime: 0 },
@@ -266,7 +266,7 @@ describe("the month-end sweep", () => {
   });
 });
 
-/** Two releases of the zone data differ in the offset of a place: two zones take their parts. */
+/** Two time zones simulate two releases of the zone data with different offsets of one place. */
 describe("servers with different zone data", () => {
   const ahead = program(3, { timeZone: "Asia/Dhaka" });
   const behind = program(3, { timeZone: "Asia/Tashkent" });

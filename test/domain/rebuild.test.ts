@@ -43,7 +43,7 @@ describe("the sum of a ledger", () => {
     expect(rest).toEqual(wanted);
   });
 
-  test("does not look at types", () => {
+  test("does not read types", () => {
     const { account, entries } = fullLedger();
     const strange = entries.map((entry) => ({ ...entry, type: "HELD" as never }));
     expect(differences(account, strange)).toEqual([]);

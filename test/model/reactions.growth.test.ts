@@ -177,8 +177,8 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
     const growth = large[what].bytesWritten / small[what].bytesWritten;
     expect(growth, what).toBeLessThan(1.1);
   }
-  // Target, inbox, group and row: two units each; an entry of the rows' two indexes, one of the
-  // group's that is left and one that comes.
+  // Target, inbox, group and row: two units each; one for each of the row's two index entries, two
+  // for the group's index entry, which is replaced.
   expect(large.like.exactly).toMatchObject({ itemsWritten: 4, usage: { writes: 12 } });
 
   const page = { size: 10, cursor: undefined };
@@ -187,7 +187,7 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
   const [unread] = await listed("UNREAD");
   expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], otherCount: 2 } });
   const [read] = await listed("READ");
-  // Of 100,002 two have left, the first one among them.
+  // Two of the 100,002 users have left, the first one among them.
   expect(read).toMatchObject({ text: { names: [nameOf(2)], otherCount: many - 1 } });
   for (const table of ["notifications", "reactions"] as const) {
     const { Items = [] } = await clients.retrying.send(

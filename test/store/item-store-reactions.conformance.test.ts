@@ -400,8 +400,8 @@ describe.each(stores)("%s: lists", (_, open) => {
         newest.filter((row) => row.notified && row.version >= 4 && row.version <= 20),
       );
     }
-    const nobody = { target: newTarget(), kind: "like" };
-    expect(await pages((page) => reader.reactions(nobody, page), 5)).toEqual([[]]);
+    const unknown = { target: newTarget(), kind: "like" };
+    expect(await pages((page) => reader.reactions(unknown, page), 5)).toEqual([[]]);
   });
 
   test("the reactions of one user, newest first", async () => {

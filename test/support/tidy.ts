@@ -175,7 +175,7 @@ export function unusedExports(sources: Sources): string[] {
     const isUsed = (name: string) =>
       [...words].some(([other, found]) => other !== file && found.has(name));
     return [...exported].flatMap(([, name = ""]) =>
-      isUsed(name) ? [] : [`${file}: exports ${name} for nobody`],
+      isUsed(name) ? [] : [`${file}: no other file uses ${name}`],
     );
   });
 }

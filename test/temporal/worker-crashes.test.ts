@@ -50,7 +50,7 @@ describe("a worker killed", () => {
     proxy.onRequest((operation) => {
       if (operation === "TransactWriteItems") transactions += 1;
     });
-    // Half of the grants are delayed, so that they are lost when the worker is killed.
+    // Half of the grants are delayed and reach the store after the worker was killed.
     proxy.faults({ delay: 0.5, delayMs: [900, 900], operations: ["TransactWriteItems"] });
     await eventually(async () => expect(transactions).toBeGreaterThan(5));
     await worker.killHard();

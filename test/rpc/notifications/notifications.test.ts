@@ -563,7 +563,7 @@ describe("a purge of a target", () => {
     expect(left[0]).toContain(`T#comment#${target.id}`);
   });
 
-  test("that is active keeps everything, whoever starts the purge", async () => {
+  test("of an active target changes nothing", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A");

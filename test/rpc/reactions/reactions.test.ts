@@ -135,9 +135,9 @@ describe("React and Unreact", () => {
 
   test("of one user at the same time are one", async () => {
     const target = await register();
-    const twins = await Promise.all([1, 2, 3].map(() => react(target, "a")));
-    expect(twins.filter(({ changed }) => changed)).toHaveLength(1);
-    expect(twins.map(({ reactionCount }) => reactionCount)).toEqual([1n, 1n, 1n]);
+    const answers = await Promise.all([1, 2, 3].map(() => react(target, "a")));
+    expect(answers.filter(({ changed }) => changed)).toHaveLength(1);
+    expect(answers.map(({ reactionCount }) => reactionCount)).toEqual([1n, 1n, 1n]);
     await Promise.all([1, 2, 3].map(() => unreact(target, "a")));
     expect(await summaries([target])).toEqual(["ACTIVE"]);
   });

@@ -150,7 +150,7 @@ describe("with a store that is slow or away", () => {
         details: { debug: object }[];
       };
       expect(error.code).toBe("deadline_exceeded");
-      // Of the caller: the server's own, of ten seconds, has another one.
+      // The message of the caller's deadline; the server's deadline has another one.
       expect(error.message).toContain("the deadline passed");
       expect(error.details[0]?.debug).toMatchObject({ reason: "DEADLINE", domain: "meguri" });
 

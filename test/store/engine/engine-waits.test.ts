@@ -75,7 +75,7 @@ describe("version conflicts", () => {
     for (const pause of pauses.slice(0, 30)) expect(pause).toBeCloseTo(2 * 0.9 * 10 * (15 / 16));
   });
 
-  test("on a contended key a commit is followed by one skipped turn and an empty cache", async () => {
+  test("on a contended key a commit skips the next turn and empties the cache", async () => {
     const { deps, store } = createAccountFixture(12, () => 0.5);
     store.latencyMs = 20;
     for (let i = 0; i < 20; i++) await settled(grant(deps, `warm${i}`, 1));

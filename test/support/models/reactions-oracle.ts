@@ -125,7 +125,7 @@ interface Group {
 
 interface State {
   version: number;
-  states: Record<string, TargetState>;
+  targets: Record<string, TargetState>;
   unread: Group[];
   read: (Group & { readTime: number; expireTime: number })[];
 }
@@ -144,7 +144,7 @@ export class Oracle {
 
   constructor(rules: OracleRules, state?: State) {
     this.#rules = rules;
-    this.#state = state ?? { version: 0, states: {}, unread: [], read: [] };
+    this.#state = state ?? { version: 0, targets: {}, unread: [], read: [] };
   }
 
   copy(): Oracle {
@@ -255,7 +255,7 @@ export class Oracle {
     const state = this.#stateOf(target);
     if (state) return this.#change(target, { title });
     const fresh = { title, muted: false, deleted: false, purged: [], actors: {} };
-    this.#state.states[text(target)] = fresh;
+    this.#state.targets[text(target)] = fresh;
     return answerOf(fresh);
   }
 
@@ -361,7 +361,7 @@ export class Oracle {
   }
 
   #stateOf(target: TargetName): TargetState | undefined {
-    return this.#state.states[text(target)];
+    return this.#state.targets[text(target)];
   }
 
   #unreadGroup(target: TargetName, kind: string): Group | undefined {
