@@ -1,9 +1,9 @@
-/** The configuration: its defaults, and errors that name what is wrong. */
+/** Tests the configuration: its defaults, and errors that name the wrong variables. */
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../src/config.ts";
 
 describe("readConfig", () => {
-  test("needs nothing", () => {
+  test("needs no variable", () => {
     expect(readConfig({})).toMatchObject({
       host: "127.0.0.1",
       dynamoEndpoint: undefined,
@@ -37,7 +37,7 @@ describe("readConfig", () => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
   });
 
-  test("names all that are wrong at once", () => {
+  test("names all wrong variables at once", () => {
     const wrong = { MEGURI_PORT: "x", MEGURI_LOG_LEVEL: "y" };
     expect(() => readConfig(wrong)).toThrow(/MEGURI_PORT[\s\S]*MEGURI_LOG_LEVEL/);
   });

@@ -1,4 +1,4 @@
-/** Holds the import arrows and the style that the tools do not; see support/tidy.ts for the rules. */
+/** Checks the import arrows and the style that no linter checks; support/tidy.ts has the rules. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Sources } from "./support/tidy.ts";
@@ -28,7 +28,7 @@ describe("this project", () => {
     expect(importCircles(withoutFixtures(sources))).toEqual([]);
   });
 
-  test("exports nothing for nobody", () => {
+  test("has no export that no other file uses", () => {
     expect(unusedExports(withoutFixtures(sources))).toEqual([]);
   });
 
@@ -97,15 +97,15 @@ describe("right arrows", () => {
 });
 
 describe("reached from workflows", () => {
-  const reservationId = "workflows/reservation.ts";
+  const workflowFile = "workflows/reservation.ts";
 
   test("a builtin behind the domain", () => {
     const sources = new Map([
-      [reservationId, 'import { hash } from "../src/domain/hash.ts";'],
+      [workflowFile, 'import { hash } from "../src/domain/hash.ts";'],
       ["src/domain/hash.ts", 'export { hash } from "./sha.ts";'],
       ["src/domain/sha.ts", 'import { createHash } from "node:crypto";'],
     ]);
-    const way = [reservationId, "src/domain/hash.ts", "src/domain/sha.ts", "node:crypto"];
+    const way = [workflowFile, "src/domain/hash.ts", "src/domain/sha.ts", "node:crypto"];
     expect(reachedFromWorkflows(sources)).toEqual([way.join(" → ")]);
   });
 
@@ -116,14 +116,14 @@ describe("reached from workflows", () => {
       "await import(name);",
       'import { type DynamoDB } from "@aws-sdk/client-dynamodb";',
     ]) {
-      expect(reachedFromWorkflows(new Map([[reservationId, text]]))).toHaveLength(1);
+      expect(reachedFromWorkflows(new Map([[workflowFile, text]]))).toHaveLength(1);
     }
   });
 
   test("not through a type, and not the packages that workflows are made of", () => {
     const sources = new Map([
       [
-        reservationId,
+        workflowFile,
         'import type * as activities from "../activities/grant.ts";\n' +
           'import { sleep } from "@temporalio/workflow";\n' +
           'import { month } from "../src/domain/month.ts";',
@@ -165,7 +165,7 @@ describe("style", () => {
   });
 });
 
-test("an import circle, types included, is shown as the way round it", () => {
+test("an import circle, types included, is reported with all its files", () => {
   const sources = new Map([
     ["src/domain/a.ts", 'import { b } from "./b.ts";'],
     ["src/domain/b.ts", 'import type { C } from "./c.ts";'],
@@ -174,12 +174,12 @@ test("an import circle, types included, is shown as the way round it", () => {
   expect(importCircles(sources)).toEqual(["src/domain/b.ts → src/domain/c.ts → src/domain/b.ts"]);
 });
 
-test("an export that no other file names is unused, whatever a comment says", () => {
+test("an export that other files name only in comments is unused", () => {
   const sources = new Map([
     ["src/domain/a.ts", "export const used = 1;\nexport const unused = used;"],
     ["test/domain/a.test.ts", "// unused\nexpect(used).toBe(1);"],
   ]);
-  expect(unusedExports(sources)).toEqual(["src/domain/a.ts: exports unused for nobody"]);
+  expect(unusedExports(sources)).toEqual(["src/domain/a.ts: no other file uses unused"]);
 });
 
 function readSources(): Sources {
@@ -187,7 +187,7 @@ function readSources(): Sources {
   return new Map(files.sort().map((file) => [file, readFileSync(file, "utf8")]));
 }
 
-/** This file is full of bad imports, in strings. */
+/** All sources but this file, which has bad imports in its strings. */
 function withoutFixtures(sources: Sources): Sources {
   return new Map([...sources].filter(([file]) => file !== "test/tidy.test.ts"));
 }

@@ -1,12 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-/** The layers' tests. Two workers: each of them shares two servers and the machine's cores. */
+/** All tests but the soak tests. Two workers, because they share two servers and the cores. */
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/..`,
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
-    // Of the models' runs through gRPC; test/soak has all of them.
+    // A fifth of the histories that test/soak runs.
     provide: { grpcRuns: 20 },
     pool: "forks",
     maxWorkers: 2,

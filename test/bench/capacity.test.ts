@@ -221,12 +221,12 @@ describe("the meter", () => {
     });
   });
 
-  test("what was throttled at the door is not billed", () => {
+  test("a request that was throttled is not billed", () => {
     const throttled = cancelled(transaction([itemOf(100)]), "ThrottlingException");
     expect(createMeter([model]).add(throttled)).toEqual({ reads: 0, writes: 0 });
   });
 
-  test("sent again under its token it is a read: 1.5 KB are 4 write, then 2 read units", () => {
+  test("sent again with its token it is a read: 1.5 KB are 4 write, then 2 read units", () => {
     const meter = createMeter([model]);
     const sent = transaction([itemOf(1.5 * kb)], "token");
     expect(meter.add(sent)).toEqual({ reads: 0, writes: 4 });
@@ -261,7 +261,7 @@ describe("the meter", () => {
 
   // Developer guide, local secondary indexes, "write operations": a write of its own for each index
   // whose keys or projected attributes change, two when the index key does.
-  test("a local index costs like a global one: a like, its end, and a group that moves up", () => {
+  test("a local index costs like a global one: a like, an unlike, a group that moves up", () => {
     const meter = createMeter(tables(tableName("")).map(tableModel));
     const pk = { S: "R#post#1#like" };
     const row: Item = { pk, sk: { S: "ann" }, a: { S: "Ann" }, n: { N: "7" }, t: { N: "9" } };
@@ -282,13 +282,13 @@ describe("the meter", () => {
     expect(units({ Delete: { TableName: "reactions", Key } })).toBe(2 + 2);
   });
 
-  test("a query whose filter left nothing out is one that has none", () => {
+  test("a query whose filter drops no item costs as much as without one", () => {
     const query = { TableName: "t", ConsistentRead: true, FilterExpression: "a = b" };
     const captured = ok("Query", query, { Items: [itemOf(64)], ScannedCount: 1 });
     expect(createMeter([model]).add(captured)).toEqual({ reads: 1, writes: 0 });
   });
 
-  test("refuses to guess what a filter or an update has read or written", () => {
+  test("refuses a filter that drops items and an update, which it cannot model", () => {
     const meter = createMeter([model]);
     expect(() => meter.add(ok("Query", { FilterExpression: "a = b" }))).toThrow("not modelled");
     expect(() => meter.add(ok("UpdateItem", {}))).toThrow("not modelled");

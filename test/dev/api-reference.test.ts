@@ -1,4 +1,4 @@
-/** The generated reference of the API: complete, linked and with the rules of the fields. */
+/** Tests the generated API reference: complete, linked and with the rules of the fields. */
 import { expect, test } from "vitest";
 import { apiReference } from "../../src/dev/api-reference.ts";
 import * as points from "../../src/gen/meguri/points/v1/points_service_pb.ts";

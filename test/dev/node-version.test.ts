@@ -1,4 +1,4 @@
-/** Version managers read .node-version; npm scripts run the devDependency `node`. */
+/** Tests that version managers (.node-version) and npm scripts (`node`) use the same Node. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };

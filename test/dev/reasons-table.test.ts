@@ -1,4 +1,4 @@
-/** The generated part of a document: it replaces what is between its markers, and nothing else. */
+/** Tests that the generated table replaces the text between its markers, and nothing else. */
 import { expect, test } from "vitest";
 import { withReasonsTable } from "../../src/dev/reasons-table.ts";
 

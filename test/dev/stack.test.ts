@@ -1,4 +1,4 @@
-/** How the stack starts our processes, and `npm run dev` from its first line to its last. */
+/** Tests how the stack starts processes, and `npm run dev` from its start to its end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { lock } from "../../src/dev/stack/lock.ts";
 import { nodeFlags } from "../../src/dev/stack/service.ts";
-import { eventually } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 
 test("processes get the flags of their npm scripts", () => {
   expect(nodeFlags("src/worker.ts")).toContain("--max-semi-space-size=2");
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe("a lock", () => {
-  test("is held by one, and free again when it is released", async () => {
+  test("is held by one process, and is free again when it is released", async () => {
     const path = join(folder, "lock.sock");
     const release = await lock(path, "here");
     await expect(lock(path, "there")).rejects.toThrow("already running at here");
@@ -32,7 +32,7 @@ describe("a lock", () => {
     (await lock(path, "there"))();
   });
 
-  test("whose holder was killed is taken over", async () => {
+  test("whose process was killed is taken over", async () => {
     const path = join(folder, "lock.sock");
     const hold = `import { lock } from ${JSON.stringify(`${root}/src/dev/stack/lock.ts`)};
       await lock(${JSON.stringify(path)}, "here"); console.log("held");`;
@@ -51,9 +51,9 @@ const root = `${import.meta.dirname}/../..`;
 interface Dev {
   readonly process: ChildProcess;
   output(): string;
-  /** Waits for the text; fails with all output when the process ends first. */
+  /** Waits for the text. Throws all output when the process ends first. */
   says(text: string): Promise<void>;
-  /** Ends it, and answers its exit code. */
+  /** Ends the process and returns its exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -98,8 +98,8 @@ async function runDev(logLevel: string): Promise<Dev> {
   };
 }
 
-/** Waits until nothing of a stack listens any more, as its output names the ports. */
-async function isGone({ output }: Dev): Promise<void> {
+/** Waits until no process of a stack listens on the ports that its output names. */
+async function waitUntilGone({ output }: Dev): Promise<void> {
   const ports = [...output().matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
   for (const port of new Set(ports)) {
     await eventually(async () => {
@@ -114,7 +114,7 @@ async function isGone({ output }: Dev): Promise<void> {
   }
 }
 
-test("npm run dev starts at any log level, once in a folder, and after it was killed", async () => {
+test("npm run dev starts at any log level, once in a folder, and after a kill", async () => {
   const started: Dev[] = [];
   const run = async (logLevel: string) => {
     const dev = await runDev(logLevel);
@@ -134,7 +134,7 @@ test("npm run dev starts at any log level, once in a folder, and after it was ki
     expect(second.output()).not.toContain("DynamoDB Local at");
 
     await first.end("SIGKILL");
-    await isGone(first);
+    await waitUntilGone(first);
     const third = await run("warn");
     await third.says("Temporal at");
     expect(await third.end("SIGINT")).toBe(0);
@@ -142,7 +142,7 @@ test("npm run dev starts at any log level, once in a folder, and after it was ki
   } finally {
     for (const dev of started) {
       await dev.end("SIGTERM");
-      await isGone(dev);
+      await waitUntilGone(dev);
     }
   }
 }, 240_000);

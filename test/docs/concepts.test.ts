@@ -1,4 +1,4 @@
-/** Plays the table of docs/concepts.md and the example of an expiry against a server. */
+/** Runs the golden case and the expiry example of docs/concepts.md against a server. */
 import { readFileSync } from "node:fs";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -31,7 +31,7 @@ function goldenCase(): string[][] {
   );
 }
 
-/** What the account holds, as a row of the table shows it. */
+/** The state of the account as a row of the table. */
 async function held(account: { programId: string; userId: string }, month: number) {
   const { balance } = await server.points.getBalance(account);
   const slots = Array.from({ length: lifetime }, (_, slot) => {
@@ -41,7 +41,7 @@ async function held(account: { programId: string; userId: string }, month: numbe
   return [String(month % lifetime), slots.join(" / "), String(balance?.available)];
 }
 
-/** As the table numbers the slots: January is 0. */
+/** The number that the table gives to a month's slot: January is 0. */
 const slotOf = (month: string) => (Number(month.slice(5)) - 1) % lifetime;
 
 test("the golden case is as printed", async () => {

@@ -1,4 +1,4 @@
-/** The checks of the documentation themselves: a wrong answer and a failing command are noticed. */
+/** Tests the helpers of the documentation tests: they detect wrong answers and failed commands. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asPrinted, codeBlocks, onPorts, type Shell, startShell } from "../support/markdown.ts";
 
@@ -41,13 +41,13 @@ describe("a shell", () => {
     expect(await shell.run("greet you")).toBe("hello you\n");
   });
 
-  test("says what a failed command has printed, and goes on", async () => {
+  test("reports what a failed command has printed, and runs the next one", async () => {
     const failing = shell.run("echo out; echo why >&2; false");
     await expect(failing).rejects.toThrow(/^status 1 of echo out; .*\nout\n/);
     expect(await shell.run("echo on")).toBe("on\n");
   });
 
-  test("that ends is noticed", async () => {
+  test("that ends rejects its command and every later one", async () => {
     const other = startShell();
     await expect(other.run("exit 3")).rejects.toThrow("the shell ended");
     await expect(other.run("echo")).rejects.toThrow("the shell ended");
@@ -55,7 +55,7 @@ describe("a shell", () => {
   });
 });
 
-test("code is found with its language, name and line", () => {
+test("a code block has its language, name and line", () => {
   const [first] = codeBlocks("docs/tutorial.md");
   expect(first).toMatchObject({ language: "sh", name: "" });
   expect(first?.code).toMatch(/^call\(\) \{\n/);
@@ -63,8 +63,8 @@ test("code is found with its language, name and line", () => {
   expect(names).toEqual(["", "curl", "buf", "client", ""]);
 });
 
-test("the printed ports become those of the test", () => {
+test("the printed ports are replaced by the test's", () => {
   const code = "http://127.0.0.1:8080 http://127.0.0.1:8081";
-  const there = onPorts(code, { port: 1, http1Port: 2 });
-  expect(there).toBe("http://127.0.0.1:1 http://127.0.0.1:2");
+  const replaced = onPorts(code, { port: 1, http1Port: 2 });
+  expect(replaced).toBe("http://127.0.0.1:1 http://127.0.0.1:2");
 });

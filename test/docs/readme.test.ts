@@ -1,4 +1,4 @@
-/** Runs what the README prints, and compares its configuration with the documented table. */
+/** Runs the code of the README, and compares the table of variables with the configuration. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";

@@ -10,10 +10,10 @@ import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-pro
 
 const printedUser = "bao";
 
-/** A server that reaches the store directly. It makes the tables, and the tests look through it. */
+/** A server that reaches the store directly. It creates the tables, and the tests read with it. */
 let direct: TestServer;
 let proxy: DynamoProxy;
-/** The server that the code calls: its store fails as the proxy is told. */
+/** The server that the code calls: it reaches the store through the fault proxy. */
 let server: TestServer;
 beforeAll(async () => {
   direct = await startServer({ testClock: false });
@@ -33,7 +33,7 @@ interface Outcome {
   readonly tries: string[];
 }
 
-/** Runs the code for a user of the test's own; calls `onFailure` whenever a try has failed. */
+/** Runs the code for another user; calls `onFailure` whenever a try has failed. */
 async function submitFor(
   userId: string,
   onFailure: () => void = () => {},
@@ -66,8 +66,8 @@ async function submitFor(
 }
 
 /**
- * Stands between a client and a server. The answers of the first connection never arrive; when
- * `isDone` resolves, that connection breaks. All others pass.
+ * A TCP proxy between a client and a server. It drops the answers of the first connection and
+ * breaks it when `isDone` resolves. Later connections are forwarded unchanged.
  */
 async function startBreakingProxy(port: number, isDone: () => PromiseLike<unknown>) {
   let first = true;
@@ -91,13 +91,13 @@ async function startBreakingProxy(port: number, isDone: () => PromiseLike<unknow
   return { port: (listener.address() as AddressInfo).port, close: () => listener.close() };
 }
 
-/** The event ids and balances of an account's entries, read past the faults. */
+/** The event ids and balances of an account's entries, read without faults. */
 async function ledgerOf(userId: string) {
   const { entries } = await direct.points.listLedgerEntries({ userId });
   return entries.map(({ eventId, balance }) => `${eventId} ${balance}`);
 }
 
-test("a grant whose answer was lost is found by the retry, and made once", async () => {
+test("a grant with an ambiguous result is found by the retry, and made once", async () => {
   proxy.faults({ lostAnswer: 1, lostBy: "silence", operations: ["TransactWriteItems"] });
   // A try may fail before its transaction is sent: the machine is busy.
   const { status, output, tries } = await submitFor("lost", () => {

@@ -1,11 +1,11 @@
 /**
- * Walks through docs/tutorial.md as a reader does: one shell runs every `sh` block in its order, on
- * a server with a real store, a real Temporal and a worker. The `json` block behind a command is
- * its answer.
+ * Runs docs/tutorial.md as a reader does: one shell runs every `sh` block in order, against a
+ * server with a real store, a real Temporal and a worker. The `json` block after a command is its
+ * answer.
  */
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import {
   asPrinted,
   type CodeBlock,
@@ -44,7 +44,7 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-/** Pairs every command with the answer right behind it. An answer without a command is an error. */
+/** Pairs every command with the answer after it. An answer without a command is an error. */
 function readSteps(blocks: readonly CodeBlock[]): Step[] {
   const commands = blocks.filter(({ language }) => language === "sh");
   const read = commands.map((command) => {
@@ -57,7 +57,7 @@ function readSteps(blocks: readonly CodeBlock[]): Step[] {
   throw new Error(`docs/tutorial.md has code that no test runs, at ${unused.join(", ")}`);
 }
 
-/** What a command prints, compared with the answer that the tutorial prints. */
+/** Compares the output of a command with the answer that the tutorial prints. */
 function compare(output: string, answer: CodeBlock | undefined): void {
   if (!answer) {
     expect(output).toBe("");
@@ -76,7 +76,7 @@ async function play({ command, answer }: Step): Promise<void> {
   compare(await shell.run(code), answer);
 }
 
-/** Runs a command that would not end by itself until it has printed a whole message. */
+/** Runs a command that does not end by itself, until it has printed a whole message. */
 async function firstMessage(code: string): Promise<string> {
   const child = spawn("sh", ["-c", code], { cwd: projectRoot, detached: true, stdio: "pipe" });
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -93,7 +93,7 @@ async function firstMessage(code: string): Promise<string> {
   try {
     return await promise;
   } finally {
-    // The whole group: `npx` and what it starts.
+    // Kills the process group: `npx` and the processes that it started.
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid);
   }
 }
@@ -107,7 +107,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test("the tutorial has every part of the walk", () => {
+test("the tutorial calls every service", () => {
   const code = steps.map(({ command }) => command.code).join("\n");
   for (const service of ["points", "reservations", "reactions", "notifications"]) {
     expect(code).toContain(`${service}.v1.`);

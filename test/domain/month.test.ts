@@ -1,3 +1,4 @@
+/** Tests where months begin in time zones, whatever their clocks do. */
 import { describe, expect, test } from "vitest";
 import {
   formatMonth,
@@ -11,7 +12,7 @@ const iso = (instant: number) => new Date(instant).toISOString();
 const startOf = (timeZone: string, month: string) => iso(monthStart(timeZone, parseMonth(month)));
 
 describe("months", () => {
-  test("are numbers that go on over the year's end", () => {
+  test("are numbers without a gap at the year's end", () => {
     expect(parseMonth("2026-11")).toBe(24_322);
     expect(parseMonth("2027-01") - parseMonth("2026-12")).toBe(1);
     for (const text of ["1970-01", "2026-11", "2026-12", "0099-05", "9999-12"]) {
@@ -47,7 +48,7 @@ describe("months", () => {
     expect(formatMonth(monthAt(timeZone, start - 1))).toBe("2026-10");
   });
 
-  test("where there is no midnight the month begins when the clock jumps", () => {
+  test("where midnight is skipped the month begins when the clock jumps", () => {
     // Clocks went from 0:00 to 1:00 on the first of October 2017 in Paraguay.
     const start = monthStart("America/Asuncion", parseMonth("2017-10"));
     expect(iso(start)).toBe("2017-10-01T04:00:00.000Z");
@@ -55,7 +56,7 @@ describe("months", () => {
     expect(formatMonth(monthAt("America/Asuncion", start - 1))).toBe("2017-09");
   });
 
-  test("where the clock goes back into the old month, the new one has begun all the same", () => {
+  test("where the clock goes back into the old month, the new month has still begun", () => {
     // At 0:01 on the first of November 2009 St. John's went back to 23:01 of October.
     const timeZone = "America/St_Johns";
     const start = monthStart(timeZone, parseMonth("2009-11"));
@@ -76,7 +77,7 @@ describe("months", () => {
     }
   });
 
-  test("what is remembered of one zone is not told of another", () => {
+  test("what is cached of one zone does not answer for another", () => {
     const instant = Date.parse("2026-10-31T18:00:00Z");
     for (let i = 0; i < 3; i++) {
       expect(formatMonth(monthAt("Asia/Tokyo", instant))).toBe("2026-11");
@@ -86,7 +87,7 @@ describe("months", () => {
   });
 });
 
-test("zones that cannot be computed are found out", () => {
+test("zones that cannot be computed are detected", () => {
   for (const timeZone of ["Asia/Tokyo", "UTC", "America/Havana", "Etc/GMT+9"]) {
     expect(isComputable(timeZone), timeZone).toBe(true);
   }

@@ -1,3 +1,4 @@
+/** Tests the lifetimes of a program and the expiry that follows from them. */
 import { describe, expect, test } from "vitest";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import {
@@ -7,7 +8,7 @@ import {
   lengtheningDelayMs,
   lifetimeAt,
 } from "../../src/domain/program.ts";
-import { day, program } from "../support/fixtures/accounts.ts";
+import { day, program } from "../support/fixtures/ledger-fixture.ts";
 
 const startOf = (month: string) => monthStart("Asia/Tokyo", parseMonth(month));
 
@@ -37,11 +38,11 @@ describe("lifetimes", () => {
     }
   });
 
-  test("stay in order though the clock has run back", () => {
+  test("stay in order though the clock ran back", () => {
     const first = lengthen(program(3), 6, day("2026-03-20"));
     const second = lengthen(first, 9, day("2026-03-10"));
-    const froms = second.lifetimes.map(({ effectiveTime: from }) => from);
-    expect(froms).toEqual([...froms].sort((a, b) => a - b));
+    const times = second.lifetimes.map(({ effectiveTime }) => effectiveTime);
+    expect(times).toEqual([...times].sort((a, b) => a - b));
     expect(lifetimeAt(second, day("2026-03-20"))).toBe(3);
     expect(lifetimeAt(second, day("2026-03-21"))).toBe(9);
   });
@@ -69,9 +70,9 @@ describe("expiry", () => {
       "2025-12": "2026-03",
       // Expired at the first of May under three months.
       "2026-02": "2026-05",
-      // Would have gone in June; under six months it goes in September, before twelve hold.
+      // Would have expired in June; under six months in September, before twelve take effect.
       "2026-03": "2026-09",
-      // Would have gone in October, and lives on under twelve.
+      // Would have expired in October under six months; twelve take effect before that.
       "2026-04": "2027-04",
       "2026-09": "2027-09",
     };
@@ -80,7 +81,7 @@ describe("expiry", () => {
     }
   });
 
-  test("is known to the sweep, old lifetimes included", () => {
+  test("gives the sweep its last expired month, old lifetimes included", () => {
     const of = program(3, {
       lifetimes: [
         { lifetimeMonths: 3, effectiveTime: 0 },
@@ -90,7 +91,7 @@ describe("expiry", () => {
     const until = (now: number) => expiredMonth(of, now);
     expect(until(startOf("2026-05") - 1)).toBe(parseMonth("2026-01"));
     expect(until(startOf("2026-05"))).toBe(parseMonth("2026-02"));
-    // Twelve months hold now, and yet what three months had ended is to be swept.
+    // The lifetime is twelve months now; what expired under three is still due.
     expect(until(startOf("2026-06"))).toBe(parseMonth("2026-02"));
     expect(until(startOf("2027-03") - 1)).toBe(parseMonth("2026-02"));
     expect(until(startOf("2027-03"))).toBe(parseMonth("2026-03"));

@@ -1,8 +1,14 @@
+/** Tests reactions: what they count, when they notify the owner, and the limit of kinds. */
 import { describe, expect, test } from "vitest";
 import { emptyInbox } from "../../src/domain/notification.ts";
 import { react } from "../../src/domain/reaction.ts";
 import { countOf, type Target } from "../../src/domain/target.ts";
-import { createCrowd, named, people, post } from "../support/fixtures/crowd.ts";
+import {
+  createUnreadGroup,
+  post,
+  shownActors,
+  users,
+} from "../support/fixtures/unread-group-fixture.ts";
 
 const first = (target: Target, kind: string, name = "Ann") =>
   react(
@@ -13,7 +19,7 @@ const first = (target: Target, kind: string, name = "Ann") =>
   );
 
 describe("a reaction", () => {
-  test("counts, takes a number and tells the owner", () => {
+  test("counts, takes a version and notifies the owner", () => {
     expect(first(post, "like")).toEqual({
       target: { ...post, counts: { like: 1 } },
       inbox: { version: 1, groupCount: 1, peopleCount: 1 },
@@ -40,81 +46,81 @@ describe("a reaction", () => {
     });
   });
 
-  test("taken back leaves nothing but the number it took", () => {
-    const crowd = createCrowd();
-    crowd.like("a");
-    crowd.unlike("a");
-    expect(crowd.target.counts).toEqual({});
-    expect(crowd.inbox).toEqual({ version: 2, groupCount: 0, peopleCount: 0 });
-    expect(crowd.group).toBeUndefined();
-    expect(crowd.asked).toBe(0);
+  test("taken back leaves nothing but the version that it took", () => {
+    const unread = createUnreadGroup();
+    unread.like("a");
+    unread.unlike("a");
+    expect(unread.target.counts).toEqual({});
+    expect(unread.inbox).toEqual({ version: 2, groupCount: 0, peopleCount: 0 });
+    expect(unread.group).toBeUndefined();
+    expect(unread.takeQueryCount()).toBe(0);
   });
 
-  test("liked, unliked and liked again counts once, in a group that was read as well", () => {
-    const crowd = createCrowd();
-    crowd.like("a", "b");
-    crowd.unlike("a");
-    crowd.like("a");
-    expect(crowd.target.counts).toEqual({ like: 2 });
-    expect(crowd.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 2 });
-    expect(named(crowd.group)).toEqual([
+  test("liked, unliked and liked again counts once, also after a mark-read", () => {
+    const unread = createUnreadGroup();
+    unread.like("a", "b");
+    unread.unlike("a");
+    unread.like("a");
+    expect(unread.target.counts).toEqual({ like: 2 });
+    expect(unread.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 2 });
+    expect(shownActors(unread.group)).toEqual([
       ["b", "a"],
       ["a", "b"],
     ]);
-    crowd.read(4);
-    crowd.unlike("a");
-    expect(crowd.inbox).toEqual({ version: 6, groupCount: 0, peopleCount: 0 });
-    crowd.like("a");
-    expect(crowd.inbox).toEqual({ version: 7, groupCount: 1, peopleCount: 1 });
-    expect(crowd.group).toMatchObject({ firstVersion: 7, version: 7, peopleCount: 1 });
-    expect(crowd.target.counts).toEqual({ like: 2 });
+    unread.read(4);
+    unread.unlike("a");
+    expect(unread.inbox).toEqual({ version: 6, groupCount: 0, peopleCount: 0 });
+    unread.like("a");
+    expect(unread.inbox).toEqual({ version: 7, groupCount: 1, peopleCount: 1 });
+    expect(unread.group).toMatchObject({ firstVersion: 7, version: 7, peopleCount: 1 });
+    expect(unread.target.counts).toEqual({ like: 2 });
   });
 
-  test("of the owner is counted and not told", () => {
-    const crowd = createCrowd();
-    crowd.like("owner");
-    expect(crowd.target.counts).toEqual({ like: 1 });
-    expect(crowd.inbox).toEqual({ version: 1, groupCount: 0, peopleCount: 0 });
-    crowd.like("a");
-    crowd.unlike("owner");
-    expect(crowd.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 1 });
-    expect(named(crowd.group)).toEqual([["a"], ["a"]]);
+  test("of the owner is counted and does not notify", () => {
+    const unread = createUnreadGroup();
+    unread.like("owner");
+    expect(unread.target.counts).toEqual({ like: 1 });
+    expect(unread.inbox).toEqual({ version: 1, groupCount: 0, peopleCount: 0 });
+    unread.like("a");
+    unread.unlike("owner");
+    expect(unread.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 1 });
+    expect(shownActors(unread.group)).toEqual([["a"], ["a"]]);
   });
 
-  test("to a muted target is not told; what is unread stays and is kept right", () => {
-    const crowd = createCrowd();
-    crowd.like("a", "b");
-    crowd.mute(true);
-    crowd.like("c");
-    expect(crowd.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 2 });
-    crowd.unlike("a");
-    expect(crowd.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 1 });
-    crowd.mute(false);
-    crowd.like("d");
-    // "c" reacted unseen and leaves unseen.
-    crowd.unlike("c");
-    expect(crowd.members).toEqual(["b", "d"]);
-    expect(crowd.inbox).toEqual({ version: 6, groupCount: 1, peopleCount: 2 });
-    expect(crowd.target.counts).toEqual({ like: 2 });
+  test("to a muted target does not notify; the unread group stays and is kept right", () => {
+    const unread = createUnreadGroup();
+    unread.like("a", "b");
+    unread.mute(true);
+    unread.like("c");
+    expect(unread.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 2 });
+    unread.unlike("a");
+    expect(unread.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 1 });
+    unread.mute(false);
+    unread.like("d");
+    // "c" is not in the group, so its unlike does not change it.
+    unread.unlike("c");
+    expect(unread.members).toEqual(["b", "d"]);
+    expect(unread.inbox).toEqual({ version: 6, groupCount: 1, peopleCount: 2 });
+    expect(unread.target.counts).toEqual({ like: 2 });
   });
 });
 
 describe("kinds", () => {
-  const full = { ...post, counts: Object.fromEntries(people(16).map((kind) => [kind, 1])) };
+  const full = { ...post, counts: Object.fromEntries(users(16).map((kind) => [kind, 1])) };
 
-  test("a seventeenth is refused, one more of the sixteenth is not", () => {
+  test("a seventeenth kind is refused, one more reaction of the sixteenth is not", () => {
     expect(() => first(full, "like")).toThrow(
       expect.objectContaining({ reason: "LIMIT_EXCEEDED", metadata: { limit: "16" } }),
     );
     expect(countOf(first(full, "u16").target, "u16")).toBe(2);
   });
 
-  test("one that nobody holds any more makes room", () => {
+  test("a kind without reactions any more makes room", () => {
     const { u3: _, ...counts } = full.counts;
     expect(Object.keys(first({ ...full, counts }, "like").target.counts)).toHaveLength(16);
   });
 
-  test("may be named like what every object has", () => {
+  test("may be named like a property of every object", () => {
     expect(first(post, "constructor").target.counts).toEqual({ constructor: 1 });
     expect(countOf(post, "constructor")).toBe(0);
   });

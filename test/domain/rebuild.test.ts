@@ -1,23 +1,24 @@
+/** Tests that a ledger gives its account again, and that a comparison finds every difference. */
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/domain/account.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { addEntry, compare, rebuildFromLedger, startSum } from "../../src/domain/rebuild.ts";
-import { createStory, day, program } from "../support/fixtures/accounts.ts";
+import { createLedger, day, program } from "../support/fixtures/ledger-fixture.ts";
 
 const three = program(3);
 
 /** A ledger with every type of entry in it. */
-function story() {
-  const told = createStory(three);
-  told.grant(day("2026-01-10"), "jan", 10);
-  told.grant(day("2026-02-10"), "feb", 20);
-  told.use(day("2026-02-11"), "use", 15);
-  told.grant(day("2026-04-10"), "apr", 30);
-  told.refund(day("2026-04-11"), "refund", "use");
-  told.revoke(day("2026-04-12"), "revoke", "feb");
-  told.freeze(day("2026-04-13"), "freeze");
-  return told;
+function fullLedger() {
+  const ledger = createLedger(three);
+  ledger.grant(day("2026-01-10"), "jan", 10);
+  ledger.grant(day("2026-02-10"), "feb", 20);
+  ledger.use(day("2026-02-11"), "use", 15);
+  ledger.grant(day("2026-04-10"), "apr", 30);
+  ledger.refund(day("2026-04-11"), "refund", "use");
+  ledger.revoke(day("2026-04-12"), "revoke", "feb");
+  ledger.freeze(day("2026-04-13"), "freeze");
+  return ledger;
 }
 
 function sumOf(entries: readonly LedgerEntry[]) {
@@ -33,17 +34,17 @@ const differences = (
   of: Program = three,
 ) => compare(account, sumOf(entries), of, "u", now).differences;
 
-describe("a ledger added up", () => {
+describe("the sum of a ledger", () => {
   test("gives the account, field for field", () => {
-    const { account, entries } = story();
+    const { account, entries } = fullLedger();
     expect(new Set(entries.map(({ type }) => type)).size).toBe(6);
     const { oldest: _, ...rest } = rebuildFromLedger(sumOf(entries), three, "u") as Account;
     const { oldest: _o, ...wanted } = account;
     expect(rest).toEqual(wanted);
   });
 
-  test("does not look at types", () => {
-    const { account, entries } = story();
+  test("does not read types", () => {
+    const { account, entries } = fullLedger();
     const strange = entries.map((entry) => ({ ...entry, type: "HELD" as never }));
     expect(differences(account, strange)).toEqual([]);
   });
@@ -55,8 +56,8 @@ describe("a ledger added up", () => {
 });
 
 describe("comparing", () => {
-  test("finds nothing at any later time, months and lengthenings ahead", () => {
-    const { account, entries } = story();
+  test("finds nothing at any later time, also after month ends and lengthenings", () => {
+    const { account, entries } = fullLedger();
     const longer = program(3, {
       lifetimes: [
         { lifetimeMonths: 3, effectiveTime: 0 },
@@ -75,13 +76,13 @@ describe("comparing", () => {
     ["the frozen flag", (a) => ({ ...a, frozen: false }), ["frozen"]],
     ["the number", (a) => ({ ...a, last: a.last - 1 }), ["last"]],
   ])("finds %s", (_, damage, fields) => {
-    const { account, entries } = story();
+    const { account, entries } = fullLedger();
     const found = differences(damage(account), entries);
     expect(found.map(({ field }) => field)).toEqual(expect.arrayContaining(fields));
   });
 
   test("finds points in the wrong month", () => {
-    const { account, entries } = story();
+    const { account, entries } = fullLedger();
     const [a, b, c] = account.slots as [number, number, number];
     const found = differences({ ...account, slots: [b, c, a] }, entries);
     expect(found.map(({ field }) => field)).toEqual(
@@ -91,7 +92,7 @@ describe("comparing", () => {
   });
 
   test("finds faults of the ledger itself", () => {
-    const { account, entries } = story();
+    const { account, entries } = fullLedger();
     const without = entries.filter(({ number }) => number !== 3);
     const gap = differences(account, without).map(({ field }) => field);
     expect(gap).toContain("entries[4].number");
@@ -109,7 +110,7 @@ describe("comparing", () => {
   });
 
   test("finds an account without its ledger and a ledger without its account", () => {
-    const { account, entries } = story();
+    const { account, entries } = fullLedger();
     expect(differences(undefined, entries)).toEqual([
       { field: "last", expected: String(entries.length), actual: "0" },
     ]);

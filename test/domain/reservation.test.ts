@@ -1,3 +1,4 @@
+/** Tests the states of a reservation and what a run of its workflow has to do. */
 import { describe, expect, test } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
 import {
@@ -53,15 +54,15 @@ describe("transitions", () => {
     }
   });
 
-  test("reschedule: PENDING alone, to any time; an earlier one is marked", () => {
+  test("reschedule: only PENDING, to any time; a move to an earlier time is marked", () => {
     const moved = reschedule(row("PENDING"), later, before);
     expect(moved).toEqual(row("PENDING", { executeTime: later, updateTime: before }));
-    const hastened = reschedule(row("PENDING"), 5, before);
-    expect(hastened).toEqual(
+    const earlier = reschedule(row("PENDING"), 5, before);
+    expect(earlier).toEqual(
       row("PENDING", { executeTime: 5, updateTime: before, movedEarlier: true }),
     );
-    // The mark stays: its workflow may still sleep for the first time.
-    expect(reschedule(hastened, later, before).movedEarlier).toBe(true);
+    // The mark stays: the workflow may still sleep until the first time.
+    expect(reschedule(earlier, later, before).movedEarlier).toBe(true);
     const same = row("PENDING");
     expect(reschedule(same, due, before)).toBe(same);
     for (const state of ["DONE", "FAILED", "CANCELLED"] as const) {
@@ -83,7 +84,7 @@ describe("transitions", () => {
     expect(complete(row("PENDING"), 7, later)).toEqual(
       row("DONE", { executed: { time: later, entryNumber: 7 }, updateTime: later }),
     );
-    // A row that another run fails first and a later one completes keeps no failure.
+    // A FAILED row that a later run completes keeps no failure.
     expect(complete(row("FAILED"), 7, later)).not.toHaveProperty("failure");
     const error = new DomainError("ACCOUNT_FROZEN", "m");
     expect(fail(row("PENDING"), error, "one", later)).toEqual(row("FAILED", { updateTime: later }));
@@ -108,24 +109,24 @@ describe("what a run has to do", () => {
     expect(nextStep(row(state), run, now)).toBe(step);
   });
 
-  test("the run that failed never tries again, though the row was set back", () => {
+  test("the run that failed never tries again, though the row is PENDING again", () => {
     const again = retry(row("FAILED"), later);
     expect(nextStep(again, "one", later)).toBe("FAILED");
     expect(nextStep(again, "two", later)).toBe("GRANT");
-    // Until another one has failed.
+    // The same holds for the next run once it has failed.
     const error = new DomainError("ACCOUNT_FROZEN", "m");
     const twice = retry(fail(again, error, "two", later), later);
     expect(nextStep(twice, "two", later)).toBe("FAILED");
   });
 });
 
-test("PROCESSING is how a pending one is seen when its time has come", () => {
+test("a PENDING reservation is shown as PROCESSING when it is due", () => {
   expect(visibleState(row("PENDING"), due - 1)).toBe("PENDING");
   expect(visibleState(row("PENDING"), due)).toBe("PROCESSING");
   for (const state of states.slice(1)) expect(visibleState(row(state), later)).toBe(state);
 });
 
-test("at most five years ahead, leap days included; the past is all right", () => {
+test("the execute time is at most five years ahead, leap days included, or past", () => {
   const now = Date.UTC(2024, 1, 29, 12);
   // 2029 has no leap day: five years from it are the first of March.
   const latest = Date.UTC(2029, 2, 1, 12);

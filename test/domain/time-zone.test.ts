@@ -1,11 +1,11 @@
-/** Which time zones a program may have, and how their names are stored. */
+/** Tests which time zones a program may have, and how their names are stored. */
 import tzdata from "tzdata" with { type: "json" };
 import { expect, test } from "vitest";
 import { timeZoneOf } from "../../src/domain/time-zone.ts";
 
 test("every name of the tz database, links among them, keeps its spelling", () => {
   const refused = Object.keys(tzdata.zones).filter((name) => timeZoneOf(name) !== name);
-  // The zone of a machine that has not been set up; ICU does not know it.
+  // "Factory" is for a machine that is not set up; ICU does not have it.
   expect(refused).toEqual(["Factory"]);
 });
 

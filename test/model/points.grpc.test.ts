@@ -1,4 +1,4 @@
-/** Random histories through gRPC on DynamoDB, by two servers, equal to the oracle. */
+/** Compares random histories of an account, sent through gRPC to two servers, with the oracle. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
@@ -14,7 +14,7 @@ import {
   ListLedgerEntriesRequest_Order,
 } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
-import { history, play, type Target } from "../support/models/points-model.ts";
+import { history, play, type System } from "../support/models/points-model.ts";
 import type { Answer, Line, Request, Rules } from "../support/models/points-oracle.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
@@ -36,7 +36,7 @@ afterAll(async () => {
 const runs = inject("grpcRuns");
 
 test(
-  `${runs} histories are as the oracle says, after every step`,
+  `${runs} histories equal the oracle after every step`,
   async () => {
     const property = fc.asyncProperty(history(16), (each) => play(each, open));
     await assertSeeded(property, runs, 10_000 * runs);
@@ -47,8 +47,8 @@ test(
 const userId = "u";
 let programs = 0;
 
-/** A program of its own for each history; the clock is everybody's, so they go one by one. */
-async function open(rules: Rules, start: number): Promise<Target> {
+/** Creates a program for a history. Histories run one by one, because they share the clock. */
+async function open(rules: Rules, start: number): Promise<System> {
   programs += 1;
   const programId = `model-${programs}`;
   const setTime = async (time: number) => {
@@ -56,11 +56,11 @@ async function open(rules: Rules, start: number): Promise<Target> {
   };
   await setTime(start);
   const lifetimeMonths = rules.lifetimes[0]?.lifetimeMonths ?? 0;
-  await one.programs.createProgram({ programId, timeZone: rules.zone, lifetimeMonths });
+  await one.programs.createProgram({ programId, timeZone: rules.timeZone, lifetimeMonths });
   const account = { programId, userId };
   return {
     visible: withoutHidden,
-    ask: (request, which) => ask(which === 0 ? one : two, programId, request),
+    send: (request, which) => answerTo(which === 0 ? one : two, programId, request),
     pause: (ms) => sleep(ms),
     show: () => show(programId),
     async lines(from) {
@@ -82,11 +82,11 @@ async function open(rules: Rules, start: number): Promise<Target> {
   };
 }
 
-/** An entry does not tell whether the account is frozen, nor a balance its last number. */
-function withoutHidden<T extends object>(told: T): T {
-  const { frozen: _, last: _l, ...rest } = told as T & { frozen?: boolean; last?: number };
-  if ("lots" in told) return { ...rest, frozen: (told as { frozen?: boolean }).frozen } as never;
-  if ("line" in told) return { ...rest, line: withoutHidden(told.line as object) } as never;
+/** The API shows no frozen flag in an entry, and no last number in a balance. */
+function withoutHidden<T extends object>(shown: T): T {
+  const { frozen: _, last: _l, ...rest } = shown as T & { frozen?: boolean; last?: number };
+  if ("lots" in shown) return { ...rest, frozen: (shown as { frozen?: boolean }).frozen } as never;
+  if ("line" in shown) return { ...rest, line: withoutHidden(shown.line as object) } as never;
   return rest as never;
 }
 
@@ -117,7 +117,7 @@ async function show(programId: string) {
   };
 }
 
-async function ask(server: TestServer, programId: string, request: Request): Promise<Answer> {
+async function answerTo(server: TestServer, programId: string, request: Request): Promise<Answer> {
   try {
     const { entry, balance, replayed } = await send(server, programId, request);
     return { line: lineOf(entry as LedgerEntry), balance: Number(balance), replayed };

@@ -1,4 +1,4 @@
-/** Random histories on the store in memory: equal to the oracle after every step. */
+/** Compares random histories of an account on the store in memory with the oracle. */
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { formatMonth, monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
@@ -6,16 +6,16 @@ import { histories } from "../support/models/points-model.ts";
 import { lotAt, name, startOfMonth } from "../support/models/points-oracle.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 
-// The engine's pauses pass in virtual time.
+// The engine's pauses use the global timers, which are faked.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
 
-test("200 histories are as the oracle says, after every step", async () => {
+test("200 histories equal the oracle after every step", async () => {
   await assertSeeded(histories, 200, 110_000);
 }, 120_000);
 
-test("the oracle's calendar, made of wall clocks alone, agrees with the domain's", () => {
+test("the oracle's calendar, made only of wall clocks, equals the domain's", () => {
   const zones = fc.constantFrom(...Intl.supportedValuesOf("timeZone"));
   const instants = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2040, 0, 1) });
   fc.assert(

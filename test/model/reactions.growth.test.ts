@@ -1,6 +1,6 @@
-/** A comment that 100,000 people like costs what one costs that ten do. */
+/** Tests that a like of a target with 100,000 likes costs as much as with a few. */
 import { randomUUID } from "node:crypto";
-import { BatchWriteItemCommand, DeleteTableCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
+import { BatchWriteItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
@@ -23,13 +23,14 @@ import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
+import { deleteTables } from "../support/stores/delete-tables.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const kind = "like";
-/** More than are read whole. */
+/** More than the members of a group that is read whole. */
 const few = 200;
 const many = 100_000;
-/** Ids, names, title and link as long as they can be. */
+/** Ids, names, title and link have their largest length. */
 const long = (text: string, length: number) => text.padEnd(length, "-");
 const userOf = (i: number) => long(`user-${i}`, 64);
 const nameOf = (i: number) => long(`User ${i}`, 64);
@@ -52,15 +53,13 @@ beforeAll(async () => {
 afterAll(async () => {
   direct.close();
   await proxy.stop();
-  for (const { TableName } of tables(names)) {
-    await clients.retrying.send(new DeleteTableCommand({ TableName }));
-  }
+  await deleteTables(clients.retrying, names);
   clients.close();
 });
 
 const targetOf = (ownerId: string) => ({ type: long("comment", 20), id: long(ownerId, 64) });
 
-/** A comment with likes of `count` people, as if they had come one after another. */
+/** A comment with the records of `count` likes, as if they had come one after another. */
 async function liked(name: string, count: number): Promise<string> {
   const ownerId = long(name, 64);
   const target = targetOf(ownerId);
@@ -101,7 +100,7 @@ function item<K extends Kind>(ref: Ref<K>, value: Records[K], version: number): 
   return whole;
 }
 
-/** Past the service, in the largest requests that there are. */
+/** Writes items without the service, in requests of the largest size. */
 async function write(table: Table, items: readonly Item[]): Promise<void> {
   const batches = inBatches(items, 25);
   const writer = async () => {
@@ -115,7 +114,7 @@ async function write(table: Table, items: readonly Item[]): Promise<void> {
   await Promise.all(Array.from({ length: 8 }, writer));
 }
 
-/** What something costs when a process does it that has nothing in its cache. */
+/** The cost of a call to a process with an empty cache. */
 async function costOf(work: (process: Process) => Promise<unknown>) {
   const fresh = startProcess(proxy.endpoint, names);
   proxy.capture(true);
@@ -151,7 +150,7 @@ const likeBy = (ownerId: string, i: number) => ({
   actorName: nameOf(i),
 });
 
-/** The first write shows the meter what is there. */
+/** The first like is not compared: with it the meter learns the stored items. */
 async function costsOf(ownerId: string, count: number) {
   const target = targetOf(ownerId);
   await costOf(({ deps }) => react(deps, likeBy(ownerId, count + 1)));
@@ -178,8 +177,8 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
     const growth = large[what].bytesWritten / small[what].bytesWritten;
     expect(growth, what).toBeLessThan(1.1);
   }
-  // Target, inbox, group and row: two units each; an entry of the rows' two indexes, one of the
-  // group's that is left and one that comes.
+  // Target, inbox, group and row: two units each; one for each of the row's two index entries, two
+  // for the group's index entry, which is replaced.
   expect(large.like.exactly).toMatchObject({ itemsWritten: 4, usage: { writes: 12 } });
 
   const page = { size: 10, cursor: undefined };
@@ -188,7 +187,7 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
   const [unread] = await listed("UNREAD");
   expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], otherCount: 2 } });
   const [read] = await listed("READ");
-  // Of 100,002 two have left, the first one among them.
+  // Two of the 100,002 users have left, the first one among them.
   expect(read).toMatchObject({ text: { names: [nameOf(2)], otherCount: many - 1 } });
   for (const table of ["notifications", "reactions"] as const) {
     const { Items = [] } = await clients.retrying.send(

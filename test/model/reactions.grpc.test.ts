@@ -1,4 +1,4 @@
-/** Random lives through gRPC on DynamoDB, by two servers, equal to the oracle. */
+/** Compares random histories of reactions, sent through gRPC to two servers, with the oracle. */
 import fc from "fast-check";
 import { afterAll, beforeAll, inject, test } from "vitest";
 import type {
@@ -11,17 +11,18 @@ import {
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
 import type { Target } from "../../src/gen/meguri/reactions/v1/target_pb.ts";
-import { ask as askUseCases, knownOf, remove } from "../support/models/reactions-memory.ts";
-import { life, play, type Service } from "../support/models/reactions-model.ts";
+import { allResponses } from "../support/fixtures/pages.ts";
+import { answerTo, purge, titleAndMuted } from "../support/models/reactions-memory.ts";
+import { history, play, type System } from "../support/models/reactions-model.ts";
 import type {
   Answer,
   Badge,
-  Name,
   Request,
+  Selection,
   Shown,
   ShownGroup,
   ShownTarget,
-  Sight,
+  TargetName,
 } from "../support/models/reactions-oracle.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
@@ -45,32 +46,32 @@ afterAll(async () => {
 const runs = inject("grpcRuns");
 
 test(
-  `${runs} lives are as the oracle says, after every step`,
+  `${runs} histories equal the oracle after every step`,
   async () => {
-    let lives = 0;
-    const property = fc.asyncProperty(life(12), (steps) => {
-      lives += 1;
-      return play(steps, { service, now: Date.now(), prefix: `life-${lives}-` });
+    let histories = 0;
+    const property = fc.asyncProperty(history(12), (steps) => {
+      histories += 1;
+      return play(steps, { system, now: Date.now(), prefix: `history-${histories}-` });
     });
     await assertSeeded(property, runs, 10_000 * runs);
   },
   11_000 * runs,
 );
 
-const service: Service = {
+const system: System = {
   visible: ({ badge, unread, read, targets }) => ({
     badge,
     unread: unread.map(withoutTimes),
     read: read.map(withoutTimes),
-    targets: targets.map((target) => ({ ...target, numbers: {} })),
+    targets: targets.map((target) => ({ ...target, versions: {} })),
   }),
-  ask: (ownerId, request, process) => ask(process === 0 ? one : two, ownerId, request),
+  send: (ownerId, request, process) => answer(process === 0 ? one : two, ownerId, request),
   show,
   async reactionsOf(userId) {
     const { reactions } = await two.reactions.listUserReactions({ userId, pageSize: 200 });
     return reactions.map(({ target, kind }) => `${target?.type}/${target?.id} ${kind}`);
   },
-  remove: (ownerId, target) => remove(two.deps, ownerId, target),
+  purge: (ownerId, target) => purge(two.deps, ownerId, target),
   wait: () => 0,
   faults: () => undefined,
   race: (work) => work(),
@@ -78,7 +79,7 @@ const service: Service = {
 
 const withoutTimes = (group: ShownGroup): ShownGroup => ({ ...group, times: [] });
 
-async function ask(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
+async function answer(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
   try {
     return await send(server, ownerId, request);
   } catch (error) {
@@ -92,7 +93,7 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
   const { reactions, notifications, deps } = server;
   switch (request.op) {
     case "register":
-      return placeOf((await reactions.registerTarget({ ...request, ownerId })).target);
+      return targetAnswerOf((await reactions.registerTarget({ ...request, ownerId })).target);
     case "react": {
       const { userId, actorName } = request;
       const { changed, reactionCount } = await reactions.react({ ...request, userId, actorName });
@@ -116,12 +117,12 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       return { markedCount: Number(mark.markedCount), badge: badgeOf(mark.unreadCount) };
     }
     case "mute":
-      return placeOf((await notifications.setTargetMuted({ ...request, ownerId })).target);
+      return targetAnswerOf((await notifications.setTargetMuted({ ...request, ownerId })).target);
     case "delete":
-      return placeOf((await reactions.deleteTarget(request)).target);
-    case "removeUnread":
-      // What an activity does, in a worker.
-      return askUseCases(deps, ownerId, request);
+      return targetAnswerOf((await reactions.deleteTarget(request)).target);
+    case "purgeUnread":
+      // There is no RPC: an activity of a worker calls this use case.
+      return answerTo(deps, ownerId, request);
   }
 }
 
@@ -131,19 +132,18 @@ const badgeOf = (count: UnreadCount | undefined): Badge => ({
   peopleCount: Number(count?.peopleCount),
 });
 
-function placeOf(target: Target | undefined): Answer {
+function targetAnswerOf(target: Target | undefined): Answer {
   const { title = "", muted = false, deleted = false } = target ?? {};
   return { title, muted, deleted };
 }
 
-async function show(ownerId: string, sight: Sight): Promise<Shown> {
+async function show(ownerId: string, selection: Selection): Promise<Shown> {
   const list = async (state: rpc.ListNotificationsRequest_State) => {
-    // So that lives come to a second page, too.
-    const found = await pages(async (pageToken) => {
-      const request = { ownerId, state, pageSize: 4, pageToken };
-      const page = await two.notifications.listNotifications(request);
-      return { items: page.notifications, next: page.nextPageToken };
-    });
+    // Small pages, so that lists have several.
+    const pages = await allResponses((pageToken) =>
+      two.notifications.listNotifications({ ownerId, state, pageSize: 4, pageToken }),
+    );
+    const found = pages.flatMap(({ notifications }) => notifications);
     return Promise.all(found.map((each) => groupOf(ownerId, each)));
   };
   const { unreadCount } = await one.notifications.getUnreadCount({ ownerId });
@@ -151,21 +151,10 @@ async function show(ownerId: string, sight: Sight): Promise<Shown> {
     badge: badgeOf(unreadCount),
     unread: await list(State.UNREAD),
     read: await list(State.READ),
-    targets: await Promise.all(sight.targets.map((target) => targetOf(ownerId, target, sight))),
+    targets: await Promise.all(
+      selection.targets.map((target) => targetOf(ownerId, target, selection)),
+    ),
   };
-}
-
-async function pages<T>(
-  ask: (pageToken: string) => Promise<{ items: readonly T[]; next: string }>,
-): Promise<T[]> {
-  const all: T[] = [];
-  let pageToken = "";
-  do {
-    const { items, next } = await ask(pageToken);
-    all.push(...items);
-    pageToken = next;
-  } while (pageToken !== "");
-  return all;
 }
 
 async function groupOf(ownerId: string, notification: Notification): Promise<ShownGroup> {
@@ -193,8 +182,8 @@ const label = ({ userId, actorName }: { userId: string; actorName: string }) =>
 
 async function targetOf(
   ownerId: string,
-  target: Name,
-  { kinds, viewerId }: Sight,
+  target: TargetName,
+  { kinds, viewerId }: Selection,
 ): Promise<ShownTarget> {
   const request = { targets: [target], viewerId };
   const { summaries } = await one.reactions.batchGetReactionSummaries(request);
@@ -216,7 +205,7 @@ async function targetOf(
     );
   const everything = { firstVersion: 1n, version: 1_000_000n, pageSize: 200 };
   return {
-    ...(await knownOf(one.deps, target)),
+    ...(await titleAndMuted(one.deps, target)),
     state: ReactionSummary_StateSchema.value[summary?.state ?? 0]?.localName ?? "",
     counts: Object.fromEntries(
       counts.map(({ kind, reactionCount }) => [kind, Number(reactionCount)]),
@@ -230,6 +219,6 @@ async function targetOf(
         (await two.notifications.listNotificationActors({ ownerId, target, kind, ...everything }))
           .actors,
     ),
-    numbers: {},
+    versions: {},
   };
 }

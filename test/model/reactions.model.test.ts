@@ -1,13 +1,13 @@
-/** Random lives on the store in memory: equal to the oracle after every step. */
+/** Compares random histories of reactions on the store in memory with the oracle. */
 import { test, vi } from "vitest";
-import { lives } from "../support/models/reactions-memory.ts";
+import { histories } from "../support/models/reactions-memory.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 
-// The engine's pauses pass at once: what comes first is up to the scheduler alone.
+// The engine's pauses end at once, so that only the scheduler decides the order.
 vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
-test("200 lives are as the oracle says, after every step", async () => {
-  await assertSeeded(lives, 200, 170_000);
+test("200 histories equal the oracle after every step", async () => {
+  await assertSeeded(histories, 200, 170_000);
 }, 180_000);

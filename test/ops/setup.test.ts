@@ -1,4 +1,4 @@
-/** `src/ops/setup.ts` as a deployment runs it, twice, with nothing there before. */
+/** Runs `src/ops/setup.ts` twice, as deployments do, on an empty DynamoDB and Temporal. */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
@@ -40,7 +40,7 @@ async function schedules(): Promise<string[]> {
   return found.sort();
 }
 
-test("makes everything, and nothing the second time", async () => {
+test("creates everything, and nothing the second time", async () => {
   await setup();
   const server = await startServer({ tablePrefix: prefix, testClock: false });
   const { programs } = await server.programs.listPrograms({});

@@ -1,3 +1,4 @@
+/** Tests background tasks: their retries, their concurrency and how they are closed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
@@ -7,7 +8,7 @@ import { createBackgroundTasks } from "../../src/runtime/background-tasks.ts";
 const log = createLogger("test", "silent");
 const away = () => new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
 
-test("a start that got no answer is tried again", async () => {
+test("a task with a retryable error is tried again", async () => {
   const background = createBackgroundTasks(log);
   const { promise, resolve } = Promise.withResolvers<void>();
   let tries = 0;
@@ -21,7 +22,7 @@ test("a start that got no answer is tried again", async () => {
   await background.close();
 });
 
-test("a refusal is not", async () => {
+test("a task that is refused is not tried again", async () => {
   const background = createBackgroundTasks(log);
   let tries = 0;
   background.run(async () => {
@@ -32,7 +33,7 @@ test("a refusal is not", async () => {
   expect(tries).toBe(1);
 });
 
-test("a few pieces are under way at once, and closing waits for all of them", async () => {
+test("32 tasks are under way at once, and closing waits for all tasks", async () => {
   const background = createBackgroundTasks(log);
   let running = 0;
   let most = 0;
@@ -50,7 +51,7 @@ test("a few pieces are under way at once, and closing waits for all of them", as
   expect({ most, done }).toEqual({ most: 32, done: 100 });
 });
 
-test("closing ends the trying again", async () => {
+test("closing ends the retries", async () => {
   const background = createBackgroundTasks(log);
   let tries = 0;
   background.run(async () => {

@@ -1,4 +1,4 @@
-/** How long a server decides on its copy of a program. */
+/** Tests how long a server uses its copy of a program. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { programRef } from "../../src/app/ports/records.ts";
 import type { Program } from "../../src/domain/program.ts";
@@ -32,7 +32,7 @@ function setUp(always = false) {
   return { store, state, months, programs };
 }
 
-test("a copy serves for 30 s, and is then refreshed without waiting", async () => {
+test("a copy is used for 30 s, and is then refreshed in the background", async () => {
   const { store, state, months } = setUp();
   expect(await Promise.all([months(), months()])).toEqual([1, 1]);
   expect(state.reads).toBe(1);
@@ -47,7 +47,7 @@ test("a copy serves for 30 s, and is then refreshed without waiting", async () =
   expect(await months()).toBe(2);
 });
 
-test("nothing is decided on a copy older than 60 s", async () => {
+test("a copy older than 60 s is not used", async () => {
   const { store, state, months } = setUp();
   await months();
   state.down = true;
@@ -61,7 +61,7 @@ test("nothing is decided on a copy older than 60 s", async () => {
   expect(await months()).toBe(2);
 });
 
-test("a copy from before the machine was suspended is old", async () => {
+test("the time in which a machine was suspended counts", async () => {
   const { store, months } = setUp();
   await months();
   store.force(programRef("p"), program(2));
@@ -69,18 +69,18 @@ test("a copy from before the machine was suspended is old", async () => {
   expect(await months()).toBe(2);
 });
 
-test("a wall clock that was set back does not make a copy young", async () => {
+test("a wall clock that was set back does not make a copy newer", async () => {
   const { store, state, months } = setUp();
   await months();
   store.force(programRef("p"), program(2));
-  // By a little, as time servers do: the copy still ages by the monotonic clock.
+  // By a second, as time servers do: the copy still ages by the monotonic clock.
   vi.setSystemTime(Date.now() - 1_000);
   vi.advanceTimersByTime(29_999);
   expect(await months()).toBe(1);
   expect(state.reads).toBe(1);
   vi.advanceTimersByTime(30_001);
   expect(await months()).toBe(2);
-  // By much: the time before cannot be told any more.
+  // By an hour: the age of the copy is unknown, so it is read again.
   store.force(programRef("p"), program(3));
   vi.setSystemTime(Date.now() - 3_600_000);
   expect(await months()).toBe(3);
@@ -93,7 +93,7 @@ test("an unknown program, and a store that is away from the start", async () => 
   await expect(programs.get("q")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
 });
 
-test("always means always", async () => {
+test("with `always` every call reads the program", async () => {
   const { store, state, months } = setUp(true);
   await months();
   store.force(programRef("p"), program(2));

@@ -1,9 +1,9 @@
-/** What is remembered of the owners of targets. */
+/** Tests how long the owners of targets are cached. */
 import { expect, test } from "vitest";
 import { targetRef } from "../../src/app/ports/records.ts";
 import type { Target } from "../../src/domain/target.ts";
 import { createTargetOwnerCache } from "../../src/runtime/target-owner-cache.ts";
-import { post } from "../support/fixtures/crowd.ts";
+import { post } from "../support/fixtures/unread-group-fixture.ts";
 import { countingReader } from "../support/stores/counting-reader.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
 
@@ -15,7 +15,7 @@ function setUp() {
   return { store, state, owners: createTargetOwnerCache(counting) };
 }
 
-test("an owner is read once, and then known though the store is away", async () => {
+test("an owner is read once, and then served though the store is away", async () => {
   const { store, state, owners } = setUp();
   store.force(targetRef(post), target({ deleted: true }));
   expect(await owners.of(post)).toBe("owner");
@@ -27,7 +27,7 @@ test("an owner is read once, and then known though the store is away", async () 
   });
 });
 
-test("that there is no target is not remembered, nor told from an earlier look", async () => {
+test("that a target is missing is not cached, nor served from an earlier read", async () => {
   const { store, state, owners } = setUp();
   const refused = { reason: "TARGET_NOT_FOUND" };
   await expect(owners.of(post)).rejects.toMatchObject(refused);

@@ -1,4 +1,4 @@
-/** Streams of unread counts over a store that is told what to say. */
+/** Tests unread count streams on a store whose inboxes the test sets. */
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -12,18 +12,16 @@ import {
   createUnreadCountStreams,
   type UnreadCountStreamsDeps,
 } from "../../src/runtime/unread-count-streams.ts";
+import { patience } from "../support/fixtures/waiting.ts";
 
-/** Longer than any test: what waits for it does not happen. */
+/** Longer than any test, so that no poll happens. */
 const never = 600_000;
-
-/** For what comes soon, on a machine that may be busy. */
-const patience = { timeout: 30_000 };
 
 const inbox = (n: number): Inbox => ({ version: n, groupCount: 1, peopleCount: n });
 
 const counts = (n: number): UnreadCountEvent => ({ inbox: inbox(n) });
 
-/** A store with nothing in it, and what it is asked. */
+/** A store without inboxes that records its polls. */
 function createStore() {
   const inboxes = new Map<string, Inbox>();
   const polls: string[][] = [];
@@ -66,7 +64,7 @@ function create(options: Partial<UnreadCountStreamsDeps> = {}): void {
 }
 afterEach(() => unreadCounts.close());
 
-/** A stream that is read by hand. */
+/** Opens a stream that the test reads message by message. */
 function open(ownerId: string, signal = new AbortController().signal) {
   const events = unreadCounts.watch(ownerId, signal)[Symbol.asyncIterator]();
   const next = async (): Promise<UnreadCountEvent | undefined> => (await events.next()).value;
@@ -74,7 +72,7 @@ function open(ownerId: string, signal = new AbortController().signal) {
 }
 
 describe("a stream", () => {
-  test("begins with what the store holds: zeros of somebody unknown", async () => {
+  test("begins with the stored count, or with zeros for an unknown owner", async () => {
     create();
     store.inboxes.set("o", inbox(7));
     expect(await open("o").next()).toEqual(counts(7));
@@ -83,7 +81,7 @@ describe("a stream", () => {
     });
   });
 
-  test("begins no older than it was opened, whatever others have been sent", async () => {
+  test("begins with a count that is read after it was opened", async () => {
     create();
     store.inboxes.set("o", inbox(1));
     const first = open("o");
@@ -93,7 +91,7 @@ describe("a stream", () => {
     expect(await first.next()).toEqual(counts(2));
   });
 
-  test("gets this process's own commits at once", async () => {
+  test("gets the commits of its own process at once", async () => {
     create();
     const one = open("o");
     const two = open("o");
@@ -103,7 +101,7 @@ describe("a stream", () => {
     expect(await Promise.all([one.next(), two.next()])).toEqual([counts(1), counts(1)]);
   });
 
-  test("gets others' changes by polls", async () => {
+  test("gets the changes of other processes through polls", async () => {
     create({ pollMs: 5 });
     const stream = open("o");
     await stream.next();
@@ -120,7 +118,7 @@ describe("a stream", () => {
     expect(await stream.next()).toEqual(counts(3));
     unreadCounts.publish("o", inbox(5));
     expect(await stream.next()).toEqual(counts(5));
-    // The store's copy lags, and a commit is told of late.
+    // The store's copy lags, and a commit is published late.
     const polled = store.polls.length;
     await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 1);
     unreadCounts.publish("o", inbox(4));
@@ -129,7 +127,7 @@ describe("a stream", () => {
     expect(await stream.next()).toEqual(counts(6));
   });
 
-  test("that is read slowly gets the latest alone", async () => {
+  test("that is read slowly gets only the latest count", async () => {
     create();
     const stream = open("o");
     await stream.next();
@@ -139,7 +137,7 @@ describe("a stream", () => {
     expect(await stream.next()).toEqual(counts(1_001));
   });
 
-  test("ends with its signal, in the middle of waiting too", async () => {
+  test("ends with its signal, also while it waits", async () => {
     create();
     const leaving = new AbortController();
     const stream = open("o", leaving.signal);
@@ -164,7 +162,7 @@ describe("a stream", () => {
     expect(await stream.next()).toBeUndefined();
   });
 
-  test("ends when the server drains, and so do those that come then", async () => {
+  test("ends when the server drains, and so do streams that are opened later", async () => {
     create();
     const stream = open("o");
     await stream.next();
@@ -178,10 +176,10 @@ describe("a stream", () => {
   });
 });
 
-describe("places", () => {
+describe("the limit of streams", () => {
   const refused = { reason: "TOO_MANY_STREAMS", retryable: true };
 
-  test("are limited, whoever is watched", async () => {
+  test("counts the streams of all owners", async () => {
     create({ maxStreams: 2 });
     const streams = [open("o"), open("o")];
     for (const stream of streams) await stream.next();
@@ -191,7 +189,7 @@ describe("places", () => {
     await expect(open("o").next()).rejects.toMatchObject(refused);
   });
 
-  test("are free at once when a client leaves, though nobody reads the stream", async () => {
+  test("has a free place when a client leaves, even if its stream is not read", async () => {
     create({ maxStreams: 1 });
     const leaving = new AbortController();
     await open("o", leaving.signal).next();
@@ -199,7 +197,7 @@ describe("places", () => {
     expect(await open("o").next()).toBeDefined();
   });
 
-  test("are free when a stream could not begin, or has ended", async () => {
+  test("has a free place when a stream could not begin, or has ended", async () => {
     create({ maxStreams: 1, limitMs: 20 });
     store.failure = new Error("gone");
     await expect(open("o").next()).rejects.toThrow("gone");
@@ -213,7 +211,7 @@ describe("places", () => {
 });
 
 describe("polls", () => {
-  test("ask for each owner once, a hundred at a time", async () => {
+  test("read each owner once, a hundred in a request", async () => {
     create({ pollMs: 5, maxStreams: 1_000 });
     const ownerIds = Array.from({ length: 250 }, (_, i) => `o${i}`);
     for (const ownerId of [...ownerIds, ...ownerIds]) await open(ownerId).next();
@@ -226,10 +224,10 @@ describe("polls", () => {
     expect(new Set(whole)).toEqual(new Set(ownerIds));
   });
 
-  test("rest while nobody watches", async () => {
+  test("stop while no stream is open", async () => {
     create({ pollMs: 1 });
     const quiet = async () => {
-      // One that was under way ends.
+      // A poll that was under way ends.
       await sleep(20);
       const polled = store.polls.length;
       await sleep(50);
@@ -250,7 +248,7 @@ describe("polls", () => {
     expect(await quiet()).toBe(true);
   });
 
-  test("that fail are told of once, and the streams stay", async () => {
+  test("that fail are logged once, and the streams stay open", async () => {
     create({ pollMs: 5 });
     const stream = open("o");
     await stream.next();
@@ -269,7 +267,7 @@ describe("polls", () => {
   });
 });
 
-test("nothing keeps a process that has closed them", async () => {
+test("closed streams do not keep a process running", async () => {
   const script = `
     import { pino } from "pino";
     import { createUnreadCountStreams } from "./src/runtime/unread-count-streams.ts";

@@ -1,13 +1,13 @@
-/** All random histories on the store in memory; `npm test` plays a tenth of them. */
+/** Random histories of an account on the store in memory; `npm test` runs a tenth of them. */
 import { test, vi } from "vitest";
 import { histories } from "../support/models/points-model.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 
-// The engine's pauses pass in virtual time.
+// The engine's pauses use the global timers, which are faked.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
 
-test("2,000 histories are as the oracle says, after every step", async () => {
+test("2,000 histories equal the oracle after every step", async () => {
   await assertSeeded(histories, 2_000, 30 * 60_000);
 });

@@ -1,23 +1,24 @@
 /**
- * The storm for longer: other faults each time. The seed comes from MEGURI_SOAK_SEED or is drawn
- * and printed; MEGURI_SOAK_ROUNDS says how long it takes.
+ * Runs the fault workload in many rounds with different faults. The seed is MEGURI_SOAK_SEED, or
+ * is drawn and printed; MEGURI_SOAK_ROUNDS is the number of rounds.
  */
 import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
-import { createTables, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
 import {
+  checkOutcomes,
   type Process,
   plan,
   programId,
-  reckon,
+  runWorkload,
   startProcess,
-  storm,
 } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
+import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemByItem } from "../support/stores/dynamo-isolation.ts";
 import { startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
@@ -39,26 +40,24 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const { TableName } of tables(names)) {
-    await clients.retrying.send(new DeleteTableCommand({ TableName }));
-  }
+  await deleteTables(clients.retrying, names);
   direct.close();
   clients.close();
 });
 
-test(`${rounds} storms of 2,000 operations, with outages and dying processes`, async () => {
+test(`${rounds} rounds of 2,000 operations, with outages and processes that stop`, async () => {
   for (let round = 0; round < rounds; round++) {
-    const mine = seed + round;
-    const counts = await stormOnce(mine, round);
-    console.info(`storm ${round}, seed ${mine}: ${JSON.stringify(counts)}`);
+    const roundSeed = seed + round;
+    const counts = await runRound(roundSeed, round);
+    console.info(`round ${round}, seed ${roundSeed}: ${JSON.stringify(counts)}`);
     expect(counts.acknowledged).toBeGreaterThan(500);
   }
 });
 
-/** One storm: faults, locks, outages, and processes that go away while they are at work. */
-async function stormOnce(mine: number, round: number) {
-  const proxy = await startDynamoProxy({ upstream, seed: mine });
-  const random = randomFrom(mine);
+/** One round: faults, locks, outages, and processes that stop while they serve calls. */
+async function runRound(roundSeed: number, round: number) {
+  const proxy = await startDynamoProxy({ upstream, seed: roundSeed });
+  const random = randomFrom(roundSeed);
   const processes = Array.from({ length: 4 }, () => startProcess(proxy.endpoint, names));
   proxy.faults({
     lostAnswer: 0.05 + 0.1 * random(),
@@ -71,12 +70,12 @@ async function stormOnce(mine: number, round: number) {
   });
   proxy.lock(Math.floor(4 * random()));
   if (round % 2 === 1) proxy.isolation(itemByItem);
-  const operations = plan(mine, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
+  const operations = plan(roundSeed, 2_000, 5 + Math.floor(60 * random())).map((each) => ({
     ...each,
     userId: `${round}-${each.userId}`,
   }));
   let isOver = false;
-  const trouble = (async () => {
+  const outages = (async () => {
     while (!isOver) {
       await sleep(500 + 2_000 * random());
       if (random() < 0.5) {
@@ -90,14 +89,14 @@ async function stormOnce(mine: number, round: number) {
       }
     }
   })();
-  const outcomes = await storm(processes, operations, mine, 48);
+  const outcomes = await runWorkload(processes, operations, roundSeed, 48);
   isOver = true;
-  await trouble;
+  await outages;
   proxy.faults({});
   proxy.lock(0);
   proxy.isolation(undefined);
   await sleep(1_000);
   for (const each of processes) each.close();
   await proxy.stop();
-  return reckon(direct.deps, outcomes);
+  return checkOutcomes(direct.deps, outcomes);
 }

@@ -1,13 +1,13 @@
-/** All random lives on the store in memory; `npm test` plays a tenth of them. */
+/** Random histories of reactions on the store in memory; `npm test` runs a tenth of them. */
 import { test, vi } from "vitest";
-import { lives } from "../support/models/reactions-memory.ts";
+import { histories } from "../support/models/reactions-memory.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 
-// The engine's pauses pass at once: what comes first is up to the scheduler alone.
+// The engine's pauses end at once, so that only the scheduler decides the order.
 vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
-test("2,000 lives are as the oracle says, after every step", async () => {
-  await assertSeeded(lives, 2_000, 30 * 60_000);
+test("2,000 histories equal the oracle after every step", async () => {
+  await assertSeeded(histories, 2_000, 30 * 60_000);
 });

@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** Soak tests run for long, kill processes and want the machine to themselves: one at a time. */
+/** Soak tests: they run for long and use the whole machine, so they run one at a time. */
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,

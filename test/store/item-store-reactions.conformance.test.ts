@@ -1,4 +1,4 @@
-/** What reactions and notifications rely on, held by the store in memory and DynamoDB alike. */
+/** Tests both stores alike: what reactions and notifications depend on. */
 import { randomUUID } from "node:crypto";
 import { DescribeTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test, vi } from "vitest";
@@ -20,12 +20,12 @@ import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables } from "../../src/store/dynamodb/tables.ts";
 import { firstVersion } from "../../src/store/engine/item-store.ts";
+import { patience } from "../support/fixtures/waiting.ts";
 import {
   bothStores,
   check,
   fill,
   pages,
-  patience,
   rejection,
   remove,
   write,
@@ -33,7 +33,7 @@ import {
 
 const { stores, names, client } = bothStores();
 
-/** Targets and people of one test never meet those of another in the same tables. */
+/** New ids, so that tests with the same tables do not share records. */
 const newTarget = (): TargetName => ({ type: "post", id: randomUUID() });
 const newUser = () => `u-${randomUUID()}`;
 
@@ -93,43 +93,43 @@ describe.each(stores)("%s: transactions", (_, open) => {
     return { ...open(), name, a, b };
   };
 
-  test("a record that is deleted is gone, and made again starts at its number", async () => {
-    const { items, a } = setUp();
-    await fill(items, [put({ ...a, version: 7 })]);
-    expect(await items.read([refOf(a)])).toEqual([{ value: { ...a, version: 7 }, version: 7 }]);
-    const stale = await items.commit([remove(refOf(a), 6)], randomUUID());
+  test("a deleted record is absent, and a new one starts at its own version", async () => {
+    const { store, a } = setUp();
+    await fill(store, [put({ ...a, version: 7 })]);
+    expect(await store.read([refOf(a)])).toEqual([{ value: { ...a, version: 7 }, version: 7 }]);
+    const stale = await store.commit([remove(refOf(a), 6)], randomUUID());
     expect(stale).toMatchObject({ kind: "failed" });
-    await fill(items, [remove(refOf(a), 7)]);
-    expect(await items.read([refOf(a)])).toEqual([{ value: undefined, version: 0 }]);
-    await fill(items, [put({ ...a, version: 9 })]);
-    expect((await items.read([refOf(a)]))[0]?.version).toBe(9);
+    await fill(store, [remove(refOf(a), 7)]);
+    expect(await store.read([refOf(a)])).toEqual([{ value: undefined, version: 0 }]);
+    await fill(store, [put({ ...a, version: 9 })]);
+    expect((await store.read([refOf(a)]))[0]?.version).toBe(9);
   });
 
   test("an absent record may be deleted, if it is absent", async () => {
-    const { items, a, b } = setUp();
-    await fill(items, [remove(refOf(a), 0), put(b)]);
-    expect((await items.read([refOf(a), refOf(b)])).map(({ version }) => version)).toEqual([0, 2]);
-    const result = await items.commit([remove(refOf(b), 0)], randomUUID());
+    const { store, a, b } = setUp();
+    await fill(store, [remove(refOf(a), 0), put(b)]);
+    expect((await store.read([refOf(a), refOf(b)])).map(({ version }) => version)).toEqual([0, 2]);
+    const result = await store.commit([remove(refOf(b), 0)], randomUUID());
     expect(result).toMatchObject({ kind: "failed" });
     if (result.kind !== "failed") return;
     expect([...result.found.values()]).toEqual([{ value: b, version: 2 }]);
-    expect((await items.read([refOf(b)]))[0]?.version).toBe(2);
+    expect((await store.read([refOf(b)]))[0]?.version).toBe(2);
   });
 
-  test("a check changes nothing and holds all others to its condition", async () => {
-    const { items, a, b } = setUp();
+  test("a check changes nothing, and its condition cancels all writes", async () => {
+    const { store, a, b } = setUp();
     const inbox = {
       ref: inboxRef(newUser()),
       value: { version: 1, groupCount: 0, peopleCount: 0 },
     };
-    await fill(items, [put(a)]);
-    await fill(items, [check(refOf(a), 1), check(refOf(b), 0), write(inbox.ref, inbox.value)]);
-    expect(await items.read([refOf(a), refOf(b)])).toEqual([
+    await fill(store, [put(a)]);
+    await fill(store, [check(refOf(a), 1), check(refOf(b), 0), write(inbox.ref, inbox.value)]);
+    expect(await store.read([refOf(a), refOf(b)])).toEqual([
       { value: a, version: 1 },
       { value: undefined, version: 0 },
     ]);
 
-    const failed = await items.commit(
+    const failed = await store.commit(
       [check(refOf(a), 0), check(refOf(b), 5), remove(inbox.ref, 1)],
       randomUUID(),
     );
@@ -138,15 +138,15 @@ describe.each(stores)("%s: transactions", (_, open) => {
       [refOf(a).id, { value: a, version: 1 }],
       [refOf(b).id, { value: undefined, version: 0 }],
     ]);
-    expect((await items.read([inbox.ref]))[0]?.version).toBe(1);
+    expect((await store.read([inbox.ref]))[0]?.version).toBe(1);
   });
 
   test("the same deletes and checks under one token happen once", async () => {
-    const { items, a, b } = setUp();
-    await fill(items, [put(a), put(b)]);
+    const { store, a, b } = setUp();
+    await fill(store, [put(a), put(b)]);
     const [writes, token] = [[remove(refOf(a), 1), check(refOf(b), 2)], randomUUID()];
-    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
-    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
+    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
+    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
   });
 });
 
@@ -157,7 +157,7 @@ const longest = {
   ownerId: "o".repeat(64),
 };
 
-/** The longest of everything, with numbers of as many digits as there are. */
+/** The largest record of each kind, with the longest texts and numbers. */
 function longestOf(): [string, Ref, Records[Kind]][] {
   const name = { type: longest.type, id: longest.id };
   const n = Number.MAX_SAFE_INTEGER - 1;
@@ -210,7 +210,7 @@ test.each(longestOf())("the largest %s is under 1 KB", (_, ref, value) => {
 
 describe.each(stores)("%s: records", (_, open) => {
   test("come back as they were written", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const name = { type: "a-b_c", id: `!~:/@$\\"${randomUUID()}` };
     const ownerId = newUser();
     const plain = target(name, { title: "", link: "", counts: {}, ownerId });
@@ -228,30 +228,30 @@ describe.each(stores)("%s: records", (_, open) => {
       ["readGroup", readGroupRef(ownerId, group(name, 3)), readGroup(name, 3)],
     ];
     await fill(
-      items,
+      store,
       all.map(([, ref, value]) => write(ref, value)),
     );
-    const loaded = await items.read(all.map(([, ref]) => ref));
+    const loaded = await store.read(all.map(([, ref]) => ref));
     for (const [i, [what, ref, value]] of all.entries()) {
       const version = firstVersion(ref.kind, value);
       expect.soft(loaded[i], what).toEqual({ value, version });
       expect.soft(await reader.get(ref), what).toEqual({ value, version });
     }
     await fill(
-      items,
+      store,
       all.map(([, ref], i) => remove(ref, loaded[i]?.version ?? 0)),
     );
   });
 
-  test("many at once come in the order asked, twins and gaps included", async () => {
-    const { items, reader } = open();
+  test("many records come in the requested order, repeated and absent ones included", async () => {
+    const { store, reader } = open();
     const name = newTarget();
     const rows = Array.from({ length: 130 }, (_, i) => reaction(name, i + 1));
-    await fill(items, rows.map(put));
-    await fill(items, [write(targetRef(name), target(name))]);
-    const asked = Array.from({ length: 260 }, (_, i) => i % 140);
-    const found = await reader.many(asked.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
-    expect(found).toEqual(asked.map((i) => rows[i]));
+    await fill(store, rows.map(put));
+    await fill(store, [write(targetRef(name), target(name))]);
+    const indexes = Array.from({ length: 260 }, (_, i) => i % 140);
+    const found = await reader.many(indexes.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
+    expect(found).toEqual(indexes.map((i) => rows[i]));
     expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
       target(name),
       undefined,
@@ -261,80 +261,88 @@ describe.each(stores)("%s: records", (_, open) => {
 });
 
 describe.each(stores)("%s: members of a group", (_, open) => {
-  const ns = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
+  const versionsOf = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
   const end = Number.MAX_SAFE_INTEGER;
-  const ask = async (
-    items: ReturnType<typeof open>["items"],
+  const membersOf = async (
+    store: ReturnType<typeof open>["store"],
     query: Omit<MembersQuery, "kind"> & { kind?: string },
   ) => {
-    const { count: people, first, latest } = await items.groupMembers({ kind: "like", ...query });
-    return [people, ns(first), ns(latest)];
+    const { count, first, latest } = await store.groupMembers({ kind: "like", ...query });
+    return [count, versionsOf(first), versionsOf(latest)];
   };
 
   test("a few, and none", async () => {
-    const { items } = open();
+    const { store } = open();
     const name = newTarget();
     await fill(
-      items,
+      store,
       [2, 5].map((n) => put(reaction(name, n))),
     );
-    await fill(items, [
+    await fill(store, [
       put(reaction(name, 3, { kind: "love" })),
       put(reaction({ ...name, type: "other" }, 4)),
     ]);
     const query = { target: name, from: 1, to: end };
-    expect(await ask(items, { ...query, counted: false })).toEqual([0, [2, 5], [5, 2]]);
-    expect(await ask(items, { ...query, counted: true })).toEqual([2, [2, 5], [5, 2]]);
-    expect(await ask(items, { ...query, from: 6, counted: false })).toEqual([0, [], []]);
-    expect(await ask(items, { ...query, from: 6, counted: true })).toEqual([0, [], []]);
-    expect(await ask(items, { ...query, to: 2, counted: true })).toEqual([1, [2], [2]]);
-    expect(await ask(items, { ...query, kind: "love", counted: true })).toEqual([1, [3], [3]]);
-    const { first } = await items.groupMembers({ ...query, kind: "like", counted: false });
+    expect(await membersOf(store, { ...query, counted: false })).toEqual([0, [2, 5], [5, 2]]);
+    expect(await membersOf(store, { ...query, counted: true })).toEqual([2, [2, 5], [5, 2]]);
+    expect(await membersOf(store, { ...query, from: 6, counted: false })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...query, from: 6, counted: true })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...query, to: 2, counted: true })).toEqual([1, [2], [2]]);
+    expect(await membersOf(store, { ...query, kind: "love", counted: true })).toEqual([
+      1,
+      [3],
+      [3],
+    ]);
+    const { first } = await store.groupMembers({ ...query, kind: "like", counted: false });
     expect(first).toEqual([reaction(name, 2), reaction(name, 5)]);
   });
 
   test("three first and four latest of many, the ends of the range included", async () => {
-    const { items } = open();
+    const { store } = open();
     const name = newTarget();
     await fill(
-      items,
+      store,
       Array.from({ length: 40 }, (_, i) => put(reaction(name, i + 1))),
     );
     const all = { target: name, from: 1, to: end };
-    expect(await ask(items, { ...all, counted: false })).toEqual([0, [1, 2, 3], [40, 39, 38, 37]]);
+    expect(await membersOf(store, { ...all, counted: false })).toEqual([
+      0,
+      [1, 2, 3],
+      [40, 39, 38, 37],
+    ]);
     const some = { target: name, from: 11, to: 30 };
     const ends = [
       [11, 12, 13],
       [30, 29, 28, 27],
     ];
-    expect(await ask(items, { ...some, counted: false })).toEqual([0, ...ends]);
-    expect(await ask(items, { ...some, counted: true })).toEqual([20, ...ends]);
+    expect(await membersOf(store, { ...some, counted: false })).toEqual([0, ...ends]);
+    expect(await membersOf(store, { ...some, counted: true })).toEqual([20, ...ends]);
   });
 
   test("a whole group: all of its rows, and more than expected when there are more", async () => {
-    const { items } = open();
+    const { store } = open();
     const name = newTarget();
     const numbers = Array.from({ length: 40 }, (_, i) => i + 1);
     await fill(
-      items,
+      store,
       numbers.map((n) => put(reaction(name, n))),
     );
     const all = { target: name, from: 1, to: end, counted: true };
     const rows = [numbers, numbers.toReversed()];
-    expect(await ask(items, { ...all, whole: 40 })).toEqual([40, ...rows]);
-    expect(await ask(items, { ...all, whole: 50 })).toEqual([40, ...rows]);
-    const [people] = await ask(items, { ...all, whole: 39 });
-    expect(people).toBe(40);
+    expect(await membersOf(store, { ...all, whole: 40 })).toEqual([40, ...rows]);
+    expect(await membersOf(store, { ...all, whole: 50 })).toEqual([40, ...rows]);
+    const [count] = await membersOf(store, { ...all, whole: 39 });
+    expect(count).toBe(40);
   });
 
-  test("behind and between many of whom nobody was told", async () => {
-    const { items } = open();
+  test("after and between many reactions without a notification", async () => {
+    const { store } = open();
     const name = newTarget();
-    const told = new Set([30, 31, 100, 250, 251, 252, 253]);
+    const notified = new Set([30, 31, 100, 250, 251, 252, 253]);
     await fill(
-      items,
+      store,
       Array.from({ length: 300 }, (_, i) =>
-        put(reaction(name, i + 1, { notified: told.has(i + 1) })),
+        put(reaction(name, i + 1, { notified: notified.has(i + 1) })),
       ),
     );
     const all = { target: name, from: 1, to: end };
@@ -342,36 +350,40 @@ describe.each(stores)("%s: members of a group", (_, open) => {
       [30, 31, 100],
       [253, 252, 251, 250],
     ];
-    expect(await ask(items, { ...all, counted: false })).toEqual([0, ...ends]);
-    expect(await ask(items, { ...all, counted: true })).toEqual([7, ...ends]);
+    expect(await membersOf(store, { ...all, counted: false })).toEqual([0, ...ends]);
+    expect(await membersOf(store, { ...all, counted: true })).toEqual([7, ...ends]);
     const gap = { target: name, from: 101, to: 249 };
-    expect(await ask(items, { ...gap, counted: false })).toEqual([0, [], []]);
-    expect(await ask(items, { ...gap, counted: true })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...gap, counted: false })).toEqual([0, [], []]);
+    expect(await membersOf(store, { ...gap, counted: true })).toEqual([0, [], []]);
   });
 
   test("counts over many pages", async () => {
-    const { items } = open();
+    const { store } = open();
     const name = newTarget();
-    // Pages end at 1 MB: rows far beyond what the service writes fill them sooner.
+    // Pages end at 1 MB; these rows are larger than real ones, so that there are several pages.
     const heavy = "n".repeat(30_000);
     await fill(
-      items,
+      store,
       Array.from({ length: 90 }, (_, i) => put(reaction(name, i + 1, { actorName: heavy }))),
     );
     const all = { target: name, from: 1, to: end };
-    expect(await ask(items, { ...all, counted: true })).toEqual([90, [1, 2, 3], [90, 89, 88, 87]]);
+    expect(await membersOf(store, { ...all, counted: true })).toEqual([
+      90,
+      [1, 2, 3],
+      [90, 89, 88, 87],
+    ]);
   });
 });
 
 describe.each(stores)("%s: lists", (_, open) => {
-  test("who reacts, newest first: all, and those told in a range", async () => {
-    const { items, reader } = open();
+  test("who reacts, newest first: all, and the notified ones in a range", async () => {
+    const { store, reader } = open();
     const name = newTarget();
     const rows = Array.from({ length: 25 }, (_, i) =>
       reaction(name, i + 1, { notified: i % 5 !== 2 }),
     );
-    await fill(items, rows.map(put));
-    await fill(items, [
+    await fill(store, rows.map(put));
+    await fill(store, [
       put(reaction(name, 26, { kind: "love" })),
       write(targetRef(name), target(name)),
     ]);
@@ -388,14 +400,14 @@ describe.each(stores)("%s: lists", (_, open) => {
         newest.filter((row) => row.notified && row.version >= 4 && row.version <= 20),
       );
     }
-    const nobody = { target: newTarget(), kind: "like" };
-    expect(await pages((page) => reader.reactions(nobody, page), 5)).toEqual([[]]);
+    const unknown = { target: newTarget(), kind: "like" };
+    expect(await pages((page) => reader.reactions(unknown, page), 5)).toEqual([[]]);
   });
 
-  test("what one person reacts to, newest first", async () => {
-    const { items, reader } = open();
+  test("the reactions of one user, newest first", async () => {
+    const { store, reader } = open();
     const userId = newUser();
-    // Some at the same instant; numbers are of different owners and say nothing.
+    // Some at the same instant; their versions are of different owners and give no order.
     const rows = Array.from({ length: 12 }, (_, i) =>
       reaction(newTarget(), 100 - i, {
         userId,
@@ -403,7 +415,7 @@ describe.each(stores)("%s: lists", (_, open) => {
         notified: i % 3 === 0,
       }),
     );
-    await fill(items, rows.map(put));
+    await fill(store, rows.map(put));
     const list = (size: number) => pages((page) => reader.reactionsOfUser(userId, page), size);
     await vi.waitFor(async () => {
       const found = (await list(5)).flat();
@@ -413,34 +425,34 @@ describe.each(stores)("%s: lists", (_, open) => {
       const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
       expect(found.toSorted(byNumber)).toEqual(rows);
     }, patience);
-    await fill(items, [remove(refOf(rows[0] as Reaction), 100)]);
+    await fill(store, [remove(refOf(rows[0] as Reaction), 100)]);
     await vi.waitFor(async () => expect((await list(100)).flat()).toHaveLength(11), patience);
   });
 
   test("targets are in no list of reactions", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const name = newTarget();
-    await fill(items, [write(targetRef(name), target(name))]);
-    // The range key of targets, read as a person.
+    await fill(store, [write(targetRef(name), target(name))]);
+    // The sort key of targets as a user id.
     const row = reaction(name, 1, { userId: "T" });
-    await fill(items, [put(row)]);
+    await fill(store, [put(row)]);
     await vi.waitFor(async () => {
       const { items: found } = await reader.reactionsOfUser("T", { size: 99, cursor: undefined });
       expect(found.filter((each) => each.target.id === name.id)).toEqual([row]);
     }, patience);
-    await fill(items, [remove(refOf(row), 1)]);
+    await fill(store, [remove(refOf(row), 1)]);
   });
 
-  test("unread groups by their latest number, either way round", async () => {
-    const { items, reader } = open();
+  test("unread groups by their version, in both orders", async () => {
+    const { store, reader } = open();
     const ownerId = newUser();
     const groups = Array.from({ length: 15 }, (_, i) => group(newTarget(), (i + 1) * 7));
     await fill(
-      items,
+      store,
       groups.map((each) => write(unreadGroupRef(ownerId, each.target, "like"), each)),
     );
     const other = `${ownerId}x`;
-    await fill(items, [
+    await fill(store, [
       write(inboxRef(ownerId), { version: 200, groupCount: 15, peopleCount: 30 }),
       write(readGroupRef(ownerId, group(newTarget(), 50)), readGroup(newTarget(), 50)),
       write(unreadGroupRef(other, newTarget(), "like"), group(newTarget(), 60)),
@@ -451,26 +463,26 @@ describe.each(stores)("%s: lists", (_, open) => {
       expect(await list(true, size)).toEqual(groups.toReversed());
       expect(await list(false, size)).toEqual(groups);
     }
-    // One that gets a reaction moves to the end.
+    // A group with a new reaction moves to the end.
     const [first] = groups as [UnreadGroup];
     const moved = { ...first, version: 201 };
-    await fill(items, [write(unreadGroupRef(ownerId, first.target, "like"), moved, 7)]);
+    await fill(store, [write(unreadGroupRef(ownerId, first.target, "like"), moved, 7)]);
     expect((await list(false, 4)).at(-1)).toEqual(moved);
     expect(await list(false, 4)).toHaveLength(15);
   });
 
-  test("history by its latest number, newest first, without what has expired", async () => {
-    const { items, reader } = open();
+  test("history by version, newest first, without expired groups", async () => {
+    const { store, reader } = open();
     const ownerId = newUser();
-    // Numbers of different lengths sort as numbers; half of them expires a millisecond apart.
+    // Versions of different lengths sort as numbers; half of the groups expire one after another.
     const read = Array.from({ length: 20 }, (_, i) =>
       readGroup(newTarget(), 3 ** i, { expireTime: i % 2 === 0 ? far : far - 1_000 + i }),
     );
     await fill(
-      items,
+      store,
       read.map((each) => write(readGroupRef(ownerId, each), each)),
     );
-    await fill(items, [write(unreadGroupRef(ownerId, newTarget(), "like"), group(newTarget(), 5))]);
+    await fill(store, [write(unreadGroupRef(ownerId, newTarget(), "like"), group(newTarget(), 5))]);
     const list = async (now: number, size: number) =>
       (await pages((page) => reader.readGroups(ownerId, now, page), size)).flat();
     const newest = read.toReversed();
@@ -483,15 +495,15 @@ describe.each(stores)("%s: lists", (_, open) => {
     expect(await list(far, 6)).toEqual([]);
   });
 
-  test("inboxes of many owners, those that are there", async () => {
-    const { items, reader } = open();
+  test("inboxes of many owners, as far as they exist", async () => {
+    const { store, reader } = open();
     const ownerIds = Array.from({ length: 230 }, () => newUser());
     const inbox = (i: number) => ({ version: i, groupCount: 1, peopleCount: 2 });
     const there = ownerIds.flatMap((ownerId, i) =>
       i % 3 === 0 ? [[ownerId, inbox(i)] as const] : [],
     );
     await fill(
-      items,
+      store,
       there.map(([ownerId, value]) => write(inboxRef(ownerId), value)),
     );
     await vi.waitFor(async () => {
@@ -501,10 +513,10 @@ describe.each(stores)("%s: lists", (_, open) => {
     expect(await reader.inboxes([])).toEqual(new Map());
   });
 
-  test("a cursor is good for its own list alone", async () => {
-    const { items, reader } = open();
+  test("a cursor is valid only for its own list", async () => {
+    const { store, reader } = open();
     const [ownerId, userId, name] = [newUser(), newUser(), newTarget()];
-    await fill(items, [
+    await fill(store, [
       ...[1, 2, 3].map((n) => put(reaction(name, n))),
       ...[1, 2, 3].map((n) => put(reaction(newTarget(), n, { userId }))),
       ...[1, 2, 3].map((n) => write(unreadGroupRef(ownerId, newTarget(), "like"), group(name, n))),
@@ -541,9 +553,9 @@ describe.each(stores)("%s: lists", (_, open) => {
   });
 });
 
-describe.each(stores)("%s: removal", (_, open) => {
+describe.each(stores)("%s: purges", (_, open) => {
   test("of reactions of one kind to one target, 1,000 at a time", async () => {
-    const { items, reader, purger } = open();
+    const { store, reader, purger } = open();
     const [name, userId] = [newTarget(), newUser()];
     const rows = Array.from({ length: 1_030 }, (_, i) =>
       reaction(name, i + 1, { userId: `u${i}` }),
@@ -552,7 +564,7 @@ describe.each(stores)("%s: removal", (_, open) => {
       reaction(name, 2_000, { kind: "love", userId }),
       reaction({ ...name, id: `${name.id}x` }, 2_001, { userId }),
     ];
-    await fill(items, [...rows, ...kept].map(put));
+    await fill(store, [...rows, ...kept].map(put));
     expect(await purger.reactions(name, "like")).toBe(true);
     const left = await pages((page) => reader.reactions({ target: name, kind: "like" }, page), 500);
     expect(left.flat()).toHaveLength(30);
@@ -563,8 +575,8 @@ describe.each(stores)("%s: removal", (_, open) => {
     expect(await reader.many(kept.map(refOf))).toEqual(kept);
   });
 
-  test("of what was read of one target, page by page", async () => {
-    const { items, reader, purger } = open();
+  test("of the history of one target, page by page", async () => {
+    const { store, reader, purger } = open();
     const [ownerId, name] = [newUser(), newTarget()];
     const others = [{ ...name, type: "xpost" }, { ...name, id: `x${name.id}` }, newTarget()];
     const read = Array.from({ length: 1_300 }, (_, i) =>
@@ -573,11 +585,11 @@ describe.each(stores)("%s: removal", (_, open) => {
         : readGroup(name, i + 1, { kind: i % 2 === 0 ? "like" : "love" }),
     );
     await fill(
-      items,
+      store,
       read.map((each) => write(readGroupRef(ownerId, each), each)),
     );
     const stays = readGroup(name, 1);
-    await fill(items, [write(readGroupRef(`${ownerId}x`, stays), stays)]);
+    await fill(store, [write(readGroupRef(`${ownerId}x`, stays), stays)]);
     let cursor: string | undefined;
     let calls = 0;
     do {
@@ -593,7 +605,7 @@ describe.each(stores)("%s: removal", (_, open) => {
   });
 });
 
-test("tables are made once; history alone expires", async () => {
+test("tables are created once; only history has a TTL", async () => {
   await createTables(client(), names);
   const ttlOf = async (table: string) => {
     const command = new DescribeTimeToLiveCommand({ TableName: table });
@@ -614,6 +626,6 @@ test("tables are made once; history alone expires", async () => {
   const unread = toItem(unreadGroupRef("o", name, "like"), group(name, 1), 1);
   const inbox = toItem(inboxRef("o"), { version: 1, groupCount: 1, peopleCount: 1 }, 1);
   expect("ttl" in unread || "ttl" in inbox).toBe(false);
-  // In by-last is what has an `l`.
+  // The index by-last has the items with an `l`.
   expect([read, inbox, unread].map((item) => "l" in item)).toEqual([false, false, true]);
 });

@@ -1,4 +1,4 @@
-/** What engine and use cases rely on, held by the store in memory and DynamoDB alike. */
+/** Tests both stores alike: what the engine and the use cases of points depend on. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
 import type { Reader } from "../../src/app/ports/deps.ts";
@@ -24,18 +24,12 @@ import type { Reservation } from "../../src/domain/reservation.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import {
-  bothStores,
-  fill,
-  pages,
-  patience,
-  rejection,
-  write,
-} from "../support/stores/both-stores.ts";
+import { patience } from "../support/fixtures/waiting.ts";
+import { bothStores, fill, pages, rejection, write } from "../support/stores/both-stores.ts";
 
 const { stores } = bothStores();
 
-/** Programs of this file never meet those of other tests in the same tables. */
+/** A new program id, so that tests with the same tables do not share records. */
 const newProgram = () => `p-${randomUUID().slice(0, 23)}`;
 
 const account = (programId: string, userId: string, more: Partial<Account> = {}): Account => ({
@@ -101,53 +95,53 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     return { ...open(), p, a, b };
   };
 
-  test("a write that must be the first, and one on a version", async () => {
-    const { items, p, a } = setUp();
+  test("a write of a new record, and one with a version", async () => {
+    const { store, p, a } = setUp();
     const first = account(p, "a");
     const second = account(p, "a", { last: 2 });
-    expect(await items.read([a])).toEqual([{ value: undefined, version: 0 }]);
-    expect(await items.commit([write(a, first)], randomUUID())).toEqual({ kind: "committed" });
-    expect(await items.read([a])).toEqual([{ value: first, version: 1 }]);
+    expect(await store.read([a])).toEqual([{ value: undefined, version: 0 }]);
+    expect(await store.commit([write(a, first)], randomUUID())).toEqual({ kind: "committed" });
+    expect(await store.read([a])).toEqual([{ value: first, version: 1 }]);
 
-    const again = await items.commit([write(a, second)], randomUUID());
+    const again = await store.commit([write(a, second)], randomUUID());
     expect(again).toEqual({ kind: "failed", found: new Map([[a, { value: first, version: 1 }]]) });
-    const ahead = await items.commit([write(a, second, 2)], randomUUID());
+    const ahead = await store.commit([write(a, second, 2)], randomUUID());
     expect(ahead).toEqual({ kind: "failed", found: new Map([[a, { value: first, version: 1 }]]) });
 
-    expect(await items.commit([write(a, second, 1)], randomUUID())).toEqual({ kind: "committed" });
-    expect(await items.read([a])).toEqual([{ value: second, version: 2 }]);
+    expect(await store.commit([write(a, second, 1)], randomUUID())).toEqual({ kind: "committed" });
+    expect(await store.read([a])).toEqual([{ value: second, version: 2 }]);
   });
 
-  test("an atomic read finds what any read finds, up to the limit", async () => {
-    const { items, p, a, b } = setUp();
-    await items.commit([write(a, account(p, "a"))], randomUUID());
+  test("an atomic read finds the same as a plain one, up to the limit", async () => {
+    const { store, p, a, b } = setUp();
+    await store.commit([write(a, account(p, "a"))], randomUUID());
     const [found, none] = [
       { value: account(p, "a"), version: 1 },
       { value: undefined, version: 0 },
     ];
-    expect(await items.readAtomically([b, a])).toEqual([none, found]);
+    expect(await store.readAtomically([b, a])).toEqual([none, found]);
     const others = Array.from({ length: 100 }, (_, i) => eventRef(p, "a", `c:${i}`));
-    expect(await items.readAtomically(others)).toEqual(Array(100).fill(none));
+    expect(await store.readAtomically(others)).toEqual(Array(100).fill(none));
     for (const refs of [
       [a, a],
       [a, ...others],
     ]) {
-      expect(await rejection(items.readAtomically(refs))).toBeInstanceOf(Error);
+      expect(await rejection(store.readAtomically(refs))).toBeInstanceOf(Error);
     }
   });
 
-  test("a failed condition on what is not there finds nothing", async () => {
-    const { items, p, a } = setUp();
-    const result = await items.commit([write(a, account(p, "a"), 3)], randomUUID());
+  test("a failed condition on an absent record finds nothing", async () => {
+    const { store, p, a } = setUp();
+    const result = await store.commit([write(a, account(p, "a"), 3)], randomUUID());
     const nothing = { value: undefined, version: 0 };
     expect(result).toEqual({ kind: "failed", found: new Map([[a, nothing]]) });
   });
 
-  test("all or nothing, and every failed condition is told", async () => {
-    const { items, p, a, b } = setUp();
+  test("all or nothing, and every failed condition is returned", async () => {
+    const { store, p, a, b } = setUp();
     const other = reservationRef(p, "r");
-    await fill(items, [write(a, account(p, "a")), write(other, reservation(p, "r"))]);
-    const result = await items.commit(
+    await fill(store, [write(a, account(p, "a")), write(other, reservation(p, "r"))]);
+    const result = await store.commit(
       [
         write(b, account(p, "b")),
         write(a, account(p, "a", { last: 7 })),
@@ -159,99 +153,102 @@ describe.each(stores)("%s: transactions", (kind, open) => {
     if (result.kind !== "failed") throw new Error(result.kind);
     expect([...result.found.keys()]).toEqual([a, other]);
     expect(result.found.get(other)).toEqual({ value: reservation(p, "r"), version: 1 });
-    const loaded = await items.read([b, entryRef(p, "b", 1), a]);
+    const loaded = await store.read([b, entryRef(p, "b", 1), a]);
     expect(loaded.map(({ version }) => version)).toEqual([0, 0, 1]);
   });
 
-  test("a token's transaction happens once; a cancelled one is judged again", async () => {
-    const { items, p, a, b } = setUp();
+  test("a token's transaction happens once; a cancelled one is checked again", async () => {
+    const { store, p, a, b } = setUp();
     const [token, other] = [randomUUID(), randomUUID()];
     const writes = [write(a, account(p, "a"))];
-    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
-    expect(await items.commit(writes, token)).toEqual({ kind: "committed" });
-    expect((await items.read([a]))[0]?.version).toBe(1);
+    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
+    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
+    expect((await store.read([a]))[0]?.version).toBe(1);
     const different = [write(a, account(p, "a", { last: 9 }))];
-    expect(await rejection(items.commit(different, token))).toBeInstanceOf(Error);
+    expect(await rejection(store.commit(different, token))).toBeInstanceOf(Error);
 
     const early = [write(b, account(p, "b", { last: 2 }), 1)];
-    expect((await items.commit(early, other)).kind).toBe("failed");
-    await fill(items, [write(b, account(p, "b"))]);
-    expect(await items.commit(early, other)).toEqual({ kind: "committed" });
-    expect(await items.commit(early, other)).toEqual({ kind: "committed" });
-    expect((await items.read([b]))[0]?.version).toBe(2);
+    expect((await store.commit(early, other)).kind).toBe("failed");
+    await fill(store, [write(b, account(p, "b"))]);
+    expect(await store.commit(early, other)).toEqual({ kind: "committed" });
+    expect(await store.commit(early, other)).toEqual({ kind: "committed" });
+    expect((await store.read([b]))[0]?.version).toBe(2);
   });
 
   test("100 items pass, 101 do not, and no item twice", async () => {
-    const { items, p, a } = setUp();
+    const { store, p, a } = setUp();
     const keys = Array.from({ length: 101 }, (_, i) =>
       write(eventRef(p, "a", `c:e${i}`), eventKey(i)),
     );
-    const tooMany = await rejection(items.commit(keys, randomUUID()));
+    const tooMany = await rejection(store.commit(keys, randomUUID()));
     expect(tooMany).toMatchObject({ name: "ValidationException" });
-    expect(await items.commit(keys.slice(1), randomUUID())).toEqual({ kind: "committed" });
+    expect(await store.commit(keys.slice(1), randomUUID())).toEqual({ kind: "committed" });
     const twice = [write(a, account(p, "a")), write(a, account(p, "a", { last: 2 }))];
     // DynamoDB refuses this with a ValidationException; DynamoDB Local fails the second condition.
-    const twiceSent = items.commit(twice, randomUUID());
+    const twiceSent = store.commit(twice, randomUUID());
     if (kind === "memory") await expect(twiceSent).rejects.toThrow("twice");
     else expect((await twiceSent.catch(() => ({ kind: "refused" }))).kind).not.toBe("committed");
-    expect((await items.read([a]))[0]?.version).toBe(0);
-    expect(await rejection(items.commit([], randomUUID()))).toBeInstanceOf(Error);
-    expect(items.maxItems).toBe(100);
+    expect((await store.read([a]))[0]?.version).toBe(0);
+    expect(await rejection(store.commit([], randomUUID()))).toBeInstanceOf(Error);
+    expect(store.maxItems).toBe(100);
   });
 
   test("4 MB do not pass", async () => {
-    const { items, p } = setUp();
+    const { store, p } = setUp();
     const reason = "x".repeat(45_000);
     const entries = Array.from({ length: 100 }, (_, i) =>
       write(entryRef(p, "a", i), entry(i, { reason })),
     );
-    expect(await rejection(items.commit(entries, randomUUID()))).toBeInstanceOf(Error);
+    expect(await rejection(store.commit(entries, randomUUID()))).toBeInstanceOf(Error);
   });
 
-  test("of many racing for one version, one wins", async () => {
-    const { items, p, a } = setUp();
-    await fill(items, [write(a, account(p, "a"))]);
+  test("of many writes with one version, one is committed", async () => {
+    const { store, p, a } = setUp();
+    await fill(store, [write(a, account(p, "a"))]);
     const results = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
-        items.commit([write(a, account(p, "a", { last: i + 2 }), 1)], randomUUID()),
+        store.commit([write(a, account(p, "a", { last: i + 2 }), 1)], randomUUID()),
       ),
     );
-    const won = results.flatMap(({ kind }, i) => (kind === "committed" ? [i] : []));
-    expect(won).toHaveLength(1);
-    const [loaded] = await items.read([a]);
-    expect(loaded).toEqual({ value: account(p, "a", { last: (won[0] ?? 0) + 2 }), version: 2 });
+    const committed = results.flatMap(({ kind }, i) => (kind === "committed" ? [i] : []));
+    expect(committed).toHaveLength(1);
+    const [loaded] = await store.read([a]);
+    expect(loaded).toEqual({
+      value: account(p, "a", { last: (committed[0] ?? 0) + 2 }),
+      version: 2,
+    });
   });
 
-  test("reads come in the order asked, more than 100 at once, with gaps", async () => {
-    const { items, p } = setUp();
+  test("reads return more than 100 records in the requested order, with absent ones", async () => {
+    const { store, p } = setUp();
     const odd = Array.from({ length: 125 }, (_, i) => 2 * i + 1);
     await fill(
-      items,
+      store,
       odd.map((number) => write(eventRef(p, "a", `c:e${number}`), eventKey(number))),
     );
-    await fill(items, [write(reservationRef(p, "r"), reservation(p, "r"))]);
-    const asked = Array.from({ length: 250 }, (_, i) => eventRef(p, "a", `c:e${250 - i}`));
-    const loaded = await items.read([...asked, reservationRef(p, "r"), reservationRef(p, "s")]);
+    await fill(store, [write(reservationRef(p, "r"), reservation(p, "r"))]);
+    const refs = Array.from({ length: 250 }, (_, i) => eventRef(p, "a", `c:e${250 - i}`));
+    const loaded = await store.read([...refs, reservationRef(p, "r"), reservationRef(p, "s")]);
     expect(loaded.slice(250).map(({ version }) => version)).toEqual([1, 0]);
     expect(loaded.slice(0, 250)).toEqual(
-      asked.map((_, i) =>
+      refs.map((_, i) =>
         i % 2 === 1 ? { value: eventKey(250 - i), version: 1 } : { value: undefined, version: 0 },
       ),
     );
-    expect(await items.read([])).toEqual([]);
+    expect(await store.read([])).toEqual([]);
     const twice = [accountRef(p, "a"), accountRef(p, "a")];
-    expect(await rejection(items.read(twice))).toMatchObject({ name: "ValidationException" });
+    expect(await rejection(store.read(twice))).toMatchObject({ name: "ValidationException" });
   });
 
   test("what is read or written is a copy", async () => {
-    const { items, p, a } = setUp();
+    const { store, p, a } = setUp();
     const slots = [1, 2, 3];
-    await fill(items, [write(a, account(p, "a", { slots }))]);
+    await fill(store, [write(a, account(p, "a", { slots }))]);
     slots[0] = 100;
-    const [first] = await items.read([a]);
+    const [first] = await store.read([a]);
     const { slots: loaded } = (first as { value: unknown }).value as { slots: number[] };
     loaded[1] = 100;
-    expect((await items.read([a]))[0]?.value).toMatchObject({ slots: [1, 2, 3] });
+    expect((await store.read([a]))[0]?.value).toMatchObject({ slots: [1, 2, 3] });
   });
 });
 
@@ -328,7 +325,7 @@ describe.each(stores)("%s: records", (_, open) => {
       ["highest number", entryRef(p, userId, 999_999_999_999), entry(999_999_999_999)],
       ["event key", eventRef(p, userId, `c:${event.eventId}`), key],
       [
-        "event key, nothing undone",
+        "event key, nothing reversed",
         eventRef(p, "u", "c:e1"),
         { ...key, entry: entry(1), reversedPoints: 0 },
       ],
@@ -338,13 +335,13 @@ describe.each(stores)("%s: records", (_, open) => {
   };
 
   test("come back as they were written", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const all = extremes(newProgram());
     await fill(
-      items,
+      store,
       all.map(([, ref, value]) => write(ref, value)),
     );
-    const loaded = await items.read(all.map(([, ref]) => ref));
+    const loaded = await store.read(all.map(([, ref]) => ref));
     for (const [i, [name, ref, value]] of all.entries()) {
       expect.soft(loaded[i], name).toEqual({ value, version: 1 });
       expect.soft(await reader.get(ref), name).toEqual({ value, version: 1 });
@@ -352,9 +349,9 @@ describe.each(stores)("%s: records", (_, open) => {
   });
 
   test("the test clock", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const version = (await reader.get(testClockRef))?.version ?? 0;
-    const set = await items.commit([write(testClockRef, { time: 123 }, version)], randomUUID());
+    const set = await store.commit([write(testClockRef, { time: 123 }, version)], randomUUID());
     expect(set.kind).toBe("committed");
     expect((await reader.get(testClockRef))?.value).toEqual({ time: 123 });
     expect(await reader.get(programRef(newProgram()))).toBeUndefined();
@@ -363,12 +360,12 @@ describe.each(stores)("%s: records", (_, open) => {
 
 describe.each(stores)("%s: lists", (kind, open) => {
   test("programs by id", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const p = newProgram();
     const ids = ["d", "a", "c", "b", "e"].map((each) => `${p}-${each}`.slice(2));
     const lifetimes = [{ lifetimeMonths: 12, effectiveTime: 0 }];
     await fill(
-      items,
+      store,
       ids.map((id) =>
         write(programRef(id), { programId: id, timeZone: "UTC", lifetimes, createTime: 0 }),
       ),
@@ -385,18 +382,18 @@ describe.each(stores)("%s: lists", (kind, open) => {
   });
 
   test("ledger entries in both orders, in a range, of some types", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const name = { programId: newProgram(), userId: "u" };
     const types = ["ISSUED", "USED", "EXPIRED"] as const;
     const type = (number: number) => types[number % 3] ?? "USED";
     const numbers = Array.from({ length: 120 }, (_, i) => i + 1);
     await fill(
-      items,
+      store,
       numbers.map((n) => write(entryRef(name.programId, "u", n), entry(n, { type: type(n) }))),
     );
-    // Neighbours in the key space that must not show.
-    await fill(items, [write(accountRef(name.programId, "u"), account(name.programId, "u"))]);
-    await fill(items, [write(entryRef(name.programId, "u2", 1), entry(1))]);
+    // Records with neighbouring keys, which must not be listed.
+    await fill(store, [write(accountRef(name.programId, "u"), account(name.programId, "u"))]);
+    await fill(store, [write(entryRef(name.programId, "u2", 1), entry(1))]);
 
     const all = { from: 1, to: Number.MAX_SAFE_INTEGER, newestFirst: false, types: [] };
     const list = async (query: Partial<Parameters<Reader["entries"]>[1]>, size: number) => {
@@ -415,18 +412,18 @@ describe.each(stores)("%s: lists", (kind, open) => {
     expect(await list({ types: ["FROZEN"] }, 50)).toEqual([]);
   });
 
-  test("accounts with something to expire, oldest month first, shard by shard", async () => {
-    const { items, reader } = open();
+  test("accounts with points that are due, oldest month first, in each shard", async () => {
+    const { store, reader } = open();
     const p = newProgram();
     const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);
     const month = (i: number) => 24_300 + (i % 10);
     await fill(
-      items,
+      store,
       userIds.map((userId, i) =>
         write(accountRef(p, userId), account(p, userId, { oldest: month(i) })),
       ),
     );
-    await fill(items, [write(accountRef(p, "none"), account(p, "none"))]);
+    await fill(store, [write(accountRef(p, "none"), account(p, "none"))]);
     const shards = Array.from({ length: shardCount }, (_, shard) => shard);
     await vi.waitFor(async () => {
       const found = await Promise.all(
@@ -441,10 +438,10 @@ describe.each(stores)("%s: lists", (kind, open) => {
         expect(months).toEqual([...months].sort());
       }
     }, patience);
-    // Without points an account leaves the index.
+    // An account without points is not in the index.
     const [gone] = userIds.filter((_, i) => month(i) === 24_300);
     const ref = accountRef(p, gone as string);
-    await items.commit([write(ref, account(p, gone as string), 1)], randomUUID());
+    await store.commit([write(ref, account(p, gone as string), 1)], randomUUID());
     await vi.waitFor(async () => {
       const shard = shardOf(gone as string);
       const found = await reader.dueAccounts(p, shard, 24_300, { size: 100, cursor: undefined });
@@ -453,14 +450,14 @@ describe.each(stores)("%s: lists", (kind, open) => {
   });
 
   test("all accounts of a program, in disjoint segments", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const p = newProgram();
     const userIds = Array.from({ length: 30 }, (_, i) => `u${i}`);
     await fill(
-      items,
+      store,
       userIds.map((userId) => write(accountRef(p, userId), account(p, userId))),
     );
-    await fill(items, [
+    await fill(store, [
       write(entryRef(p, "u1", 1), entry(1)),
       write(accountRef(`${p}x`, "other"), account(`${p}x`, "other")),
     ]);
@@ -473,7 +470,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
   });
 
   test("reservations of a user, by time, in a window", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const p = newProgram();
     const at = (i: number) => 1_790_000_000_000 + Math.floor(i / 2) * 1_000;
     const rows = Array.from({ length: 20 }, (_, i) =>
@@ -481,7 +478,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
     );
     const foreign = reservation(p, "foreign", { userId: "someone" });
     await fill(
-      items,
+      store,
       [...rows, foreign].map((row) => write(reservationRef(p, row.reservationId), row)),
     );
     const list = async (window: { start: number | undefined; end: number | undefined }) => {
@@ -498,7 +495,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
   });
 
   test("reservations in a state, merged over the shards", async () => {
-    const { items, reader } = open();
+    const { store, reader } = open();
     const p = newProgram();
     const base = 1_790_000_000_000;
     // Several at the same instant, so that pages are cut between equal times.
@@ -509,7 +506,7 @@ describe.each(stores)("%s: lists", (kind, open) => {
       }),
     );
     await fill(
-      items,
+      store,
       rows.map((row) => write(reservationRef(p, row.reservationId), row)),
     );
     const key = ({ executeTime, reservationId }: Reservation) => `${executeTime}#${reservationId}`;

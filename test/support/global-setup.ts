@@ -1,6 +1,6 @@
 /**
- * One DynamoDB Local and one Temporal for the whole run, both in memory and on free ports. A test
- * file keeps to a table prefix and a task queue of its own.
+ * Starts one DynamoDB Local and one Temporal for the whole run, both in memory and on free ports.
+ * Each test file has its own table prefix and task queue.
  */
 import type { TestProject } from "vitest/node";
 import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
@@ -8,7 +8,7 @@ import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** How many histories and lives of the models are played through gRPC. */
+    /** How many histories of each model run through gRPC. */
     grpcRuns: number;
     /** `http://127.0.0.1:<port>` */
     dynamodbEndpoint: string;
@@ -18,9 +18,9 @@ declare module "vitest" {
   }
 }
 
-/** Starts the servers, tells the tests where they are, and answers how to stop them. */
+/** Starts the servers, provides their addresses to the tests, and returns how to stop them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // Not quick, and not part of what a test measures: both come up side by side.
+  // Side by side, because each of them takes seconds.
   const starting = [startDynamoDbLocal(), startTemporal({ onProgress: console.error })] as const;
   const [dynamodb, temporal] = await Promise.all(starting).catch(async (error) => {
     for (const started of await Promise.allSettled(starting)) {

@@ -1,6 +1,6 @@
 /**
- * Reads the code blocks of the documentation, so that the tests run what a reader runs, and
- * compares a printed answer with the real one.
+ * Reads the code blocks of the documentation, runs them in a shell as a reader does, and compares
+ * printed answers with real ones.
  */
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -43,14 +43,14 @@ export function codeNamed(file: string, name: string): string {
   return found.code;
 }
 
-/** The code for the server of a test. */
+/** The code with the ports of a test's server. */
 export function onPorts(code: string, { port, http1Port }: Ports): string {
   return code
     .replaceAll("127.0.0.1:8080", `127.0.0.1:${port}`)
     .replaceAll("127.0.0.1:8081", `127.0.0.1:${http1Port}`);
 }
 
-/** What the documentation says of `buf`: the protos that ours import are fetched once. */
+/** Fetches the protos that ours import, as the documentation says for `buf`. */
 export async function fetchProtos(): Promise<void> {
   if (existsSync(`${projectRoot}.cache/protos/buf/validate/validate.proto`)) return;
   await promisify(execFile)("node", ["src/dev/generate.ts", "--fetch"], { cwd: projectRoot });
@@ -113,9 +113,9 @@ const shapes = [
 const shapeOf = (text: string) => shapes.find(([, pattern]) => pattern.test(text))?.[0];
 
 /**
- * The real answer as the documentation would print it: without the fields that are not printed, and
- * with the printed value wherever that stands for the real one. A printed `…` stands for any value,
- * a printed time for any time, a printed month for any month. What differs from `printed` is wrong.
+ * The real answer, to be compared with the printed one: without the fields that are not printed,
+ * and with the printed value where it matches. A printed `…` matches any value, a printed time any
+ * time, a printed month any month.
  */
 export function asPrinted(actual: unknown, printed: unknown): unknown {
   if (printed === "…") return actual === undefined ? undefined : printed;

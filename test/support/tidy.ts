@@ -1,6 +1,6 @@
 /**
- * The rules that no linter holds for us: which folder may import what (the table in the design),
- * what may be reached from a workflow, and how files are named and written.
+ * Finds what no linter finds: imports against the table of the design, packages that a workflow
+ * must not reach, import circles, unused exports, and files that break the style.
  */
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
@@ -9,16 +9,16 @@ import { posix } from "node:path";
 export type Sources = ReadonlyMap<string, string>;
 
 export type Import = {
-  /** What stands between the quotes; undefined for `import(expression)`. */
+  /** The text between the quotes; undefined for `import(expression)`. */
   readonly specifier: string | undefined;
-  /** `import type` and `export type`: gone when the program runs. */
+  /** Whether it is `import type` or `export type`, which has no effect when the program runs. */
   readonly typeOnly: boolean;
 };
 
 type Rule = {
   /** Files of the project that may be imported, besides those of the folder itself. */
   readonly project?: RegExp;
-  /** The same, for `import type` alone. */
+  /** More files that may be imported with `import type`. */
   readonly types?: RegExp;
   /** Packages and builtins (`node:crypto`). */
   readonly packages?: RegExp;
@@ -28,7 +28,7 @@ const ANYTHING = /^/;
 const PURE_PACKAGES = /^(temporal-polyfill|tzdata)$/;
 const WORKFLOW_PACKAGES = /^@temporalio\/(workflow|common)$/;
 
-/** The first rule whose key is the file, or a folder that it is in, holds. */
+/** The first rule applies whose key is the file or one of its folders. */
 const RULES: readonly (readonly [string, Rule])[] = [
   ["src/gen/", { packages: /^@bufbuild\// }],
   ["src/domain/", { packages: PURE_PACKAGES }],
@@ -118,8 +118,8 @@ export function wrongArrows(sources: Sources): string[] {
 }
 
 /**
- * Builtins and packages that a workflow would carry into Temporal's sandbox, each with the way
- * there. Types do not count, since they are gone when the code runs.
+ * Builtins and packages that a workflow would bring into Temporal's sandbox, each with the path of
+ * imports. Types do not count, because they do not exist when the code runs.
  */
 export function reachedFromWorkflows(sources: Sources): string[] {
   const problems: string[] = [];
@@ -141,7 +141,7 @@ export function reachedFromWorkflows(sources: Sources): string[] {
   return problems;
 }
 
-/** Import circles, types included: each as the way from a file back to itself. */
+/** Import circles, types included: each as the path of imports from a file back to itself. */
 export function importCircles(sources: Sources): string[] {
   const circles: string[] = [];
   const done = new Set<string>();
@@ -162,7 +162,7 @@ export function importCircles(sources: Sources): string[] {
   return circles;
 }
 
-/** Exports that no other file names. The exports of a workflow bundle are for Temporal. */
+/** Exports that no other file names. Workflows are left out, because Temporal uses them. */
 export function unusedExports(sources: Sources): string[] {
   const words = new Map(
     [...sources].map(([file, text]) => [file, new Set(withoutComments(text).match(/\w+/g))]),
@@ -175,7 +175,7 @@ export function unusedExports(sources: Sources): string[] {
     const isUsed = (name: string) =>
       [...words].some(([other, found]) => other !== file && found.has(name));
     return [...exported].flatMap(([, name = ""]) =>
-      isUsed(name) ? [] : [`${file}: exports ${name} for nobody`],
+      isUsed(name) ? [] : [`${file}: no other file uses ${name}`],
     );
   });
 }
@@ -200,7 +200,7 @@ export function badStyle(sources: Sources): string[] {
   });
 }
 
-/** The imports of a file as our formatter leaves it: each statement starts its own line. */
+/** The imports of a formatted file, in which each statement starts a line. */
 export function importsOf(text: string): Import[] {
   const code = withoutComments(text);
   const statements = code.matchAll(
@@ -248,7 +248,7 @@ function hasDefaultExport(text: string): boolean {
   return /^export (default\b|\{[^}]*\bas default\b)/m.test(withoutComments(text));
 }
 
-/** The first comment belongs to the file: the imports, or a blank line, come behind it. */
+/** Whether the first comment is about the file: an import or a blank line follows it. */
 function opensWithSentence(text: string): boolean {
   return /^\/\*\*[\s\S]*?[.:;][\s\S]*?\*\/\n(import\b|export\b.* from |\n|$)/.test(text);
 }
@@ -264,7 +264,7 @@ function longLines(text: string): string[] {
   });
 }
 
-/** Blanks out what only looks like code: block comments, and lines that are a comment. */
+/** The text without block comments and without lines that are a comment. */
 function withoutComments(text: string): string {
   return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, "").replace(/^\s*\/\/.*$/gm, "");
 }

@@ -1,4 +1,4 @@
-/** What activities let into a history. */
+/** Tests what activities write into a workflow's history: failures, and heartbeats. */
 import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { DefaultLogger } from "@temporalio/worker";
@@ -12,7 +12,7 @@ import { DomainError, reasons } from "../../src/domain/errors.ts";
 const quiet = () => {};
 
 const program = {
-  id: "p",
+  programId: "p",
   timeZone: "UTC",
   lifetimes: [{ lifetimeMonths: 12, effectiveTime: 0 }],
   createTime: 0,
@@ -46,7 +46,7 @@ const cancel = ({ cancelReservation }: Activities) =>
   cancelReservation({ program: "p", reservation: "r" });
 
 describe("a failed activity", () => {
-  test.each(reasons)("tells the reason %s, and whether to try again", async (reason) => {
+  test.each(reasons)("has the reason %s, and whether Temporal retries it", async (reason) => {
     const error = new DomainError(reason, "the message", { balance: "7" });
     const failure = await failureOf(error, cancel);
     expect(failure).toMatchObject({
@@ -58,7 +58,7 @@ describe("a failed activity", () => {
     expect(failure.stack).toBe("");
   });
 
-  test("keeps what nobody thought of to itself, and is tried again", async () => {
+  test("has no details of an unknown error, and is retried", async () => {
     const error = new Error("arn:aws:dynamodb:ap-northeast-1:123456789012:table/secret");
     for (const run of [
       cancel,
@@ -71,9 +71,9 @@ describe("a failed activity", () => {
     }
   });
 
-  test("refuses an input of the wrong form for good", async () => {
+  test("refuses an input of the wrong form without a retry", async () => {
     const refused = { type: "INVALID_REQUEST", nonRetryable: true };
-    const bad = [undefined, {}, { programId: "p", reservation: 1, userId: "u" }];
+    const bad = [undefined, {}, { program: "p", reservation: 1, user: "u" }];
     for (const input of bad as unknown as ReservationInput[]) {
       const failure = await failureOf(undefined, (all) => all.executeReservation(input));
       expect(failure).toMatchObject(refused);
@@ -84,7 +84,7 @@ describe("a failed activity", () => {
   });
 });
 
-test("a verification goes on where the last heartbeat was, inside a ledger", async () => {
+test("a verification continues after the last heartbeat, inside a ledger", async () => {
   const count = 20_000;
   const reads: number[] = [];
   const entryAt = (number: number) => ({
@@ -127,7 +127,7 @@ test("a verification goes on where the last heartbeat was, inside a ledger", asy
   expect(step.cursor).toBeDefined();
   expect(beats).toHaveLength(10);
 
-  // The result of the killed worker is lost; its last heartbeat is all that the next one has.
+  // The result of the killed worker is lost, so the next one continues from its last heartbeat.
   const next = new MockActivityEnvironment({ heartbeatDetails: beats.at(-1) });
   const found = (await next.run(verifySegment, input)) as VerifySegmentResult;
   expect(found).toMatchObject({ accounts: 1, entries: count, wrong: 0 });

@@ -1,4 +1,4 @@
-/** Long lives in short histories: a Temporal that asks to continue as new after a few events. */
+/** Tests workflows that continue as new, on a Temporal that suggests it after a few events. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
@@ -6,11 +6,8 @@ import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { programKey } from "../../src/temporal/search-attributes.ts";
-import {
-  eventually,
-  expectGrantedOnce,
-  reserveAndStart,
-} from "../support/fixtures/reservations.ts";
+import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let temporal: Temporal;
@@ -28,7 +25,7 @@ afterAll(async () => {
   await temporal.stop();
 });
 
-test("a reservation moved again and again", async () => {
+test("a reservation that is rescheduled ten times is granted once", async () => {
   const { deps, programId } = stack;
   const handle = await reserveAndStart(stack, { id: "moved", inMs: 3_600_000 });
   const { runId } = await handle.describe();
@@ -45,7 +42,7 @@ test("a reservation moved again and again", async () => {
   expect(described.typedSearchAttributes.get(programKey)).toBe(programId);
 });
 
-test("a month's end and a verification of all their parts", async () => {
+test("a month-end sweep and a verification finish all their parts", async () => {
   const { deps, programId, client, config } = stack;
   await setTime(deps, Date.UTC(2027, 0, 10));
   const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);

@@ -1,4 +1,4 @@
-/** The monthly sweep: what it expires, in which months, and when its schedule runs it. */
+/** Tests the month-end sweep: what it expires, and when its schedule runs it. */
 import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import type { WorkflowFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
@@ -14,7 +14,7 @@ import { type MonthEndFailure, type MonthEndResult, monthEndId } from "../../src
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
-import { eventually, patiently } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 import { createMemoryStore } from "../support/stores/memory-store.ts";
 
@@ -60,7 +60,7 @@ async function ledgerOf(programId: string, userId: string) {
   );
 }
 
-/** Changes the record of an account behind the back of every server. */
+/** Changes the record of an account without a server. */
 const tamper = (programId: string, userId: string, expression: string, value: AttributeValue) =>
   stack.clients.retrying.send(
     new UpdateItemCommand({
@@ -122,7 +122,7 @@ describe("a month's end", () => {
     }
   });
 
-  test("fails when it has settled all but the damaged accounts, and names them", async () => {
+  test("fails after all accounts but the damaged ones, and names these", async () => {
     const { deps, client, workflows } = stack;
     const programId = await newProgram("damaged");
     await setTime(deps, at(1, 10));
@@ -164,7 +164,7 @@ describe("a month's end", () => {
     ]);
     expect((await ledgerOf(programId, "d")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
 
-    // The schedule goes on, and its next run settles what was mended.
+    // The schedule is not paused, and its next run expires the repaired accounts.
     expect((await schedule.describe()).state.paused).toBe(false);
     await verifyAccount(deps, { programId, userId: "b" }, true);
     await verifyAccount(deps, { programId, userId: "c" }, true);
@@ -174,7 +174,7 @@ describe("a month's end", () => {
     expect((await ledgerOf(programId, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
   }, 60_000);
 
-  test("that does not know its program fails with the reason", async () => {
+  test("of an unknown program fails with the reason", async () => {
     await expect(monthEnd("nowhere")).rejects.toMatchObject({
       cause: { type: "PROGRAM_NOT_FOUND", nonRetryable: true },
     });
@@ -228,7 +228,7 @@ describe("the schedule", () => {
     expect(times).toEqual(expected.map((time) => `${date}T${time}.000Z`));
   });
 
-  test("that cannot be made keeps no other program from its own", async () => {
+  test("of one program that cannot be created does not stop those of others", async () => {
     const { client, workflows } = stack;
     const { reader, force } = createMemoryStore();
     const of = (id: string, timeZone: string) => {

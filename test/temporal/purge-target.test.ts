@@ -1,11 +1,10 @@
-/** What a deleted target leaves behind, and how it goes: all of it, and nothing else. */
+/** Tests that a deleted target is purged completely, and that nothing else is purged. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { inboxOf, markNotificationRead } from "../../src/app/notifications/commands.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
-import type { Page, PageRequest } from "../../src/app/ports/pages.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { reactionSummaries } from "../../src/app/reactions/queries.ts";
 import { deleteTarget, registerTarget, setTargetMuted } from "../../src/app/reactions/targets.ts";
@@ -14,29 +13,19 @@ import type { Child } from "../../src/dev/stack/child.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import type { TargetName } from "../../src/domain/target.ts";
 import { userKey } from "../../src/temporal/search-attributes.ts";
-import { eventually, patiently } from "../support/fixtures/reservations.ts";
+import { allItems } from "../support/fixtures/pages.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-const people = 150;
+const userCount = 150;
 const kinds = ["like", "love"];
-
-const all = async <T>(list: (page: PageRequest) => Promise<Page<T>>): Promise<T[]> => {
-  const items: T[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: Page<T> = await list({ size: 100, cursor });
-    items.push(...page.items);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return items;
-};
 
 const register = ({ deps }: WorkerStack, ownerId: string, id: string): Promise<TargetName> =>
   patiently(() =>
     registerTarget(deps, { target: { type: "post", id }, ownerId, title: id, link: "" }),
   );
 
-/** `count` people react with one kind; those who do already stay. */
+/** `count` users react with one kind; a repeated reaction changes nothing. */
 const reactions = ({ deps }: WorkerStack, target: TargetName, kind: string, count: number) =>
   Promise.all(
     Array.from({ length: count }, (_, i) =>
@@ -44,7 +33,7 @@ const reactions = ({ deps }: WorkerStack, target: TargetName, kind: string, coun
     ),
   );
 
-/** Marks all of a target that is unread. */
+/** Marks all unread groups of a target as read. */
 async function read({ deps }: WorkerStack, ownerId: string, target: TargetName): Promise<void> {
   const { version } = await inboxOf(deps, ownerId);
   for (const kind of kinds) {
@@ -53,49 +42,49 @@ async function read({ deps }: WorkerStack, ownerId: string, target: TargetName):
 }
 
 /**
- * Gives an owner two targets with the same reactions of two kinds: unread ones, read ones, two
- * groups of them of the same kind, and some that were muted.
+ * Creates two targets with the same reactions of two kinds: unread ones, read ones, two read groups
+ * of the same kind, and some that were muted.
  */
 async function twoTargets(stack: WorkerStack, ownerId: string) {
-  const gone = await register(stack, ownerId, `${ownerId}-gone`);
-  const stays = await register(stack, ownerId, `${ownerId}-stays`);
-  for (const target of [gone, stays]) {
-    await reactions(stack, target, "like", people / 3);
+  const deleted = await register(stack, ownerId, `${ownerId}-deleted`);
+  const active = await register(stack, ownerId, `${ownerId}-active`);
+  for (const target of [deleted, active]) {
+    await reactions(stack, target, "like", userCount / 3);
     await read(stack, ownerId, target);
-    await reactions(stack, target, "like", (people * 2) / 3);
-    await reactions(stack, target, "love", people / 3);
+    await reactions(stack, target, "like", (userCount * 2) / 3);
+    await reactions(stack, target, "love", userCount / 3);
     await read(stack, ownerId, target);
     await setTargetMuted(stack.deps, { ownerId, target, muted: true });
-    await reactions(stack, target, "love", (people * 2) / 3);
+    await reactions(stack, target, "love", (userCount * 2) / 3);
     await setTargetMuted(stack.deps, { ownerId, target, muted: false });
-    for (const kind of kinds) await reactions(stack, target, kind, people);
+    for (const kind of kinds) await reactions(stack, target, kind, userCount);
   }
-  return { gone, stays };
+  return { deleted, active };
 }
 
-/** All that the store holds about a target. */
-async function left({ deps }: WorkerStack, ownerId: string, target: TargetName) {
+/** The numbers of all records about a target. */
+async function stored({ deps }: WorkerStack, ownerId: string, target: TargetName) {
   const { reader } = deps;
   const counts: Record<string, number> = {};
   for (const kind of kinds) {
-    counts[kind] = (await all((page) => reader.reactions({ target, kind }, page))).length;
+    counts[kind] = (await allItems((page) => reader.reactions({ target, kind }, page))).length;
   }
   const about = ({ target: { type, id } }: { target: TargetName }) =>
     type === target.type && id === target.id;
   const now = (await deps.clock.now()).wall;
-  const unread = (await all((page) => reader.unreadGroups(ownerId, true, page))).filter(about);
-  const history = (await all((page) => reader.readGroups(ownerId, now, page))).filter(about);
+  const unread = (await allItems((page) => reader.unreadGroups(ownerId, true, page))).filter(about);
+  const history = (await allItems((page) => reader.readGroups(ownerId, now, page))).filter(about);
   const sizes = (groups: readonly { peopleCount: number }[]) =>
     groups.map((group) => group.peopleCount);
   return { ...counts, unread: sizes(unread).sort(), history: sizes(history).sort() };
 }
 
-/** As `twoTargets` has left each of its targets. */
+/** The records of each target of `twoTargets`. */
 const whole = {
-  like: people,
-  love: people,
-  unread: [people / 3, people / 3],
-  history: [people / 3, people / 3, people / 3],
+  like: userCount,
+  love: userCount,
+  unread: [userCount / 3, userCount / 3],
+  history: [userCount / 3, userCount / 3, userCount / 3],
 };
 
 const nothing = { like: 0, love: 0, unread: [], history: [] };
@@ -108,16 +97,19 @@ const unreadOf = async ({ deps }: WorkerStack, ownerId: string) => {
 const runOf = ({ client }: WorkerStack, target: TargetName) =>
   client.workflow.getHandle(purgeTargetId(target));
 
-/** Expects that one target is gone whole and the other one is as it was. */
-async function expectRemoved(
+/** Waits for the purge of one target, and expects that the other one has all its records. */
+async function expectPurged(
   stack: WorkerStack,
   ownerId: string,
-  { gone, stays }: Record<"gone" | "stays", TargetName>,
+  { deleted, active }: Record<"deleted" | "active", TargetName>,
 ): Promise<void> {
-  await runOf(stack, gone).result();
-  expect(await left(stack, ownerId, gone)).toEqual(nothing);
-  expect(await left(stack, ownerId, stays)).toEqual(whole);
-  expect(await unreadOf(stack, ownerId)).toEqual({ groupCount: 2, peopleCount: (people * 2) / 3 });
+  await runOf(stack, deleted).result();
+  expect(await stored(stack, ownerId, deleted)).toEqual(nothing);
+  expect(await stored(stack, ownerId, active)).toEqual(whole);
+  expect(await unreadOf(stack, ownerId)).toEqual({
+    groupCount: 2,
+    peopleCount: (userCount * 2) / 3,
+  });
 }
 
 describe("a target deleted", () => {
@@ -133,49 +125,49 @@ describe("a target deleted", () => {
   });
   afterAll(() => stack.stop());
 
-  test("is dead at once, and what it leaves is removed by a worker", async () => {
+  test("is refused at once, and purged by a worker", async () => {
     const { deps } = stack;
     const targets = await twoTargets(stack, "owner");
-    const { gone: target, stays } = targets;
+    const { deleted: target, active } = targets;
     const bystander = await register(stack, "bystander", "another");
     await reactions(stack, bystander, "like", 3);
     const before = await inboxOf(deps, "owner");
     expect(await deleteTarget(deps, { target })).toMatchObject({ deleted: true });
 
-    // No worker runs yet.
+    // No worker is running yet.
     const own = { target, kind: "like", userId: "user-1" };
     const refused = { reason: "TARGET_DELETED" };
     await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
     await expect(unreact(deps, own)).rejects.toMatchObject(refused);
     await expect(register(stack, "owner", target.id)).rejects.toMatchObject(refused);
-    expect(await reactionSummaries(deps, [target, stays], "user-1")).toMatchObject([
+    expect(await reactionSummaries(deps, [target, active], "user-1")).toMatchObject([
       { state: "DELETED", counts: {}, own: [] },
-      { state: "ACTIVE", counts: { like: people, love: people }, own: { length: 2 } },
+      { state: "ACTIVE", counts: { like: userCount, love: userCount }, own: { length: 2 } },
     ]);
-    expect(await left(stack, "owner", target)).toEqual(whole);
+    expect(await stored(stack, "owner", target)).toEqual(whole);
     const described = await runOf(stack, target).describe();
     expect(described.status.name).toBe("RUNNING");
     expect(described.typedSearchAttributes.get(userKey)).toBe("owner");
 
     const stop = await stack.startWorker();
-    await expectRemoved(stack, "owner", targets);
+    await expectPurged(stack, "owner", targets);
     const after = await inboxOf(deps, "owner");
     expect(after.version).toBeGreaterThan(before.version);
-    const listed = await all((page) => listNotifications(deps, "owner", "UNREAD", page));
-    expect(listed.map(({ target: { id } }) => id)).toEqual([stays.id, stays.id]);
+    const listed = await allItems((page) => listNotifications(deps, "owner", "UNREAD", page));
+    expect(listed.map(({ target: { id } }) => id)).toEqual([active.id, active.id]);
     expect(await unreadOf(stack, "bystander")).toEqual({ groupCount: 1, peopleCount: 3 });
 
-    // Deleted again it finds nothing to do.
+    // A second purge finds nothing.
     const { runId } = await runOf(stack, target).describe();
     await deleteTarget(deps, { target });
-    await expectRemoved(stack, "owner", targets);
+    await expectPurged(stack, "owner", targets);
     expect((await runOf(stack, target).describe()).runId).not.toBe(runId);
     expect(await inboxOf(deps, "owner")).toEqual(after);
     await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
     await stop();
   }, 120_000);
 
-  test("twice while it is being removed has one removal", async () => {
+  test("several times while it is being purged has one purge", async () => {
     const target = await register(stack, "impatient", "twice");
     await deleteTarget(stack.deps, { target });
     const { runId } = await runOf(stack, target).describe();
@@ -183,20 +175,20 @@ describe("a target deleted", () => {
     expect((await runOf(stack, target).describe()).runId).toBe(runId);
   });
 
-  test("is removed whole by a store on a bad day", async () => {
+  test("is purged completely by a store with faults", async () => {
     const targets = await twoTargets(stack, "unlucky");
-    await deleteTarget(stack.deps, { target: targets.gone });
+    await deleteTarget(stack.deps, { target: targets.deleted });
     stack.proxy.faults({ lostAnswer: 0.2, throttle: 0.2, serverError: 0.2 });
     const stop = await stack.startWorker();
-    await expectRemoved(stack, "unlucky", targets);
+    await expectPurged(stack, "unlucky", targets);
     const { faults } = stack.proxy.stats();
     expect(faults.lostAnswer + faults.throttle + faults.serverError).toBeGreaterThan(5);
     await stop();
   }, 120_000);
 
-  test("is removed whole by another worker when one is killed half-way", async () => {
+  test("is purged completely by another worker when one is killed half-way", async () => {
     const targets = await twoTargets(stack, "killed");
-    await deleteTarget(stack.deps, { target: targets.gone });
+    await deleteTarget(stack.deps, { target: targets.deleted });
     const half = Promise.withResolvers<void>();
     let writes = 0;
     stack.proxy.onRequest((operation) => {
@@ -206,10 +198,10 @@ describe("a target deleted", () => {
     worker = await stack.startWorkerProcess();
     await half.promise;
     await worker.killHard();
-    expect(await left(stack, "killed", targets.gone)).not.toEqual(nothing);
+    expect(await stored(stack, "killed", targets.deleted)).not.toEqual(nothing);
     stack.proxy.faults({});
     worker = await stack.startWorkerProcess();
-    await expectRemoved(stack, "killed", targets);
+    await expectPurged(stack, "killed", targets);
   }, 120_000);
 });
 
@@ -228,10 +220,10 @@ describe("while Temporal is away", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("a target is dead all the same, and the same call again has it removed", async () => {
+  test("a target is deleted, and the same call later starts its purge", async () => {
     const { deps } = stack;
     const targets = await twoTargets(stack, "patient");
-    const { gone: target } = targets;
+    const { deleted: target } = targets;
     await temporal.killHard();
     const unavailable = { reason: "WORKFLOWS_UNAVAILABLE", retryable: true };
     await expect(deleteTarget(deps, { target })).rejects.toMatchObject(unavailable);
@@ -242,6 +234,6 @@ describe("while Temporal is away", () => {
     temporal = await startTemporal({ ignoreRunning: true, port, dataFile });
     await eventually(() => deleteTarget(deps, { target }));
     await stack.startWorker();
-    await expectRemoved(stack, "patient", targets);
+    await expectPurged(stack, "patient", targets);
   }, 120_000);
 });

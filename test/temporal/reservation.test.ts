@@ -1,4 +1,4 @@
-/** The reservation workflow with a real worker, a real Temporal and a real store. */
+/** Tests the reservation workflow with a real worker, a real Temporal and a real store. */
 import { randomUUID } from "node:crypto";
 import { WorkflowFailedError, WorkflowUpdateFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
@@ -15,7 +15,6 @@ import { reconcileReservations } from "../../src/app/reservations/reconcile.ts";
 import type { ReservationStep } from "../../src/contract.ts";
 import {
   eventsOf,
-  eventually,
   expectGrantedOnce,
   freeze,
   handleOf,
@@ -25,6 +24,7 @@ import {
   stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
@@ -35,8 +35,8 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** One delivery of the grant activity to a run. */
-function deliver(id: string, run: string): Promise<ReservationStep> {
+/** Runs the grant activity once for a run. */
+function runActivity(id: string, run: string): Promise<ReservationStep> {
   const { deps, programId } = stack;
   const { executeReservation } = createActivities({ deps, onDone: () => {} });
   const workflowExecution = { workflowId: id, runId: run };
@@ -55,7 +55,7 @@ const failureOf = async (id: string) => {
   return (error as WorkflowFailedError).cause as ApplicationFailure;
 };
 
-/** When the first timer of a run is to fire: its length after the task that asked for it. */
+/** The time at which the first timer of a run is set to fire. */
 async function timerEnd(id: string): Promise<number> {
   const { events } = await handleOf(stack, id).fetchHistory();
   const task = events?.find((event) => event.workflowTaskStartedEventAttributes);
@@ -66,12 +66,12 @@ async function timerEnd(id: string): Promise<number> {
 }
 
 describe("a reservation", () => {
-  test("lands at its time, not before, in 12 events", async () => {
+  test("is granted at its time, not before, in 12 events", async () => {
     await reserve(stack.deps, stack.programId, { id: "normal", inMs: 1_500 });
     const row = await expectGrantedOnce(stack, "normal");
     expect(row.executed?.time).toBeGreaterThanOrEqual(row.executeTime);
     await handleOf(stack, "normal").result();
-    // What the server was asked for, which is not what a busy machine makes of it.
+    // The requested time of the timer, because a busy machine may fire it later.
     expect(Math.abs((await timerEnd("normal")) - row.executeTime)).toBeLessThanOrEqual(2);
     expect(await eventsOf(handleOf(stack, "normal"))).toEqual([
       "workflowExecutionStarted",
@@ -89,7 +89,7 @@ describe("a reservation", () => {
     ]);
   });
 
-  test("whose time has passed lands at once, in 7 events", async () => {
+  test("whose time has passed is granted at once, in 7 events", async () => {
     await reserve(stack.deps, stack.programId, { id: "past", inMs: -hour });
     await expectGrantedOnce(stack, "past");
     expect(await handleOf(stack, "past").result()).toEqual({ step: "DONE", entry: 1 });
@@ -99,7 +99,7 @@ describe("a reservation", () => {
   test("created twice is one; with other points it is refused", async () => {
     const { deps, programId } = stack;
     const executeTime = Date.now() + 500;
-    const wish = {
+    const request = {
       programId,
       reservationId: "twice",
       userId: "twice",
@@ -107,7 +107,7 @@ describe("a reservation", () => {
       reason: "",
       caller: "tests",
     };
-    const create = (points: number) => createReservation(deps, { ...wish, points, executeTime });
+    const create = (points: number) => createReservation(deps, { ...request, points, executeTime });
     const [a, b] = await Promise.all([create(10), create(10)]);
     expect([a.replayed, b.replayed]).toContain(true);
     await expect(create(11)).rejects.toMatchObject({ reason: "ID_REUSED" });
@@ -115,14 +115,14 @@ describe("a reservation", () => {
     expect(await create(10)).toMatchObject({ replayed: true, state: "DONE" });
   });
 
-  test("granted by two deliveries to its run and one to another is granted once", async () => {
+  test("whose activity runs several times, in several runs, is granted once", async () => {
     const { deps, programId } = stack;
     await reserve(withoutTemporal(deps), programId, { id: "delivered" });
     const run = randomUUID();
     const steps = await Promise.all(
-      [run, run, randomUUID()].map((each) => deliver("delivered", each)),
+      [run, run, randomUUID()].map((each) => runActivity("delivered", each)),
     );
-    steps.push(await deliver("delivered", run), await deliver("delivered", randomUUID()));
+    steps.push(await runActivity("delivered", run), await runActivity("delivered", randomUUID()));
     expect(steps).toEqual(Array(5).fill({ step: "DONE", entry: 1 }));
     await expectGrantedOnce(stack, "delivered");
   });
@@ -156,7 +156,7 @@ describe("a reservation", () => {
 });
 
 describe("a refused reservation", () => {
-  test("fails with the reason, and another run lands it after a retry", async () => {
+  test("fails with the reason, and another run grants it after a retry", async () => {
     const { deps, programId } = stack;
     await freeze(stack, "frozen", true);
     await reserve(deps, programId, { id: "frozen" });
@@ -183,19 +183,19 @@ describe("a refused reservation", () => {
     }
   });
 
-  test("stays failed for its run, whatever the run asks afterwards", async () => {
+  test("stays FAILED for its run, however often the activity runs again", async () => {
     const { deps, programId } = stack;
     const id = "stays-failed";
     await freeze(stack, id, true);
     await reserve(withoutTemporal(deps), programId, { id });
     const failed = { step: "FAILED", reason: "ACCOUNT_FROZEN" };
-    expect(await deliver(id, "run-1")).toMatchObject(failed);
+    expect(await runActivity(id, "run-1")).toMatchObject(failed);
     await freeze(stack, id, false);
-    expect(await deliver(id, "run-1")).toMatchObject(failed);
+    expect(await runActivity(id, "run-1")).toMatchObject(failed);
     await retryReservation(withoutTemporal(deps), { programId, reservationId: id });
-    expect(await deliver(id, "run-1")).toMatchObject({ step: "FAILED" });
+    expect(await runActivity(id, "run-1")).toMatchObject({ step: "FAILED" });
     expect(await verified(stack, id)).toMatchObject({ balance: 0 });
-    expect(await deliver(id, "run-2")).toMatchObject({ step: "DONE" });
+    expect(await runActivity(id, "run-2")).toMatchObject({ step: "DONE" });
     expect(await verified(stack, id)).toMatchObject({ balance: 10 });
   });
 });
@@ -241,7 +241,7 @@ describe("an operator", () => {
     });
   });
 
-  test("moves and cancels with updates, which answer what became of it", async () => {
+  test("reschedules and cancels with updates, which return the new state", async () => {
     await reserveAndStart(stack, { id: "updated", inMs: hour });
     await reserveAndStart(stack, { id: "stopped", inMs: hour });
     const updated = handleOf(stack, "updated");
@@ -276,7 +276,7 @@ describe("an operator", () => {
     const far = await refusal({ execute_time: "2099-01-01T00:00:00Z" });
     expect(far).toMatchObject({ ...invalid, message: expect.stringContaining("five years") });
 
-    // Its workflow has not heard of the cancel yet.
+    // The workflow has not received the cancel yet.
     await cancelReservation(withoutTemporal(deps), { programId, reservationId: "refused" });
     const late = await refusal({ execute_time: new Date().toISOString() });
     expect(late).toMatchObject({ type: "WRONG_STATE", nonRetryable: true });
@@ -300,9 +300,9 @@ describe("the reconciler", () => {
     await expectGrantedOnce(stack, id);
   });
 
-  test("wakes a run that never heard of an earlier time", async () => {
+  test("refreshes a run that missed a move to an earlier time", async () => {
     const { deps, programId } = stack;
-    const id = "hastened";
+    const id = "moved-earlier";
     const { runId } = await (await reserveAndStart(stack, { id, inMs: hour })).describe();
     const executeTime = Date.now() - 2 * 60_000;
     await rescheduleReservation(withoutTemporal(deps), {
@@ -319,7 +319,7 @@ describe("the reconciler", () => {
     expect((await handleOf(stack, id).describe()).runId).toBe(runId);
   });
 
-  test("leaves alone what is on time", async () => {
+  test("does not touch a reservation that is not overdue", async () => {
     const { deps, programId } = stack;
     await reserve(withoutTemporal(deps), programId, { id: "on-time", inMs: -30_000 });
     expect(await reconcile()).toBe(0);

@@ -1,8 +1,7 @@
-/** The store on a bad day, at the moment when a reservation is due. */
+/** Tests reservations that become due while the store has faults. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   eventsOf,
-  eventually,
   expectGrantedOnce,
   freeze,
   handleOf,
@@ -10,6 +9,7 @@ import {
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-test("a store that is away is waited for, in sight of the operator", async () => {
+test("an outage of the store is waited out, and operators see it", async () => {
   const { proxy } = stack;
   const handle = await reserveAndStart(stack, { id: "away", inMs: 1_500 });
   proxy.down(true);
@@ -35,17 +35,17 @@ test("a store that is away is waited for, in sight of the operator", async () =>
   expect(await handle.result()).toMatchObject({ step: "DONE" });
 });
 
-test("a failure whose answer was lost stays a failure", async () => {
+test("a failure with an ambiguous result stays a failure", async () => {
   const { proxy } = stack;
   await freeze(stack, "lost", true);
   proxy.faults({ lostAnswer: 1, operations: ["TransactWriteItems"] });
   const handle = await reserveAndStart(stack, { id: "lost" });
   await reaches(stack, "lost", "FAILED");
-  // From here on a grant would be possible.
+  // From now on a grant would succeed.
   await freeze(stack, "lost", false);
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
   proxy.faults({});
-  // The local attempt never got its answer, so the row was asked a second time.
+  // The local activity got no answer, so that a second activity has read the row.
   expect(await eventsOf(handle)).toContain("activityTaskScheduled");
   expect(await reaches(stack, "lost", "FAILED")).toMatchObject({
     failure: { reason: "ACCOUNT_FROZEN" },
@@ -53,7 +53,7 @@ test("a failure whose answer was lost stays a failure", async () => {
   expect(await verified(stack, "lost")).toMatchObject({ balance: 0 });
 });
 
-test("a grant whose answer was lost is one grant", async () => {
+test("a grant with an ambiguous result is made once", async () => {
   const { proxy } = stack;
   proxy.faults({ lostAnswer: 0.5, delay: 0.5, operations: ["TransactWriteItems"] });
   const ids = Array.from({ length: 10 }, (_, i) => `half-${i}`);

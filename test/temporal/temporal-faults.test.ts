@@ -1,4 +1,4 @@
-/** Temporal away, and Temporal lost, with everything that waits in it. */
+/** Tests outages of Temporal, and the loss of its namespace with all waiting workflows. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,14 +9,13 @@ import { fullReconcileId, monthEndId, reconcileId } from "../../src/contract.ts"
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import {
-  eventually,
   expectGrantedOnce,
   handleOf,
-  patiently,
   reserve,
   reserveAndStart,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
 
 const hour = 3_600_000;
@@ -39,13 +38,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Starts Temporal again, on its old data or on none, where its clients look for it. */
+/** Starts Temporal again at the same address, with its old data or without any. */
 async function startAgain(data: string): Promise<void> {
   temporal = await startTemporal({ ignoreRunning: true, port, dataFile: join(folder, data) });
 }
 
 describe("while Temporal is away", () => {
-  test("reservations are made, cancelled and moved, and all of it is done later", async () => {
+  test("reservations are created, cancelled and moved; their workflows follow", async () => {
     const { deps, programId } = stack;
     for (const id of ["cancelled", "moved"]) await reserveAndStart(stack, { id, inMs: hour });
     await reserveAndStart(stack, { id: "cancelled-soon-due", inMs: 12_000 });
@@ -64,15 +63,15 @@ describe("while Temporal is away", () => {
     for (const id of ["made", "moved", "due-while-away"]) await expectGrantedOnce(stack, id);
     expect(await handleOf(stack, "cancelled-soon-due").result()).toEqual({ step: "CANCELLED" });
     expect(await verified(stack, "cancelled-soon-due")).toEqual({ balance: 0, entries: 0 });
-    // What a caller's retry does: nothing to the row, but the workflow hears of it at last.
+    // A caller's retry does not change the row, but it signals the workflow.
     await cancelReservation(deps, { programId, reservationId: "cancelled" });
     expect(await handleOf(stack, "cancelled").result()).toEqual({ step: "CANCELLED" });
   });
 
-  test("calls fail soon and say so, and work again when it is back", async () => {
+  test("calls are refused within seconds, and succeed when it is back", async () => {
     const { workflows, programId } = stack;
     await temporal.killHard();
-    // Asked and refused while it is away: no call waits until it is back.
+    // Each call has a deadline, so that none waits until Temporal is back.
     const deadlines = vi.spyOn(workflows.link.connection, "withDeadline");
     const refused = { reason: "WORKFLOWS_UNAVAILABLE" };
     await expect(workflows.startVerification(programId)).rejects.toMatchObject(refused);
@@ -91,7 +90,7 @@ describe("while Temporal is away", () => {
   });
 });
 
-describe("a namespace lost whole", () => {
+describe("a lost namespace", () => {
   test("is rebuilt from the store", async () => {
     const { deps, programId, workflows, client } = stack;
     const ids = Array.from({ length: 10 }, (_, i) => `waiting-${i}`);
@@ -99,7 +98,7 @@ describe("a namespace lost whole", () => {
     await reserve(withoutTemporal(deps), programId, { id: "far", inMs: hour });
     await temporal.killHard();
 
-    // As servers do: they ask before Temporal is there, until it is.
+    // As servers do: they retry until Temporal is there.
     const stop = keepEnsuringSchedules(workflows, deps.reader);
     await startAgain("second.db");
     const described = (id: string) => eventually(() => client.schedule.getHandle(id).describe());

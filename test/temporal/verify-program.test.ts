@@ -1,9 +1,9 @@
-/** Verifying a whole program: it finds the account that somebody tampered with. */
+/** Tests the verification of a program, which finds an account that was tampered with. */
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
-import { eventually } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
@@ -20,11 +20,11 @@ const done = () =>
   });
 
 test("a program that was never verified has no verification", async () => {
-  const asked = getProgramVerification(stack.deps, stack.programId);
-  await expect(asked).rejects.toMatchObject({ reason: "VERIFICATION_NOT_FOUND" });
+  const verification = getProgramVerification(stack.deps, stack.programId);
+  await expect(verification).rejects.toMatchObject({ reason: "VERIFICATION_NOT_FOUND" });
 });
 
-test("tells that it runs, and is joined by who asks again", async () => {
+test("is RUNNING first, and a second call joins it", async () => {
   const { deps, programId, proxy } = stack;
   proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: "reads" });
   const first = await verifyProgram(deps, programId);
@@ -43,7 +43,7 @@ test("names the accounts that differ from their ledgers", async () => {
   }
   const started = Date.now();
   const first = await verifyProgram(deps, programId);
-  // Temporal tells it to the second.
+  // Temporal returns the time in whole seconds.
   expect(first.startTime).toBeGreaterThan(started - 1_000);
   expect(first.startTime).toBeLessThanOrEqual(Date.now());
   expect(first.workflowId).toBe(`verify-program/${programId}`);

@@ -1,4 +1,4 @@
-/** What use cases do when the store was damaged or restored from a backup. */
+/** Tests use cases on a store that is damaged or was restored from a backup. */
 import { expect, test } from "vitest";
 import { freezeAccount } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
@@ -10,12 +10,17 @@ import type { FailedAccount } from "../../../src/contract.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
-import { balance, createWorld, grant, programId } from "../../support/fixtures/account-fixture.ts";
+import {
+  balance,
+  createAccountFixture,
+  grant,
+  programId,
+} from "../../support/fixtures/account-fixture.ts";
 
-test("damaged accounts do not hold up the sweep of the others, and are named", async () => {
-  const { deps, store, clock } = createWorld(1);
+test("damaged accounts do not stop the sweep of a shard, and are named", async () => {
+  const { deps, store, clock } = createAccountFixture(1);
   const userIds = Array.from({ length: 2 * shardCount }, (_, i) => `user-${i}`);
-  for (const userId of userIds) await grant(deps, "g", 10, { user: userId });
+  for (const userId of userIds) await grant(deps, "g", 10, { userId });
   const damage = async (userId: string, change: (account: Account) => object) => {
     const ref = accountRef(programId, userId);
     const account = (await deps.reader.get(ref))?.value as Account;
@@ -54,10 +59,10 @@ test("damaged accounts do not hold up the sweep of the others, and are named", a
   ]);
 });
 
-test("an outage ends the sweep of a shard, so that it is tried again", async () => {
-  const { deps, store, clock } = createWorld(1);
+test("an outage fails the sweep of a shard, so that it is retried", async () => {
+  const { deps, store, clock } = createAccountFixture(1);
   const userIds = Array.from({ length: 8 }, (_, i) => `user-${i}`);
-  for (const userId of userIds) await grant(deps, "g", 10, { user: userId });
+  for (const userId of userIds) await grant(deps, "g", 10, { userId });
   clock.time = Date.UTC(2026, 4, 15);
   const clockOff = async () => Promise.reject(new DomainError("CLOCK_OFF", "off"));
   const shards = Array.from({ length: shardCount }, (_, shard) => shard);
@@ -79,7 +84,7 @@ test("an outage ends the sweep of a shard, so that it is tried again", async () 
 }, 30_000);
 
 test("a reservation restored from before its grant is DONE, even on a frozen account", async () => {
-  const { deps, store } = createWorld();
+  const { deps, store } = createAccountFixture();
   const name = { programId, reservationId: "r" };
   const input = { ...name, userId: "u", points: 5, reason: "", executeTime: 0, caller: "test" };
   const { row } = await createReservation(deps, input);

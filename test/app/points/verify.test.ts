@@ -1,16 +1,16 @@
-/** Verification on a store in memory: what it reports, how long it takes, where it goes on. */
+/** Tests verification on the store in memory: its reports, its deadline and its cursors. */
 import { describe, expect, test } from "vitest";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import { verifySegment } from "../../../src/app/points/verify-segment.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-import { entryRef } from "../../../src/app/ports/records.ts";
+import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
 import type { VerifySegmentResult } from "../../../src/contract.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import {
   account,
-  createWorld,
+  createAccountFixture,
   differences,
   grant,
   programId,
@@ -22,21 +22,21 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const name = { programId, userId };
 
-/** Two stores of the same story: the second one lags behind until a test applies it by hand. */
-async function twins() {
-  const ahead = createWorld();
-  const behind = createWorld();
+/** Two stores with the same grants: the second one lags until a test applies the next grant. */
+async function laggingStore() {
+  const ahead = createAccountFixture();
+  const behind = createAccountFixture();
   for (const { deps } of [ahead, behind]) await grant(deps, "first", 100);
   let last = 1;
   const lock = { isHeld: false };
-  // A transaction holds its items until all are applied, and rejects atomic reads of them.
+  // A transaction locks its items until all are applied; atomic reads of them are rejected.
   behind.store.arriving = ({ refs }) =>
     refs.length > 1 && lock.isHeld ? ("conflict" as const) : undefined;
   return {
     deps: behind.deps,
     store: behind.store,
     next,
-    /** Applies the next grant to the second store one item after the other. */
+    /** Applies the next grant to the second store item by item. */
     async applySlowly(first: "account" | "entry", lagMs: number): Promise<void> {
       const items = await next();
       lock.isHeld = true;
@@ -47,7 +47,7 @@ async function twins() {
     },
   };
 
-  /** The items of the next grant, each to be applied to the second store. */
+  /** The items of the next grant; each call applies one to the second store. */
   async function next() {
     last += 1;
     const ref = entryRef(programId, userId, last);
@@ -62,7 +62,7 @@ async function twins() {
 
 describe("a healthy account is not reported", () => {
   test.each(["account", "entry"] as const)("when its %s is applied first", async (first) => {
-    const { deps, applySlowly } = await twins();
+    const { deps, applySlowly } = await laggingStore();
     const applied = applySlowly(first, 60);
     await sleep(10);
     expect(await differences(deps)).toEqual([]);
@@ -71,7 +71,7 @@ describe("a healthy account is not reported", () => {
   });
 
   test("while another process writes it all the time, item by item", async () => {
-    const { deps, applySlowly } = await twins();
+    const { deps, applySlowly } = await laggingStore();
     let isWriting = true;
     const writer = (async () => {
       for (let i = 0; isWriting; i++) {
@@ -87,36 +87,36 @@ describe("a healthy account is not reported", () => {
     await writer;
   });
 
-  test("when the next transaction begins within the second look", async () => {
-    const { deps, store, next } = await twins();
+  test("when the next transaction begins during the second read", async () => {
+    const { deps, store, next } = await laggingStore();
     const [first, second] = [await next(), await next()];
-    let looks = 0;
+    let reads = 0;
     const reader: Reader = {
       ...deps.reader,
       async storedEntries(...args) {
-        looks += 1;
-        // The entry behind the account that the second look has read is there, but not its account.
-        if (looks === 2) second.entry();
+        reads += 1;
+        // The second read sees the entry of the next grant, but not yet its account.
+        if (reads === 2) second.entry();
         return deps.reader.storedEntries(...args);
       },
     };
-    let confirmations = 0;
+    let validations = 0;
     store.arriving = ({ refs }) => {
       if (refs.length < 2) return undefined;
-      confirmations += 1;
-      // The first look is confirmed while its transaction is under way, then after it.
-      if (confirmations === 1) return "conflict";
-      if (confirmations === 2) first.entry();
-      if (confirmations === 3) second.account();
+      validations += 1;
+      // The first read is validated during its transaction, then after it.
+      if (validations === 1) return "conflict";
+      if (validations === 2) first.entry();
+      if (validations === 3) second.account();
       return undefined;
     };
     first.account();
     expect(await differences({ ...deps, reader })).toEqual([]);
-    expect({ looks, confirmations }).toEqual({ looks: 3, confirmations: 3 });
+    expect({ reads, validations }).toEqual({ reads: 3, validations: 3 });
   });
 
   test("and is not repaired", async () => {
-    const { deps, store, applySlowly } = await twins();
+    const { deps, store, applySlowly } = await laggingStore();
     const applied = applySlowly("account", 60);
     await sleep(10);
     expect(await verifyAccount(deps, name, true)).toMatchObject({
@@ -129,8 +129,8 @@ describe("a healthy account is not reported", () => {
   });
 });
 
-test("an account that is wrong and written all the time is contended, not reported", async () => {
-  const { deps, store, stored } = createWorld();
+test("an account that is wrong and written all the time is CONTENDED, not reported", async () => {
+  const { deps, store, stored } = createAccountFixture();
   await grant(deps, "g", 10);
   const wrong = { ...((await stored()) as Account), frozen: true };
   store.force(account, wrong);
@@ -179,17 +179,17 @@ function longLedger(deps: Deps, count: number, missing: number, delayMs = 0) {
 
 /** The account of a ledger of `count` grants of 1 point. */
 async function longAccount(count: number) {
-  const world = createWorld();
-  await grant(world.deps, "e1", 1);
-  const one = (await world.stored()) as Account;
+  const fixture = createAccountFixture();
+  await grant(fixture.deps, "e1", 1);
+  const one = (await fixture.stored()) as Account;
   const slots = one.slots.map((points) => points * count);
   const totals = { ...one.totals, issued: count };
-  world.store.force(account, { ...one, slots, totals, last: count });
-  return world;
+  fixture.store.force(account, { ...one, slots, totals, last: count });
+  return fixture;
 }
 
 describe("a long ledger", () => {
-  test("with a hole gives 100 differences and the number of the others", async () => {
+  test("with a missing entry gives 100 differences and the number of the rest", async () => {
     const count = 50_000;
     const { deps } = longLedger((await longAccount(count)).deps, count, 2);
     const found = await verifyAccount(deps, name, false);
@@ -207,7 +207,7 @@ describe("a long ledger", () => {
     expect(found.entryCount).toBe(count - 1);
   });
 
-  test("is read no further than its caller waits", async () => {
+  test("is not read on after its caller's deadline", async () => {
     const count = 100_000;
     const { deps, state } = longLedger((await longAccount(count)).deps, count, 0, 5);
     const deadline = performance.now() + 100;
@@ -221,8 +221,8 @@ describe("a long ledger", () => {
   });
 });
 
-test("the scan for a missing entry goes on no longer than its caller waits", async () => {
-  const { deps, store } = createWorld();
+test("the scan for a missing entry ends at its caller's deadline", async () => {
+  const { deps, store } = createAccountFixture();
   for (const id of ["e1", "e2", "e3"]) await grant(deps, id, 10);
   store.force(entryRef(programId, userId, 2), undefined);
   const before = store.dump();
@@ -234,8 +234,8 @@ test("the scan for a missing entry goes on no longer than its caller waits", asy
   };
   const endless = { ...deps, reader: { ...deps.reader, entryCopies } };
   const deadline = performance.now() + 500;
-  const asked = verifyAccount(endless, name, true, deadline);
-  await expect(asked).rejects.toMatchObject({ reason: "DEADLINE" });
+  const verifying = verifyAccount(endless, name, true, deadline);
+  await expect(verifying).rejects.toMatchObject({ reason: "DEADLINE" });
   expect(pages).toBeGreaterThan(4);
   const atEnd = pages;
   await sleep(50);
@@ -243,7 +243,7 @@ test("the scan for a missing entry goes on no longer than its caller waits", asy
   expect(store.dump()).toEqual(before);
 });
 
-/** Runs a segment in as many steps as it asks whether to go on. */
+/** Verifies a segment in its smallest steps, each from the cursor of the last one. */
 async function inSteps(deps: Deps) {
   const steps: VerifySegmentResult[] = [];
   let cursor: string | undefined;
@@ -270,17 +270,17 @@ async function inSteps(deps: Deps) {
 }
 
 describe("the verification of many accounts", () => {
-  test.each([0, 2])("goes on inside a ledger (entry %i is missing)", async (missing) => {
+  test.each([0, 2])("continues inside a ledger (entry %i is missing)", async (missing) => {
     const count = 5_000;
-    const world = await longAccount(count);
-    const whole = longLedger(world.deps, count, missing);
+    const fixture = await longAccount(count);
+    const whole = longLedger(fixture.deps, count, missing);
     const input = { program: programId, segment: 0, segments: 1 };
     const { accounts, entries, wrong, reports } = await verifySegment(
       whole.deps,
       input,
       () => true,
     );
-    const cut = longLedger(world.deps, count, missing);
+    const cut = longLedger(fixture.deps, count, missing);
     const found = await inSteps(cut.deps);
     expect(found).toMatchObject({ accounts, entries, wrong, reports });
     expect(wrong).toBe(missing === 0 ? 0 : 1);
@@ -289,17 +289,17 @@ describe("the verification of many accounts", () => {
     for (const { cursor = "" } of found.steps) expect(cursor.length).toBeLessThan(20_000);
   });
 
-  test("tells exactly what differs, whatever the damage", async () => {
-    const { deps, store } = createWorld();
+  test("reports exactly what differs, whatever the damage", async () => {
+    const { deps, store } = createAccountFixture();
     const userIds = ["healthy", "flag", "hole", "lost", "points", "ring", "time"];
     for (const each of userIds) {
-      for (const id of ["e1", "e2"]) await grant(deps, id, 10, { user: each });
-      await use(deps, "e3", 5, { user: each });
+      for (const id of ["e1", "e2"]) await grant(deps, id, 10, { userId: each });
+      await use(deps, "e3", 5, { userId: each });
     }
-    const at = (who: string) => ({ ...account, id: `${programId}#${who}` });
-    const accountOf = async (who: string) => (await deps.reader.get(at(who)))?.value as Account;
-    const entryOf = async (who: string, number: number) =>
-      (await deps.reader.get(entryRef(programId, who, number)))?.value as LedgerEntry;
+    const at = (id: string) => accountRef(programId, id);
+    const accountOf = async (id: string) => (await deps.reader.get(at(id)))?.value as Account;
+    const entryOf = async (id: string, number: number) =>
+      (await deps.reader.get(entryRef(programId, id, number)))?.value as LedgerEntry;
     store.force(at("flag"), { ...(await accountOf("flag")), frozen: true });
     store.force(entryRef(programId, "hole", 2), undefined);
     store.force(at("lost"), undefined);
@@ -313,8 +313,8 @@ describe("the verification of many accounts", () => {
     const { reports, wrong, accounts, failures } = await inSteps(deps);
     // The scan finds accounts by their records, so not the one whose record is lost.
     expect({ wrong, accounts, failures }).toEqual({ wrong: 5, accounts: 6, failures: [] });
-    const lines = reports.map(({ user: who, differences: found }) => [
-      who,
+    const lines = reports.map(({ user, differences: found }) => [
+      user,
       found.map(({ field, expected, actual }) => `${field}: ${expected}, not ${actual}`),
     ]);
     expect(Object.fromEntries(lines)).toEqual({
@@ -340,10 +340,10 @@ describe("the verification of many accounts", () => {
     ]);
   });
 
-  test("names an account that cannot be verified, and goes on; an outage ends it", async () => {
-    const { deps, store } = createWorld();
-    for (const each of ["a", "b", "c"]) await grant(deps, "e", 10, { user: each });
-    const broken = { ...account, id: `${programId}#b` };
+  test("names an account that cannot be verified and continues; an outage ends it", async () => {
+    const { deps, store } = createAccountFixture();
+    for (const each of ["a", "b", "c"]) await grant(deps, "e", 10, { userId: each });
+    const broken = accountRef(programId, "b");
     store.force(broken, {
       ...((await deps.reader.get(broken))?.value as Account),
       slots: null as never,
@@ -358,7 +358,7 @@ describe("the verification of many accounts", () => {
       storedEntries: () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away")),
     };
     const input = { program: programId, segment: 0, segments: 1 };
-    const asked = verifySegment({ ...deps, reader }, input, () => true);
-    await expect(asked).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    const verifying = verifySegment({ ...deps, reader }, input, () => true);
+    await expect(verifying).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 });

@@ -1,3 +1,4 @@
+/** Tests that a purge does not touch an active target. */
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
@@ -9,7 +10,7 @@ import {
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
-test("nothing of a target that stands is removed, whoever starts the removal", async () => {
+test("nothing of an active target is purged, whoever starts the purge", async () => {
   const { deps, store } = memoryDeps();
   const target = { type: "post", id: "p" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });

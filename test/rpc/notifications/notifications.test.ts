@@ -1,4 +1,4 @@
-/** What owners are told: groups and their texts, reading at a version, history, mutes, counts. */
+/** Tests notifications through gRPC: groups, texts, mark-read, history, mutes and counts. */
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
@@ -9,6 +9,7 @@ import {
 } from "../../../src/app/reactions/purge-target.ts";
 import type { Notification } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { allResponses } from "../../support/fixtures/pages.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
@@ -26,7 +27,7 @@ type Name = { readonly type: string; readonly id: string };
 
 let owners = 0;
 
-/** An owner of its own, what is theirs, and what people do to it. */
+/** Creates an owner with short calls of the RPCs about the owner's targets. */
 function createOwner() {
   const ownerId = `owner${++owners}`;
   const { reactions, notifications } = server;
@@ -48,8 +49,8 @@ function createOwner() {
       for (const userId of userIds) await reactions.unreact({ target: name(id), userId });
     },
     async read(id: string, version: number) {
-      const asked = { ownerId, target: name(id), version: BigInt(version) };
-      const answer = await notifications.markNotificationRead(asked);
+      const request = { ownerId, target: name(id), version: BigInt(version) };
+      const answer = await notifications.markNotificationRead(request);
       expect(answer.unreadCount).toEqual((await count()).unreadCount);
       return answer.changed;
     },
@@ -67,16 +68,12 @@ function createOwner() {
     mute: (id: string, muted: boolean) =>
       notifications.setTargetMuted({ ownerId, target: name(id), muted }),
     async actors(id: string, from: number, to: number, pageSize = 50): Promise<string[]> {
-      const found: string[] = [];
-      let pageToken = "";
-      do {
-        const range = { firstVersion: BigInt(from), version: BigInt(to) };
-        const asked = { ownerId, target: name(id), ...range, pageSize, pageToken };
-        const page = await notifications.listNotificationActors(asked);
-        found.push(...page.actors.map(({ userId }) => userId));
-        pageToken = page.nextPageToken;
-      } while (pageToken !== "");
-      return found;
+      const range = { firstVersion: BigInt(from), version: BigInt(to) };
+      const request = { ownerId, target: name(id), ...range, pageSize };
+      const pages = await allResponses((pageToken) =>
+        notifications.listNotificationActors({ ...request, pageToken }),
+      );
+      return pages.flatMap((page) => page.actors.map(({ userId }) => userId));
     },
   };
 
@@ -90,32 +87,27 @@ function createOwner() {
 }
 
 async function pagesOf(ownerId: string, state: State, pageSize = 2): Promise<Notification[]> {
-  const found: Notification[] = [];
-  let pageToken = "";
-  do {
-    const asked = { ownerId, state, pageSize, pageToken };
-    const page = await server.notifications.listNotifications(asked);
-    expect(page.notifications.length).toBeLessThanOrEqual(pageSize);
-    found.push(...page.notifications);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== "");
-  return found;
+  const pages = await allResponses((pageToken) =>
+    server.notifications.listNotifications({ ownerId, state, pageSize, pageToken }),
+  );
+  for (const page of pages) expect(page.notifications.length).toBeLessThanOrEqual(pageSize);
+  return pages.flatMap((page) => page.notifications);
 }
 
 /** A notification in one line: `Comment x: A and 2 others (3; A B ... C B A; 1-3)`. */
 function lineOf({ target, text, ...group }: Notification): string {
   const { names = [], otherCount = 0n } = text ?? {};
-  const told = otherCount > 0n ? `${names[0]} and ${otherCount} others` : names.join(" and ");
+  const actors = otherCount > 0n ? `${names[0]} and ${otherCount} others` : names.join(" and ");
   const first = group.firstActors.map(({ userId }) => userId).join(" ");
   const latest = group.latestActors.map(({ userId }) => userId).join(" ");
   const range = `${group.firstVersion}-${group.version}`;
-  return `${target?.title}: ${told} (${group.peopleCount}; ${first} ... ${latest}; ${range})`;
+  return `${target?.title}: ${actors} (${group.peopleCount}; ${first} ... ${latest}; ${range})`;
 }
 
 const ms = (time: Timestamp | undefined): number => (time ? timestampMs(time) : Number.NaN);
 
 describe("one group", () => {
-  test("grows from one name to two to a number of others", async () => {
+  test("shows one name, then two, then one and the number of others", async () => {
     const owner = createOwner();
     await owner.register("x");
     expect(await owner.count()).toBe("0 people in 0 at 0");
@@ -132,7 +124,7 @@ describe("one group", () => {
     expect(await owner.history()).toEqual([]);
   });
 
-  test("refills the names that leave", async () => {
+  test("refills the names of users who leave", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A", "B", "C", "D", "E", "F", "G");
@@ -148,7 +140,7 @@ describe("one group", () => {
     expect(await owner.count()).toBe("0 people in 0 at 14");
   });
 
-  test("has one person once: react, unreact, react", async () => {
+  test("counts a user once: react, unreact, react", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A", "B", "B");
@@ -158,7 +150,7 @@ describe("one group", () => {
     expect(await owner.count()).toBe("2 people in 1 at 4");
   });
 
-  test("has one person once, also when it was read in between", async () => {
+  test("counts a user once, also after a mark-read in between", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A", "B");
@@ -223,7 +215,7 @@ describe("MarkNotificationRead", () => {
     expect(await owner.count()).toBe("1 people in 1 at 5");
   });
 
-  test("at an older version splits it: who came after stays unread", async () => {
+  test("at an older version splits it: later actors stay unread", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A", "B", "C", "D", "E", "F", "G", "H");
@@ -242,7 +234,7 @@ describe("MarkNotificationRead", () => {
     expect(await owner.count()).toBe("0 people in 0 at 11");
   });
 
-  test("splits between two who have changed places", async () => {
+  test("splits between two users who have changed places", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A", "B", "C");
@@ -253,7 +245,7 @@ describe("MarkNotificationRead", () => {
     expect(await owner.history()).toEqual(["Comment x: B and C (2; B C ... C B; 1-3)"]);
   });
 
-  test("of what nobody unread was seen of does nothing", async () => {
+  test("changes nothing when no unread actor was seen", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A");
@@ -265,7 +257,7 @@ describe("MarkNotificationRead", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("at a version yet to come is refused", async () => {
+  test("at a later version than the inbox's is refused", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A");
@@ -286,7 +278,7 @@ describe("MarkNotificationRead", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("of somebody else's target changes nothing of the owner's", async () => {
+  test("of another owner's target changes nothing", async () => {
     const owner = createOwner();
     const other = createOwner();
     await owner.register("x");
@@ -300,7 +292,7 @@ describe("MarkNotificationRead", () => {
 });
 
 describe("MarkAllNotificationsRead", () => {
-  test("reads every group as far as it was seen", async () => {
+  test("reads every group up to the version", async () => {
     const owner = createOwner();
     await owner.register("w", "x", "y", "z");
     await owner.react("x", "A", "B");
@@ -326,10 +318,10 @@ describe("MarkAllNotificationsRead", () => {
     expect(await owner.count()).toMatch(/^0 people in 0 at /);
   });
 
-  test("reads more groups than one transaction takes", async () => {
+  test("reads more groups than one transaction can write", async () => {
     const owner = createOwner();
     const ids = Array.from({ length: 130 }, (_, i) => `t${i}`);
-    // A few at a time, so that nobody waits behind many transactions on a store that is busy.
+    // A few at a time, so that no call waits for many transactions of a busy store.
     for (let i = 0; i < ids.length; i += 26) {
       const some = ids.slice(i, i + 26);
       await Promise.all(some.map((id) => owner.register(id)));
@@ -346,7 +338,7 @@ describe("MarkAllNotificationsRead", () => {
 describe("history", () => {
   const day = 86_400_000;
 
-  test("is kept for 90 days from the reading on", async () => {
+  test("is kept for 90 days after the mark-read", async () => {
     const owner = createOwner();
     await owner.register("x", "y");
     await owner.react("x", "A", "B");
@@ -368,7 +360,7 @@ describe("history", () => {
     }
   });
 
-  test("is kept for as long as the server is told", async () => {
+  test("is kept for as long as MEGURI_HISTORY_DAYS says", async () => {
     const { tablePrefix } = server.config;
     const env = { MEGURI_HISTORY_DAYS: "7" };
     const other = await startServer({ testClock: false, tablePrefix, env });
@@ -381,7 +373,7 @@ describe("history", () => {
     expect(ms(read?.expireTime) - ms(read?.readTime)).toBe(7 * day);
   });
 
-  test("is no longer listed when it has expired, removed or not", async () => {
+  test("is no longer listed when it has expired, even if it is still stored", async () => {
     const owner = createOwner();
     await owner.register("x", "y");
     await owner.react("x", "A");
@@ -402,7 +394,7 @@ describe("history", () => {
 });
 
 describe("SetTargetMuted", () => {
-  test("hides nothing that is unread, and tells of nothing new", async () => {
+  test("hides nothing that is unread, and stops new notifications", async () => {
     const owner = createOwner();
     await owner.register("x", "y");
     await owner.react("x", "A");
@@ -427,7 +419,7 @@ describe("SetTargetMuted", () => {
     expect(summaries[0]?.counts).toMatchObject([{ reactionCount: 2n }]);
   });
 
-  test("is for the owner alone, of a target that stands", async () => {
+  test("is allowed only to the owner, and only for an active target", async () => {
     const owner = createOwner();
     await owner.register("x", "dead");
     await server.reactions.deleteTarget({ target: owner.name("dead") });
@@ -443,7 +435,7 @@ describe("SetTargetMuted", () => {
 });
 
 describe("ListNotificationActors", () => {
-  test("lists everybody who stands, of the unread group and of history", async () => {
+  test("lists all actors who still react, of the unread group and of history", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A", "B", "C", "D", "E", "F", "G", "H");
@@ -474,16 +466,16 @@ describe("ListNotificationActors", () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A");
-    const asked = { target: owner.name("x"), firstVersion: 1n, version: 1n };
+    const request = { target: owner.name("x"), firstVersion: 1n, version: 1n };
     const { notifications } = server;
-    const others = notifications.listNotificationActors({ ...asked, ownerId: "somebody" });
+    const others = notifications.listNotificationActors({ ...request, ownerId: "somebody" });
     expect(await reasonOf(others)).toBe("TARGET_NOT_FOUND");
     expect(await reasonOf(owner.actors("unknown", 1, 1))).toBe("TARGET_NOT_FOUND");
   });
 });
 
 describe("ListNotifications", () => {
-  test("lists who came last first, in pages of any size", async () => {
+  test("lists the latest group first, in pages of any size", async () => {
     const owner = createOwner();
     await owner.register("w", "x", "y", "z");
     for (const id of ["w", "x", "y", "z"]) await owner.react(id, "A");
@@ -495,7 +487,7 @@ describe("ListNotifications", () => {
     }
   });
 
-  test("tells of a target as it is now", async () => {
+  test("shows a target as it is now", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A");
@@ -511,7 +503,7 @@ describe("ListNotifications", () => {
     ]);
   });
 
-  test("a token is good for its list alone", async () => {
+  test("a token is valid only for its list", async () => {
     const owner = createOwner();
     await owner.register("x", "y");
     await owner.react("x", "A", "B", "C");
@@ -544,8 +536,8 @@ describe("ListNotifications", () => {
   });
 });
 
-describe("a deleted target", () => {
-  test("takes its reactions, unread groups and history with it", async () => {
+describe("a purge of a target", () => {
+  test("of a deleted target removes its reactions, unread groups and history", async () => {
     const owner = createOwner();
     await owner.register("x", "y");
     await owner.react("x", "A", "B");
@@ -553,7 +545,7 @@ describe("a deleted target", () => {
     await owner.react("y", "A");
     const target = owner.name("x");
     await server.reactions.deleteTarget({ target });
-    // Until the workflow has come round, what was unread stays, and says what became of it.
+    // Until the workflow has purged them, unread groups stay and show the target as deleted.
     expect(await owner.notifications(State.UNREAD)).toMatchObject([
       { target: { name: owner.name("y"), deleted: false } },
       { target: { name: target, deleted: true } },
@@ -571,7 +563,7 @@ describe("a deleted target", () => {
     expect(left[0]).toContain(`T#comment#${target.id}`);
   });
 
-  test("that stands keeps everything, whoever starts the removal", async () => {
+  test("of an active target changes nothing", async () => {
     const owner = createOwner();
     await owner.register("x");
     await owner.react("x", "A");

@@ -1,4 +1,4 @@
-/** Streams of unread counts over the wire, from two server processes on one store. */
+/** Tests unread count streams through gRPC and HTTP/1.1, from two server processes. */
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { toBinary } from "@bufbuild/protobuf";
@@ -9,16 +9,14 @@ import type { Child } from "../../../src/dev/stack/child.ts";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
 import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { patience } from "../../support/fixtures/waiting.ts";
 import { type Refusal, toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
 const { NotificationService, WatchNotificationsRequestSchema } = service;
 
-/** For what comes soon, on a machine that may be busy. */
-const patience = { timeout: 30_000 };
-
 let server: TestServer;
-/** Another process on the same store, which has two places for streams. */
+/** Another process on the same store, which allows two streams. */
 let child: Child;
 let address: { readonly grpc: string; readonly http1: string };
 
@@ -53,7 +51,7 @@ const other = () =>
 
 let owners = 0;
 
-/** An owner with one target, and how people react to it. */
+/** Creates an owner with one target, and a short call to react to it. */
 async function createOwner() {
   const ownerId = `owner${++owners}`;
   const target = { type: "post", id: ownerId };
@@ -65,7 +63,7 @@ async function createOwner() {
   };
 }
 
-/** Reads a stream by hand; messages as `2 people in 1 at 3`, or why it ends. */
+/** Opens a stream that the test reads message by message: `2 people in 1 at 3`, or its end. */
 function watch(ownerId: string, client: Client<typeof NotificationService> = server.notifications) {
   const leaving = new AbortController();
   const { signal } = leaving;
@@ -83,7 +81,7 @@ function watch(ownerId: string, client: Client<typeof NotificationService> = ser
   };
 }
 
-/** Why a call of the other process to open a stream was refused; none when it was not. */
+/** The refusal of the other process to open a stream; undefined when it opens. */
 async function openingRefused(ownerId: string): Promise<Refusal | undefined> {
   const stream = watch(ownerId, other());
   try {
@@ -128,7 +126,7 @@ describe("WatchNotifications", () => {
     for (const stream of streams) stream.leave();
   });
 
-  test("never goes back, and ends at what is true, whoever makes the changes", async () => {
+  test("never goes back and ends at the last count, from either process", async () => {
     const owner = await createOwner();
     const { tablePrefix } = server.config;
     const second = await startServer({ testClock: false, tablePrefix });
@@ -150,7 +148,7 @@ describe("WatchNotifications", () => {
     await second.stop();
   });
 
-  test("has a limited number of streams, and a place again when a client leaves", async () => {
+  test("has a limited number of streams, and a free place when a client leaves", async () => {
     const streams = [watch("a", other()), watch("b", other())];
     for (const stream of streams) await stream.next();
     expect(await openingRefused("c")).toMatchObject({
@@ -163,7 +161,7 @@ describe("WatchNotifications", () => {
     streams[1]?.leave();
   });
 
-  test("ends with a client's deadline, as the server tells", async () => {
+  test("ends with a client's deadline and its status", async () => {
     const session = connect(`http://127.0.0.1:${server.port}`);
     const request = session.request({
       ":method": "POST",
@@ -186,7 +184,7 @@ describe("WatchNotifications", () => {
     session.destroy();
   });
 
-  test("takes a deadline as long as a stream may be", async () => {
+  test("accepts a deadline that is longer than a stream", async () => {
     const messages = server.notifications.watchNotifications(
       { ownerId: "o" },
       { timeoutMs: 35 * 60_000 },
@@ -197,7 +195,7 @@ describe("WatchNotifications", () => {
     }
   });
 
-  test("tells of drain and ends well; a stream opened then ends at once", async () => {
+  test("sends DRAINING and ends; a stream that is opened then ends at once", async () => {
     const { tablePrefix } = server.config;
     const draining = await startServer({ testClock: false, tablePrefix });
     const stream = watch("o", draining.notifications);

@@ -1,4 +1,4 @@
-/** 64 callers on one account, over two servers: nothing is lost, nothing is spent twice. */
+/** Tests 64 callers on one account through two servers: no change is lost or made twice. */
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { reasonOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -9,14 +9,14 @@ const callers = 64;
 const rounds = 6;
 const userId = "busy";
 
-/** Transactions as DynamoDB Local shows them, and as AWS documents them. */
+/** The isolation of DynamoDB Local, and the one that AWS documents. */
 const stores: readonly [string, Isolation | undefined][] = [
-  ["transactions shown whole", undefined],
+  ["transactions applied at one moment", undefined],
   ["transactions applied item by item", itemByItem],
 ];
 
-/** What a caller was told: points that came or went; 0 for a refusal. */
-async function settle(call: () => Promise<{ entry?: { points: bigint } | undefined }>) {
+/** Calls until there is an answer and returns its points; 0 for a refusal. */
+async function pointsOf(call: () => Promise<{ entry?: { points: bigint } | undefined }>) {
   for (;;) {
     const answer = call();
     try {
@@ -57,11 +57,11 @@ describe.each(stores)("%s", (_, isolation) => {
           const event = { userId, eventId: `${caller}-${round}` };
           const amount = BigInt(1 + ((caller * 7 + round * 13) % 20));
           if ((caller + round) % 3 === 0) {
-            const given = await settle(() => points.grantPoints({ ...event, points: amount }));
+            const given = await pointsOf(() => points.grantPoints({ ...event, points: amount }));
             granted += given;
           } else {
             const allowPartial = round % 2 === 0;
-            const taken = await settle(() =>
+            const taken = await pointsOf(() =>
               points.usePoints({ ...event, points: amount, allowPartial }),
             );
             used += taken;
@@ -76,7 +76,7 @@ describe.each(stores)("%s", (_, isolation) => {
     const verified = await two.points.verifyAccount({ userId });
     expect(verified.differences).toEqual([]);
     expect(Number(verified.entryCount)).toBe(callers * rounds - refused);
-    // The callers did meet the bottom, so refusals were part of the game.
+    // The balance was too small for some uses, so that refusals are tested as well.
     expect(refused).toBeGreaterThan(0);
   });
 
@@ -84,7 +84,7 @@ describe.each(stores)("%s", (_, isolation) => {
     await one.points.grantPoints({ userId: "prize", eventId: "g", points: 100n });
     const taken = await Promise.all(
       Array.from({ length: callers }, (_, caller) =>
-        settle(() =>
+        pointsOf(() =>
           (caller % 2 ? one : two).points.usePoints({
             userId: "prize",
             eventId: `u${caller}`,

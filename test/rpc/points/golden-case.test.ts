@@ -1,4 +1,4 @@
-/** The golden case of the design, step by step, through gRPC. */
+/** Tests the golden case of the design step by step through gRPC. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -109,7 +109,7 @@ describe("lifetime 3", () => {
     expect([expired.caller, expired.reason]).toEqual(["", ""]);
   });
 
-  test("several months at once are one entry each; the ledger replays to the account", async () => {
+  test("several months at once are one entry each; the ledger equals the account", async () => {
     await setTime("2026-08-20T00:00:00+09:00");
     expect(await held()).toBe("0 =");
     await grant("aug", 1n);

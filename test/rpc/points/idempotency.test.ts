@@ -1,4 +1,4 @@
-/** An event id counts once: the same request again is told what was done, another is refused. */
+/** Tests that an event id counts once: the same request is replayed, another one is refused. */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
@@ -103,7 +103,7 @@ const operations: readonly Operation[] = [
   },
 ];
 
-/** What names the account and the event: with another one it is another event. */
+/** The fields that name the account and the event: another value is another event. */
 const naming = new Set(["programId", "userId", "eventId", "reservationId"]);
 
 const parameters = (schema: DescMessage) =>
@@ -116,66 +116,66 @@ describe.each(operations)("$name", ({ name, schema, request, others, send }) => 
   });
 
   test("the same again changes nothing and answers the same", async () => {
-    const asked = { ...(await prepare()), eventId: "e", ...request };
-    const first = await send(server, asked);
-    const before = await server.points.getBalance(asked);
-    const again = await send(server, asked);
+    const sent = { ...(await prepare()), eventId: "e", ...request };
+    const first = await send(server, sent);
+    const before = await server.points.getBalance(sent);
+    const again = await send(server, sent);
     expect([first.replayed, again.replayed]).toEqual([false, true]);
     expect({ ...again, replayed: false }).toEqual(first);
-    expect(await server.points.getBalance(asked)).toEqual(before);
+    expect(await server.points.getBalance(sent)).toEqual(before);
   });
 
   test.each(Object.keys(others))("another %s is another request", async (parameter) => {
-    const asked = { ...(await prepare()), eventId: "e", ...request };
-    await send(server, asked);
-    const other = { ...asked, [parameter]: others[parameter] };
+    const sent = { ...(await prepare()), eventId: "e", ...request };
+    await send(server, sent);
+    const other = { ...sent, [parameter]: others[parameter] };
     expect(await reasonOf(send(server, other))).toBe("ID_REUSED");
   });
 
   test("another calling service is another request", async () => {
-    const asked = { ...(await prepare()), eventId: "e", ...request };
-    await send(server, asked);
-    expect(await reasonOf(send(server.clientsOf("shop"), asked))).toBe("ID_REUSED");
+    const sent = { ...(await prepare()), eventId: "e", ...request };
+    await send(server, sent);
+    expect(await reasonOf(send(server.clientsOf("shop"), sent))).toBe("ID_REUSED");
   });
 
   test.each(operations.filter((each) => each.name !== name))(
     "$name with its id is another request",
     async (other) => {
-      const asked = { ...(await prepare()), eventId: "e" };
-      await send(server, { ...asked, ...request });
-      expect(await reasonOf(other.send(server, { ...asked, ...other.request }))).toBe("ID_REUSED");
+      const sent = { ...(await prepare()), eventId: "e" };
+      await send(server, { ...sent, ...request });
+      expect(await reasonOf(other.send(server, { ...sent, ...other.request }))).toBe("ID_REUSED");
     },
   );
 });
 
 describe("UsePoints", () => {
-  test("is told done after the points are spent, not too little", async () => {
+  test("is replayed after the points are spent, not refused", async () => {
     const account = await prepare();
-    const asked = { ...account, eventId: "all", points: 160n };
-    const first = await server.points.usePoints(asked);
+    const sent = { ...account, eventId: "all", points: 160n };
+    const first = await server.points.usePoints(sent);
     expect(first.balance).toBe(0n);
-    const again = await server.points.usePoints(asked);
+    const again = await server.points.usePoints(sent);
     expect(again).toEqual({ ...first, replayed: true });
-    // And from another server, which has no memory of it.
+    // The same from another server, whose cache is empty.
     const { tablePrefix } = server.config;
     const other = await startServer({ testClock: false, tablePrefix });
     try {
-      expect(await other.points.usePoints(asked)).toEqual({ ...first, replayed: true });
+      expect(await other.points.usePoints(sent)).toEqual({ ...first, replayed: true });
     } finally {
       await other.stop();
     }
   });
 
   test("a refusal is not remembered", async () => {
-    const asked = { userId: `user-${++users}`, eventId: "late", points: 5n };
-    expect(await reasonOf(server.points.usePoints(asked))).toBe("INSUFFICIENT_POINTS");
-    await server.points.grantPoints({ userId: asked.userId, eventId: "g", points: 5n });
-    expect((await server.points.usePoints(asked)).balance).toBe(0n);
+    const sent = { userId: `user-${++users}`, eventId: "late", points: 5n };
+    expect(await reasonOf(server.points.usePoints(sent))).toBe("INSUFFICIENT_POINTS");
+    await server.points.grantPoints({ userId: sent.userId, eventId: "g", points: 5n });
+    expect((await server.points.usePoints(sent)).balance).toBe(0n);
   });
 
-  test("twice at the same time is one use", async () => {
-    const asked = { ...(await prepare()), eventId: "twin", points: 10n };
-    const answers = await Promise.all([1, 2, 3].map(() => server.points.usePoints(asked)));
+  test("sent three times at once is one use", async () => {
+    const sent = { ...(await prepare()), eventId: "twin", points: 10n };
+    const answers = await Promise.all([1, 2, 3].map(() => server.points.usePoints(sent)));
     expect(answers.map(({ balance }) => balance)).toEqual([150n, 150n, 150n]);
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
   });
@@ -202,45 +202,45 @@ describe("CreateReservation", () => {
     expect(Object.keys(others)).toEqual(Object.keys(request));
   });
 
-  test("the same again answers it as it is now", async () => {
-    const asked = { reservationId: "r-1", ...request };
-    const first = await server.reservations.createReservation(asked);
+  test("the same again answers the reservation as it is now", async () => {
+    const sent = { reservationId: "r-1", ...request };
+    const first = await server.reservations.createReservation(sent);
     expect(first.replayed).toBe(false);
-    const { reservation } = await server.reservations.cancelReservation(asked);
-    const again = await server.reservations.createReservation(asked);
+    const { reservation } = await server.reservations.cancelReservation(sent);
+    const again = await server.reservations.createReservation(sent);
     expect(again).toMatchObject({ reservation, replayed: true });
   });
 
   test.each(Object.keys(others))("another %s is another request", async (parameter) => {
-    const asked = { reservationId: `r-${parameter}`, ...request };
-    await server.reservations.createReservation(asked);
-    const other = { ...asked, [parameter]: others[parameter] };
+    const sent = { reservationId: `r-${parameter}`, ...request };
+    await server.reservations.createReservation(sent);
+    const other = { ...sent, [parameter]: others[parameter] };
     expect(await reasonOf(server.reservations.createReservation(other))).toBe("ID_REUSED");
   });
 
   test("another calling service is another request", async () => {
-    const asked = { reservationId: "r-caller", ...request };
-    await server.reservations.createReservation(asked);
+    const sent = { reservationId: "r-caller", ...request };
+    await server.reservations.createReservation(sent);
     const shop = server.clientsOf("shop");
-    expect(await reasonOf(shop.reservations.createReservation(asked))).toBe("ID_REUSED");
+    expect(await reasonOf(shop.reservations.createReservation(sent))).toBe("ID_REUSED");
   });
 });
 
 describe("CreateProgram", () => {
-  const asked = { programId: "p", timeZone: "UTC", lifetimeMonths: 6 };
+  const sent = { programId: "p", timeZone: "UTC", lifetimeMonths: 6 };
 
   test("no parameter is left out of this test", () => {
     const names = ProgramService.method.createProgram.input.fields.map((field) => field.localName);
-    expect(Object.keys(asked)).toEqual(names);
+    expect(Object.keys(sent)).toEqual(names);
   });
 
   test("the same again answers it, another zone or lifetime is refused", async () => {
-    const first = await server.programs.createProgram(asked);
-    const again = await server.programs.createProgram(asked);
+    const first = await server.programs.createProgram(sent);
+    const again = await server.programs.createProgram(sent);
     expect([first.replayed, again.replayed]).toEqual([false, true]);
     expect(again.program).toEqual(first.program);
     for (const other of [{ timeZone: "Asia/Tokyo" }, { lifetimeMonths: 7 }]) {
-      const call = server.programs.createProgram({ ...asked, ...other });
+      const call = server.programs.createProgram({ ...sent, ...other });
       expect(await reasonOf(call)).toBe("ID_REUSED");
     }
   });
@@ -253,13 +253,13 @@ describe("CreateProgram", () => {
       const again = await server.programs.createProgram({ ...one, timeZone });
       expect(again).toMatchObject({ replayed: true, program: { timeZone: "Asia/Kolkata" } });
     }
-    // A link that joins the same place today is another zone: links change with the database.
+    // A link to the same zone is another zone, because links change with the tz database.
     const link = server.programs.createProgram({ ...one, timeZone: "Asia/Calcutta" });
     expect(await reasonOf(link)).toBe("ID_REUSED");
   });
 
   test("the same again works after a lengthening", async () => {
-    const one = { ...asked, programId: "lengthened" };
+    const one = { ...sent, programId: "lengthened" };
     await server.programs.createProgram(one);
     await server.programs.updateProgram({ programId: one.programId, lifetimeMonths: 12 });
     const again = await server.programs.createProgram(one);

@@ -1,4 +1,4 @@
-/** Refunds and revokes: what comes back, where it goes, and never more than there was. */
+/** Tests refunds and revokes: their points, the months of these, and their limits. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
@@ -17,11 +17,11 @@ afterAll(() => server.stop());
 
 let users = 0;
 
-/** An account of its own in the program with lifetime 3, with short ways to ask. */
+/** Creates an account in the program with lifetime 3, with short calls of its RPCs. */
 function newAccount() {
   const account = { programId: "three", userId: `user-${++users}` };
   const { points, clock } = server;
-  let undone = 0;
+  let reversals = 0;
   return {
     account,
     month: (month: string) => clock.setTime({ time: at(`${month}-10T00:00:00Z`) }),
@@ -32,7 +32,7 @@ function newAccount() {
     refund: (useEventId: string, amount?: number, expiredPoints: 1 | 2 = ORIGINAL_EXPIRY) =>
       points.refundPoints({
         ...account,
-        eventId: `undo-${++undone}`,
+        eventId: `reversal-${++reversals}`,
         useEventId,
         expiredPoints,
         ...(amount !== undefined && { points: BigInt(amount) }),
@@ -40,7 +40,7 @@ function newAccount() {
     revoke: (eventId: string) =>
       points.revokePoints({
         ...account,
-        eventId: `undo-${++undone}`,
+        eventId: `reversal-${++reversals}`,
         grant: { origin: EventOrigin.CALLER, eventId },
       }),
     async held() {
@@ -59,7 +59,7 @@ function newAccount() {
 }
 
 describe("a refund", () => {
-  test("gives back newest month first, in parts, and never more than was used", async () => {
+  test("restores the newest month first, in parts, and never more than was used", async () => {
     const { month, grant, use, refund, held, verify } = newAccount();
     await month("2026-01");
     await grant("jan", 50);
@@ -83,7 +83,7 @@ describe("a refund", () => {
     await verify();
   });
 
-  test("at the same time with another never gives back more than was used", async () => {
+  test("concurrent with others never restores more than was used", async () => {
     const { month, grant, use, refund, held } = newAccount();
     await month("2026-01");
     await grant("jan", 50);
@@ -107,7 +107,7 @@ describe("a refund", () => {
     await verify();
   });
 
-  test("of expired points moves them, and them alone, to the current month if asked", async () => {
+  test("of expired points with CURRENT_MONTH moves only these to the current month", async () => {
     const { month, grant, use, refund, held, newest, verify } = newAccount();
     await month("2026-01");
     await grant("jan", 10);
@@ -121,7 +121,7 @@ describe("a refund", () => {
     await verify();
   });
 
-  test("in parts across an expiry takes up where the one before ended", async () => {
+  test("in parts across an expiry continues where the one before ended", async () => {
     const { month, grant, use, refund, held } = newAccount();
     await month("2026-01");
     await grant("jan", 10);
@@ -137,7 +137,7 @@ describe("a refund", () => {
     expect(await reasonOf(refund("u", 1))).toBe("LIMIT_EXCEEDED");
   });
 
-  test("restores what was used even if the grant behind it was revoked meanwhile", async () => {
+  test("restores what was used even if its grant was revoked in between", async () => {
     const { month, grant, use, refund, revoke, held, verify } = newAccount();
     await month("2026-01");
     await grant("jan", 10);

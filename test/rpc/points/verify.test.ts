@@ -1,4 +1,4 @@
-/** VerifyAccount finds whatever does not agree, and repairs the account from its ledger. */
+/** Tests that VerifyAccount finds every difference and repairs the account from its ledger. */
 import {
   type AttributeValue,
   DeleteItemCommand,
@@ -12,6 +12,7 @@ import {
   type ProgramVerification,
   ProgramVerification_State as State,
 } from "../../../src/gen/meguri/points/v1/program_verification_pb.ts";
+import { allResponses } from "../../support/fixtures/pages.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -28,7 +29,7 @@ afterAll(() => server.stop());
 
 let users = 0;
 
-/** An account whose event `e1` changed it by the first number, and so on; below 0 is a use. */
+/** An account with an event `e1` of the first number of points and so on; below 0 it is a use. */
 async function newAccount(changes: readonly number[] = [100, -30, 20]) {
   const userId = `user-${++users}`;
   const { points, dynamo } = server;
@@ -55,7 +56,7 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
     );
   return {
     userId,
-    /** Writes one attribute of an item behind the server's back. */
+    /** Writes one attribute of an item without the server. */
     tamper: (sk: string, path: string, value: AttributeValue) => set(keyOf(sk), path, value),
     tamperKey: (event: string, path: string, value: AttributeValue) =>
       set(eventKey(event), path, value),
@@ -88,7 +89,7 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
   };
 }
 
-/** What `verify` answers of an account with three entries. */
+/** The result of `verify` for an account with three entries. */
 const found = (lines: string[], more: object = {}) => ({
   lines,
   entries: 3,
@@ -97,7 +98,7 @@ const found = (lines: string[], more: object = {}) => ({
   ...more,
 });
 
-/** A grant as it stands in the list of a packed item. */
+/** A grant as it is stored in the list of packed entries. */
 const grantOf = (points: number, balance: number): Item => ({
   e: { S: "c:second" },
   y: { S: "ISSUED" },
@@ -112,14 +113,14 @@ const grantOf = (points: number, balance: number): Item => ({
 /** The fifth month's slot in a ring of twelve. */
 const slot = (12 * 2026 + 4) % 12;
 
-test("an untouched account is clean, and repairing it changes nothing", async () => {
+test("an undamaged account has no differences, and repairing it changes nothing", async () => {
   const { userId, verify } = await newAccount();
   expect(await verify()).toEqual(found([]));
   expect(await verify(true)).toEqual(found([]));
   expect((await server.points.getBalance({ userId })).balance?.version).toBe(3n);
 });
 
-test("wrong points, totals and flag are told and repaired", async () => {
+test("wrong points, totals and flag are reported and repaired", async () => {
   const { tamper, verify, available, userId } = await newAccount();
   await tamper("A", `s[${slot}]`, { N: "1000" });
   await tamper("A", "T[1]", { N: "31" });
@@ -139,7 +140,7 @@ test("wrong points, totals and flag are told and repaired", async () => {
   expect([next.entry?.number, next.balance]).toEqual([4n, 0n]);
 });
 
-test.each([2, 7])("a last number of %i is told and repaired", async (number) => {
+test.each([2, 7])("a last number of %i is reported and repaired", async (number) => {
   const { tamper, verify } = await newAccount();
   await tamper("A", "n", { N: String(number) });
   const lines = [`last: 3, not ${number}`];
@@ -147,7 +148,7 @@ test.each([2, 7])("a last number of %i is told and repaired", async (number) => 
   expect(await verify()).toEqual(found([]));
 });
 
-test("a ring longer than the program's is told and repaired", async () => {
+test("a ring longer than the program's is reported and repaired", async () => {
   const { tamper, verify, available } = await newAccount();
   const ring = Array.from({ length: 13 }, (_, i) => ({
     N: i === (12 * 2026 + 4) % 13 ? "90" : "0",
@@ -158,7 +159,7 @@ test("a ring longer than the program's is told and repaired", async () => {
   expect(await available()).toBe(90);
 });
 
-test("points in a month that never had any are told and repaired", async () => {
+test("points in a month that never had any are reported and repaired", async () => {
   const { tamper, verify } = await newAccount();
   await tamper("A", `s[${(slot + 11) % 12}]`, { N: "5" });
   const { lines } = await verify(true);
@@ -212,7 +213,7 @@ test("the last entry and all entries are restored as well", async () => {
   expect(await all.available()).toBe(1_070);
 });
 
-test("a wrong account with a missing entry gets both back", async () => {
+test("a wrong account with a missing entry is repaired and its entry restored", async () => {
   const { remove, tamper, verify, available } = await newAccount([100, 1_000, -30]);
   await remove("L#000000000002");
   await tamper("A", `s[${slot}]`, { N: "5" });
@@ -250,7 +251,7 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
       { missing_entry_numbers: "3", faults: "" },
     ],
     [
-      "a missing entry whose event key tells another story",
+      "a missing entry whose event key has other points",
       async ({ remove, tamperKey }) => [
         await remove(entry(2)),
         await tamperKey("c:e2", "p", { N: "999" }),
@@ -316,7 +317,7 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
   });
 });
 
-test("a renumbered entry leaves a hole and is told", async () => {
+test("a renumbered entry is reported as missing and wrong", async () => {
   const { remove, put, dump, verify } = await newAccount([100, 1_000, -30]);
   const [second] = (await dump()).filter(({ sk }) => sk?.S === "L#000000000002");
   await remove("L#000000000002");
@@ -334,7 +335,7 @@ test("a renumbered entry leaves a hole and is told", async () => {
 });
 
 describe("of packed entries", () => {
-  /** An account whose entries share items, because many calls wait for it at once. */
+  /** An account with packed entries, because many calls wait for it at once. */
   async function newPackedAccount() {
     const account = await newAccount([1]);
     const { userId, dump } = account;
@@ -352,7 +353,7 @@ describe("of packed entries", () => {
     return { ...account, sk, packed, numbers };
   }
 
-  /** Reads each entry by its number, and all in pages of a few, either way round. */
+  /** Reads each entry by its number, and all entries in small pages, in both orders. */
   async function expectWhole(userId: string): Promise<void> {
     const { points } = server;
     const all = Array.from({ length: 41 }, (_, i) => BigInt(i + 1));
@@ -361,18 +362,15 @@ describe("of packed entries", () => {
       expect(entry?.number).toBe(value);
     }
     for (const order of [Order.OLDEST_FIRST, Order.NEWEST_FIRST]) {
-      const found: bigint[] = [];
-      let pageToken = "";
-      do {
-        const page = await points.listLedgerEntries({ userId, order, pageSize: 3, pageToken });
-        found.push(...page.entries.map(({ number }) => number));
-        pageToken = page.nextPageToken;
-      } while (pageToken !== "");
+      const pages = await allResponses((pageToken) =>
+        points.listLedgerEntries({ userId, order, pageSize: 3, pageToken }),
+      );
+      const found = pages.flatMap(({ entries }) => entries.map(({ number }) => number));
       expect(found).toEqual(order === Order.OLDEST_FIRST ? all : all.toReversed());
     }
   }
 
-  test("a lost item is restored whole", async () => {
+  test("a missing item is restored with all its entries", async () => {
     const { remove, verify, available, userId, sk, numbers } = await newPackedAccount();
     await remove(sk);
     expect(await verify(true)).toMatchObject({ repaired: false, restored: numbers });
@@ -381,7 +379,7 @@ describe("of packed entries", () => {
     await expectWhole(userId);
   });
 
-  test("the lost end of an item's list gets an item of its own", async () => {
+  test("missing entries at the end of an item's list get another item", async () => {
     const { tamper, verify, available, dump, userId, sk, packed, numbers } =
       await newPackedAccount();
     const list = packed.l?.L as AttributeValue[];
@@ -394,7 +392,7 @@ describe("of packed entries", () => {
     await expectWhole(userId);
   });
 
-  test("an entry lost from the midst of a list moves the others: nothing is restored", async () => {
+  test("an entry missing inside a list moves the later ones: nothing is restored", async () => {
     const { tamper, verify, available, dump, sk, packed } = await newPackedAccount();
     const list = packed.l?.L as AttributeValue[];
     await tamper(sk, "l", { L: list.slice(1) });
@@ -405,7 +403,7 @@ describe("of packed entries", () => {
   });
 });
 
-test("the verification of a program starts, and can be read", async () => {
+test("the verification of a program starts and can be read", async () => {
   const { points, workflows } = server;
   const none = points.getProgramVerification({});
   expect(await refusalOf(none)).toMatchObject({
@@ -419,6 +417,6 @@ test("the verification of a program starts, and can be read", async () => {
     workflowId: "verify-program/default",
   };
   expect(verification).toMatchObject(running);
-  expect(workflows.asked).toContain("startVerification default");
+  expect(workflows.calls).toContain("startVerification default");
   expect((await points.getProgramVerification({})).verification).toEqual(verification);
 });

@@ -1,4 +1,4 @@
-/** A lifetime grows on a live program: for what has not expired, never for what has. */
+/** Tests that a lengthening of a live program applies only to points that have not expired. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
@@ -32,17 +32,17 @@ async function held(userId: string): Promise<string[]> {
 
 async function changes(): Promise<string[]> {
   const { program } = await server.programs.getProgram({ programId });
-  const told = program?.lifetimeChanges.map(({ lifetimeMonths, effectiveTime }) => {
+  const lines = program?.lifetimeChanges.map(({ lifetimeMonths, effectiveTime }) => {
     const since = effectiveTime ? timestampDate(effectiveTime).toISOString() : "";
     return `${lifetimeMonths} since ${since}`;
   });
-  return [`now ${program?.lifetimeMonths}`, ...(told ?? [])];
+  return [`now ${program?.lifetimeMonths}`, ...(lines ?? [])];
 }
 
 const lengthen = (lifetimeMonths: number) =>
   server.programs.updateProgram({ programId, lifetimeMonths });
 
-test("12 months: what is granted in January 2026 goes in January 2027", async () => {
+test("12 months: points of January 2026 expire in January 2027", async () => {
   for (const userId of ["untouched", "touched", "late"]) await grant(userId, "jan");
   await setTime("2026-06-10T00:00:00Z");
   for (const userId of ["untouched", "touched"]) await grant(userId, "jun");
@@ -50,7 +50,7 @@ test("12 months: what is granted in January 2026 goes in January 2027", async ()
   expect(await changes()).toEqual(["now 12", "12 since 2026-01-10T00:00:00.000Z"]);
 });
 
-test("24 months from two minutes later on", async () => {
+test("24 months take effect after two minutes", async () => {
   await setTime("2027-01-10T00:00:00Z");
   const { program } = await lengthen(24);
   expect(program?.lifetimeMonths).toBe(12);
@@ -81,7 +81,7 @@ test("the same again changes nothing, a shorter one is refused", async () => {
   expect(await changes()).toEqual(before);
 });
 
-test("36 months, while one account goes on and the other sleeps", async () => {
+test("36 months, for an account with calls and for one without", async () => {
   await setTime("2027-07-10T00:00:00Z");
   await grant("touched", "jul");
   await lengthen(36);
@@ -91,7 +91,7 @@ test("36 months, while one account goes on and the other sleeps", async () => {
   expect(await held("late")).toEqual([]);
 });
 
-test("what had expired before a change stays expired, whenever it is written down", async () => {
+test("what had expired before a change stays expired, whenever its entry is written", async () => {
   await grant("late", "jul");
   const { entries } = await server.points.listLedgerEntries({ programId, userId: "late" });
   expect(entries.map(lineOf)).toEqual([
@@ -110,7 +110,7 @@ test("what had expired before a change stays expired, whenever it is written dow
   }
 });
 
-test("the ledger keeps the expiry as it was known", async () => {
+test("the ledger keeps the expiry that was known at the grant", async () => {
   const key = { case: "event", value: { eventId: "jan" } } as const;
   const { entry } = await server.points.getLedgerEntry({ programId, userId: "late", key });
   const expiry = entry?.expireTime;

@@ -1,8 +1,9 @@
-/** Targets and the reactions to them: states, counts, lists, and what is left of a deleted one. */
+/** Tests targets and reactions through gRPC: states, counts, lists and deletion. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { ReactionSummary_State as State } from "../../../src/gen/meguri/reactions/v1/reaction_pb.ts";
+import { allResponses } from "../../support/fixtures/pages.ts";
 import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -33,7 +34,7 @@ const react = (target: Name, userId: string, kind = "") =>
 const unreact = (target: Name, userId: string, kind = "") =>
   server.reactions.unreact({ target, userId, kind });
 
-/** State, counts in order, and a star at the viewer's own: `ACTIVE like:2* star:1`. */
+/** State and counts in order, with a star at the viewer's kinds: `ACTIVE like:2* star:1`. */
 async function summaries(names: readonly Name[], viewerId = ""): Promise<string[]> {
   const answer = await server.reactions.batchGetReactionSummaries({
     targets: [...names],
@@ -53,8 +54,8 @@ async function summaries(names: readonly Name[], viewerId = ""): Promise<string[
 describe("RegisterTarget", () => {
   test("again for the same owner sets title and link, and nothing else", async () => {
     const target = post("again");
-    const asked = { target, ownerId: "o", title: "A", link: "/a" };
-    const first = await server.reactions.registerTarget(asked);
+    const request = { target, ownerId: "o", title: "A", link: "/a" };
+    const first = await server.reactions.registerTarget(request);
     expect(first.target).toMatchObject({
       name: target,
       ownerId: "o",
@@ -65,7 +66,7 @@ describe("RegisterTarget", () => {
     });
     await react(target, "u");
     await server.notifications.setTargetMuted({ target, ownerId: "o", muted: true });
-    expect((await server.reactions.registerTarget(asked)).target).toEqual({
+    expect((await server.reactions.registerTarget(request)).target).toEqual({
       ...first.target,
       muted: true,
     });
@@ -132,16 +133,16 @@ describe("React and Unreact", () => {
     ]);
   });
 
-  test("of one person at the same time are one", async () => {
+  test("of one user at the same time are one", async () => {
     const target = await register();
-    const twins = await Promise.all([1, 2, 3].map(() => react(target, "a")));
-    expect(twins.filter(({ changed }) => changed)).toHaveLength(1);
-    expect(twins.map(({ reactionCount }) => reactionCount)).toEqual([1n, 1n, 1n]);
+    const answers = await Promise.all([1, 2, 3].map(() => react(target, "a")));
+    expect(answers.filter(({ changed }) => changed)).toHaveLength(1);
+    expect(answers.map(({ reactionCount }) => reactionCount)).toEqual([1n, 1n, 1n]);
     await Promise.all([1, 2, 3].map(() => unreact(target, "a")));
     expect(await summaries([target])).toEqual(["ACTIVE"]);
   });
 
-  test("of many people at the same time lose none", async () => {
+  test("of many users at the same time are all counted", async () => {
     const target = await register();
     const userIds = Array.from({ length: 60 }, (_, i) => `u${i}`);
     const answers = await Promise.all(userIds.map((userId) => react(target, userId)));
@@ -149,7 +150,7 @@ describe("React and Unreact", () => {
     expect(counts.sort((a, b) => a - b)).toEqual(userIds.map((_, i) => i + 1));
   });
 
-  test("kinds are independent, and none means like", async () => {
+  test("kinds are independent, and like is the default", async () => {
     const target = await register();
     await react(target, "a", "like");
     expect(await react(target, "a", "")).toMatchObject({ changed: false, reactionCount: 1n });
@@ -188,7 +189,7 @@ describe("React and Unreact", () => {
     ]);
   });
 
-  test("a reaction that stands keeps its name", async () => {
+  test("a repeated reaction keeps its name", async () => {
     const target = await register();
     await react(target, "a");
     await server.reactions.react({ target, userId: "a", actorName: "Changed" });
@@ -221,7 +222,7 @@ describe("an unknown or deleted target", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("is registered by nobody's question", async () => {
+  test("is not registered by a refused reaction", async () => {
     const target = post("later");
     expect(await reasonOf(react(target, "a"))).toBe("TARGET_NOT_FOUND");
     await server.reactions.registerTarget({ target, ownerId: "owner" });
@@ -230,7 +231,7 @@ describe("an unknown or deleted target", () => {
 });
 
 describe("BatchGetReactionSummaries", () => {
-  test("tells of many targets in the order asked, each for itself", async () => {
+  test("lists many targets in the order of the request", async () => {
     const names = Array.from({ length: 97 }, (_, i) => post(`many${i}`));
     await Promise.all(
       names.map((target) => server.reactions.registerTarget({ target, ownerId: "many" })),
@@ -242,7 +243,7 @@ describe("BatchGetReactionSummaries", () => {
     const deleted = await register();
     await react(deleted, "a");
     await server.reactions.deleteTarget({ target: deleted });
-    const asked = [...names, deleted, post("unknown"), first];
+    const request = [...names, deleted, post("unknown"), first];
     const expected = [
       "ACTIVE like:1* wow:1",
       ...names.slice(1, -1).map(() => "ACTIVE"),
@@ -251,8 +252,8 @@ describe("BatchGetReactionSummaries", () => {
       "UNKNOWN",
       "ACTIVE like:1* wow:1",
     ];
-    expect(await summaries(asked, "a")).toEqual(expected);
-    expect(await summaries(asked)).toEqual(expected.map((each) => each.replaceAll("*", "")));
+    expect(await summaries(request, "a")).toEqual(expected);
+    expect(await summaries(request)).toEqual(expected.map((each) => each.replaceAll("*", "")));
   });
 });
 
@@ -266,33 +267,30 @@ describe("ListReactors", () => {
   });
 
   async function listed(pageSize: number): Promise<string[]> {
-    const found: string[] = [];
-    let pageToken = "";
-    do {
-      const page = await server.reactions.listReactors({ target, pageSize, pageToken });
-      expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
-      for (const { userId, actorName, kind, target: to, createTime } of page.reactions) {
-        expect([actorName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
-        expect(createTime?.seconds).toBeGreaterThan(0n);
-        found.push(userId);
-      }
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-    return found;
+    const pages = await allResponses((pageToken) =>
+      server.reactions.listReactors({ target, pageSize, pageToken }),
+    );
+    for (const page of pages) expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
+    const rows = pages.flatMap(({ reactions }) => reactions);
+    for (const { userId, actorName, kind, target: to, createTime } of rows) {
+      expect([actorName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
+      expect(createTime?.seconds).toBeGreaterThan(0n);
+    }
+    return rows.map(({ userId }) => userId);
   }
 
   test.each([1, 3, 7, 200])("newest first, in pages of %i", async (pageSize) => {
     expect(await listed(pageSize)).toEqual(userIds.toReversed());
   });
 
-  test("who reacts again is the newest, and who has left is not there", async () => {
+  test("a repeated reaction is the newest, and a withdrawn one is not listed", async () => {
     await unreact(target, "a");
     expect(await listed(2)).toEqual(["g", "f", "e", "d", "c", "b"]);
     await react(target, "a");
     expect(await listed(2)).toEqual(["a", "g", "f", "e", "d", "c", "b"]);
   });
 
-  test("a token is good for its list alone", async () => {
+  test("a token is valid only for its list", async () => {
     const { reactions, notifications } = server;
     const list = { target, pageSize: 2 };
     const { nextPageToken: pageToken } = await reactions.listReactors(list);
@@ -325,23 +323,19 @@ describe("ListUserReactions", () => {
       const target = await register(`owner${i}`);
       names.unshift(target);
       await react(target, "reader");
-      // In the order of their times, which are whole milliseconds.
+      // The list is in the order of their times, which are whole milliseconds.
       await sleep(2);
     }
     await react(names[2] as Name, "somebody");
     const listed = async () => {
-      const found: string[] = [];
-      let pageToken = "";
-      do {
-        const asked = { userId: "reader", pageSize: 2, pageToken };
-        const page = await server.reactions.listUserReactions(asked);
-        for (const { target, userId, actorName, kind } of page.reactions) {
-          expect([userId, actorName, kind]).toEqual(["reader", "READER", "like"]);
-          found.push(target?.id ?? "");
-        }
-        pageToken = page.nextPageToken;
-      } while (pageToken !== "");
-      return found;
+      const pages = await allResponses((pageToken) =>
+        server.reactions.listUserReactions({ userId: "reader", pageSize: 2, pageToken }),
+      );
+      const rows = pages.flatMap(({ reactions }) => reactions);
+      for (const { userId, actorName, kind } of rows) {
+        expect([userId, actorName, kind]).toEqual(["reader", "READER", "like"]);
+      }
+      return rows.map(({ target }) => target?.id ?? "");
     };
     const expected = names.map(({ id }) => id);
     await expect.poll(listed, { timeout: 30_000 }).toEqual(expected);
@@ -351,18 +345,18 @@ describe("ListUserReactions", () => {
 });
 
 describe("DeleteTarget", () => {
-  test("leaves a tombstone and has the rest removed, as often as it is asked", async () => {
+  test("leaves a tombstone and starts a purge, each time that it is called", async () => {
     const target = await register("dead");
     await react(target, "a");
     const first = await server.reactions.deleteTarget({ target });
     expect(first.target).toMatchObject({ name: target, ownerId: "dead", deleted: true });
     expect(await server.reactions.deleteTarget({ target })).toEqual(first);
-    const asked = `startPurge post ${target.id} of dead`;
-    expect(server.workflows.asked.filter((each) => each === asked)).toHaveLength(2);
+    const request = `startPurge post ${target.id} of dead`;
+    expect(server.workflows.calls.filter((each) => each === request)).toHaveLength(2);
     expect(await summaries([target], "a")).toEqual(["DELETED"]);
   });
 
-  test("while Temporal is away deletes, and is to be sent again", async () => {
+  test("while Temporal is away deletes the target and asks for a retry", async () => {
     const recording = recordWorkflows();
     let away = true;
     const workflows = {
@@ -381,7 +375,7 @@ describe("DeleteTarget", () => {
       expect(await reasonOf(react(target, "a"))).toBe("TARGET_DELETED");
       away = false;
       expect((await other.reactions.deleteTarget({ target })).target?.deleted).toBe(true);
-      expect(recording.asked).toEqual([`startPurge post ${target.id} of dead`]);
+      expect(recording.calls).toEqual([`startPurge post ${target.id} of dead`]);
     } finally {
       await other.stop();
     }

@@ -1,6 +1,6 @@
 /**
- * Every field of every request, wrong in every way that its rule names: refused by name, and
- * nothing is written. The tables are checked against the descriptors, so that no field is left out.
+ * Tests every field of every request with values that break its rule: the refusal names the field,
+ * and nothing is written. The tables are compared with the descriptors, so that none is left out.
  */
 import { create, type DescField, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
@@ -125,7 +125,7 @@ const bad: Record<string, readonly unknown[]> = {
   "*.link": [text(201), "あ".repeat(67)],
   "*.actor_name": ["", text(257), "あ".repeat(86)],
   "*.first_version": badVersions,
-  // The last one is yet to come.
+  // The last version is later than the inbox's.
   "*.version": [...badVersions, 1_000n],
   "TargetName.type": ["", ...badNames],
   "TargetName.id": badIds64,
@@ -157,7 +157,7 @@ const bad: Record<string, readonly unknown[]> = {
   "ListLedgerEntriesRequest.order": [3, -1],
   "ListLedgerEntriesRequest.types": [[0], [8], [1, 1], [1, 2, 3, 4, 5, 6, 7, 1]],
   "GetLedgerEntryRequest.number": [0n, -1n],
-  // Its own fields are asked one by one, and leaving it out is the oneof's business.
+  // EventRef has rules for its own fields, and the oneof has the rule that it is required.
   "GetLedgerEntryRequest.event": [],
   "ListReservationsRequest.state": [Reservation_State.UNSPECIFIED, 6, -1],
   "SetTimeRequest.time": [...badTimes, undefined, at("9990-01-01T00:00:00Z")],
@@ -178,7 +178,7 @@ const free = new Set([
   "SetTargetMutedRequest.muted",
 ]);
 
-/** Messages whose fields are asked one by one wherever they are part of a request. */
+/** Messages whose own fields are tested wherever they are part of a request. */
 const parts = new Map<string | undefined, Init>([
   ["meguri.points.v1.EventRef", { eventId: "e" }],
   ["meguri.reactions.v1.TargetName", target],
@@ -186,7 +186,7 @@ const parts = new Map<string | undefined, Init>([
 
 const keyOf = (message: DescMessage, field: DescField) => `${message.name}.${field.name}`;
 
-/** The bad values of a field; undefined when nobody has thought of it. */
+/** The bad values of a field; undefined when the table has none. */
 function badValues(message: DescMessage, field: DescField): readonly unknown[] | undefined {
   const key = keyOf(message, field);
   return free.has(key) ? [] : (bad[key] ?? bad[`*.${field.name}`]);
@@ -198,7 +198,7 @@ const withField = (request: Init, field: DescField, value: unknown): Init =>
     ? { ...request, [field.oneof.localName]: { case: field.localName, value } }
     : { ...request, [field.localName]: value };
 
-/** Every bad request of an RPC: what is wrong, and the path that has to be named. */
+/** Every bad request of an RPC, with the path that the refusal must name. */
 function* badRequests(method: DescMethod): Generator<[path: string, request: Init]> {
   const request = good[method.name] as Init;
   for (const field of method.input.fields) {
@@ -209,8 +209,8 @@ function* badRequests(method: DescMethod): Generator<[path: string, request: Ini
     for (const inner of part ? (field.message?.fields ?? []) : []) {
       for (const value of badValues(field.message as DescMessage, inner) ?? []) {
         const wrong = withField(part as Init, inner, value);
-        const asked = field.fieldKind === "list" ? [target, wrong] : wrong;
-        yield [`${field.name}.${inner.name}`, withField(request, field, asked)];
+        const wrongField = field.fieldKind === "list" ? [target, wrong] : wrong;
+        yield [`${field.name}.${inner.name}`, withField(request, field, wrongField)];
       }
     }
   }
@@ -257,7 +257,7 @@ afterAll(async () => {
 });
 
 describe("this test", () => {
-  test("has a good request of every RPC, which the rules let pass", () => {
+  test("has a good request of every RPC, which the rules accept", () => {
     expect(Object.keys(good).sort()).toEqual(methods.map(({ name }) => name).sort());
     for (const { method } of methods) {
       const message = create(method.input, good[method.name]);
@@ -269,10 +269,10 @@ describe("this test", () => {
 
   test("has bad values for every field", () => {
     const inputs = methods.map(({ method }) => method.input);
-    const asked = messagesOf(services.map(({ file }) => file)).filter(
+    const tested = messagesOf(services.map(({ file }) => file)).filter(
       (message) => inputs.includes(message) || parts.has(message.typeName),
     );
-    const missing = asked.flatMap((message) =>
+    const missing = tested.flatMap((message) =>
       message.fields
         .filter((field) => !badValues(message, field))
         .map((field) => keyOf(message, field)),
@@ -307,7 +307,7 @@ describe.each(methods)("$name", (rpc) => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("refuses calls without a caller, or with one that is none", async () => {
+  test("refuses calls without a caller or with an invalid one", async () => {
     const before = await dump(server);
     for (const caller of [undefined, "", "a b", "a#b", text(65), "é", "a, b"]) {
       const headers = caller === undefined ? {} : { "meguri-caller": caller };
@@ -319,7 +319,7 @@ describe.each(methods)("$name", (rpc) => {
 });
 
 describe("many violations at once", () => {
-  test("are told up to a number that fits into the answer", async () => {
+  test("are listed up to a number that fits into the answer", async () => {
     const types = Array.from({ length: 5_000 }, () => 99 as Type);
     const call = server.points.listLedgerEntries({ userId: "u", types });
     const refusal = await refusalOf(call);

@@ -1,4 +1,4 @@
-/** The server as a process: it starts without Temporal and ends without losing a call. */
+/** Tests the server as a process: it starts without Temporal and drains without losing a call. */
 import { once } from "node:events";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { ConnectError, createClient, type Interceptor } from "@connectrpc/connect";
@@ -15,11 +15,9 @@ import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts
 import { HealthCheckResponse_ServingStatus } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import * as watching from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { patience } from "../../support/fixtures/waiting.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
-
-/** For what comes soon, on a machine that may be busy. */
-const patience = { timeout: 30_000 };
 
 /** Owns the tables; the server under test is a process of its own. */
 let tables: TestServer;
@@ -37,7 +35,7 @@ afterAll(async () => {
   await tables.stop();
 });
 
-/** Starts the process; no Temporal answers where it looks for one. */
+/** Starts the process with a Temporal address that no server listens on. */
 async function start(): Promise<void> {
   const [port, http1Port, temporalPort] = await findPorts(0, 0, 0);
   ports = { port, http1Port };
@@ -60,7 +58,7 @@ const named: Interceptor = (next) => (req) => {
   return next(req);
 };
 
-/** Why a connection could not be made; empty when it could. */
+/** The code of a refused connection; empty when it is accepted. */
 async function refused(session: ClientHttp2Session): Promise<string> {
   try {
     await once(session, "connect");
@@ -87,13 +85,13 @@ test("calls under way are answered, new ones are refused, the process exits with
       interceptors: [named],
     }),
   );
-  const watches = createClient(
+  const notifications = createClient(
     watching.NotificationService,
     createGrpcTransport({ baseUrl, sessionManager, interceptors: [named] }),
   );
   const events: (string | undefined)[] = [];
   const watched = (async () => {
-    for await (const { event } of watches.watchNotifications({ ownerId: "o" })) {
+    for await (const { event } of notifications.watchNotifications({ ownerId: "o" })) {
       events.push(event.case);
       if (event.case === "endReason") return event.value;
     }
@@ -120,7 +118,7 @@ test("calls under way are answered, new ones are refused, the process exits with
   expect((await tables.points.getBalance({ userId: "a" })).balance?.available).toBe(5n);
 });
 
-test("what does not end in time is broken off", async () => {
+test("a call that does not end in time is aborted", async () => {
   const stuck = await startServer({
     tablePrefix: tables.config.tablePrefix,
     dynamoEndpoint: proxy.endpoint,
@@ -134,14 +132,14 @@ test("what does not end in time is broken off", async () => {
   const error = call.catch((error: unknown) => error);
   await expect.poll(() => proxy.stats().faults.delay, patience).toBeGreaterThan(0);
   await stuck.server.drain();
-  // Its connection broke: a server that gives up waiting for the store says so.
+  // There are no details, because the connection broke before the server answered.
   expect(await error).toBeInstanceOf(ConnectError);
   expect(((await error) as ConnectError).findDetails(ErrorInfoSchema)).toEqual([]);
   proxy.faults({});
   await stuck.stop();
 });
 
-test("health tells that it drains, while calls are still served", async () => {
+test("the health check reports the drain, while calls are still served", async () => {
   const draining = await startServer({
     tablePrefix: tables.config.tablePrefix,
     testClock: false,

@@ -1,4 +1,4 @@
-/** How errors are told: every reason with its code, and nothing of what went wrong inside. */
+/** Tests errors on the wire: each reason with its code, and no details of internal errors. */
 import { create } from "@bufbuild/protobuf";
 import {
   type CallOptions,
@@ -10,7 +10,7 @@ import {
 } from "@connectrpc/connect";
 import { pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { DomainError, type Reason, reasons } from "../../../src/domain/errors.ts";
+import { DomainError, reasons } from "../../../src/domain/errors.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import {
   ListProgramsRequestSchema,
@@ -20,52 +20,33 @@ import { InvalidRequest, toConnectError } from "../../../src/rpc/server/errors.t
 import { interceptors } from "../../../src/rpc/server/interceptors.ts";
 import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
 import { toInstant, toMilliseconds, toSafeInteger } from "../../../src/rpc/server/scalars.ts";
+import { expectedReasons } from "../../support/fixtures/expected-reasons.ts";
 import { refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 
 const { NotificationService } = notifications;
 
-/** The table of the design, once more and by hand. */
-const codes: Record<Reason, keyof typeof Code> = {
-  INVALID_REQUEST: "InvalidArgument",
-  ID_REUSED: "FailedPrecondition",
-  INSUFFICIENT_POINTS: "FailedPrecondition",
-  ACCOUNT_FROZEN: "FailedPrecondition",
-  WRONG_STATE: "FailedPrecondition",
-  LIMIT_EXCEEDED: "FailedPrecondition",
-  PROGRAM_NOT_FOUND: "NotFound",
-  ACCOUNT_NOT_FOUND: "NotFound",
-  LEDGER_ENTRY_NOT_FOUND: "NotFound",
-  RESERVATION_NOT_FOUND: "NotFound",
-  VERIFICATION_NOT_FOUND: "NotFound",
-  TARGET_NOT_FOUND: "NotFound",
-  TARGET_DELETED: "NotFound",
-  UNAUTHENTICATED: "Unauthenticated",
-  LEDGER_DAMAGED: "DataLoss",
-  TOO_MANY_STREAMS: "ResourceExhausted",
-  CONTENDED: "Aborted",
-  DEADLINE: "DeadlineExceeded",
-  STORE_UNAVAILABLE: "Unavailable",
-  WORKFLOWS_UNAVAILABLE: "Unavailable",
-  CLOCK_OFF: "Unavailable",
-  PROGRAM_STALE: "Unavailable",
-};
-
-const passing: readonly (keyof typeof Code)[] = ["Aborted", "Unavailable", "ResourceExhausted"];
+/** The name of a code in Connect: `INVALID_ARGUMENT` is `InvalidArgument` there. */
+const connectCode = (code: string) =>
+  code.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 describe("a reason", () => {
-  test.each(reasons)("%s has its code, one ErrorInfo, and RetryInfo if it passes", (reason) => {
-    const error = new DomainError(reason, "why", { key: "value" });
-    expect(toRefusal(toConnectError(error))).toEqual({
-      code: codes[reason],
-      reason,
-      metadata: { key: "value" },
-      fields: reason === "INVALID_REQUEST" ? [""] : [],
-      retries: passing.includes(codes[reason]),
-      message: "why",
-    });
-  });
+  test.each(reasons)(
+    "%s has its code, one ErrorInfo, and RetryInfo if it has a delay",
+    (reason) => {
+      const error = new DomainError(reason, "why", { key: "value" });
+      const [code, , retryDelayMs] = expectedReasons[reason];
+      expect(toRefusal(toConnectError(error))).toEqual({
+        code: connectCode(code),
+        reason,
+        metadata: { key: "value" },
+        fields: reason === "INVALID_REQUEST" ? [""] : [],
+        retries: retryDelayMs !== undefined,
+        message: "why",
+      });
+    },
+  );
 
-  test("INVALID_REQUEST names the fields, whoever found them", () => {
+  test("INVALID_REQUEST names the fields, found by the schema or by the domain", () => {
     const rule = new DomainError("INVALID_REQUEST", "no such zone", { field: "time_zone" });
     expect(toRefusal(toConnectError(rule)).fields).toEqual(["time_zone"]);
     const violations = ["a", "b"].map((field) => ({ field, description: "is wrong" }));
@@ -79,7 +60,7 @@ describe("a reason", () => {
   });
 });
 
-describe("what is no reason", () => {
+describe("an error without a reason", () => {
   const secret = "User: arn:aws:iam::123 is not authorized on table meguri-points";
 
   test.each([
@@ -87,7 +68,7 @@ describe("what is no reason", () => {
     ["a service exception", Object.assign(new Error(secret), { $fault: "client", $metadata: {} })],
     ["a text", secret],
     ["nothing", undefined],
-  ])("%s is INTERNAL without a word", (_, thrown) => {
+  ])("%s is INTERNAL without details", (_, thrown) => {
     const error = toConnectError(thrown);
     expect([error.code, error.rawMessage, error.details]).toEqual([
       Code.Internal,
@@ -98,7 +79,7 @@ describe("what is no reason", () => {
     expect([...error.metadata]).toEqual([]);
   });
 
-  test("a caller who has left is told so", () => {
+  test("an aborted call is Canceled", () => {
     const left = new DOMException("This operation was aborted", "AbortError");
     expect(toConnectError(left).code).toBe(Code.Canceled);
   });
@@ -109,7 +90,7 @@ describe("a call", () => {
     vi.useRealTimers();
   });
 
-  /** A server whose GetProgram does as it is told, and what it logs. */
+  /** A server whose GetProgram is the given function, and its log. */
   function serve(getProgram: () => Promise<never>) {
     const lines: Record<string, unknown>[] = [];
     const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
@@ -127,7 +108,7 @@ describe("a call", () => {
     };
   }
 
-  test("that fails inside is logged whole and told nothing", async () => {
+  test("with an internal error is logged whole and answered without details", async () => {
     const { get, lines } = serve(() => Promise.reject(new Error("table meguri-points is gone")));
     const error: unknown = await get().catch((reason) => reason);
     expect(String(error)).toBe("ConnectError: [internal] internal error");
@@ -178,7 +159,7 @@ describe("a stream", () => {
   type Answers = AsyncIterable<{ event: { case: "endReason"; value: 1 } }>;
   const message = { event: { case: "endReason", value: 1 } } as const;
 
-  /** A server whose stream does as it is told, and what it logs. */
+  /** A server whose stream is the given function, and its log. */
   function serve(watchNotifications: (_: unknown, context: HandlerContext) => Answers) {
     const lines: Record<string, unknown>[] = [];
     const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
@@ -217,7 +198,7 @@ describe("a stream", () => {
     expect(lines).toMatchObject([{ level: 20, code: "OK", method, caller: "tests" }]);
   });
 
-  test("that fails in its middle is told and logged like any call", async () => {
+  test("that fails in its middle is answered and logged like any call", async () => {
     const refusing = serve(async function* () {
       yield message;
       throw new DomainError("STORE_UNAVAILABLE", "no answer");
@@ -251,7 +232,7 @@ describe("a stream", () => {
     expect([opened, lines.length]).toEqual([0, 2]);
   });
 
-  test("has no limit of time but the client's", async () => {
+  test("has no time limit but the client's", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { promise: later, resolve } = Promise.withResolvers<void>();
     const { watch } = serve(async function* () {
@@ -267,7 +248,7 @@ describe("a stream", () => {
     expect(await messages.next()).toMatchObject({ done: true });
   });
 
-  test("that its client leaves ends, and is logged once", async () => {
+  test("that its client cancels ends, and is logged once", async () => {
     const ended = Promise.withResolvers<void>();
     const { watch, lines } = serve(async function* (_, { signal }) {
       yield message;
@@ -308,7 +289,7 @@ describe("page tokens", () => {
   const request = (init: { pageSize?: number; pageToken?: string }) =>
     create(ListProgramsRequestSchema, init);
 
-  test("bring back the cursor, whatever is in it", () => {
+  test("return the cursor, whatever it contains", () => {
     const { page, next } = requestedPage(ListProgramsRequestSchema, request({}));
     expect(page).toEqual({ size: 50, cursor: undefined });
     expect(next({ items: [] })).toBe("");

@@ -1,4 +1,4 @@
-/** Page tokens that no list gave: whatever their cursor holds, they are the caller's mistake. */
+/** Tests that page tokens which no list returned are refused, whatever their cursor contains. */
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** A page token with a good digest, which anybody can make who has read the source. */
+/** A page token with a valid digest, which a caller can compute who knows the source. */
 function forge<D extends DescMessage>(schema: D, list: MessageInitShape<D>, cursor: string) {
   const parameters = toBinary(schema, create(schema, list), { writeUnknownFields: false });
   const digest = createHash("sha256")
@@ -43,7 +43,7 @@ function forge<D extends DescMessage>(schema: D, list: MessageInitShape<D>, curs
   return Buffer.from(`1${digest.slice(0, 16)}${cursor}`).toString("base64url");
 }
 
-/** Cursors that are no place of any list. */
+/** Cursors that no list returns. */
 const cursors = [
   "",
   "0",
@@ -73,17 +73,17 @@ const cursors = [
   '{"pk":{"B":"xx"},"sk":{"S":"a"}}',
   '{"pk":{"B":"eA=="},"sk":{"S":"a"}}',
   '{"pk":{"S":"P","N":"1"},"sk":{"S":"x"}}',
-  // A key that lacks a part, one with an attribute more, and that of another item.
+  // A key without its sort key, one with another attribute, and the key of another item.
   '{"pk":{"S":"P"}}',
   '{"pk":{"S":"P"},"sk":{"S":"x"},"z":{"S":"1"}}',
   '{"pk":{"S":"A#default#u"},"sk":{"S":"A"}}',
-  // Of reservations in a state: too long, no id, behind the window.
+  // Of reservations in a state: too long, without an id, after the window.
   "000001861920000000#r",
   "001861920000000#",
   "999999999999999#r",
 ];
 
-/** Every list, its parameters, and how it is asked. */
+/** Every list with a name and a call that sends a cursor. */
 const lists: [string, (cursor: string) => Promise<unknown>][] = [];
 
 function list<D extends DescMessage>(
@@ -138,7 +138,7 @@ for (const version of [9n, 1n]) {
   );
 }
 
-test.each(lists)("%s: no forged token is taken", async (_, ask) => {
+test.each(lists)("%s: no forged token is accepted", async (_, ask) => {
   for (const cursor of cursors) {
     const { code, reason, fields } = await refusalOf(ask(cursor));
     expect([code, reason, fields], JSON.stringify(cursor)).toEqual([
@@ -149,7 +149,7 @@ test.each(lists)("%s: no forged token is taken", async (_, ask) => {
   }
 });
 
-test("nor are such cursors by the scans of accounts, which workflows go on with", async () => {
+test("the scans of accounts refuse such cursors, too, which workflows pass on", async () => {
   const { reader } = server.deps;
   for (const cursor of ["null", "[]", '{"pk":5}', '{"pk":{"B":"xx"}}', '{"pk":{"S":"P"}}']) {
     const page = { size: 10, cursor };

@@ -1,4 +1,4 @@
-/** Another gRPC implementation, with its own Protobuf, calls every RPC of every service. */
+/** Calls every RPC of every service with another gRPC implementation and its own Protobuf. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
@@ -41,7 +41,7 @@ type UnaryMethod = (
 ) => void;
 type StreamMethod = (request: Answer, metadata: grpc.Metadata) => grpc.ClientReadableStream<Answer>;
 
-/** Calls `meguri.points.v1.PointsService/GrantPoints`. A stream is left at its first message. */
+/** Calls `meguri.points.v1.PointsService/GrantPoints`; of a stream it reads one message. */
 function call(method: string, request: Answer, caller = "grpc-js"): Promise<Answer> {
   const [service, name] = method.split("/") as [string, string];
   const client = clients.get(service) as unknown as Record<string, UnaryMethod & StreamMethod>;
@@ -67,7 +67,7 @@ const target = { type: "post", id: "t" };
 const notification = { owner_id: "o", target, kind: "like" };
 const later = { seconds: "1900000000", nanos: 0 };
 
-/** A request for every RPC, in an order in which each has something to do, and what it answers. */
+/** A request and its answer for every RPC, in an order in which each changes or finds records. */
 const calls: Record<string, [request: Answer, answer: Answer]> = {
   "meguri.testing.v1.ClockService/SetTime": [
     { time: { seconds: "1780000000" } },
@@ -297,7 +297,7 @@ describe("the health check", () => {
   });
 });
 
-/** The code and the one ErrorInfo of a refused call, decoded by hand. */
+/** The code and the only ErrorInfo of a refused call, decoded by hand. */
 async function refusal(refused: Promise<Answer>) {
   const error: grpc.ServiceError = await refused.then(
     () => expect.fail("was answered"),

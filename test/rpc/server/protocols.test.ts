@@ -1,4 +1,4 @@
-/** The same calls over Connect (JSON, HTTP/1.1) and gRPC-Web, and what all protocols share. */
+/** Tests the same calls over Connect and gRPC-Web, and requests by hand over HTTP/1.1. */
 import { isFieldSet } from "@bufbuild/protobuf";
 import { MethodOptionsSchema } from "@bufbuild/protobuf/wkt";
 import { createClient, type Interceptor, type Transport } from "@connectrpc/connect";
@@ -91,7 +91,7 @@ describe("a request by hand", () => {
     ["an unknown field", '{"user":"u"}'],
     ["a number too large for int64", '{"userId":"u","points":"9223372036854775808"}'],
     ["a fraction", '{"userId":"u","points":1.5}'],
-    ["nanos that are none", '{"userId":"u","startTime":"2026-01-01T00:00:00.1234567890Z"}'],
+    ["too many digits of a second", '{"userId":"u","startTime":"2026-01-01T00:00:00.1234567890Z"}'],
     ["a year that no timestamp has", '{"userId":"u","startTime":"10000-01-01T00:00:00Z"}'],
   ])("of %s is an invalid argument", async (_, body) => {
     const method = body.includes("startTime") ? "ListLedgerEntries" : "GrantPoints";
@@ -99,7 +99,7 @@ describe("a request by hand", () => {
     expect([status, json.code]).toEqual([400, "invalid_argument"]);
   });
 
-  test("of a content type that nobody speaks is not supported", async () => {
+  test("of an unknown content type is not supported", async () => {
     expect((await post("<x/>", { "content-type": "text/xml" })).status).toBe(415);
   });
 
@@ -111,20 +111,20 @@ describe("a request by hand", () => {
     await expect(call).rejects.toThrow("resource_exhausted");
   });
 
-  test("for a method or service that is not there", async () => {
+  test("for an unknown method or service", async () => {
     expect((await post("{}", {}, "Nothing")).status).toBe(404);
     // The test clock is off, so its service is not served at all.
     await expect(server.clock.getTime({})).rejects.toThrow("unimplemented");
   });
 
-  test("with a deadline beyond all reason is refused", async () => {
+  test("with a deadline that is too long is refused", async () => {
     const { json } = await post('{"userId":"u"}', { "connect-timeout-ms": "9999999999" });
     expect(json.code).toBe("invalid_argument");
   });
 });
 
 describe("with a store that is slow or away", () => {
-  test("the deadline of the caller is kept; errors tell nothing about the store", async () => {
+  test("the deadline of the caller is kept; errors have no details of the store", async () => {
     const proxy = await startDynamoProxy({ upstream: server.config.dynamoEndpoint ?? "" });
     const { tablePrefix } = server.config;
     const dynamoEndpoint = proxy.endpoint;
@@ -144,15 +144,15 @@ describe("with a store that is slow or away", () => {
         },
       });
       expect(response.status).toBe(504);
-      const told = (await response.json()) as {
+      const error = (await response.json()) as {
         code: string;
         message: string;
         details: { debug: object }[];
       };
-      expect(told.code).toBe("deadline_exceeded");
-      // Of the caller: the server's own, of ten seconds, is told in other words.
-      expect(told.message).toContain("the deadline passed");
-      expect(told.details[0]?.debug).toMatchObject({ reason: "DEADLINE", domain: "meguri" });
+      expect(error.code).toBe("deadline_exceeded");
+      // The message of the caller's deadline; the server's deadline has another one.
+      expect(error.message).toContain("the deadline passed");
+      expect(error.details[0]?.debug).toMatchObject({ reason: "DEADLINE", domain: "meguri" });
 
       proxy.faults({});
       proxy.down(true);
@@ -173,7 +173,7 @@ describe("with a store that is slow or away", () => {
     }
   });
 
-  test("a clock that is off refuses what depends on the date", async () => {
+  test("with a wrong clock, calls that depend on the date are refused", async () => {
     const proxy = await startDynamoProxy({ upstream: server.config.dynamoEndpoint ?? "" });
     const { tablePrefix } = server.config;
     const dynamoEndpoint = proxy.endpoint;

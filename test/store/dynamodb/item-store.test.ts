@@ -1,4 +1,4 @@
-/** What the store makes of DynamoDB's answers that DynamoDB Local never gives. */
+/** Tests the store with answers of DynamoDB that DynamoDB Local never gives. */
 import {
   BatchGetItemCommand,
   BatchWriteItemCommand,
@@ -18,13 +18,13 @@ import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts
 import { type Clients, skewOf } from "../../../src/store/dynamodb/sdk/client.ts";
 import type { Write } from "../../../src/store/engine/item-store.ts";
 
-/** Clients that answer as the test says. */
+/** Clients whose answers a test defines. */
 function clientsOn(send: (command: unknown) => unknown): Clients {
   const client = { send: async (command: unknown) => send(command) };
   return { retrying: client, single: client } as unknown as Clients;
 }
 
-const itemsOn = (send: (command: unknown) => unknown) =>
+const storeOn = (send: (command: unknown) => unknown) =>
   createDynamoItemStore(clientsOn(send).single, (table) => table);
 
 const account = {
@@ -44,10 +44,10 @@ describe("reading many", () => {
   const refs = Array.from({ length: 10 }, (_, i) => accountRef("p", `u${i}`));
   const keyOf = ({ id }: Ref): Item => ({ pk: { S: `A#${id}` }, sk: { S: "A" } });
 
-  test("asks again for what was left out, three keys an answer", async () => {
-    let asked = 0;
-    const items = itemsOn((command) => {
-      asked += 1;
+  test("sends unprocessed keys again, three keys an answer", async () => {
+    let requestCount = 0;
+    const store = storeOn((command) => {
+      requestCount += 1;
       const { RequestItems } = (command as BatchGetItemCommand).input;
       const keys = RequestItems?.points?.Keys as Item[];
       const read = keys.slice(0, 3).map((key) => ({ ...toItem(ref, account, 7), ...key }));
@@ -55,37 +55,37 @@ describe("reading many", () => {
       const UnprocessedKeys = left.length > 0 ? { points: { Keys: left } } : {};
       return { Responses: { points: read }, UnprocessedKeys };
     });
-    const loaded = await items.read(refs);
+    const loaded = await store.read(refs);
     expect(loaded.map(({ value }) => value)).toEqual(
       refs.map((_, i) => ({ ...account, userId: `u${i}` })),
     );
-    expect(asked).toBe(4);
+    expect(requestCount).toBe(4);
   });
 
   test("gives up when nothing is ever read", async () => {
-    let asked = 0;
-    const items = itemsOn((command) => {
-      asked += 1;
+    let requestCount = 0;
+    const store = storeOn((command) => {
+      requestCount += 1;
       expect(command).toBeInstanceOf(BatchGetItemCommand);
       return { Responses: {}, UnprocessedKeys: { points: { Keys: refs.map(keyOf) } } };
     });
-    await expect(items.read(refs)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-    expect(asked).toBeLessThan(20);
+    await expect(store.read(refs)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(requestCount).toBeLessThan(20);
   });
 });
 
-describe("removing", () => {
+describe("purging", () => {
   const target = { type: "post", id: "1" };
   const Items = Array.from({ length: 60 }, (_, i) => ({ pk: { S: "p" }, sk: { S: `u${i}` } }));
 
-  test("sends again what was left undone, 25 keys at once", async () => {
-    const removed: Item[] = [];
+  test("sends unprocessed deletes again, 25 keys at once", async () => {
+    const deleted: Item[] = [];
     const sizes: number[] = [];
     const clients = clientsOn((command) => {
       if (!(command instanceof BatchWriteItemCommand)) return { Items };
       const requests = command.input.RequestItems?.reactions ?? [];
       sizes.push(requests.length);
-      removed.push(...requests.slice(0, 20).map(({ DeleteRequest }) => DeleteRequest?.Key as Item));
+      deleted.push(...requests.slice(0, 20).map(({ DeleteRequest }) => DeleteRequest?.Key as Item));
       const left = requests.slice(20);
       return { UnprocessedItems: left.length > 0 ? { reactions: left } : {} };
     });
@@ -93,20 +93,20 @@ describe("removing", () => {
       false,
     );
     expect(sizes).toEqual([25, 5, 25, 5, 10]);
-    expect(removed).toEqual(Items);
+    expect(deleted).toEqual(Items);
   });
 
-  test("gives up when nothing is ever done", async () => {
-    let asked = 0;
+  test("gives up when nothing is ever deleted", async () => {
+    let requestCount = 0;
     const clients = clientsOn((command) => {
-      asked += 1;
+      requestCount += 1;
       return command instanceof BatchWriteItemCommand
         ? { UnprocessedItems: command.input.RequestItems }
         : { Items };
     });
-    const removal = createDynamoPurger(clients, (table) => table).reactions(target, "like");
-    await expect(removal).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-    expect(asked).toBeLessThan(20);
+    const purge = createDynamoPurger(clients, (table) => table).reactions(target, "like");
+    await expect(purge).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    expect(requestCount).toBeLessThan(20);
   });
 });
 
@@ -115,37 +115,37 @@ describe("a store that is away", () => {
     throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
   });
   const target = { type: "post", id: "1" };
-  const items = createDynamoItemStore(away.single, (table) => table);
+  const store = createDynamoItemStore(away.single, (table) => table);
   const reader = createDynamoReader(away, (table) => table);
-  const remover = createDynamoPurger(away, (table) => table);
+  const purger = createDynamoPurger(away, (table) => table);
   const page = { size: 1, cursor: undefined };
   const range = { target, kind: "like", from: 1, to: 2 };
 
   test.each<[string, () => Promise<unknown>]>([
-    ["an atomic read", () => items.readAtomically([ref])],
-    ["the ends of a group", () => items.groupMembers({ ...range, counted: false })],
-    ["the members of a group", () => items.groupMembers({ ...range, counted: true })],
+    ["an atomic read", () => store.readAtomically([ref])],
+    ["the ends of a group", () => store.groupMembers({ ...range, counted: false })],
+    ["the members of a group", () => store.groupMembers({ ...range, counted: true })],
     ["many records", () => reader.many([ref])],
     ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
     ["reactions of one person", () => reader.reactionsOfUser("u", page)],
     ["unread groups", () => reader.unreadGroups("o", true, page)],
     ["history", () => reader.readGroups("o", 0, page)],
     ["inboxes", () => reader.inboxes(["o"])],
-    ["removal of reactions", () => remover.reactions(target, "like")],
-    ["removal of history", () => remover.history("o", target, undefined)],
+    ["purge of reactions", () => purger.reactions(target, "like")],
+    ["purge of history", () => purger.history("o", target, undefined)],
   ])("%s", async (_, ask) => {
     await expect(ask()).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 });
 
-describe("what became of a transaction", () => {
+describe("the result of a transaction", () => {
   const other = accountRef("p", "u2");
   const writes: Write[] = [
     { ref, op: "put", value: account, version: 3, next: 4 },
     { ref: other, op: "put", value: account, version: 0, next: 1 },
   ];
   const commit = (error: unknown) =>
-    itemsOn(() => {
+    storeOn(() => {
       throw error;
     }).commit(writes, "token");
   const cancelled = (...CancellationReasons: object[]) =>
@@ -162,7 +162,7 @@ describe("what became of a transaction", () => {
       { kind: "throttled" },
     ],
     [
-      "a failed condition on what is gone",
+      "a failed condition on a record that is gone",
       cancelled({ Code: "ConditionalCheckFailed" }),
       { kind: "failed", found: new Map([[ref, { value: undefined, version: 0 }]]) },
     ],
@@ -206,7 +206,7 @@ describe("what became of a transaction", () => {
     ["a request that is wrong", named("ValidationException", 400)],
     ["no permission", named("AccessDeniedException", 400)],
     ["a table that is not there", named("ResourceNotFoundException", 400)],
-    ["a reason that is none", cancelled({ Code: "ValidationError" })],
+    ["a cancellation reason that is unknown", cancelled({ Code: "ValidationError" })],
   ])("%s is thrown", async (_, error) => {
     await expect(commit(error)).rejects.toBe(error);
   });
@@ -214,7 +214,7 @@ describe("what became of a transaction", () => {
 
 test.each<[string, number, number, number, number]>([
   ["the same second", 10_000, 10_200, 10_250, 0],
-  ["the server's second begins while it is asked", 11_000, 10_900, 11_100, 0],
+  ["the server's second begins during the request", 11_000, 10_900, 11_100, 0],
   ["the end of the server's second", 10_000, 10_990, 11_010, 0],
   ["a slow answer", 13_000, 10_500, 14_000, 0],
   ["ahead", 10_000, 17_500, 17_600, 6_500],

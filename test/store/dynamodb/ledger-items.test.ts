@@ -1,4 +1,4 @@
-/** Ledger entries that share items: found, listed and sized like those that do not. */
+/** Tests packed entries: they are found and listed like single ones, in items of up to 1 KB. */
 import { randomUUID } from "node:crypto";
 import { PutItemCommand, QueryCommand } from "@aws-sdk/client-dynamodb";
 import fc from "fast-check";
@@ -10,6 +10,7 @@ import type { EntryType, LedgerEntry } from "../../../src/domain/ledger.ts";
 import { type Item, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemOf, pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import { itemSize, total } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import { allItems } from "../../support/fixtures/pages.ts";
 import { bothStores, pages, rejection, write } from "../../support/stores/both-stores.ts";
 
 const { stores, names, client } = bothStores();
@@ -41,7 +42,7 @@ const grants = (p: string, from: number, to: number, reason = "") =>
     return [write(entryRef(p, "u", number), each), write(eventRef(p, "u", `c:e${number}`), key)];
   });
 
-/** What queries cost that read these items, in read units. */
+/** The read units of queries that read these items. */
 const unitsOf = (requests: readonly (readonly Item[])[]): number =>
   requests
     .map((read) => readUnits(total(read, itemSize), "strong"))
@@ -58,11 +59,11 @@ async function itemsOf(p: string) {
 }
 
 describe("entries", () => {
-  test("of one transaction share items of up to 1 KB", async () => {
+  test("of one transaction are packed into items of up to 1 KB", async () => {
     const p = randomUUID().slice(0, 8);
-    const { items } = openDynamo();
-    await items.commit(grants(p, 1, 49, "a reason"), randomUUID());
-    await items.commit(grants(p, 50, 50), randomUUID());
+    const { store } = openDynamo();
+    await store.commit(grants(p, 1, 49, "a reason"), randomUUID());
+    await store.commit(grants(p, 50, 50), randomUUID());
     const found = await itemsOf(p);
     expect(found.length).toBeLessThan(12);
     for (const item of found) expect(itemSize(item)).toBeLessThanOrEqual(1_024);
@@ -70,7 +71,7 @@ describe("entries", () => {
     expect(found.at(-1)).not.toHaveProperty("l");
   });
 
-  test("of other accounts, numbers apart, and versions to come do not", () => {
+  test("of other accounts, with numbers apart, or with a version are not packed", () => {
     const one = write(entryRef("p", "u", 1), entry(1, ""));
     const others = [
       write(entryRef("p", "v", 2), entry(2, "")),
@@ -84,7 +85,7 @@ describe("entries", () => {
     expect(pack([one, next])).toEqual([[one, next]]);
   });
 
-  test("of any length fill items, but never above 1 KB with company", () => {
+  test("of any length fill items, and several never take more than 1 KB", () => {
     const lengths = fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 60 });
     fc.assert(
       fc.property(lengths, fc.constantFrom("x", "ü", "語"), (all, letter) => {
@@ -103,8 +104,8 @@ describe("entries", () => {
     );
   });
 
-  test("are found and listed whatever they share", async () => {
-    const { items, reader } = openDynamo();
+  test("are found and listed, packed in any way", async () => {
+    const { store, reader } = openDynamo();
     const batches = fc.array(fc.integer({ min: 1, max: 45 }), { minLength: 1, maxLength: 4 });
     const list = fc.record({
       from: fc.integer({ min: 1, max: 60 }),
@@ -114,12 +115,12 @@ describe("entries", () => {
       types: fc.subarray([...types]),
     });
     const lists = fc.array(list, { minLength: 6, maxLength: 6 });
-    const property = fc.asyncProperty(batches, lists, async (sizes, asked) => {
+    const property = fc.asyncProperty(batches, lists, async (sizes, queries) => {
       const p = randomUUID().slice(0, 8);
       let last = 0;
       for (const size of sizes) {
         const writes = grants(p, last + 1, last + size, "r".repeat(size));
-        expect(await items.commit(writes, randomUUID())).toEqual({ kind: "committed" });
+        expect(await store.commit(writes, randomUUID())).toEqual({ kind: "committed" });
         last += size;
       }
       for (const number of [1, Math.ceil(last / 2), last, last + 1]) {
@@ -127,7 +128,7 @@ describe("entries", () => {
         expect(found?.value.number).toBe(number > last ? undefined : number);
       }
       const name = { programId: p, userId: "u" };
-      for (const { from, length, size, ...how } of asked) {
+      for (const { from, length, size, ...how } of queries) {
         const to = from + length - 1;
         const query = { from, to, ...how };
         const found = (await pages((page) => reader.entries(name, query, page), size)).flat();
@@ -144,16 +145,16 @@ describe("entries", () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
-  test("cost a list no more reads than their items take, packed or not", async () => {
-    const { items, reader } = openDynamo();
+  test("cost a list no more read units than their items, packed or not", async () => {
+    const { store, reader } = openDynamo();
     const [packed, single] = [randomUUID().slice(0, 8), randomUUID().slice(0, 8)];
     for (let from = 1; from <= 490; from += 49) {
-      await items.commit(grants(packed, from, from + 48, "a reason"), randomUUID());
+      await store.commit(grants(packed, from, from + 48, "a reason"), randomUUID());
       // Entries whose numbers are apart are not packed.
       const writes = grants(single, from, from + 48, "a reason").map((each, i) => ({ each, i }));
       const entries = writes.filter(({ i }) => i % 2 === 0).map(({ each }) => each);
       const apart = entries.filter((_, i) => i % 2 === 0);
-      await items.commit([...apart, ...entries.filter((_, i) => i % 2 === 1)], randomUUID());
+      await store.commit([...apart, ...entries.filter((_, i) => i % 2 === 1)], randomUUID());
     }
     const stored = { packed: await itemsOf(packed), single: await itemsOf(single) };
     expect(stored.single).toHaveLength(490);
@@ -178,14 +179,14 @@ describe("entries", () => {
       expect(ofPacked.requests).toBeLessThanOrEqual(490 / size + 3);
 
       const ofSingle = await list(single);
-      // One request a page; one more for the first page, which has to find out.
+      // One request a page, and one more for the first page, whose items are not known yet.
       expect(ofSingle.requests).toBeLessThanOrEqual(Math.ceil(490 / size) + 1);
       expect(ofSingle.items).toBe(490);
       const inOrder = newestFirst ? stored.single.toReversed() : stored.single;
       const cut = range(0, 9).map((page) => inOrder.slice(page * size, (page + 1) * size));
       expect(ofSingle.units).toBeLessThanOrEqual(unitsOf(cut) + 1);
     }
-    // In the midst of a ledger, the first request may bring nothing but items from before.
+    // In the middle of a ledger, the first request may read only earlier items.
     const spy = vi.spyOn(client(), "send");
     const query = { from: 200, to: 490, newestFirst: false, types: [] };
     const page = { size: 37, cursor: undefined };
@@ -197,28 +198,22 @@ describe("entries", () => {
 
   test("are all read once where they are stored, a second one of a number included", async () => {
     const p = randomUUID().slice(0, 8);
-    const { items, reader } = openDynamo();
-    await items.commit(grants(p, 1, 40), randomUUID());
+    const { store, reader } = openDynamo();
+    await store.commit(grants(p, 1, 40), randomUUID());
     const [{ ref }] = grants(p, 3, 3) as [ReturnType<typeof write>];
     const second = toItem(ref, entry(3, "again"), 1);
     await client().send(new PutItemCommand({ TableName: names("points"), Item: second }));
     for (const size of [1, 2, 100]) {
-      const ask = (page: PageRequest) => reader.storedEntries({ programId: p, userId: "u" }, page);
-      const found: number[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await ask({ size, cursor });
-        found.push(...page.items.map(({ number }) => number));
-        cursor = page.cursor;
-      } while (cursor !== undefined);
+      const list = (page: PageRequest) => reader.storedEntries({ programId: p, userId: "u" }, page);
+      const found = (await allItems(list, size)).map(({ number }) => number);
       expect(found.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 3, ...range(4, 40)]);
     }
   });
 
-  test("are not listed from a place that no page has told", async () => {
+  test("are not listed from a cursor that no page has returned", async () => {
     const p = randomUUID().slice(0, 8);
-    const { items, reader } = openDynamo();
-    await items.commit(grants(p, 1, 5), randomUUID());
+    const { store, reader } = openDynamo();
+    await store.commit(grants(p, 1, 5), randomUUID());
     const query = { from: 2, to: 5, newestFirst: false, types: [] };
     for (const cursor of [
       "",
@@ -232,8 +227,8 @@ describe("entries", () => {
       "3~0~0",
       "3~1",
     ]) {
-      const asked = reader.entries({ programId: p, userId: "u" }, query, { size: 2, cursor });
-      expect(await rejection(asked), cursor).toMatchObject({
+      const listing = reader.entries({ programId: p, userId: "u" }, query, { size: 2, cursor });
+      expect(await rejection(listing), cursor).toMatchObject({
         reason: "INVALID_REQUEST",
         metadata: { field: "page_token" },
       });

@@ -1,4 +1,4 @@
-/** The commit engine where records are deleted, looked at only, or asked about. */
+/** Tests the commit engine where records are deleted, only read, or members of a group. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
@@ -16,15 +16,15 @@ import type { UnreadGroup } from "../../../src/domain/notification.ts";
 import type { Reaction } from "../../../src/domain/target.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
+  beforeItemOf,
   createGate,
-  holdOf,
   type Isolation,
   isolations,
 } from "../../support/fixtures/account-fixture.ts";
 import { settled } from "../../support/fixtures/settled.ts";
 import { type Fault, memoryDeps, type Request } from "../../support/stores/memory-store.ts";
 
-// Time stands still unless everybody waits for it.
+// The engine's pauses use the global timers, which are faked.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
@@ -54,29 +54,29 @@ const read = async (deps: Deps, version: number): Promise<boolean> => {
   return (await markNotificationRead(deps, { ...name, version })).changed;
 };
 
-/** Behind those that were called before: a reaction asks for its owner first. */
+/** Calls after earlier calls, because a reaction first reads its owner. */
 const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
   new Promise((resolve) => setTimeout(resolve, 1)).then(call);
 
 const done = (count: number): ReactionResult => ({ changed: true, reactionCount: count });
 const same = (count: number): ReactionResult => ({ changed: false, reactionCount: count });
 
-const worldsOf =
+const reactionFixturesIn =
   (isolation: Isolation) =>
   (...likers: string[]) =>
-    createReactions(isolation, likers);
+    createReactionFixture(isolation, likers);
 
-async function createReactions(isolation: Isolation, likers: readonly string[]) {
+async function createReactionFixture(isolation: Isolation, likers: readonly string[]) {
   const { deps, store, process } = memoryDeps({ random: () => 0.5 });
   store.latencyMs = 1;
-  store.beforeItem = holdOf(isolation);
+  store.beforeItem = beforeItemOf(isolation);
   const others = { title: "", link: "" };
   await settled(registerTarget(deps, { target: post, ownerId, ...others }));
   for (const userId of likers) await settled(like(deps, userId));
   store.resetStats();
 
-  /** Starts `calls` while a commit on their key is under way, so that they fold into one batch. */
-  async function folded<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
+  /** Starts `calls` during a commit on their key, so that the engine coalesces them. */
+  async function coalesced<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
     const gate = createGate();
     store.arriving = async ({ op }) => {
       if (op !== "commit") return undefined;
@@ -85,20 +85,20 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
       await gate.passed;
       return undefined;
     };
-    const target = { type: "post", id: `fold-${Math.random()}` };
+    const target = { type: "post", id: `first-${Math.random()}` };
     const first = registerTarget(from, { target, ownerId, ...others });
     await settled(gate.reached);
-    const asked = calls();
-    for (const each of asked) each.catch(() => undefined);
+    const started = calls();
+    for (const each of started) each.catch(() => undefined);
     await vi.advanceTimersByTimeAsync(5);
     store.resetStats();
     gate.open();
-    const answers = await settled(Promise.all(asked));
+    const answers = await settled(Promise.all(started));
     await settled(first);
     return answers;
   }
 
-  /** Does something once, before a request of this sort takes effect. */
+  /** Runs `act` once, before the next request with this operation takes effect. */
   const once = (op: Request["op"], act: () => Promise<unknown>): void => {
     store.arriving = async (request): Promise<Fault | undefined> => {
       if (request.op !== op) return undefined;
@@ -108,14 +108,14 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
     };
   };
 
-  /** The kinds of what each commit writes. */
+  /** The operations and kinds of the writes of each commit. */
   const commits: string[][] = [];
   store.answering = ({ op, writes }) => {
     if (op !== "commit") return;
     commits.push(writes.map((write) => `${write.op} ${write.ref.kind}`));
   };
 
-  /** Everything that is stored, against itself: counts, groups and inbox by the rows. */
+  /** Compares counts, group and inbox with the rows, and returns the unread and read actors. */
   async function check(): Promise<{ unread: string[]; read: string[][] }> {
     const rows = (
       await deps.reader.reactions(
@@ -145,15 +145,15 @@ async function createReactions(isolation: Isolation, likers: readonly string[]) 
     return { unread: userIds, read };
   }
 
-  return { deps, store, process, folded, once, commits, check };
+  return { deps, store, process, coalesced, once, commits, check };
 }
 
 describe.each(isolations)("deleting, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = reactionFixturesIn(isolation);
 
-  test("put then delete, delete then put, and twins, in one batch", async () => {
-    const { deps, folded, commits, check } = await createWorld("old");
-    const answers = await folded(deps, () => [
+  test("put then delete, delete then put, and repeated calls, in one batch", async () => {
+    const { deps, coalesced, commits, check } = await createFixture("old");
+    const answers = await coalesced(deps, () => [
       like(deps, "a"),
       like(deps, "a"),
       unlike(deps, "a"),
@@ -168,17 +168,17 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(reactions).toEqual(["put reaction", "put reaction"]);
   });
 
-  test("what was never there in the end leaves nothing", async () => {
-    const { deps, folded, store, check } = await createWorld();
-    const answers = await folded(deps, () => [like(deps, "a"), unlike(deps, "a")]);
+  test("a record that is put and deleted in one batch is not written", async () => {
+    const { deps, coalesced, store, check } = await createFixture();
+    const answers = await coalesced(deps, () => [like(deps, "a"), unlike(deps, "a")]);
     expect(answers).toEqual([done(1), done(0)]);
     expect(await check()).toEqual({ unread: [], read: [] });
     expect(Object.keys(store.dump()).filter((name) => name.startsWith("reaction"))).toEqual([]);
     expect((await deps.reader.get(refs.inbox))?.value.version).toBe(2);
   });
 
-  test("what was deleted is known to be gone", async () => {
-    const { deps, store, check } = await createWorld("a");
+  test("a deleted record is cached as absent", async () => {
+    const { deps, store, check } = await createFixture("a");
     expect(await settled(unlike(deps, "a"))).toEqual(done(0));
     store.resetStats();
     expect(await settled(like(deps, "b"))).toEqual(done(1));
@@ -186,8 +186,8 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(await check()).toEqual({ unread: ["b"], read: [] });
   });
 
-  test("a call sees the versions that it and those ahead leave", async () => {
-    const { deps } = await createWorld("a");
+  test("a call sees the versions after its own writes", async () => {
+    const { deps } = await createFixture("a");
     const seen: number[] = [];
     const see = (tx: Transaction) => void seen.push(tx.recordVersion(refs.row("a")));
     const call = deps.engine.transact({
@@ -210,8 +210,8 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(seen).toEqual([1, 0, 2]);
   });
 
-  test("a stale copy of a reaction that was made again is not accepted", async () => {
-    const { deps, process, once } = await createWorld("a");
+  test("a stale copy of a reaction that was deleted and put again fails", async () => {
+    const { deps, process, once } = await createFixture("a");
     const other = process();
     once("commit", async () => {
       await unlike(other, "a");
@@ -231,8 +231,8 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect((await deps.reader.get(ref))?.value).toMatchObject({ actorName: "new", version: 3 });
   });
 
-  test("a stale copy of a group that was made again is not accepted", async () => {
-    const { deps, process, check } = await createWorld("a");
+  test("a stale copy of a group that was deleted and put again fails", async () => {
+    const { deps, process, check } = await createFixture("a");
     // This process has the group of "a" in its cache; another one reads it and gets a new one.
     const other = process();
     expect(await settled(read(other, 1))).toBe(true);
@@ -255,10 +255,10 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 });
 
-describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+describe.each(isolations)("records that are only read, applied %s", (isolation) => {
+  const createFixture = reactionFixturesIn(isolation);
 
-  const looking = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
+  const readOnly = (deps: Deps, seen: string[], reads: Ref[], absent: Ref[]) =>
     deps.engine.transact({
       key: refs.inbox,
       readSet: [...reads, refs.inbox],
@@ -272,31 +272,31 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
 
   test.each([
     ["read", [refs.target], [], ["1", "2"]],
-    ["taken as absent", [], [refs.target], ["0", "2"]],
-  ])("%s and changed meanwhile fails the commit", async (_, reads, absent, versions) => {
-    const { deps, process, once, commits } = await createWorld();
+    ["expected absent", [], [refs.target], ["0", "2"]],
+  ])("%s and changed in between fails the commit", async (_, reads, absent, versions) => {
+    const { deps, process, once, commits } = await createFixture();
     const change = () =>
       registerTarget(process(), { target: post, ownerId, title: "new", link: "" });
     once("commit", change);
     const seen: string[] = [];
-    await settled(looking(deps, seen, reads, absent));
+    await settled(readOnly(deps, seen, reads, absent));
     expect(seen).toEqual(versions);
     expect(commits.at(-1)).toEqual(["put inbox", "check target"]);
   });
 
-  test("an unlike of somebody who was read already checks the new group", async () => {
-    const { deps, folded, commits, check } = await createWorld("a", "z");
+  test("an unlike of an actor who was read checks the new group", async () => {
+    const { deps, coalesced, commits, check } = await createFixture("a", "z");
     await settled(read(deps, 2));
     await settled(like(deps, "b"));
-    await folded(deps, () => [unlike(deps, "a")]);
+    await coalesced(deps, () => [unlike(deps, "a")]);
     expect(commits.at(-1)?.toSorted()).toEqual([
       "check unreadGroup",
       "delete reaction",
       "put inbox",
       "put target",
     ]);
-    // Where others behind write it, that is the check; and they see what it holds.
-    await folded(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
+    // Where later calls write the group, that write has the condition.
+    await coalesced(deps, () => [unlike(deps, "z"), unlike(deps, "b"), like(deps, "c")]);
     expect(commits.at(-1)?.filter((each) => each.endsWith("unreadGroup"))).toEqual([
       "put unreadGroup",
     ]);
@@ -304,12 +304,12 @@ describe.each(isolations)("what is only looked at, applied %s", (isolation) => {
   });
 });
 
-describe.each(isolations)("asking for members, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+describe.each(isolations)("reading members, applied %s", (isolation) => {
+  const createFixture = reactionFixturesIn(isolation);
 
-  test("goes first in a batch, and calls behind fold onto it", async () => {
-    const { deps, store, folded, commits, check } = await createWorld("a", "b");
-    const answers = await folded<unknown>(deps, () => [
+  test("is the first call of a batch, and later calls are coalesced with it", async () => {
+    const { deps, store, coalesced, commits, check } = await createFixture("a", "b");
+    const answers = await coalesced<unknown>(deps, () => [
       like(deps, "c"),
       afterwards(() => read(deps, 1)),
       afterwards(() => like(deps, "d")),
@@ -317,50 +317,50 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     ]);
     expect(answers).toEqual([done(3), true, done(4), done(3)]);
     expect(await check()).toEqual({ unread: ["c", "d"], read: [["1", "a"]] });
-    // "c" has to be in the store when those who came after version 1 are counted.
+    // "c" has to be in the store when the actors after version 1 are counted.
     expect(commits.slice(-2).map((each) => each.includes("put readGroup"))).toEqual([false, true]);
     // A small group is read whole.
     expect(store.stats).toMatchObject({ queries: 1, commits: 2 });
   });
 
-  test("does not cost the others in front of it their batch", async () => {
+  test("does not split the batch of the calls ahead of it", async () => {
     const userIds = Array.from({ length: 9 }, (_, i) => `u${i}`);
-    const { deps, folded, commits, check } = await createWorld(...userIds);
+    const { deps, coalesced, commits, check } = await createFixture(...userIds);
     // "u4" is not shown, "u0" and "u8" are.
-    await folded(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
+    await coalesced(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
     const sizes = commits.slice(-3).map((each) => each.filter((one) => one.endsWith("reaction")));
     expect(sizes.map(({ length }) => length)).toEqual([1, 2, 1]);
     expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
   });
 
-  test("a split that lost a race asks again", async () => {
-    const { deps, process, store, once, check } = await createWorld("a", "b", "c");
+  test("a split reads the members again after a version conflict", async () => {
+    const { deps, process, store, once, check } = await createFixture("a", "b", "c");
     once("commit", () => like(process(), "d"));
     expect(await settled(read(deps, 1))).toBe(true);
     expect(await check()).toEqual({ unread: ["b", "c", "d"], read: [["1", "a"]] });
     expect(store.stats.queries).toBe(2);
   });
 
-  test("an answer is dropped when the records turn out to be others", async () => {
-    const { deps, process, store, check } = await createWorld("a", "b");
+  test("members are dropped when the records have other versions", async () => {
+    const { deps, process, store, check } = await createFixture("a", "b");
     // This process still has "a" in its cache.
     await settled(unlike(process(), "a"));
     store.resetStats();
     await vi.advanceTimersByTimeAsync(1);
     expect(await settled(read(deps, 1))).toBe(false);
-    // The row is read again together with inbox and group, which are then found to be others: that
+    // The row is read again together with inbox and group, which have changed: that
     // one read validates the row and the answer.
     expect(store.stats).toMatchObject({ reads: 1, queries: 1, commits: 0 });
     expect(await check()).toEqual({ unread: ["b"], read: [] });
   });
 
   test.each<[string, (deps: Deps) => Promise<unknown>, boolean, string[]]>([
-    ["the only one seen leaves", (other) => unlike(other, "a"), false, ["b"]],
-    ["as many come as were seen", (other) => like(other, "c"), true, ["b", "c"]],
-    ["all who came later leave", (other) => unlike(other, "b"), true, []],
-    ["others have read it", (other) => read(other, 2), false, []],
+    ["the only actor that was seen leaves", (other) => unlike(other, "a"), false, ["b"]],
+    ["as many join as were seen", (other) => like(other, "c"), true, ["b", "c"]],
+    ["all later actors leave", (other) => unlike(other, "b"), true, []],
+    ["another process has read it", (other) => read(other, 2), false, []],
   ])("between the reads and the answer: %s", async (_, act, changed, unread) => {
-    const { process, once, check } = await createWorld("a", "b");
+    const { process, once, check } = await createFixture("a", "b");
     once("members", async () => {
       await act(process());
     });
@@ -371,12 +371,12 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
   test("between the two ends of a group", async () => {
     // More than are read whole.
     const userIds = Array.from({ length: 105 }, (_, i) => `u${i}`);
-    const { deps, process, store, check } = await createWorld(...userIds);
-    let asked = 0;
+    const { deps, process, store, check } = await createFixture(...userIds);
+    let started = 0;
     store.arriving = async ({ op }) => {
       if (op !== "members") return undefined;
-      asked += 1;
-      if (asked === 2) {
+      started += 1;
+      if (started === 2) {
         store.arriving = undefined;
         await unlike(process(), "u104");
         await like(process(), "u105");
@@ -387,8 +387,8 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
     expect((await check()).unread).toEqual([...userIds.slice(1, -1), "u105"]);
   });
 
-  test("a store that gives no answer is asked again, and given up in the end", async () => {
-    const { deps, store, check } = await createWorld("a", "b");
+  test("a query without an answer is retried, and given up in the end", async () => {
+    const { deps, store, check } = await createFixture("a", "b");
     let left = 2;
     store.arriving = ({ op }) => (op === "members" && left-- > 0 ? "unavailable" : undefined);
     expect(await settled(read(deps, 1))).toBe(true);
@@ -401,10 +401,10 @@ describe.each(isolations)("asking for members, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("costs, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = reactionFixturesIn(isolation);
 
   test("a like is one read and one write, on a busy target one write", async () => {
-    const { deps, process, store } = await createWorld("a");
+    const { deps, process, store } = await createFixture("a");
     const fresh = process();
     await settled(fresh.owners.of(post));
     store.resetStats();
@@ -416,17 +416,17 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
   });
 
   test("many likers of one target share transactions", async () => {
-    const { deps, store, folded, check } = await createWorld();
+    const { deps, store, coalesced, check } = await createFixture();
     const userIds = Array.from({ length: 128 }, (_, i) => `u${i}`);
-    const answers = await folded(deps, () => userIds.map((userId) => like(deps, userId)));
+    const answers = await coalesced(deps, () => userIds.map((userId) => like(deps, userId)));
     expect(answers).toEqual(userIds.map((_, i) => done(i + 1)));
-    // 97 rows with target, inbox and group, and then the rest; the call that folded them besides.
+    // 97 rows with target, inbox and group, then the rest; and the call ahead of them.
     expect(store.stats).toMatchObject({ commits: 2, writtenItems: 128 + 6, queries: 0 });
     expect((await check()).unread).toEqual(userIds);
   });
 
-  test("processes that race for one target lose and double nobody", async () => {
-    const { deps, process, check } = await createWorld();
+  test("processes that write one target lose and double no like", async () => {
+    const { deps, process, check } = await createFixture();
     const processes = [deps, process(), process()];
     const userIds = Array.from({ length: 40 }, (_, i) => `u${i}`);
     const calls = userIds.flatMap((userId, i) =>
@@ -438,7 +438,7 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
   });
 });
 
-test("names of records are those of their keys", () => {
+test("names of records are made of their keys", () => {
   const all = [refs.target, refs.inbox, refs.group, refs.row("a")].map(nameOf);
   expect(all).toEqual([
     "target#post#1",

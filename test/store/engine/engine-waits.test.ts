@@ -1,13 +1,14 @@
 /**
- * The commit engine when the store is slow, contended, silent or unclear. Time passes only when
- * everybody waits for it, so how long something takes is exact, however slow the machine is.
+ * Tests the commit engine on a store that is slow, contended, silent or ambiguous. Timers are
+ * faked, so that durations are exact, however slow the machine is.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
+  accountFixturesIn,
   answer,
   balance,
+  createAccountFixture,
   createGate,
-  createWorld,
   differences,
   done,
   grant,
@@ -17,15 +18,14 @@ import {
   replayed,
   textOf,
   use,
-  worldsOf,
 } from "../../support/fixtures/account-fixture.ts";
 import { settled } from "../../support/fixtures/settled.ts";
 import type { Fault, Request } from "../../support/stores/memory-store.ts";
 
-/** The pauses that the engine asked for, in milliseconds; emptied before each test. */
+/** The pauses of the engine in milliseconds; emptied before each test. */
 const pauses = vi.hoisted((): number[] => []);
 
-// The engine's pauses go through the timers that are faked, which the module's own do not.
+// The engine's pauses use the global timers, which are faked, and are recorded.
 vi.mock("node:timers/promises", () => ({
   setTimeout(ms: number) {
     pauses.push(ms);
@@ -41,19 +41,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What a call answers, and how long it took in milliseconds. */
+/** The answer of a call, and its duration in milliseconds. */
 async function timed(call: () => ReturnType<typeof grant>) {
   const start = performance.now();
   let ms = Number.NaN;
-  const told = answer(call()).finally(() => {
+  const answering = answer(call()).finally(() => {
     ms = performance.now() - start;
   });
-  return { answered: await settled(told), ms };
+  return { answered: await settled(answering), ms };
 }
 
 const within = (ms: number) => ({ deadline: performance.now() + ms });
 
-/** Faults for the commits to come, one after another; none once they are used up. */
+/** Faults for the next commits, one after another; none after the last one. */
 function faultsOnCommit(faults: readonly (Fault | undefined)[], sent: Request[] = []) {
   const left = [...faults];
   return (request: Request) => {
@@ -63,20 +63,20 @@ function faultsOnCommit(faults: readonly (Fault | undefined)[], sent: Request[] 
   };
 }
 
-describe("lost races", () => {
-  test("the wait of a loser is about one commit and does not grow", async () => {
-    const { deps, store } = createWorld(12, () => 0.9);
+describe("version conflicts", () => {
+  test("the backoff after a conflict is about one commit and does not grow", async () => {
+    const { deps, store } = createAccountFixture(12, () => 0.9);
     await grant(deps, "warm", 1);
     store.arriving = faultsOnCommit(Array<Fault>(30).fill("conflict"));
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 2));
-    // One for each race lost, and the turn that the winner lets pass.
+    // One for each conflict, and the turn that the key skips after its commit.
     expect(pauses).toHaveLength(31);
-    // 2 × commit × 0.9, where a commit was taken to last 10 ms before the first one was seen.
+    // 2 × commit × 0.9, where a commit is assumed to take 10 ms before the first one.
     for (const pause of pauses.slice(0, 30)) expect(pause).toBeCloseTo(2 * 0.9 * 10 * (15 / 16));
   });
 
-  test("on a shared key a winner lets one turn pass and forgets what it knew", async () => {
-    const { deps, store } = createWorld(12, () => 0.5);
+  test("on a contended key a commit skips the next turn and empties the cache", async () => {
+    const { deps, store } = createAccountFixture(12, () => 0.5);
     store.latencyMs = 20;
     for (let i = 0; i < 20; i++) await settled(grant(deps, `warm${i}`, 1));
     const ops: string[] = [];
@@ -90,9 +90,9 @@ describe("lost races", () => {
     for (const id of ["a", "b"]) await settled(grant(deps, id, 1));
     // The conflict, and then a read before each commit.
     expect(ops).toEqual(["commit", "read", "commit", "read", "commit"]);
-    // One pause for the lost race and one for the turn that "a" let pass, though nobody waited.
+    // One pause for the conflict, and one for the turn that "a" skips.
     expect(pausesBefore).toEqual([0, 1, 1, 2, 2]);
-    // A commit takes 20 ms, which the average comes near; a turn is 3 to 7 of them.
+    // A commit takes 20 ms, which the average approaches; a turn takes 3 to 7 commits.
     expect(pauses[0]).toBeGreaterThan(15);
     expect(pauses[0]).toBeLessThanOrEqual(20);
     expect(pauses[1]).toBeGreaterThan(75);
@@ -100,12 +100,12 @@ describe("lost races", () => {
     await vi.advanceTimersByTimeAsync(3_050);
     ops.length = 0;
     for (const id of ["c", "d"]) await settled(grant(deps, id, 1));
-    // Nobody was met for three seconds: all is as ever.
+    // After three seconds without a conflict the key is not contended any more.
     expect(ops).toEqual(["read", "commit", "commit"]);
   });
 
   test("the records of a contended key are read first, and calls coalesce meanwhile", async () => {
-    const { deps, store } = createWorld(12, () => 0.5);
+    const { deps, store } = createAccountFixture(12, () => 0.5);
     await settled(grant(deps, "warm", 1));
     const sent: Request[] = [];
     const faults: (Fault | undefined)[] = ["conflict", "conflict", "conflict"];
@@ -115,14 +115,14 @@ describe("lost races", () => {
     };
     const calls = Array.from({ length: 10 }, (_, i) => answer(grant(deps, `g${i}`, 1)));
     expect(await settled(Promise.all(calls))).toHaveLength(10);
-    // One transaction lost; two reads that were refused, one that was not; one transaction won.
+    // One cancelled transaction, two rejected reads, one read, one committed transaction.
     expect(sent.map(({ op }) => op)).toEqual(["commit", "read", "read", "read", "commit"]);
     expect(sent.at(-1)?.writes).toHaveLength(21);
     expect(await differences(deps)).toEqual([]);
   });
 
   test("after eight rejected reads a batch goes out without one", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await settled(grant(deps, "warm", 1));
     const ops: string[] = [];
     const faults: (Fault | undefined)[] = Array(9).fill("conflict");
@@ -135,7 +135,7 @@ describe("lost races", () => {
   });
 
   test("CONTENDED after five seconds", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
     const { answered, ms } = await timed(() => grant(deps, "a", 1));
@@ -146,7 +146,7 @@ describe("lost races", () => {
   });
 
   test("CONTENDED when its own deadline comes first, DEADLINE without a turn", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
     const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
@@ -159,8 +159,8 @@ describe("lost races", () => {
     expect(await settled(answer(grant(deps, "b", 1, within(300))))).toEqual(done(1, 2));
   });
 
-  test("a deadline that passes in the queue is told in time, and the call is dropped", async () => {
-    const { deps, store } = createWorld();
+  test("a deadline that passes in the queue is answered in time, the call is dropped", async () => {
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gate = createGate();
     store.arriving = async () => {
@@ -180,8 +180,8 @@ describe("lost races", () => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("an account that wins back from an outage says CONTENDED again", async () => {
-    const { deps, store } = createWorld();
+  test("after an outage has ended, conflicts are CONTENDED again", async () => {
+    const { deps, store } = createAccountFixture();
     store.arriving = faultsOnCommit([
       "throttled",
       undefined,
@@ -192,9 +192,9 @@ describe("lost races", () => {
   });
 });
 
-describe("a store that is not there", () => {
+describe("an outage of the store", () => {
   test("STORE_UNAVAILABLE after five seconds without a read", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createAccountFixture();
     store.arriving = () => "unavailable";
     const { answered, ms } = await timed(() => grant(deps, "a", 1));
     expect(answered).toBe("STORE_UNAVAILABLE");
@@ -203,8 +203,8 @@ describe("a store that is not there", () => {
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 1));
   });
 
-  test("STORE_UNAVAILABLE when it takes no writes", async () => {
-    const { deps, store } = createWorld();
+  test("STORE_UNAVAILABLE when it refuses writes", async () => {
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     store.arriving = ({ op }) => (op === "commit" ? "throttled" : undefined);
     const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
@@ -212,8 +212,8 @@ describe("a store that is not there", () => {
     expect(ms).toBe(300);
   });
 
-  test("a store that never answers keeps nobody", async () => {
-    const { deps, store } = createWorld();
+  test("a store that never answers keeps no call", async () => {
+    const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gate = createGate();
     store.arriving = async ({ op }) => {
@@ -231,7 +231,7 @@ describe("a store that is not there", () => {
       { answered: "STORE_UNAVAILABLE", ms: 5_000 },
     ]);
     gate.open();
-    // What was on its way may have come through: the same call then is a replay, the others not.
+    // The commit that was under way succeeds, so the same call is replayed, the others are not.
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(replayed(1, 2));
     expect(await settled(answer(grant(deps, "c", 1)))).toEqual(done(1, 3));
     expect(await differences(deps)).toEqual([]);
@@ -241,11 +241,11 @@ describe("a store that is not there", () => {
 describe("throttling", () => {
   const userIds = Array.from({ length: 50 }, (_, i) => `u${i}`);
 
-  /** A grant on each of 50 accounts that this process has in its cache, and what it took. */
+  /** Grants on each of 50 cached accounts, and returns answers, times and the duration. */
   async function grantAll(throttledMs: number) {
-    const { deps, store } = createWorld(12, Math.random);
+    const { deps, store } = createAccountFixture(12, Math.random);
     store.latencyMs = 5;
-    await settled(Promise.all(userIds.map((userId) => grant(deps, "warm", 1, { user: userId }))));
+    await settled(Promise.all(userIds.map((userId) => grant(deps, "warm", 1, { userId }))));
     store.resetStats();
     const start = performance.now();
     const times: number[] = [];
@@ -254,12 +254,12 @@ describe("throttling", () => {
       times.push(performance.now() - start);
       return performance.now() < start + throttledMs ? "throttled" : undefined;
     };
-    const calls = userIds.map((userId) => timed(() => grant(deps, "a", 1, { user: userId })));
+    const calls = userIds.map((userId) => timed(() => grant(deps, "a", 1, { userId })));
     const answers = await settled(Promise.all(calls));
     return { answers, times, ms: Math.max(...answers.map(({ ms }) => ms)) };
   }
 
-  test("a store that throttles everything is asked a few times a call, ever less", async () => {
+  test("a store that throttles everything gets a few requests a call, ever fewer", async () => {
     const { answers, times } = await grantAll(5_000);
     for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
     expect(times.length).toBeLessThanOrEqual(10 * userIds.length);
@@ -270,7 +270,7 @@ describe("throttling", () => {
     expect(within(4_000, 5_000)).toBeLessThanOrEqual(21);
   });
 
-  test("when it ends, the first that succeed release the others", async () => {
+  test("when it ends, the first calls that succeed release the others", async () => {
     const { ms: without } = await grantAll(0);
     const { answers, ms } = await grantAll(3_000);
     for (const { answered } of answers) expect(answered).toEqual(done(1, 2));
@@ -279,15 +279,15 @@ describe("throttling", () => {
     expect(ms - 3_000).toBeLessThan(150);
   });
 
-  test("an account alone that is throttled holds up no other", async () => {
-    const { deps, store } = createWorld();
+  test("a single throttled account does not delay others", async () => {
+    const { deps, store } = createAccountFixture();
     store.latencyMs = 5;
     const [hot, cold] = ["hot", "cold"];
     store.arriving = ({ op, refs }) =>
       op === "commit" && refs[0]?.id.endsWith(hot) ? "throttled" : undefined;
-    const throttled = timed(() => grant(deps, "a", 1, { user: hot, ...within(2_000) }));
+    const throttled = timed(() => grant(deps, "a", 1, { userId: hot, ...within(2_000) }));
     for (let i = 0; i < 20; i++) {
-      const { answered, ms } = await timed(() => grant(deps, `${i}`, 1, { user: cold }));
+      const { answered, ms } = await timed(() => grant(deps, `${i}`, 1, { userId: cold }));
       expect(answered).toEqual(done(1, i + 1));
       expect(ms).toBeLessThanOrEqual(20);
     }
@@ -295,9 +295,9 @@ describe("throttling", () => {
   });
 });
 
-// All else here is about times and numbers of requests, and transactions are applied whole.
-describe.each(isolations)("lost answers, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+// Only these tests run in both isolations; the others are about times and request counts.
+describe.each(isolations)("ambiguous results, applied %s", (isolation) => {
+  const createFixture = accountFixturesIn(isolation);
 
   test.each<[string, Fault[]]>([
     ["after the commit", ["lost after", "lost before", "lost after"]],
@@ -306,7 +306,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     ["then in conflict", ["lost after", "conflict", "throttled", "lost before"]],
     ["before the commit, then in conflict", ["lost before", "conflict"]],
   ])("%s: the identical transaction under the same token", async (_, faults) => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     await settled(grant(deps, "warm", 1));
     const sent: Request[] = [];
     store.arriving = faultsOnCommit(faults, sent);
@@ -318,7 +318,7 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
   });
 
   test("each transaction has a token of its own", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     const sent: Request[] = [];
     store.arriving = faultsOnCommit(["conflict", "throttled", "lost before"], sent);
     await settled(grant(deps, "a", 1));
@@ -327,12 +327,12 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     expect(new Set(sent.map(({ token }) => token)).size).toBe(4);
   });
 
-  test("another process may go on meanwhile", async () => {
-    const { deps, process, store } = createWorld();
+  test("another process may change the account before the retry", async () => {
+    const { deps, process, store } = createFixture();
     const other = process();
     await settled(grant(deps, "g", 10));
     store.arriving = faultsOnCommit(["lost after"]);
-    // It is committed, the answer is lost, and then others use the account.
+    // It is committed, its answer is lost, and then another process uses the account.
     store.answering = async () => {
       store.answering = undefined;
       await use(other, "b", 6);
@@ -342,8 +342,8 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("one that stays lost is STORE_UNAVAILABLE, and its retry a replay", async () => {
-    const { deps, store } = createWorld();
+  test("one that stays ambiguous is STORE_UNAVAILABLE, and its retry is replayed", async () => {
+    const { deps, store } = createFixture();
     await settled(grant(deps, "g", 10));
     const sent: Request[] = [];
     store.arriving = (request) => {
@@ -359,20 +359,20 @@ describe.each(isolations)("lost answers, applied %s", (isolation) => {
     store.arriving = undefined;
     store.resetStats();
     expect(await settled(answer(use(deps, "a", 10)))).toEqual(replayed(10, 0));
-    // The cached state is gone: account, own key.
+    // The cache is empty, so account and event key are read.
     expect(store.stats.reads).toBe(2);
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("a lost answer and a failed condition", async () => {
-    const { deps, process, store } = createWorld();
+  test("an ambiguous result and then a failed condition", async () => {
+    const { deps, process, store } = createFixture();
     const other = process();
     await settled(grant(deps, "g", 10));
     let isFirst = true;
     store.arriving = async ({ op }) => {
       if (op !== "commit" || !isFirst) return undefined;
       isFirst = false;
-      // It never arrives, and meanwhile another takes the points.
+      // The request is lost, and another process uses the points.
       await use(other, "b", 7);
       return "lost before";
     };

@@ -1,4 +1,4 @@
-/** The commit engine on the store in memory: folding, answers, cache and costs. */
+/** Tests the commit engine on the store in memory: coalescing, answers, cache and costs. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freezeAccount, unfreezeAccount } from "../../../src/app/points/commands.ts";
@@ -12,9 +12,10 @@ import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
   account,
+  accountFixturesIn,
   answer,
   balance,
-  createWorld,
+  createAccountFixture,
   differences,
   done,
   grant,
@@ -26,22 +27,21 @@ import {
   revoke,
   use,
   userId,
-  worldsOf,
 } from "../../support/fixtures/account-fixture.ts";
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Time stands from here on until it is advanced. Pauses of the test itself stay real. */
+/** Fakes the time, which passes only when it is advanced. Pauses of the test itself stay real. */
 const holdTime = () => vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
 
-describe.each(isolations)("folding, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+describe.each(isolations)("request coalescing, applied %s", (isolation) => {
+  const createFixture = accountFixturesIn(isolation);
 
   test("calls that wait for one account share a transaction", async () => {
-    const { deps, store, folded } = createWorld();
-    const answers = await folded(deps, () => [
+    const { deps, store, coalesced } = createFixture();
+    const answers = await coalesced(deps, () => [
       answer(grant(deps, "a", 10)),
       answer(use(deps, "b", 4)),
       answer(grant(deps, "c", 5)),
@@ -52,9 +52,9 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("two calls with one id are one call with two waiters", async () => {
-    const { deps, store, folded, stored } = createWorld();
-    const answers = await folded(deps, () => [
+  test("two calls with one id are one call with two answers", async () => {
+    const { deps, store, coalesced, stored } = createFixture();
+    const answers = await coalesced(deps, () => [
       answer(grant(deps, "a", 10)),
       answer(grant(deps, "a", 10)),
       answer(grant(deps, "a", 11)),
@@ -64,30 +64,30 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect((await stored())?.last).toBe(2);
   });
 
-  test("twins wait for the commit that makes both true", async () => {
-    const { deps, store, folded } = createWorld();
-    const told: string[] = [];
-    await folded(deps, () => {
+  test("two calls with one id are answered after their commit", async () => {
+    const { deps, store, coalesced } = createFixture();
+    const events: string[] = [];
+    await coalesced(deps, () => {
       store.answering = async ({ op }) => {
         if (op !== "commit") return;
         await sleep(20);
-        told.push("committed");
+        events.push("committed");
       };
-      return ["one", "two"].map((who) => grant(deps, "a", 10).then(() => void told.push(who)));
+      return ["one", "two"].map((name) => grant(deps, "a", 10).then(() => void events.push(name)));
     });
-    // The commit that held them comes first, then theirs.
-    expect(told).toEqual(["committed", "committed", "one", "two"]);
+    // The commit ahead of them comes first, then theirs.
+    expect(events).toEqual(["committed", "committed", "one", "two"]);
   });
 
-  test("those who wait are sent before those ahead are answered", async () => {
-    const { deps, store } = createWorld();
+  test("the next batch is sent before the answers of the last one are delivered", async () => {
+    const { deps, store } = createFixture();
     const seen: string[] = [];
     let waiting: Promise<unknown> | undefined;
     store.arriving = async ({ op }) => {
       if (op !== "commit") return undefined;
       seen.push("sent");
       waiting ??= grant(deps, "b", 1);
-      // Use cases ask for their program before they come to the engine.
+      // A use case reads its program before it calls the engine.
       await sleep(5);
       return undefined;
     };
@@ -97,8 +97,8 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(seen).toEqual(["sent", "sent", "answered"]);
   });
 
-  test("callers who come back are served by two batches of one size", async () => {
-    const { deps, store } = createWorld();
+  test("callers that send again and again are served by batches of one size", async () => {
+    const { deps, store } = createFixture();
     store.latencyMs = 2;
     const sizes: number[] = [];
     store.arriving = async ({ op, writes }) => {
@@ -106,7 +106,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
       return undefined;
     };
     const callers = Array.from({ length: 40 }, async (_, caller) => {
-      for (let n = 0; n < 10; n++) await grant(deps, `${caller}-${n}`, 1);
+      for (let i = 0; i < 10; i++) await grant(deps, `${caller}-${i}`, 1);
     });
     await Promise.all(callers);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(400);
@@ -116,10 +116,10 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("two refunds of one use see each other", async () => {
-    const { deps, folded } = createWorld();
+    const { deps, coalesced } = createFixture();
     await grant(deps, "g", 100);
     await use(deps, "u", 100);
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(refund(deps, "r1", "u", 60)),
       answer(refund(deps, "r2", "u", 60)),
       answer(refund(deps, "r3", "u")),
@@ -130,9 +130,9 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a use and its refund in one batch", async () => {
-    const { deps, folded, store } = createWorld();
+    const { deps, coalesced, store } = createFixture();
     await grant(deps, "g", 100);
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(use(deps, "u", 30)),
       answer(refund(deps, "r", "u")),
       answer(revoke(deps, "v", "g")),
@@ -144,12 +144,12 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a use behind a replayed use is not refused for it", async () => {
-    const { deps, process, folded } = createWorld();
+    const { deps, process, coalesced } = createFixture();
     await grant(deps, "g", 99);
     const other = process();
     await use(other, "first", 60);
-    // This process does not know that "first" is done, and 40 are left for "second".
-    const answers = await folded(deps, () => [
+    // The cache of this process does not have "first", after which 40 points are left.
+    const answers = await coalesced(deps, () => [
       answer(use(deps, "first", 60)),
       answer(use(deps, "second", 40)),
     ]);
@@ -157,8 +157,8 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("36 expiries and the riders of reservations in one batch", async () => {
-    const { deps, clock, store, folded } = createWorld(36);
+  test("36 expiries and the rows of reservations in one batch", async () => {
+    const { deps, clock, store, coalesced } = createFixture(36);
     for (let month = 0; month < 36; month++) {
       clock.time = Date.UTC(2026, month, 15);
       await grant(deps, `g${month}`, 10);
@@ -181,7 +181,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     store.answering = ({ op, refs }) => {
       if (op === "commit") commits.push(refs.length);
     };
-    const fresh = createEngine(deps, store.items);
+    const fresh = createEngine(deps, store.itemStore);
     const steps = await Promise.all(
       ids.map((id) =>
         executeReservation(fresh, { programId, reservationId: id, userId, runId: "run" }),
@@ -190,13 +190,13 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(steps.map(({ step }) => step)).toEqual(
       ids.map((_, i) => ({ step: "DONE", entry: 73 + i })),
     );
-    // The first call alone: account, 36 expiries, its entry, key and row; then the other nine.
+    // First one call: account, 36 expiries, its entry, key and row; then the other nine calls.
     expect(commits).toEqual([40, 28]);
     expect(await balance(deps)).toBe(50);
     expect(await differences(deps)).toEqual([]);
 
     clock.time = Date.UTC(2035, 0, 15);
-    const answers = await folded(deps, () =>
+    const answers = await coalesced(deps, () =>
       Array.from({ length: 60 }, (_, i) => answer(grant(deps, `late${i}`, 1))),
     );
     expect(answers.every((each) => typeof each === "object")).toBe(true);
@@ -205,10 +205,10 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
   });
 
   test("a batch closes at 100 items as they are packed, and the rest goes next", async () => {
-    const { deps, store, folded } = createWorld();
+    const { deps, store, coalesced } = createFixture();
     const items: number[] = [];
     const grants: number[] = [];
-    const answers = await folded(deps, () => {
+    const answers = await coalesced(deps, () => {
       store.answering = ({ op, writes }) => {
         if (op !== "commit") return;
         items.push(pack(writes).length);
@@ -218,14 +218,14 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     });
     expect(answers).toEqual(answers.map((_, i) => done(1, i + 2)));
     expect(Math.max(...items)).toBe(100);
-    // The account, a key for each grant, and their entries in items that they share.
+    // The account, a key for each grant, and packed entries.
     expect(Math.max(...grants)).toBeGreaterThan(85);
     expect(grants.length).toBeLessThanOrEqual(6);
     expect(await differences(deps)).toEqual([]);
   });
 
   test("one call above the limits fails alone", async () => {
-    const { deps } = createWorld();
+    const { deps } = createFixture();
     const refs = Array.from({ length: 101 }, (_, i) => eventRef(programId, "other", `c:${i}`));
     const absent: Ref[] = [];
     const tooBig = deps.engine.transact({
@@ -245,21 +245,23 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(answered).toEqual(done(1, 1));
   });
 
-  test("many waiting refunds do not read each other's uses again and again", async () => {
-    const { deps, store, folded } = createWorld();
+  test("many waiting refunds do not read the uses of the others again and again", async () => {
+    const { deps, store, coalesced } = createFixture();
     const ids = Array.from({ length: 300 }, (_, i) => `u${i}`);
     await grant(deps, "g", 300);
     await Promise.all(ids.map((id) => use(deps, id, 1)));
-    const answers = await folded(deps, () => ids.map((id) => answer(refund(deps, `r-${id}`, id))));
+    const answers = await coalesced(deps, () =>
+      ids.map((id) => answer(refund(deps, `r-${id}`, id))),
+    );
     expect(answers.every((each) => typeof each === "object" && each.points === 1)).toBe(true);
-    // 33 go into a transaction; at most 100 look at their uses for each.
+    // A transaction has 33 refunds; for each of them at most 100 read their uses.
     expect(store.stats.readItems).toBeLessThan(1_200);
     expect(await balance(deps)).toBe(301);
     expect(await differences(deps)).toEqual([]);
   });
 
   test("an error in one decision fails that call alone", async () => {
-    const { deps, folded } = createWorld();
+    const { deps, coalesced } = createFixture();
     const broken = () =>
       deps.engine.transact({
         key: account,
@@ -271,7 +273,7 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
           throw new TypeError("a mistake");
         },
       });
-    const answers = await folded<unknown>(deps, () => [
+    const answers = await coalesced<unknown>(deps, () => [
       answer(grant(deps, "a", 10)),
       broken().catch((error: Error) => error),
       answer(grant(deps, "b", 10)),
@@ -280,14 +282,14 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("a neighbour's failed condition fails nobody", async () => {
-    const { deps, process, folded } = createWorld();
+  test("a failed condition of one call does not fail the others of its batch", async () => {
+    const { deps, process, coalesced } = createFixture();
     const other = process();
     await grant(deps, "g", 100);
     await use(other, "u", 20);
     await refund(other, "r", "u", 15);
     await grant(other, "old", 5);
-    const answers = await folded(deps, () => [
+    const answers = await coalesced(deps, () => [
       answer(grant(deps, "old", 5)),
       answer(grant(deps, "new", 1)),
       answer(refund(deps, "r2", "u", 10)),
@@ -308,13 +310,13 @@ describe.each(isolations)("folding, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("refusals, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
-  test("the retry of the use that emptied the account hears that it is done", async () => {
-    const { deps, process } = createWorld();
+  test("the retry of a use of all points is replayed", async () => {
+    const { deps, process } = createFixture();
     await grant(deps, "g", 50);
     expect(await answer(use(deps, "u", 50))).toEqual(done(50, 0));
-    // With the emptied account in the cache, without any, and with one out of date.
+    // With the current account in the cache, with an empty cache, and with an old account.
     expect(await answer(use(deps, "u", 50))).toEqual(replayed(50, 0));
     const [cold, stale] = [process(), process()];
     expect(await answer(use(cold, "u", 50))).toEqual(replayed(50, 0));
@@ -324,12 +326,12 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
     expect(await answer(use(cold, "u3", 1))).toBe("INSUFFICIENT_POINTS");
   });
 
-  test("even when the first lands before the read that validates the refusal", async () => {
-    const { deps, process, store } = createWorld();
+  test("even when the first one commits just before read validation", async () => {
+    const { deps, process, store } = createFixture();
     const other = process();
     await grant(other, "g", 50);
     await use(other, "before", 20);
-    // "late" asks for 40 of 30; before its key is read, the points come and the same id takes them.
+    // "late" needs 40 of 30 points; before its key is read, 10 are granted and the same id uses 40.
     let landed: unknown;
     store.arriving = async (request) => {
       if (request.op !== "read" || !kinds(request).includes("event")) return undefined;
@@ -342,30 +344,30 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
     expect(landed).toEqual(done(40, 0));
   });
 
-  test("never rest on a stale cache", async () => {
-    const { deps, process, store } = createWorld();
+  test("never depend on an old cached record", async () => {
+    const { deps, process, store } = createFixture();
     const other = process();
     await grant(deps, "g", 10);
     await grant(other, "more", 90);
     expect(await answer(use(deps, "u", 100))).toEqual(done(100, 0));
-    // And one that is final costs one read of the account and its own key at one moment.
+    // A right refusal costs one atomic read of the account and its event key.
     store.resetStats();
-    const asked: string[] = [];
-    store.arriving = (request) => void asked.push(kinds(request));
+    const requests: string[] = [];
+    store.arriving = (request) => void requests.push(kinds(request));
     expect(await answer(use(deps, "v", 1))).toBe("INSUFFICIENT_POINTS");
-    expect(asked).toEqual(["event+account"]);
-    // On a process that has nothing in its cache, one read more.
-    asked.length = 0;
+    expect(requests).toEqual(["event+account"]);
+    // With an empty cache it costs one more read.
+    requests.length = 0;
     expect(await answer(use(process(), "w", 1))).toBe("INSUFFICIENT_POINTS");
-    expect(asked.filter((each) => each !== "program")).toEqual(["account", "event+account"]);
+    expect(requests.filter((each) => each !== "program")).toEqual(["account", "event+account"]);
   });
 
-  test("are told only when what they rest on has committed", async () => {
-    const { deps, process, store, folded } = createWorld();
+  test("are delivered only when the writes that they depend on have committed", async () => {
+    const { deps, process, store, coalesced } = createFixture();
     const other = process();
     await grant(other, "g", 49);
-    // In the batch "a" takes all and "b" is refused; but the batch loses against "more".
-    const answers = await folded(deps, () => {
+    // In the batch "a" takes all points and "b" is refused; but "more" is committed before it.
+    const answers = await coalesced(deps, () => {
       let isFirst = true;
       store.answering = async ({ op }) => {
         if (op !== "commit" || !isFirst) return;
@@ -378,47 +380,47 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("behind a writer cost a read of their own key alone", async () => {
-    const { deps, store, folded } = createWorld();
-    const asked: string[] = [];
-    const answers = await folded(deps, () => {
-      store.answering = (request) => void asked.push(kinds(request));
+  test("after a write of the same batch cost only a read of their event key", async () => {
+    const { deps, store, coalesced } = createFixture();
+    const requests: string[] = [];
+    const answers = await coalesced(deps, () => {
+      store.answering = (request) => void requests.push(kinds(request));
       return [answer(use(deps, "a", 1)), answer(use(deps, "b", 1))];
     });
     expect(answers).toEqual([done(1, 0), "INSUFFICIENT_POINTS"]);
     const commit = "account+entry+event";
-    expect(asked).toEqual([commit, "event", commit]);
+    expect(requests).toEqual([commit, "event", commit]);
   });
 
   test("never mix what was read before a change with what was read after it", async () => {
-    const { deps, process, store } = createWorld();
+    const { deps, process, store } = createFixture();
     const other = process();
-    const words = { programId, userId, reason: "", caller: "test", deadline: undefined };
+    const fields = { programId, userId, reason: "", caller: "test", deadline: undefined };
     await grant(other, "g", 10);
-    await freezeAccount(other, { ...words, eventId: "f" });
-    // A version conflict: from here on records are read before a batch, and the use lands after it.
+    await freezeAccount(other, { ...fields, eventId: "f" });
+    // A conflict makes the key contended, so records are read before each batch.
     let isFirst = true;
     store.arriving = ({ op }) => {
       if (op !== "commit" || !isFirst) return undefined;
       isFirst = false;
       return "conflict";
     };
-    await unfreezeAccount(deps, { ...words, eventId: "t" });
-    await freezeAccount(other, { ...words, eventId: "f2" });
+    await unfreezeAccount(deps, { ...fields, eventId: "t" });
+    await freezeAccount(other, { ...fields, eventId: "f2" });
     store.answering = async ({ op, refs }) => {
       if (op !== "read" || !refs.some(({ kind }) => kind === "account")) return;
       store.answering = undefined;
-      await unfreezeAccount(other, { ...words, eventId: "t2" });
+      await unfreezeAccount(other, { ...fields, eventId: "t2" });
       await use(other, "u", 4);
     };
     expect(await answer(refund(deps, "r", "u"))).toEqual(done(4, 10));
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("that do not hold after a lost race are not told", async () => {
-    const { deps, process, store } = createWorld();
+  test("that are wrong after a version conflict are not delivered", async () => {
+    const { deps, process, store } = createFixture();
     const other = process();
-    // Nothing to undo when asked; the use lands before the second look.
+    // The first read finds no use; the use is committed before the second read.
     await grant(other, "g", 10);
     store.arriving = async (request) => {
       if (request.op !== "read" || !kinds(request).includes("event")) return undefined;
@@ -432,10 +434,10 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("costs and cache, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
   test("cold: one read and one write; busy: one write", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     await grant(deps, "a", 10);
     expect(store.stats).toMatchObject({ reads: 1, readItems: 1, commits: 1 });
     await grant(deps, "b", 10);
@@ -443,8 +445,8 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
     expect(store.stats).toMatchObject({ reads: 1, readItems: 1, commits: 3, writtenItems: 9 });
   });
 
-  test("a replay of a grant costs no read", async () => {
-    const { deps, process, store } = createWorld();
+  test("a replayed grant costs no read", async () => {
+    const { deps, process, store } = createFixture();
     await grant(process(), "a", 10);
     await grant(deps, "b", 10);
     store.resetStats();
@@ -452,9 +454,9 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
     expect(store.stats).toMatchObject({ reads: 0, commits: 1 });
   });
 
-  // Time stands in it, and so would the items.
+  // Only without delays of items, because they need timers and the time is faked.
   test.runIf(isolation === "whole")("the cache serves for a second, and no longer", async () => {
-    const { deps, store } = createWorld();
+    const { deps, store } = createFixture();
     holdTime();
     await grant(deps, "a", 10);
     vi.advanceTimersByTime(700);
@@ -468,14 +470,14 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
   });
 
   test("reads never answer from the cache", async () => {
-    const { deps, process } = createWorld();
+    const { deps, process } = createFixture();
     await grant(deps, "a", 10);
     await grant(process(), "b", 10);
     expect(await balance(deps)).toBe(20);
   });
 
-  test("a lost race takes what the failed conditions return", async () => {
-    const { deps, process, store } = createWorld();
+  test("after a version conflict the records that failed conditions return are used", async () => {
+    const { deps, process, store } = createFixture();
     const other = process();
     await grant(deps, "a", 10);
     await grant(other, "b", 10);
@@ -484,33 +486,33 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
     expect(store.stats).toMatchObject({ reads: 0, commits: 2 });
   });
 
-  // Time stands in it, and so would the items.
-  test.runIf(isolation === "whole")("keys at rest are forgotten", async () => {
-    const { deps, store } = createWorld();
+  // Only without delays of items, because they need timers and the time is faked.
+  test.runIf(isolation === "whole")("queues of idle keys are dropped", async () => {
+    const { deps, store } = createFixture();
     holdTime();
-    // A key comes to rest just after its last call has been answered.
-    const rested = () => sleep(5);
+    // A key becomes idle just after its last call has been answered.
+    const becomeIdle = () => sleep(5);
     const userIds = Array.from({ length: 500 }, (_, i) => `user-${i}`);
-    await Promise.all(userIds.map((each) => grant(deps, "g", 1, { user: each })));
+    await Promise.all(userIds.map((each) => grant(deps, "g", 1, { userId: each })));
     const engine = deps.engine as CommitEngine;
     expect(engine.keyCount).toBe(500);
-    await rested();
+    await becomeIdle();
     vi.advanceTimersByTime(3_050);
     await grant(deps, "g", 1);
-    await rested();
+    await becomeIdle();
     expect(engine.keyCount).toBe(1);
-    // Keys under way are kept, and do not keep the others.
+    // A key with a call under way is kept, the idle ones are not.
     const release = Promise.withResolvers<void>();
     store.arriving = async ({ refs }) => {
       if (refs.some(({ id }) => id === `${programId}#slow`)) await release.promise;
       return undefined;
     };
-    const slow = grant(deps, "g", 1, { user: "slow" });
-    await Promise.all(userIds.map((each) => grant(deps, "h", 1, { user: each })));
-    await rested();
+    const slow = grant(deps, "g", 1, { userId: "slow" });
+    await Promise.all(userIds.map((each) => grant(deps, "h", 1, { userId: each })));
+    await becomeIdle();
     vi.advanceTimersByTime(3_050);
     await grant(deps, "h", 1);
-    await rested();
+    await becomeIdle();
     expect(engine.keyCount).toBe(2);
     release.resolve();
     await slow;
@@ -518,10 +520,10 @@ describe.each(isolations)("costs and cache, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("two processes, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
-  test("racing for one account lose and double nothing", async () => {
-    const { deps, process, store } = createWorld();
+  test("that write one account lose and double no use", async () => {
+    const { deps, process, store } = createFixture();
     store.latencyMs = 1;
     const processes = [deps, process(), process()];
     await grant(deps, "g", 200);
@@ -537,14 +539,14 @@ describe.each(isolations)("two processes, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("the version that a call sees counts what calls ahead have put", async () => {
-    const { deps, store, folded, stored } = createWorld();
+  test("the version that a call sees includes the writes of earlier calls", async () => {
+    const { deps, store, coalesced, stored } = createFixture();
     await grant(deps, "g", 10);
     const healthy = (await stored()) as Account;
     store.force(account, { ...healthy, totals: { ...healthy.totals, used: 7 } });
     const name = { programId, userId };
-    // The repair must not undo the grant that is decided ahead of it in the same batch.
-    const answers = await folded<unknown>(deps, () => [
+    // The repair must keep the grant that is decided earlier in the same batch.
+    const answers = await coalesced<unknown>(deps, () => [
       answer(grant(deps, "ahead", 100)),
       verifyAccount(deps, name, true).then(({ repaired }) => repaired),
       answer(grant(deps, "behind", 1000)),
@@ -556,10 +558,10 @@ describe.each(isolations)("two processes, applied %s", (isolation) => {
 });
 
 describe.each(isolations)("what must never be overwritten, applied %s", (isolation) => {
-  const createWorld = worldsOf(isolation);
+  const createFixture = accountFixturesIn(isolation);
 
-  test("ledger entries, though the account has forgotten them", async () => {
-    const { deps, process, store, stored } = createWorld();
+  test("ledger entries, though the account is older", async () => {
+    const { deps, process, store, stored } = createFixture();
     await grant(deps, "a", 10);
     const before = await stored();
     await grant(deps, "b", 20);
@@ -576,11 +578,18 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
     expect(await answer(grant(process(), "c", 30))).toEqual(done(30, 60));
   });
 
-  test("the event key of a reservation, though its row has forgotten the grant", async () => {
-    const { deps, process, store } = createWorld();
+  test("the event key of a reservation, though its row is still PENDING", async () => {
+    const { deps, process, store } = createFixture();
     const ref = reservationRef(programId, "r");
-    const asked = { programId, reservationId: "r", userId, points: 5, reason: "", caller: "test" };
-    await createReservation(deps, { ...asked, executeTime: 0 });
+    const requests = {
+      programId,
+      reservationId: "r",
+      userId,
+      points: 5,
+      reason: "",
+      caller: "test",
+    };
+    await createReservation(deps, { ...requests, executeTime: 0 });
     const pending = (await deps.reader.get(ref))?.value;
     const attempt = { programId, reservationId: "r", userId, runId: "one" };
     const first = await executeReservation(deps, attempt);
@@ -594,7 +603,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
 });
 
 test("an account that is written all the time can be verified", async () => {
-  const { deps, store } = createWorld();
+  const { deps, store } = createAccountFixture();
   store.latencyMs = 1;
   await grant(deps, "first", 1);
   let busy = true;
@@ -624,8 +633,8 @@ test("an account that is written all the time can be verified", async () => {
   await writer;
 });
 
-test("an account without its record is told from its ledger", async () => {
-  const { deps, store, process } = createWorld();
+test("an account without its record is rebuilt from its ledger", async () => {
+  const { deps, store, process } = createAccountFixture();
   await grant(deps, "a", 10);
   store.force(account, undefined);
   const verified = await verifyAccount(deps, { programId, userId }, true);

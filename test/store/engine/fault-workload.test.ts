@@ -1,10 +1,10 @@
 /**
- * The engine on DynamoDB behind a proxy that loses answers, refuses, delays and locks: once with
- * transactions that DynamoDB Local shows whole, and once with the isolation that AWS documents.
+ * Tests the engine on DynamoDB behind the fault proxy: once with the isolation of DynamoDB Local,
+ * which applies transactions at one moment, and once with the isolation that AWS documents.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { grantPoints, usePoints } from "../../../src/app/points/commands.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
@@ -12,24 +12,20 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import {
-  createTables,
-  type TableName,
-  tableName,
-  tables,
-} from "../../../src/store/dynamodb/tables.ts";
+import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
 import {
   attempt,
+  checkOutcomes,
   ledgerOf,
-  type Outcome,
   type Process,
   plan,
   programId,
-  reckon,
+  runWorkload,
   startProcess,
-  storm,
 } from "../../support/models/fault-workload.ts";
 import { randomFrom } from "../../support/models/random.ts";
+import type { Outcome } from "../../support/models/workload-operations.ts";
+import { deleteTables } from "../../support/stores/delete-tables.ts";
 import { itemByItem } from "../../support/stores/dynamo-isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 
@@ -41,7 +37,7 @@ let proxy: DynamoProxy;
 let direct: Process;
 let started: Process[];
 
-/** Processes that see the store through the proxy. */
+/** Starts processes that reach the store through the proxy. */
 function processes(count: number): Process[] {
   const all = Array.from({ length: count }, () => startProcess(proxy.endpoint, names));
   started.push(...all);
@@ -77,19 +73,19 @@ const reasonOf = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.reason : String(error)),
   );
 
-const mayCallAgain = new Set<string | undefined>(["CONTENDED", "STORE_UNAVAILABLE"]);
+const retryable = new Set<string | undefined>(["CONTENDED", "STORE_UNAVAILABLE"]);
 
-/** A call with the engine's own patience of five seconds, and whether it still waits. */
-function patient(deps: Deps, userId: string) {
-  const call = { waits: true, over: Promise.resolve() };
-  call.over = reasonOf(grant(deps, userId, "patient", 1)).then(() => {
+/** A call without a deadline, which the engine ends after five seconds, and whether it waits. */
+function callWithoutDeadline(deps: Deps, userId: string) {
+  const call = { waits: true, ended: Promise.resolve() };
+  call.ended = reasonOf(grant(deps, userId, "patient", 1)).then(() => {
     call.waits = false;
   });
   return call;
 }
 
 const modes = [
-  { mode: "transactions seen whole", isolation: undefined },
+  { mode: "transactions applied at one moment", isolation: undefined },
   {
     mode: "transactions applied item by item",
     isolation: itemByItem,
@@ -117,15 +113,13 @@ describe.each(modes)("$mode", ({ isolation }) => {
   });
 
   afterAll(async () => {
-    for (const { TableName } of tables(names)) {
-      await clients.retrying.send(new DeleteTableCommand({ TableName }));
-    }
+    await deleteTables(clients.retrying, names);
     direct.close();
     clients.close();
   });
 
-  test("1,000 operations under faults: acknowledged is once, the rest at most once", async () => {
-    console.info(`seed of the storm: ${seed}`);
+  test("1,000 operations with faults: acknowledged ones once, the rest at most once", async () => {
+    console.info(`seed of the workload: ${seed}`);
     const some = processes(3);
     proxy.faults({
       lostAnswer: 0.06,
@@ -135,28 +129,28 @@ describe.each(modes)("$mode", ({ isolation }) => {
       delay: 0.2,
       delayMs: [1, 30],
     });
-    const outcomes = await storm(some, plan(seed, 1_000, 36), seed, 32);
+    const outcomes = await runWorkload(some, plan(seed, 1_000, 36), seed, 32);
     const { faults } = proxy.stats();
     proxy.faults({});
-    // What was given up may still be on its way.
+    // Calls that were given up may still be on their way.
     await sleep(500);
     expect(outcomes).toHaveLength(1_000);
     for (const kind of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
       expect(faults[kind]).toBeGreaterThan(25);
     }
-    const counts = await reckon(direct.deps, outcomes);
+    const counts = await checkOutcomes(direct.deps, outcomes);
     expect(counts.acknowledged).toBeGreaterThan(600);
     expect(counts.refused).toBeGreaterThan(50);
   }, 180_000);
 
-  test("answers so often lost that callers give up: each is there once or not at all", async () => {
+  test("ambiguous results that are given up: each is done once or not at all", async () => {
     const [one] = processes(1) as [Process];
     await grant(one.deps, "lost-warm", "warm", 1);
     const operations = plan(seed + 1, 60, 6).map((each) => ({
       ...each,
       id: `lost-${each.id}`,
       userId: `lost-${each.userId}`,
-      undoes: `lost-${each.undoes}`,
+      reverses: `lost-${each.reverses}`,
     }));
     proxy.faults({ lostAnswer: 0.97, operations: "writes" });
     const outcomes = await Promise.all(
@@ -167,35 +161,35 @@ describe.each(modes)("$mode", ({ isolation }) => {
     );
     proxy.faults({});
     await sleep(500);
-    const counts = await reckon(direct.deps, outcomes);
-    expect(counts.lost).toBeGreaterThan(10);
-    expect(counts.lostButDone).toBeGreaterThan(0);
+    const counts = await checkOutcomes(direct.deps, outcomes);
+    expect(counts.ambiguous).toBeGreaterThan(10);
+    expect(counts.ambiguousButDone).toBeGreaterThan(0);
   });
 
-  test("locked items: overlapping transactions conflict, and nobody overspends", async () => {
+  test("locked items: overlapping transactions conflict, no points are spent twice", async () => {
     const some = processes(4);
     const userId = "contended";
     await grant(direct.deps, userId, "start", 1_000);
     proxy.lock(8);
-    let asked = 0;
+    let calls = 0;
     const answers = new Map<string, string>();
     const caller = async (i: number) => {
       const { deps } = some[i % some.length] as Process;
       for (let k = 0; k < 4; k++) {
         const id = `use-${i}-${k}`;
-        // As clients do. The lock is on until all have been answered.
+        // Retries as clients do. The lock stays on until all calls have been answered.
         do {
-          asked += 1;
+          calls += 1;
           answers.set(id, await reasonOf(use(deps, userId, id, 5)));
-        } while (mayCallAgain.has(answers.get(id)));
+        } while (retryable.has(answers.get(id)));
       }
     };
     await Promise.all(Array.from({ length: 64 }, (_, i) => caller(i)));
     const { lockConflicts } = proxy.stats();
     proxy.lock(0);
-    console.info(`${lockConflicts} conflicts, ${asked - answers.size} calls sent again`);
+    console.info(`${lockConflicts} conflicts, ${calls - answers.size} calls sent again`);
     const all = [...answers.values()];
-    // 256 wanted 5 of 1,000 points.
+    // 256 uses ask for 5 of 1,000 points.
     expect(all.filter((reason) => reason === "done")).toHaveLength(200);
     expect(all.filter((reason) => reason === "INSUFFICIENT_POINTS")).toHaveLength(56);
     expect((await getBalance(direct.deps, { programId, userId })).available).toBe(0);
@@ -210,7 +204,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     await grant(one.deps, userId, "g1", 10);
     await grant(two.deps, userId, "g2", 10);
     expect(await reasonOf(use(one.deps, userId, "u1", 20))).toBe("done");
-    // The other still believes in twenty points, and is asked for the same and for another use.
+    // The cache of the other process has twenty points; it gets the same use and another one.
     const again = await usePoints(two.deps, {
       programId,
       userId,
@@ -232,13 +226,13 @@ describe.each(modes)("$mode", ({ isolation }) => {
     expect((await getBalance(direct.deps, { programId, userId })).available).toBe(20);
   });
 
-  test("a use of all points is done for both callers who send it at once", async () => {
+  test("a use of all points succeeds for both callers that send it at once", async () => {
     const [one, two] = processes(2) as [Process, Process];
     const random = randomFrom(seed);
-    // Half of the event keys become visible long after the account, or long before.
+    // Half of the event keys become visible much later than the account, or much earlier.
     if (isolation) proxy.isolation({ applyMs: [0, 5], slowShare: 0.5, slowMs: 150 });
     const doubled = async (i: number): Promise<Outcome[]> => {
-      const all = { userId: `doubled-${i}`, points: 11, undoes: "nothing" };
+      const all = { userId: `doubled-${i}`, points: 11, reverses: "nothing" };
       const granted = { ...all, id: `all-${i}`, kind: "grant" } as const;
       const used = { ...all, id: `use-${i}`, kind: "use" } as const;
       const first = { operation: granted, attempts: [await attempt(direct.deps, granted)] };
@@ -254,22 +248,22 @@ describe.each(modes)("$mode", ({ isolation }) => {
       const some = await Promise.all(Array.from({ length: 20 }, (_, k) => doubled(i + k)));
       outcomes.push(...some.flat());
     }
-    const { acknowledged } = await reckon(direct.deps, outcomes);
+    const { acknowledged } = await checkOutcomes(direct.deps, outcomes);
     expect(acknowledged).toBe(outcomes.length);
   }, 120_000);
 
-  test("a silent store keeps nobody beyond the deadline", async () => {
+  test("a silent store keeps no call beyond its deadline", async () => {
     const [one] = processes(1) as [Process];
     await grant(one.deps, "silent", "warm", 1);
     proxy.faults({ lostAnswer: 1, lostBy: "silence" });
-    const other = patient(one.deps, "silent-patient");
-    const asked = Array.from({ length: 5 }, (_, i) => grant(one.deps, "silent", `g${i}`, 1, 700));
-    const reasons = await Promise.all(asked.map(reasonOf));
+    const other = callWithoutDeadline(one.deps, "silent-patient");
+    const calls = Array.from({ length: 5 }, (_, i) => grant(one.deps, "silent", `g${i}`, 1, 700));
+    const reasons = await Promise.all(calls.map(reasonOf));
     expect(other.waits).toBe(true);
     for (const reason of reasons) expect(["DEADLINE", "STORE_UNAVAILABLE"]).toContain(reason);
     proxy.faults({});
-    await other.over;
-    // Behind the silence everything goes on, and what was sent has been done once.
+    await other.ended;
+    // Afterwards calls succeed, and what was sent during the silence has been done once.
     await expect
       .poll(() => reasonOf(grant(one.deps, "silent", "g0", 1)), { timeout: 60_000 })
       .toBe("done");
@@ -280,14 +274,14 @@ describe.each(modes)("$mode", ({ isolation }) => {
     expect(available).toBe(ids.length);
   }, 120_000);
 
-  test("a clock off by more than five seconds decides nothing, until it is right", async () => {
+  test("a clock off by more than five seconds refuses calls until it is right", async () => {
     const [one] = processes(1) as [Process];
     const userId = "clock";
     const read = () => reasonOf(getBalance(one.deps, { programId, userId }));
     await grant(one.deps, userId, "g1", 10);
     for (const ms of [7_500, -7_500, 86_400_000]) {
       proxy.dateSkew(ms);
-      // An account of its own: what was committed a moment ago needs no answer of the store.
+      // Another account, because a cached one needs no answer of the store.
       const other = `clock-${ms}`;
       expect(await reasonOf(grant(one.deps, other, "g", 10))).toBe("CLOCK_OFF");
       expect(await read()).toBe("CLOCK_OFF");
@@ -300,16 +294,16 @@ describe.each(modes)("$mode", ({ isolation }) => {
     }
   });
 
-  test("while the store is away calls say so, and afterwards they work", async () => {
+  test("while the store is away calls are refused, afterwards they succeed", async () => {
     const [one] = processes(1) as [Process];
     await grant(one.deps, "away", "warm", 1);
     proxy.down(true);
-    const other = patient(one.deps, "away-patient");
+    const other = callWithoutDeadline(one.deps, "away-patient");
     const reason = await reasonOf(grant(one.deps, "away", "g", 1, 800));
     expect(["STORE_UNAVAILABLE", "DEADLINE"]).toContain(reason);
     expect(other.waits).toBe(true);
     proxy.down(false);
-    await other.over;
+    await other.ended;
     expect(await reasonOf(grant(one.deps, "away", "g", 1))).toBe("done");
     const entries = await ledgerOf(direct.deps, "away");
     expect(entries.map(({ event }) => event.eventId)).toEqual(["warm", "g"]);

@@ -1,6 +1,6 @@
 /**
- * Calls that are sent again while the transaction of the first is applied item by item: the second
- * one, on another process, must not be answered from a part of that transaction.
+ * Tests calls that are sent again while the first transaction is applied item by item: the second
+ * call, on another process, must not be answered from a part of that transaction.
  */
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
@@ -18,8 +18,8 @@ import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
   answer,
+  createAccountFixture,
   createGate,
-  createWorld,
   done,
   grant,
   programId,
@@ -31,7 +31,7 @@ import {
 import { pause } from "../../support/stores/item-by-item.ts";
 import type { MemoryStore } from "../../support/stores/memory-store.ts";
 
-/** Sends a call twice, the second time as `whileLate` does. */
+/** Sends a call twice, the second time while the last item of the first is not applied. */
 const twice = <T>(
   store: MemoryStore,
   last: Ref,
@@ -40,8 +40,8 @@ const twice = <T>(
 ): Promise<[T, T]> => whileLate(store, last, processes, call, call);
 
 /**
- * Sends a call to one process, and another one to the other process when all of the first call's
- * transaction is applied but one item. This follows after a while. Returns both answers.
+ * Sends a call to one process, and a second one to the other process when the transaction of the
+ * first is applied except for one item, which follows later. Returns both answers.
  */
 async function whileLate<A, B>(
   store: MemoryStore,
@@ -69,8 +69,8 @@ async function whileLate<A, B>(
 
 const keyOf = (id: string) => eventRef(programId, userId, `c:${id}`);
 
-test("the retry of the use that emptied the account is no refusal", async () => {
-  const { deps, process, store } = createWorld();
+test("the retry of a use of all points is not refused", async () => {
+  const { deps, process, store } = createAccountFixture();
   await grant(deps, "g", 10);
   const answers = await twice(store, keyOf("u"), [deps, process()], (each) =>
     answer(use(each, "u", 10)),
@@ -78,12 +78,12 @@ test("the retry of the use that emptied the account is no refusal", async () => 
   expect(answers).toEqual([done(10, 0), replayed(10, 0)]);
 });
 
-test("nor is it when the account alone has changed since both were read together", async () => {
-  const { deps, process, store } = createWorld();
+test("nor is it when only the account has changed since both were read together", async () => {
+  const { deps, process, store } = createAccountFixture();
   const other = process();
   await grant(deps, "g", 5);
   await grant(other, "h", 5);
-  // In the cache there are 5, so that 10 are refused; read validation finds 10, and no event key.
+  // The cache has 5 points, so 10 are refused; read validation finds 10 and no event key.
   const gate = createGate();
   let first: ReturnType<typeof answer> | undefined;
   store.arriving = async ({ op }) => {
@@ -101,8 +101,8 @@ test("nor is it when the account alone has changed since both were read together
   expect(await Promise.all([first, second])).toEqual([done(10, 0), replayed(10, 0)]);
 });
 
-test("nor is the retry of a refund of all that was left, or of a part", async () => {
-  const { deps, process, store } = createWorld();
+test("nor is the retry of a refund of all points, or of a part", async () => {
+  const { deps, process, store } = createAccountFixture();
   await grant(deps, "g", 10);
   await use(deps, "u", 10);
   const processes = [deps, process()] as const;
@@ -117,15 +117,15 @@ test("nor is the retry of a refund of all that was left, or of a part", async ()
 const ownerId = "owner";
 const like = { target: { type: "post", id: "1" }, kind: "like", userId: "a", actorName: "A" };
 
-async function createPost(...likers: string[]) {
-  const { deps, process, store } = createWorld();
+async function createLikedPost(...likers: string[]) {
+  const { deps, process, store } = createAccountFixture();
   await registerTarget(deps, { target: like.target, ownerId, title: "", link: "" });
   for (const userId of likers) await react(deps, { ...like, userId });
   return { store, processes: [deps, process()] as const };
 }
 
-test("a like that exists is counted", async () => {
-  const { store, processes } = await createPost("b");
+test("a like that changes nothing has the right count", async () => {
+  const { store, processes } = await createLikedPost("b");
   const answers = await twice(store, targetRef(like.target), processes, (deps) =>
     react(deps, like),
   );
@@ -135,8 +135,8 @@ test("a like that exists is counted", async () => {
   ]);
 });
 
-test("an unlike of nothing leaves nothing counted", async () => {
-  const { store, processes } = await createPost("a", "b");
+test("an unlike that changes nothing has the right count", async () => {
+  const { store, processes } = await createLikedPost("a", "b");
   const answers = await twice(store, targetRef(like.target), processes, (deps) =>
     unreact(deps, like),
   );
@@ -146,8 +146,8 @@ test("an unlike of nothing leaves nothing counted", async () => {
   ]);
 });
 
-test("a mark-read that changes nothing shows what is unread", async () => {
-  const { store, processes } = await createPost("a", "b");
+test("a mark-read that changes nothing has the right unread count", async () => {
+  const { store, processes } = await createLikedPost("a", "b");
   const answers = await twice(store, inboxRef(ownerId), processes, (deps) =>
     markNotificationRead(deps, { ownerId, target: like.target, kind: "like", version: 2 }),
   );
@@ -162,7 +162,7 @@ const rowOf = (userId: string) => reactionRef(like.target, "like", userId);
 const readAt = (version: number) => (deps: Deps) =>
   markNotificationRead(deps, { ownerId, target: like.target, kind: "like", version });
 
-/** The unread group: how many there are, the first and the latest names; and the badge's people. */
+/** The unread group: its count, first and latest actors; and the people of the badge. */
 async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
   const group = (await reader.get(unreadGroupRef(ownerId, like.target, "like")))?.value;
   const people = (await reader.get(inboxRef(ownerId)))?.value.peopleCount;
@@ -172,21 +172,21 @@ async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
 }
 
 test("a mark-read counts the newcomer whose row is applied last", async () => {
-  const { store, processes } = await createPost("a", "b");
+  const { store, processes } = await createLikedPost("a", "b");
   const newcomer = (deps: Deps) => react(deps, { ...like, userId: "c" });
   await whileLate(store, rowOf("c"), processes, newcomer, readAt(1));
   expect(await unreadOf(processes)).toEqual([2, "bc", "cb", 2]);
 });
 
 test("a mark-read does not count a newcomer whose row is deleted last", async () => {
-  const { store, processes } = await createPost("a", "b", "c", "d");
+  const { store, processes } = await createLikedPost("a", "b", "c", "d");
   const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "c" });
   await whileLate(store, rowOf("c"), processes, leaving, readAt(2));
   expect(await unreadOf(processes)).toEqual([1, "d", "d", 1]);
 });
 
-test("a mark-read of a group of which no row shows yet waits for them", async () => {
-  const { store, processes } = await createPost();
+test("a mark-read of a group whose rows are not applied yet waits for them", async () => {
+  const { store, processes } = await createLikedPost();
   const first = (deps: Deps) => react(deps, { ...like, userId: "a" });
   await whileLate(store, rowOf("a"), processes, first, async (deps) => {
     await react(deps, { ...like, userId: "b" });
@@ -196,7 +196,7 @@ test("a mark-read of a group of which no row shows yet waits for them", async ()
 });
 
 test("a name that leaves is replaced by the one whose row is applied last", async () => {
-  const { store, processes } = await createPost("a", "b", "c", "d", "e", "f");
+  const { store, processes } = await createLikedPost("a", "b", "c", "d", "e", "f");
   const newcomer = (deps: Deps) => react(deps, { ...like, userId: "g" });
   const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "f" });
   await whileLate(store, rowOf("g"), processes, newcomer, leaving);

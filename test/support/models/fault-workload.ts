@@ -1,4 +1,4 @@
-/** Many callers on a store that has a bad day, and the reckoning afterwards. */
+/** Runs operations of many callers on a store with faults, and checks their outcomes. */
 import { expect } from "vitest";
 import type { ChangeResult } from "../../../src/app/points/change-account.ts";
 import {
@@ -20,12 +20,20 @@ import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import type { TableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
+import { allItems } from "../fixtures/pages.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
-import { noWatches } from "../stores/memory-store.ts";
+import { noUnreadCountStreams } from "../stores/memory-store.ts";
 import { randomFrom } from "./random.ts";
 import { checkRefusals } from "./refusal-checks.ts";
+import {
+  type Attempt,
+  allowsPartial,
+  type Operation,
+  type Outcome,
+  refundPointsOf,
+} from "./workload-operations.ts";
 
-/** What one process of the service stands on. */
+/** The dependencies of one process of the service. */
 export interface Process {
   readonly deps: Deps;
   readonly engine: CommitEngine;
@@ -34,10 +42,10 @@ export interface Process {
 
 export function startProcess(endpoint: string, names: TableName): Process {
   const clients = createClients({ endpoint, region: "ap-northeast-1" });
-  const items = createDynamoItemStore(clients.single, names);
+  const store = createDynamoItemStore(clients.single, names);
   const reader = createDynamoReader(clients, names);
   const clock = createSystemClock(clients.skewMs);
-  const engine = new CommitEngine({ store: items, clock });
+  const engine = new CommitEngine({ store, clock });
   const programs = createProgramCache(reader);
   const background = (work: () => Promise<void>) => void work().catch(() => undefined);
   const deps = {
@@ -48,38 +56,14 @@ export function startProcess(endpoint: string, names: TableName): Process {
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
     purger: createDynamoPurger(clients, names),
-    unreadCounts: noWatches,
+    unreadCounts: noUnreadCountStreams,
     historyMs: 90 * 24 * 3_600_000,
     background,
   };
   return { deps, engine, close: clients.close };
 }
 
-export interface Operation {
-  readonly id: string;
-  readonly userId: string;
-  readonly kind: "grant" | "use" | "refund" | "revoke";
-  readonly points: number;
-  /** The event that a refund or revoke undoes. */
-  readonly undoes: string;
-}
-
-/** One sending of an operation, timed by `performance.now()`. */
-export interface Attempt {
-  readonly start: number;
-  readonly end: number;
-  readonly answer?: ChangeResult;
-  /** A refusal, or why there is no answer. */
-  readonly error?: DomainError;
-}
-
-/** What the callers of an operation know of it in the end. */
-export interface Outcome {
-  readonly operation: Operation;
-  readonly attempts: readonly Attempt[];
-}
-
-/** Operations on some accounts; undoings name operations that came not long before. */
+/** Random operations on some accounts. Refunds and revokes name recent operations. */
 export function plan(seed: number, count: number, accounts: number): Operation[] {
   const random = randomFrom(seed);
   const all: Operation[] = [];
@@ -87,28 +71,21 @@ export function plan(seed: number, count: number, accounts: number): Operation[]
     const userId = `user-${Math.floor(random() * accounts)}`;
     const drawn = random();
     const kind = drawn < 0.4 ? "grant" : drawn < 0.75 ? "use" : drawn < 0.9 ? "refund" : "revoke";
-    const undone = all.filter(
+    const reversible = all.filter(
       (each) => each.userId === userId && each.kind === (kind === "refund" ? "use" : "grant"),
     );
-    const undoes = undone.at(-1 - Math.floor(random() * 4))?.id ?? "nothing";
-    all.push({ id: `op-${i}`, userId, kind, points: 1 + Math.floor(random() * 50), undoes });
+    const reverses = reversible.at(-1 - Math.floor(random() * 4))?.id ?? "nothing";
+    all.push({ id: `op-${i}`, userId, kind, points: 1 + Math.floor(random() * 50), reverses });
   }
   return all;
 }
 
 export const programId = "default";
 
-/** Whether a use takes what there is. */
-export const allowsPartial = ({ points }: Operation): boolean => points % 2 === 0;
-
-/** How many points a refund asks for; undefined for all that is left. */
-export const refunded = ({ points }: Operation): number | undefined =>
-  points % 3 === 0 ? Math.ceil(points / 5) : undefined;
-
 function send(deps: Deps, operation: Operation, waitMs?: number): Promise<ChangeResult> {
-  const { id: eventId, userId, kind, points, undoes } = operation;
+  const { id: eventId, userId, kind, points, reverses } = operation;
   const deadline = waitMs === undefined ? undefined : performance.now() + waitMs;
-  const input = { programId, userId, eventId, reason: "", caller: "storm", deadline };
+  const input = { programId, userId, eventId, reason: "", caller: "workload", deadline };
   switch (kind) {
     case "grant":
       return grantPoints(deps, { ...input, points });
@@ -117,16 +94,16 @@ function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Change
     case "refund":
       return refundPoints(deps, {
         ...input,
-        useEventId: undoes,
-        points: refunded(operation),
+        useEventId: reverses,
+        points: refundPointsOf(operation),
         expiredPoints: "ORIGINAL_EXPIRY",
       });
     case "revoke":
-      return revokePoints(deps, { ...input, grant: { origin: "c", eventId: undoes } });
+      return revokePoints(deps, { ...input, grant: { origin: "c", eventId: reverses } });
   }
 }
 
-/** Sends an operation once; what is no answer of the service is thrown. */
+/** Calls an operation once. Throws an error that the service does not define. */
 export async function attempt(deps: Deps, operation: Operation, waitMs?: number): Promise<Attempt> {
   const start = performance.now();
   try {
@@ -139,10 +116,10 @@ export async function attempt(deps: Deps, operation: Operation, waitMs?: number)
 }
 
 /**
- * Lets `callers` work through the operations. Some send each twice at once, by two processes; some
- * send again what got no answer, others leave it at that.
+ * Runs the operations with so many concurrent callers. Some operations are sent twice at once, by
+ * two processes. Half of the ambiguous results are retried, the rest is given up.
  */
-export async function storm(
+export async function runWorkload(
   processes: readonly Process[],
   operations: readonly Operation[],
   seed: number,
@@ -151,11 +128,11 @@ export async function storm(
   const random = randomFrom(seed);
   const outcomes: Outcome[] = [];
   const queue = [...operations];
-  const any = () => (processes[Math.floor(random() * processes.length)] as Process).deps;
+  const anyProcess = () => (processes[Math.floor(random() * processes.length)] as Process).deps;
 
-  async function persist(operation: Operation, attempts: Attempt[]): Promise<void> {
+  async function attemptUntilAnswered(operation: Operation, attempts: Attempt[]): Promise<void> {
     for (let tries = random() < 0.5 ? 5 : 1; tries > 0; tries--) {
-      const last = await attempt(any(), operation);
+      const last = await attempt(anyProcess(), operation);
       attempts.push(last);
       if (!last.error?.retryable) return;
     }
@@ -164,8 +141,8 @@ export async function storm(
   async function caller(): Promise<void> {
     for (let operation = queue.shift(); operation; operation = queue.shift()) {
       const attempts: Attempt[] = [];
-      const sent = [persist(operation, attempts)];
-      if (random() < 0.1) sent.push(persist(operation, attempts));
+      const sent = [attemptUntilAnswered(operation, attempts)];
+      if (random() < 0.1) sent.push(attemptUntilAnswered(operation, attempts));
       await Promise.all(sent);
       outcomes.push({ operation, attempts });
     }
@@ -176,11 +153,11 @@ export async function storm(
 }
 
 /**
- * Compares what callers were told with the ledgers: what was acknowledged is there exactly once,
- * what was not is there once or not at all, every refusal was right when it was given, and every
- * account equals its ledger.
+ * Compares the outcomes with the ledgers: an acknowledged operation has exactly one entry, an
+ * ambiguous one has one or none, every refusal was right during its call, and every account equals
+ * its ledger.
  */
-export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
+export async function checkOutcomes(deps: Deps, outcomes: readonly Outcome[]) {
   const ledgers = new Map<string, LedgerEntry[]>();
   for (const userId of new Set(outcomes.map(({ operation }) => operation.userId))) {
     const name = { programId, userId };
@@ -190,7 +167,7 @@ export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
     for (const { balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
     ledgers.set(userId, entries);
   }
-  const counts = { acknowledged: 0, refused: 0, lost: 0, lostButDone: 0 };
+  const counts = { acknowledged: 0, refused: 0, ambiguous: 0, ambiguousButDone: 0 };
   const expected = new Set<string>();
   for (const { operation, attempts } of outcomes) {
     const { id, userId } = operation;
@@ -200,14 +177,14 @@ export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
     const found = (ledgers.get(userId) ?? []).filter(({ event }) => event.eventId === id);
     expect(found.length, `entries of ${id}`).toBeLessThanOrEqual(1);
     for (const { entry } of answers) expect(found, id).toEqual([entry]);
-    // The same answer is new once at most, however often it was asked for.
+    // At most one attempt made the change, all others were replayed.
     expect(answers.filter(({ replayed }) => !replayed).length).toBeLessThanOrEqual(1);
-    // What one sending was refused, another that got no answer may have done later.
-    const isOpen = attempts.some(({ error }) => error?.retryable);
+    // After one attempt was refused, another one with an ambiguous result may have succeeded.
+    const isAmbiguous = attempts.some(({ error }) => error?.retryable);
     if (answers.length > 0) counts.acknowledged += 1;
-    else if (isOpen && (refused === undefined || found.length > 0)) {
-      counts.lost += 1;
-      counts.lostButDone += found.length;
+    else if (isAmbiguous && (refused === undefined || found.length > 0)) {
+      counts.ambiguous += 1;
+      counts.ambiguousButDone += found.length;
     } else {
       expect(found, `${id} was refused as ${refused?.reason}`).toEqual([]);
       counts.refused += 1;
@@ -227,12 +204,5 @@ export async function reckon(deps: Deps, outcomes: readonly Outcome[]) {
 
 export async function ledgerOf(deps: Deps, userId: string): Promise<LedgerEntry[]> {
   const all = { from: 1, to: 1e9, newestFirst: false, types: [] };
-  const entries: LedgerEntry[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await deps.reader.entries({ programId, userId }, all, { size: 500, cursor });
-    entries.push(...page.items);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return entries;
+  return allItems((page) => deps.reader.entries({ programId, userId }, all, page), 500);
 }

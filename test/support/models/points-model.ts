@@ -1,4 +1,4 @@
-/** Random histories of an account, played against the use cases and the oracle side by side. */
+/** Random histories of an account, run against the service and the oracle. */
 import { deepStrictEqual, ok } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
@@ -34,50 +34,53 @@ import {
 } from "./points-oracle.ts";
 import { inVirtualTime } from "./virtual-time.ts";
 
-/** One thing that is asked, with numbers in place of the ids that are not known yet. */
-type Ask =
-  | { readonly ask: "grant"; readonly points: number }
-  | { readonly ask: "use"; readonly points: number; readonly partial: boolean }
+/** A request with numbers in place of the ids that are not known yet. */
+type RequestTemplate =
+  | { readonly op: "grant"; readonly points: number }
+  | { readonly op: "use"; readonly points: number; readonly partial: boolean }
   | {
-      readonly ask: "refund";
+      readonly op: "refund";
       readonly of: number;
       /** Absent: all that is left. */
       readonly points: number | undefined;
       readonly current: boolean;
     }
-  | { readonly ask: "revoke"; readonly of: number }
-  | { readonly ask: "freeze" | "unfreeze" }
-  /** An earlier request once more, to the letter or with another reason. */
-  | { readonly ask: "again"; readonly of: number; readonly same: boolean };
+  | { readonly op: "revoke"; readonly of: number }
+  | { readonly op: "freeze" | "unfreeze" }
+  /** An earlier request once more, with the same content or with another reason. */
+  | { readonly op: "again"; readonly of: number; readonly same: boolean };
+
+interface CallTemplate {
+  readonly template: RequestTemplate;
+  readonly process: number;
+}
 
 export type Step =
-  | { readonly step: "one"; readonly ask: Ask; readonly process: number }
-  | { readonly step: "together"; readonly asks: readonly { ask: Ask; process: number }[] }
-  /** One request, and the same on the other process `after` ms, while others are asked, too. */
-  | {
+  | ({ readonly step: "one" } & CallTemplate)
+  | { readonly step: "together"; readonly calls: readonly CallTemplate[] }
+  /** One request, the same on the other process after so many ms, and other requests meanwhile. */
+  | ({
       readonly step: "repeated";
-      readonly ask: Ask;
-      readonly process: number;
       readonly after: number;
-      readonly others: readonly { ask: Ask; process: number }[];
-    }
+      readonly others: readonly CallTemplate[];
+    } & CallTemplate)
   | { readonly step: "wait"; readonly ms: number }
-  /** To a month's end, `ms` beside it. */
+  /** Sets the time to a month's end plus `ms`. */
   | { readonly step: "month"; readonly months: number; readonly ms: number }
   | { readonly step: "lengthen"; readonly by: number }
-  /** To the instant at which the last lengthening takes effect, `ms` beside it. */
+  /** Sets the time to the instant at which the last lengthening takes effect, plus `ms`. */
   | { readonly step: "effect"; readonly ms: number }
   | { readonly step: "sweep" }
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
 
 export interface History {
-  readonly zone: string;
+  readonly timeZone: string;
   readonly lifetime: number;
   readonly start: number;
   readonly steps: readonly Step[];
   /**
-   * How many ms the items of a transaction wait before each is applied: one delay after another,
-   * and then from the first again. Empty: it is applied as a whole.
+   * How many ms each item of a transaction waits before it is applied: one delay after another, and
+   * then from the first again. Empty: transactions are applied at one moment.
    */
   readonly delays: readonly number[];
 }
@@ -87,69 +90,69 @@ const points = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 1_000_000_000 }) },
 );
 
-/** Mostly the latest or one of the latest ids. */
+/** The number of later requests: mostly the latest request or one of the latest. */
 const of = fc.oneof(
   { weight: 3, arbitrary: fc.constant(0) },
   { weight: 3, arbitrary: fc.nat(3) },
   { weight: 1, arbitrary: fc.nat(40) },
 );
 
-/** Of a refund: often so little that others follow, often all. */
+/** The points of a refund: often few, so that others follow, often all. */
 const part = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 1, max: 20 }) },
   { weight: 1, arbitrary: points },
   { weight: 2, arbitrary: fc.constant(undefined) },
 );
 
-const ask: fc.Arbitrary<Ask> = fc.oneof(
-  { weight: 7, arbitrary: fc.record({ ask: fc.constant("grant" as const), points }) },
+const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
+  { weight: 7, arbitrary: fc.record({ op: fc.constant("grant" as const), points }) },
   {
     weight: 5,
-    arbitrary: fc.record({ ask: fc.constant("use" as const), points, partial: fc.boolean() }),
+    arbitrary: fc.record({ op: fc.constant("use" as const), points, partial: fc.boolean() }),
   },
   {
     weight: 7,
     arbitrary: fc.record({
-      ask: fc.constant("refund" as const),
+      op: fc.constant("refund" as const),
       of,
       points: part,
       current: fc.boolean(),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ ask: fc.constant("revoke" as const), of }) },
-  { weight: 1, arbitrary: fc.constant({ ask: "freeze" as const }) },
-  { weight: 2, arbitrary: fc.constant({ ask: "unfreeze" as const }) },
+  { weight: 3, arbitrary: fc.record({ op: fc.constant("revoke" as const), of }) },
+  { weight: 1, arbitrary: fc.constant({ op: "freeze" as const }) },
+  { weight: 2, arbitrary: fc.constant({ op: "unfreeze" as const }) },
   {
     weight: 3,
-    arbitrary: fc.record({ ask: fc.constant("again" as const), of, same: fc.boolean() }),
+    arbitrary: fc.record({ op: fc.constant("again" as const), of, same: fc.boolean() }),
   },
 );
 
 const process = fc.nat(1);
 
-/** In ms: mostly less than a call takes. */
+/** In ms: mostly shorter than a call. */
 const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(8) }, { weight: 1, arbitrary: fc.nat(40) });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.record({ step: fc.constant("one" as const), ask, process }),
+    arbitrary: fc.record({ step: fc.constant("one" as const), template, process }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       step: fc.constant("together" as const),
-      asks: fc.array(fc.record({ ask, process }), { minLength: 2, maxLength: 6 }),
+      calls: fc.array(fc.record({ template, process }), { minLength: 2, maxLength: 6 }),
     }),
   },
   {
     weight: 3,
     arbitrary: fc.record({
       step: fc.constant("repeated" as const),
-      ask,
+      template,
       process,
       after: delay,
-      others: fc.array(fc.record({ ask, process }), { maxLength: 2 }),
+      others: fc.array(fc.record({ template, process }), { maxLength: 2 }),
     }),
   },
   {
@@ -167,7 +170,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
         { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 }) },
         { weight: 1, arbitrary: fc.integer({ min: -3, max: 40 }) },
       ),
-      // Two minutes ahead, because a lengthening takes that long.
+      // Two minutes before, because a lengthening takes effect after so long.
       ms: fc.constantFrom(-120_000, -1, 0, 0, 1, 60_000),
     }),
   },
@@ -198,7 +201,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-const zones = [
+const timeZones = [
   "Asia/Tokyo",
   "UTC",
   "America/Havana",
@@ -209,10 +212,10 @@ const zones = [
 
 export const history = (maxSteps: number): fc.Arbitrary<History> =>
   fc.record({
-    zone: fc.constantFrom(...zones),
+    timeZone: fc.constantFrom(...timeZones),
     lifetime: fc.oneof(fc.constantFrom(1, 2, 3), fc.constantFrom(12, 24, 36)),
     start: fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2027, 11, 31) }),
-    // As many as asked for, not fewer: long histories find more than short ones.
+    // At least half of `maxSteps`, because long histories find more than short ones.
     steps: fc.array(step, { minLength: Math.floor(maxSteps / 2), maxLength: maxSteps }),
     delays: fc.oneof(fc.constant([]), fc.array(delay, { minLength: 1, maxLength: 9 })),
   });
@@ -221,44 +224,44 @@ const programId = "p";
 const userId = "u";
 const caller = "model";
 
-/** Histories on the store in memory, whose every step takes as long as it takes in virtual time. */
+/** Histories on the store in memory, in virtual time. */
 export const histories = fc.asyncProperty(history(40), (each) =>
   inVirtualTime(() => play(each, openMemory)),
 );
 
-/** Where the requests of a history go. */
-export interface Target {
-  /** Leaves out of an oracle's answer, account or line what cannot be seen from here. */
-  visible<T extends object>(told: T): T;
-  /** One answer or refusal for each request. */
-  ask(request: Request, process: number): Promise<Answer>;
+/** The system under test: it gets the requests of a history. */
+export interface System {
+  /** Leaves out of an oracle's answer, account or line what this system does not show. */
+  visible<T extends object>(shown: T): T;
+  /** Sends a request and returns its answer or refusal. */
+  send(request: Request, process: number): Promise<Answer>;
   /** Lets about so many milliseconds pass. */
   pause(ms: number): Promise<void>;
-  /** Everything that a reader sees, to be compared with the oracle's. */
+  /** Everything that a reader sees. */
   show(): Promise<unknown>;
-  /** The lines of the ledger after `from`. */
+  /** The lines of the ledger after the first `from`. */
   lines(from: number): Promise<Line[]>;
   setTime(time: number): Promise<void>;
   lengthen(months: number): Promise<void>;
-  /** Sweeps; answers the time below which the account does not go any more. */
+  /** Runs the sweep and returns the time of the account, before which it does not decide. */
   sweep(): Promise<number | undefined>;
   faults(faults: readonly Fault[]): void;
   /** The differences that a verification finds. */
   verify(): Promise<readonly unknown[]>;
 }
 
-/** Plays a history and throws at the first thing that differs from the oracle. */
+/** Runs a history and throws at the first difference from the oracle. */
 export async function play(
-  { zone: timeZone, lifetime, start, steps, delays }: History,
-  open: (rules: Rules, start: number, delays: readonly number[]) => Promise<Target>,
+  { timeZone, lifetime, start, steps, delays }: History,
+  open: (rules: Rules, start: number, delays: readonly number[]) => Promise<System>,
 ): Promise<void> {
   const rules: Rules = {
-    zone: timeZone,
+    timeZone,
     lifetimes: [{ lifetimeMonths: lifetime, effectiveTime: 0 }],
   };
-  const target = await open(rules, start, delays);
+  const system = await open(rules, start, delays);
   const oracle = new Oracle(rules);
-  const run: Run = { target, oracle, rules, now: start, asked: [], compared: 0 };
+  const run: Run = { system, oracle, rules, now: start, requests: [], compared: 0 };
   for (const each of steps) {
     await playStep(run, each);
     await compareAll(run);
@@ -266,12 +269,12 @@ export async function play(
 }
 
 interface Run {
-  readonly target: Target;
+  readonly system: System;
   readonly oracle: Oracle;
   readonly rules: Rules;
   now: number;
   /** Every request so far, refused ones included. */
-  readonly asked: Request[];
+  readonly requests: Request[];
   /** How many lines of the ledger have been compared. */
   compared: number;
 }
@@ -279,13 +282,13 @@ interface Run {
 async function playStep(run: Run, step: Step): Promise<void> {
   switch (step.step) {
     case "one": {
-      const request = requestOf(run, step.ask);
-      const expected = run.target.visible(run.oracle.apply(request, run.now));
-      deepStrictEqual(await run.target.ask(request, step.process), expected);
+      const request = requestOf(run, step.template);
+      const expected = run.system.visible(run.oracle.apply(request, run.now));
+      deepStrictEqual(await run.system.send(request, step.process), expected);
       return;
     }
     case "together":
-      return playTogether(run, callsOf(run, step.asks));
+      return playTogether(run, callsOf(run, step.calls));
     case "repeated": {
       const [first, ...others] = callsOf(run, [step, ...step.others]) as [Call, ...Call[]];
       const second = { ...first, process: 1 - first.process, after: step.after };
@@ -294,7 +297,7 @@ async function playStep(run: Run, step: Step): Promise<void> {
     case "wait":
       return setTime(run, run.now + step.ms);
     case "month": {
-      const { zone: timeZone } = run.rules;
+      const { timeZone } = run.rules;
       const month = lotAt(timeZone, run.now) + 1 + step.months;
       return setTime(run, startOfMonth(timeZone, month) + step.ms);
     }
@@ -307,29 +310,29 @@ async function playStep(run: Run, step: Step): Promise<void> {
       );
     case "sweep": {
       const wrote = run.oracle.sweep(run.now);
-      const floor = await run.target.sweep();
+      const floor = await run.system.sweep();
       if (!wrote && floor !== undefined) {
-        // Nothing expired; the account may have been turned to now all the same.
+        // Nothing expired, but the sweep may have moved the account's time to now.
         deepStrictEqual([run.oracle.time, run.now].includes(floor), true, "time of the account");
         run.oracle.adoptTime(floor);
       }
       return;
     }
     case "faults":
-      run.target.faults(step.faults);
+      run.system.faults(step.faults);
   }
 }
 
 async function setTime(run: Run, time: number): Promise<void> {
   run.now = time;
-  await run.target.setTime(time);
+  await run.system.setTime(time);
 }
 
 async function lengthen(run: Run, by: number): Promise<void> {
   const { lifetimes } = run.rules;
   const latest = lifetimes.at(-1) as Rules["lifetimes"][0];
   const months = Math.min(latest.lifetimeMonths + by, 36);
-  await run.target.lengthen(months);
+  await run.system.lengthen(months);
   if (months <= latest.lifetimeMonths) return;
   lifetimes.push({
     lifetimeMonths: months,
@@ -337,21 +340,21 @@ async function lengthen(run: Run, by: number): Promise<void> {
   });
 }
 
-/** A request, where it goes, and how many milliseconds after the others. */
+/** A request, its process, and how many milliseconds it is sent after the others. */
 interface Call {
   readonly request: Request;
   readonly process: number;
   readonly after: number;
 }
 
-const callsOf = (run: Run, asks: readonly { ask: Ask; process: number }[]): Call[] =>
-  asks.map(({ ask: each, process: where }) => ({
-    request: requestOf(run, each),
-    process: where,
+const callsOf = (run: Run, calls: readonly CallTemplate[]): Call[] =>
+  calls.map((call) => ({
+    request: requestOf(run, call.template),
+    process: call.process,
     after: 0,
   }));
 
-/** A call and what it was answered; when it started and ended, as places in one order. */
+/** A request and its answer; `start` and `end` are numbers of one sequence of events. */
 interface Answered {
   readonly request: Request;
   readonly answer: Answer;
@@ -360,18 +363,18 @@ interface Answered {
 }
 
 /**
- * Sends calls that are under way at the same time. Those that wrote are put into the order of their
- * ledger numbers; every other one must have been answered as in one of the states that the account
- * had between its start and its end. So no retry of a call that wrote is ever refused.
+ * Sends concurrent calls. The oracle applies those that wrote in the order of their ledger numbers.
+ * Every other answer must equal the oracle's in one of the states between the start and the end of
+ * the call. So no retry of a call that wrote is ever refused.
  */
 async function playTogether(run: Run, calls: readonly Call[]): Promise<void> {
-  let place = 0;
+  let sequence = 0;
   const all = await Promise.all(
-    calls.map(async ({ request, process: where, after }): Promise<Answered> => {
-      if (after > 0) await run.target.pause(after);
-      const start = place++;
-      const answer = await run.target.ask(request, where);
-      return { request, answer, start, end: place++ };
+    calls.map(async ({ request, process: receiver, after }): Promise<Answered> => {
+      if (after > 0) await run.system.pause(after);
+      const start = sequence++;
+      const answer = await run.system.send(request, receiver);
+      return { request, answer, start, end: sequence++ };
     }),
   );
   const wrote = all
@@ -380,90 +383,95 @@ async function playTogether(run: Run, calls: readonly Call[]): Promise<void> {
   const others = new Map(
     all.filter((each) => !wrote.includes(each)).map((each) => [each, [] as Answer[]]),
   );
-  // The state behind `done` writes lasts until the next one has ended at the latest.
-  const lookAround = (done: number) => {
+  // The state after `done` writes ends before the next write ends.
+  const addPossibleAnswers = (done: number) => {
     const since = Math.max(-1, ...wrote.slice(0, done).map(({ start }) => start));
     const until = Math.min(...wrote.slice(done).map(({ end }) => end));
     for (const [{ request, start, end }, possible] of others) {
       if (since > end || until < start) continue;
-      possible.push(run.target.visible(run.oracle.peek(request, run.now)));
+      possible.push(run.system.visible(run.oracle.peek(request, run.now)));
     }
   };
-  lookAround(0);
+  addPossibleAnswers(0);
   for (const [i, { request, answer, start }] of wrote.entries()) {
-    deepStrictEqual(answer, run.target.visible(run.oracle.apply(request, run.now)));
+    deepStrictEqual(answer, run.system.visible(run.oracle.apply(request, run.now)));
     ok(
       wrote.slice(i + 1).every((later) => later.end > start),
-      "written before its start",
+      "committed before its start",
     );
-    lookAround(i + 1);
+    addPossibleAnswers(i + 1);
   }
   for (const [{ request, answer }, possible] of others) {
     if (possible.some((each) => isDeepStrictEqual(each, answer))) continue;
-    deepStrictEqual(answer, possible, `${JSON.stringify(request)} was never so`);
+    deepStrictEqual(answer, possible, `${JSON.stringify(request)} had none of these answers`);
   }
 }
 
 const numberOf = (answer: Answer): number => ("line" in answer ? answer.line.number : 0);
 
 async function compareAll(run: Run): Promise<void> {
-  const { target, oracle, now } = run;
-  deepStrictEqual(await target.show(), target.visible(oracle.shown(now)));
-  const lines = oracle.lines.slice(run.compared).map((line) => target.visible(line));
-  deepStrictEqual(await target.lines(run.compared), lines);
+  const { system, oracle, now } = run;
+  deepStrictEqual(await system.show(), system.visible(oracle.shown(now)));
+  const lines = oracle.lines.slice(run.compared).map((line) => system.visible(line));
+  deepStrictEqual(await system.lines(run.compared), lines);
   run.compared = oracle.lines.length;
-  deepStrictEqual(await target.verify(), []);
+  deepStrictEqual(await system.verify(), []);
 }
 
-/** Puts ids in place of numbers: 0 is the latest request. */
-function requestOf(run: Run, ask: Ask): Request {
-  const { asked } = run;
-  const earlier = (back: number) => asked.at(-1 - (back % Math.max(asked.length, 1)));
-  const id = `e${asked.length}`;
+/** Replaces numbers by ids: 0 is the latest request. */
+function requestOf(run: Run, template: RequestTemplate): Request {
+  const { requests } = run;
+  const earlier = (back: number) => requests.at(-1 - (back % Math.max(requests.length, 1)));
+  const id = `e${requests.length}`;
   const make = (): Request => {
-    switch (ask.ask) {
+    switch (template.op) {
       case "grant":
-        return { op: "grant", id, reason: "", points: ask.points };
+        return { op: "grant", id, reason: "", points: template.points };
       case "use":
-        return { op: "use", id, reason: "r", points: ask.points, partial: ask.partial };
+        return { op: "use", id, reason: "r", points: template.points, partial: template.partial };
       case "refund": {
-        const policy = ask.current ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY";
-        const use = latest(asked, "use", ask.of) ?? "nothing";
-        return { op: "refund", id, reason: "", use, points: ask.points, policy };
+        const policy = template.current ? "CURRENT_MONTH" : "ORIGINAL_EXPIRY";
+        const use = latest(requests, "use", template.of) ?? "nothing";
+        return { op: "refund", id, reason: "", use, points: template.points, policy };
       }
       case "revoke":
-        return { op: "revoke", id, reason: "", grant: latest(asked, "grant", ask.of) ?? "nothing" };
+        return {
+          op: "revoke",
+          id,
+          reason: "",
+          grant: latest(requests, "grant", template.of) ?? "nothing",
+        };
       case "again": {
-        const before = earlier(ask.of);
+        const before = earlier(template.of);
         if (!before) return { op: "freeze", id, reason: "" };
-        return ask.same ? before : { ...before, reason: `${before.reason}!` };
+        return template.same ? before : { ...before, reason: `${before.reason}!` };
       }
       default:
-        return { op: ask.ask, id, reason: "" };
+        return { op: template.op, id, reason: "" };
     }
   };
   const request = make();
-  asked.push(request);
+  requests.push(request);
   return request;
 }
 
-/** The id of a request of this kind; of any kind where the number is beyond them. */
-function latest(asked: readonly Request[], op: Request["op"], back: number): string | undefined {
-  const fitting = asked.filter((request) => request.op === op);
-  return (fitting.at(-1 - back) ?? asked.at(-1 - (back % Math.max(asked.length, 1))))?.id;
+/** The id of an earlier request with this operation; of any operation if there are too few. */
+function latest(requests: readonly Request[], op: Request["op"], back: number): string | undefined {
+  const fitting = requests.filter((request) => request.op === op);
+  return (fitting.at(-1 - back) ?? requests.at(-1 - (back % Math.max(requests.length, 1))))?.id;
 }
 
-/** The use cases on the store in memory, as two processes. */
+/** Two processes with the use cases on the store in memory. */
 export async function openMemory(
   rules: Rules,
   start: number,
   delays: readonly number[],
-): Promise<Target> {
+): Promise<System> {
   const { deps, store, clock, process: another } = memoryDeps({ time: start, random: () => 0 });
   const processes = [deps, another()];
   store.force(programRef(programId), {
     programId,
-    timeZone: rules.zone,
+    timeZone: rules.timeZone,
     lifetimes: structuredClone(rules.lifetimes),
     createTime: 0,
   });
@@ -473,8 +481,8 @@ export async function openMemory(
   store.latencyMs = 1;
   if (delays.length > 0) store.beforeItem = delayedBy(delays);
   return {
-    visible: (told) => told,
-    ask: (request, which) => answerOf(send(processes[which] as Deps, request)),
+    visible: (shown) => shown,
+    send: (request, which) => answerOf(send(processes[which] as Deps, request)),
     pause,
     async show() {
       const { account, available, buckets } = await getBalance(deps, name);
@@ -547,7 +555,7 @@ function answerOf(result: Promise<ChangeResult>): Promise<Answer> {
   );
 }
 
-/** What passes by itself is no refusal: nothing in memory may end so. */
+/** The refusal of an error. Throws a retryable error, which no request in memory may have. */
 function refusal(error: unknown): Answer {
   if (!(error instanceof DomainError) || error.retryable) throw error;
   const { reason, metadata } = error;

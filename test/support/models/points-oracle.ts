@@ -1,10 +1,10 @@
 /**
- * What an account has to do, told a second time and in other words: a lot for each month, each with
- * its own moment of expiry. No ring, no pointer, nothing shared with src/domain, months and time
- * zones included.
+ * A second implementation of an account, with which the models compare the service: a lot for each
+ * month, with its own instant of expiry. It has no ring and shares nothing with src/domain, not
+ * even months and time zones.
  */
 
-/** A month as people count: `12 × year + (1 to 12)`. */
+/** A month and the points that were granted in it: `12 × year + (1 to 12)`. */
 type Lot = number;
 
 export type Operation =
@@ -51,17 +51,17 @@ export interface Shown {
   readonly last: number;
 }
 
-/** The program: its zone and its lifetimes, each from an instant on. */
+/** The program: its time zone and its lifetimes, each from an instant on. */
 export interface Rules {
-  readonly zone: string;
+  readonly timeZone: string;
   readonly lifetimes: { lifetimeMonths: number; effectiveTime: number }[];
 }
 
 interface Done {
-  readonly asked: string;
+  readonly content: string;
   readonly line: Line;
   readonly balance: number;
-  /** Of a use: what it took and was not given back, in the order of taking. */
+  /** Of a use: what it took and no refund has restored, in the order of taking. */
   readonly taken: [Lot, number][];
   /** Of a grant: how much of it was revoked. */
   revoked: number;
@@ -101,7 +101,7 @@ export class Oracle {
     return this.#state.time;
   }
 
-  /** What `request` would be answered now. */
+  /** The answer to `request`, which is not applied. */
   peek(request: Request, now: number): Answer {
     const before = this.#state;
     this.#state = structuredClone(before);
@@ -112,14 +112,14 @@ export class Oracle {
     }
   }
 
-  /** Does `request`. What is refused leaves no trace. */
+  /** Applies `request`. A refused one changes nothing. */
   apply(request: Request, now: number): Answer {
     const answer = this.peek(request, now);
     if ("line" in answer && !answer.replayed) this.#answer(request, now);
     return answer;
   }
 
-  /** Writes down what has expired; whether anything had. */
+  /** Expires what is due and returns whether anything was. */
   sweep(now: number): boolean {
     const before = this.#state.lines.length;
     if (!this.#state.exists) return false;
@@ -130,7 +130,7 @@ export class Oracle {
     return false;
   }
 
-  /** The time below which the account does not go; a vain sweep may or may not have moved it. */
+  /** Sets the time of the account, which a sweep without expiries may have moved. */
   adoptTime(time: number): void {
     this.#state.time = time;
   }
@@ -156,25 +156,25 @@ export class Oracle {
 
   #answer(request: Request, now: number): Answer {
     const { id, ...what } = request;
-    const asked = JSON.stringify(what);
+    const content = JSON.stringify(what);
     const known = this.#state.done.get(id);
-    if (known && known.asked !== asked) return { refused: "ID_REUSED" };
+    if (known && known.content !== content) return { refused: "ID_REUSED" };
     if (known) return { line: known.line, balance: known.balance, replayed: true };
     switch (request.op) {
       case "grant":
-        return this.#grant(request, request.points, asked, now);
+        return this.#grant(request, request.points, content, now);
       case "use":
-        return this.#use(request, request.points, request.partial, asked, now);
+        return this.#use(request, request.points, request.partial, content, now);
       case "refund":
-        return this.#refund(request, asked, now);
+        return this.#refund(request, content, now);
       case "revoke":
-        return this.#revoke(request, request.grant, asked, now);
+        return this.#revoke(request, request.grant, content, now);
       default:
-        return this.#freeze(request, request.op === "freeze", asked, now);
+        return this.#freeze(request, request.op === "freeze", content, now);
     }
   }
 
-  #grant(request: Request, points: number, asked: string, now: number): Answer {
+  #grant(request: Request, points: number, content: string, now: number): Answer {
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
     const lot = this.#today();
@@ -185,10 +185,10 @@ export class Oracle {
       reason: request.reason,
       expireTime,
     });
-    return this.#finish(request, asked, line, []);
+    return this.#finish(request, content, line, []);
   }
 
-  #use(request: Request, points: number, partial: boolean, asked: string, now: number): Answer {
+  #use(request: Request, points: number, partial: boolean, content: string, now: number): Answer {
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
     const there = sum(this.#state.lots.values());
@@ -209,10 +209,10 @@ export class Oracle {
     this.#state.totals.used = (this.#state.totals.used ?? 0) + total;
     const changes = taken.map(([lot, part]): [Lot, number] => [lot, -part]);
     const line = this.#write("USED", `c:${request.id}`, total, changes, { reason: request.reason });
-    return this.#finish(request, asked, line, taken);
+    return this.#finish(request, content, line, taken);
   }
 
-  #refund(request: Request & { op: "refund" }, asked: string, now: number): Answer {
+  #refund(request: Request & { op: "refund" }, content: string, now: number): Answer {
     const used = this.#state.done.get(request.use);
     if (!used) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
     if (used.line.type !== "USED") return { refused: "WRONG_STATE" };
@@ -222,10 +222,11 @@ export class Oracle {
     if (this.#state.frozen) return { refused: "ACCOUNT_FROZEN" };
     this.#advance(now);
     const back = giveBack(used.taken, points);
-    const gone = [...back.keys()].filter((lot) => this.#expiry(lot) <= this.#state.time);
+    const expired = [...back.keys()].filter((lot) => this.#expiry(lot) <= this.#state.time);
     const changes = new Map<Lot, number>();
     for (const [lot, part] of back) {
-      const target = gone.includes(lot) && request.policy === "CURRENT_MONTH" ? this.#today() : lot;
+      const target =
+        expired.includes(lot) && request.policy === "CURRENT_MONTH" ? this.#today() : lot;
       changes.set(target, (changes.get(target) ?? 0) + part);
       this.#add(target, part);
     }
@@ -235,12 +236,12 @@ export class Oracle {
       related: `c:${request.use}`,
     });
     if (request.policy === "ORIGINAL_EXPIRY") {
-      for (const lot of gone.sort((a, b) => a - b)) this.#expire(lot, `/c:${request.id}`);
+      for (const lot of expired.sort((a, b) => a - b)) this.#expire(lot, `/c:${request.id}`);
     }
-    return this.#finish(request, asked, line, []);
+    return this.#finish(request, content, line, []);
   }
 
-  #revoke(request: Request, grant: string, asked: string, now: number): Answer {
+  #revoke(request: Request, grant: string, content: string, now: number): Answer {
     const granted = this.#state.done.get(grant);
     if (!granted) return { refused: "LEDGER_ENTRY_NOT_FOUND" };
     if (granted.line.type !== "ISSUED") return { refused: "WRONG_STATE" };
@@ -257,25 +258,25 @@ export class Oracle {
       reason: request.reason,
       related: `c:${grant}`,
     });
-    return this.#finish(request, asked, line, []);
+    return this.#finish(request, content, line, []);
   }
 
-  #freeze(request: Request, frozen: boolean, asked: string, now: number): Answer {
+  #freeze(request: Request, frozen: boolean, content: string, now: number): Answer {
     if (!this.#state.exists && !frozen) return { refused: "ACCOUNT_NOT_FOUND" };
     this.#advance(now);
     this.#state.frozen = frozen;
     const type = frozen ? "FROZEN" : "UNFROZEN";
     const line = this.#write(type, `c:${request.id}`, 0, [], { reason: request.reason });
-    return this.#finish(request, asked, line, []);
+    return this.#finish(request, content, line, []);
   }
 
-  #finish(request: Request, asked: string, line: Line, taken: [Lot, number][]): Answer {
+  #finish(request: Request, content: string, line: Line, taken: [Lot, number][]): Answer {
     const balance = sum(this.#state.lots.values());
-    this.#state.done.set(request.id, { asked, line, balance, taken, revoked: 0 });
+    this.#state.done.set(request.id, { content, line, balance, taken, revoked: 0 });
     return { line, balance, replayed: false };
   }
 
-  /** Lets time pass: every lot whose moment has come goes, the oldest first. */
+  /** Sets the time and expires every lot that is due, the oldest first. */
   #advance(now: number): void {
     const state = this.#state;
     if (now > state.time) state.time = now;
@@ -329,21 +330,22 @@ export class Oracle {
   }
 
   #today(): Lot {
-    return lotAt(this.#rules.zone, this.#state.time);
+    return lotAt(this.#rules.timeZone, this.#state.time);
   }
 
-  /** Each lengthening moves the moments that lie behind it, and only those. */
+  /** The instant of expiry: each lengthening moves only instants after it takes effect. */
   #expiry(lot: Lot): number {
     const [first, ...later] = this.#rules.lifetimes as [Rules["lifetimes"][0]];
-    let moment = startOfMonth(this.#rules.zone, lot + first.lifetimeMonths);
-    for (const { lifetimeMonths, effectiveTime: from } of later as Rules["lifetimes"]) {
-      if (moment > from) moment = startOfMonth(this.#rules.zone, lot + lifetimeMonths);
+    let instant = startOfMonth(this.#rules.timeZone, lot + first.lifetimeMonths);
+    for (const { lifetimeMonths, effectiveTime } of later as Rules["lifetimes"]) {
+      if (instant > effectiveTime)
+        instant = startOfMonth(this.#rules.timeZone, lot + lifetimeMonths);
     }
-    return moment;
+    return instant;
   }
 }
 
-/** Takes `points` off the end of what a use took: what was taken last comes back first. */
+/** Removes `points` from the end of what a use took: what was taken last is restored first. */
 function giveBack(taken: [Lot, number][], points: number): Map<Lot, number> {
   const back = new Map<Lot, number>();
   let wanted = points;
@@ -373,7 +375,7 @@ const lotOf = (text: string): Lot => Number(text.slice(0, 4)) * 12 + Number(text
 
 const calendars = new Map<string, Intl.DateTimeFormat>();
 
-/** Year and month on the wall in `zone`. */
+/** Year and month on the wall in a time zone. */
 function wallAt(timeZone: string, instant: number): Lot {
   let calendar = calendars.get(timeZone);
   if (!calendar) {
@@ -388,7 +390,7 @@ function wallAt(timeZone: string, instant: number): Lot {
 const quarter = 15 * 60_000;
 const starts = new Map<string, number>();
 
-/** The first instant at which the wall in `zone` shows the month, found by looking at it. */
+/** The first instant at which a wall clock shows the month, found in steps of a quarter hour. */
 export function startOfMonth(timeZone: string, lot: Lot): number {
   const key = `${timeZone}/${lot}`;
   const known = starts.get(key);
@@ -400,7 +402,7 @@ export function startOfMonth(timeZone: string, lot: Lot): number {
   return instant;
 }
 
-/** The month that an instant is in: once begun, a month goes on until the next begins. */
+/** The month of an instant: a month that has begun lasts until the next one begins. */
 export function lotAt(timeZone: string, instant: number): Lot {
   const wall = wallAt(timeZone, instant);
   return instant >= startOfMonth(timeZone, wall + 1) ? wall + 1 : wall;

@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats, for tests. */
+/** Random numbers that follow from a seed, so that a failed run can be repeated. */
 
 /** Tommy Ettinger's mulberry32: a small generator of numbers in [0, 1), enough for tests. */
 export function randomFrom(seed: number): () => number {

@@ -1,4 +1,4 @@
-/** The use cases as the service of a life: on any store, and on the one in memory. */
+/** The use cases of reactions as the system of a history, on any store and on the one in memory. */
 import fc from "fast-check";
 import {
   inboxOf,
@@ -11,7 +11,7 @@ import {
   type Notification,
 } from "../../../src/app/notifications/queries.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-import type { Page, PageRequest } from "../../../src/app/ports/pages.ts";
+
 import { type Kind, targetRef } from "../../../src/app/ports/records.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import {
@@ -30,30 +30,31 @@ import {
   setTargetMuted,
 } from "../../../src/app/reactions/targets.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { allItems } from "../fixtures/pages.ts";
 import { pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
-import { keptMs, life, play, type Service, type Turns, turnsOf } from "./reactions-model.ts";
+import { history, keptMs, play, type System, type Turns, turnsOf } from "./reactions-model.ts";
 import {
   type Answer,
   label,
-  type Name,
   type Request,
+  type Selection,
   type Shown,
   type ShownGroup,
   type ShownTarget,
-  type Sight,
+  type TargetName,
 } from "./reactions-oracle.ts";
 import { inVirtualTime } from "./virtual-time.ts";
 
 /**
- * The use cases on the store in memory, as two processes. With `delays` transactions are applied
- * item by item, each kind of record after so many ms; without, as a whole.
+ * Two processes with the use cases on the store in memory. With `delays` transactions are applied
+ * item by item, each kind of record after so many ms; without them at one moment.
  */
 export function openMemory(
   now: number,
   { turn, race }: Turns,
   delays: Partial<Record<Kind, number>> | undefined,
-): Service {
+): System {
   const { deps, store, clock, process: another } = memoryDeps({ time: now, random: () => 0 });
   const processes = [deps, another()].map((each) => ({
     ...each,
@@ -75,13 +76,13 @@ export function openMemory(
   }
   return {
     visible: (shown) => shown,
-    ask: (ownerId, request, which) => ask(processes[which] as Deps, ownerId, request),
-    show: (ownerId, sight) => show(deps, ownerId, sight),
+    send: (ownerId, request, which) => answerTo(processes[which] as Deps, ownerId, request),
+    show: (ownerId, selection) => show(deps, ownerId, selection),
     async reactionsOf(userId) {
-      const found = await all((page) => listUserReactions(deps, userId, page));
+      const found = await allItems((page) => listUserReactions(deps, userId, page));
       return found.map(({ target: { type, id }, kind }) => `${type}/${id} ${kind}`);
     },
-    remove: (ownerId, target) => remove(deps, ownerId, target),
+    purge: (ownerId, target) => purge(deps, ownerId, target),
     wait(ms) {
       clock.time += ms;
       return ms;
@@ -93,12 +94,12 @@ export function openMemory(
   };
 }
 
-/** In ms: mostly less than a call takes. */
+/** In ms: mostly shorter than a call. */
 const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(4) }, { weight: 1, arbitrary: fc.nat(40) });
 
-/** Lives on the store in memory, in both isolations. */
-export const lives = fc.asyncProperty(
-  life(40),
+/** Histories on the store in memory, in both isolations. */
+export const histories = fc.asyncProperty(
+  history(40),
   fc.scheduler(),
   fc.option(fc.record({ target: delay, inbox: delay, group: delay, reaction: delay }), {
     nil: undefined,
@@ -106,12 +107,12 @@ export const lives = fc.asyncProperty(
   (steps, scheduler, delays) =>
     inVirtualTime(() => {
       const now = Date.UTC(2026, 0, 15);
-      const service = openMemory(now, turnsOf(scheduler), delays);
-      return play(steps, { service, now, prefix: "" });
+      const system = openMemory(now, turnsOf(scheduler), delays);
+      return play(steps, { system, now, prefix: "" });
     }),
 );
 
-/** What use cases read in the course of a change may change places, too. */
+/** A reader whose reads take part in the scheduler's order, as the requests of the engine do. */
 const inTurns = (reader: Reader, turn: () => Promise<void>): Reader => ({
   ...reader,
   async get(ref) {
@@ -124,8 +125,8 @@ const inTurns = (reader: Reader, turn: () => Promise<void>): Reader => ({
   },
 });
 
-/** Sends a request; what passes by itself is no answer. */
-export async function ask(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
+/** Calls the use case of a request. Throws a retryable error, which is not an answer. */
+export async function answerTo(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
   try {
     return await send(deps, ownerId, request);
   } catch (error) {
@@ -137,7 +138,7 @@ export async function ask(deps: Deps, ownerId: string, request: Request): Promis
 async function send(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
   switch (request.op) {
     case "register":
-      return placeOf(await registerTarget(deps, { ...request, ownerId, link: "" }));
+      return targetAnswerOf(await registerTarget(deps, { ...request, ownerId, link: "" }));
     case "react":
       return changeOf(await react(deps, request));
     case "unreact":
@@ -151,24 +152,24 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
       return { markedCount, badge: inbox };
     }
     case "mute":
-      return placeOf(await setTargetMuted(deps, { ...request, ownerId }));
+      return targetAnswerOf(await setTargetMuted(deps, { ...request, ownerId }));
     case "delete":
-      return placeOf(await deleteTarget(deps, request));
-    case "removeUnread":
+      return targetAnswerOf(await deleteTarget(deps, request));
+    case "purgeUnread":
       return { kinds: (await purgeUnread(deps, request.target)).sort() };
   }
 }
 
 const changeOf = ({ changed, reactionCount }: ReactionResult) => ({ changed, reactionCount });
 
-const placeOf = ({ title, muted, deleted }: Awaited<ReturnType<typeof registerTarget>>) => ({
+const targetAnswerOf = ({ title, muted, deleted }: Awaited<ReturnType<typeof registerTarget>>) => ({
   title,
   muted,
   deleted,
 });
 
-/** All that the removal of a target does. */
-export async function remove(deps: Deps, ownerId: string, target: Name): Promise<void> {
+/** All steps of a purge. */
+export async function purge(deps: Deps, ownerId: string, target: TargetName): Promise<void> {
   const kinds = await purgeUnread(deps, target);
   for (const kind of kinds) while (await purgeReactions(deps, target, kind));
   const summaries = await reactionSummaries(deps, [target], undefined);
@@ -178,11 +179,11 @@ export async function remove(deps: Deps, ownerId: string, target: Name): Promise
   while (cursor !== undefined);
 }
 
-/** Everything about an owner, as the use cases tell it. */
-export async function show(deps: Deps, ownerId: string, sight: Sight): Promise<Shown> {
+/** Everything about an owner that the use cases return. */
+export async function show(deps: Deps, ownerId: string, selection: Selection): Promise<Shown> {
   const list = async (state: "UNREAD" | "READ") => {
-    // So that lives come to a second page, too.
-    const found = await all((page) => listNotifications(deps, ownerId, state, page), 3);
+    // Small pages, so that lists have several.
+    const found = await allItems((page) => listNotifications(deps, ownerId, state, page), 3);
     const groups: ShownGroup[] = [];
     for (const each of found) groups.push(await groupOf(deps, ownerId, each));
     return groups;
@@ -192,7 +193,9 @@ export async function show(deps: Deps, ownerId: string, sight: Sight): Promise<S
     badge: { version, groupCount, peopleCount },
     unread: await list("UNREAD"),
     read: await list("READ"),
-    targets: await Promise.all(sight.targets.map((each) => targetOf(deps, ownerId, each, sight))),
+    targets: await Promise.all(
+      selection.targets.map((each) => targetOf(deps, ownerId, each, selection)),
+    ),
   };
 }
 
@@ -213,7 +216,7 @@ async function groupOf(
   } = group;
   const { type, id, title, deleted } = target;
   const range = { from: firstVersion, to: version };
-  const actors = await all((page) =>
+  const actors = await allItems((page) =>
     listNotificationActors(deps, { ownerId, target, kind }, range, page),
   );
   return {
@@ -237,8 +240,8 @@ async function groupOf(
 async function targetOf(
   deps: Deps,
   ownerId: string,
-  target: Name,
-  { kinds, viewerId }: Sight,
+  target: TargetName,
+  { kinds, viewerId }: Selection,
 ): Promise<ShownTarget> {
   const [summary] = await reactionSummaries(deps, [target], viewerId);
   const { state = "", counts = {}, own = [] } = summary ?? {};
@@ -247,27 +250,29 @@ async function targetOf(
   const everything = { from: 1, to: 1e9 };
   return {
     state,
-    ...(await knownOf(deps, target)),
+    ...(await titleAndMuted(deps, target)),
     counts,
     own: own.toSorted(),
     reactors: await byKind((kind) =>
-      orReason(all((page) => listReactors(deps, target, kind, page))),
+      orReason(allItems((page) => listReactors(deps, target, kind, page))),
     ),
     notified: await byKind((kind) =>
       orReason(
-        all((page) => listNotificationActors(deps, { ownerId, target, kind }, everything, page)),
+        allItems((page) =>
+          listNotificationActors(deps, { ownerId, target, kind }, everything, page),
+        ),
       ),
     ),
-    numbers: await byKind(async (kind) =>
-      (await all((page) => deps.reader.reactions({ target, kind }, page))).map(
+    versions: await byKind(async (kind) =>
+      (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(
         ({ version }) => version,
       ),
     ),
   };
 }
 
-/** What the store has of a target that no reader is told but in notifications of it. */
-export async function knownOf({ reader }: Deps, target: Name) {
+/** The fields of a target that readers get only with notifications of it. */
+export async function titleAndMuted({ reader }: Deps, target: TargetName) {
   const { title = "", muted = false } = (await reader.get(targetRef(target)))?.value ?? {};
   return { title, muted };
 }
@@ -277,15 +282,3 @@ const orReason = (people: Promise<readonly { userId: string; actorName: string }
     (found) => found.map(label),
     (error: DomainError) => error.reason,
   );
-
-/** A list from its first page to its last. */
-export async function all<T>(list: (page: PageRequest) => Promise<Page<T>>, size = 50) {
-  const items: T[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: Page<T> = await list({ size, cursor });
-    items.push(...page.items);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  return items;
-}

@@ -1,57 +1,62 @@
-/** Random lives of two owners, played against the use cases and the oracle side by side. */
+/** Random histories of two owners' targets, run against the service and the oracle. */
 import { deepStrictEqual, fail, ok } from "node:assert";
 import fc, { type Scheduler } from "fast-check";
 import type { Fault } from "../stores/memory-store.ts";
 import {
   type Answer,
-  type Name,
   Oracle,
   type Request,
+  type Selection,
   type Shown,
-  type Sight,
+  type TargetName,
 } from "./reactions-oracle.ts";
 import { explain } from "./reactions-order.ts";
 
-/** Which version an owner has seen, told by what there is. */
+/** Which version an owner has seen, relative to the versions that exist. */
 interface Seen {
   readonly at: "number" | "member" | "between" | "last" | "stale" | "future";
   readonly back: number;
 }
 
-/** One thing that is asked, with numbers in place of names and versions. */
-type Ask =
-  | { readonly ask: "register"; readonly place: number; readonly title: number }
+/** A request with numbers in place of names and versions. */
+type RequestTemplate =
+  | { readonly op: "register"; readonly targetIndex: number; readonly title: number }
   | {
-      readonly ask: "react";
-      readonly place: number;
+      readonly op: "react";
+      readonly targetIndex: number;
       readonly kind: string;
       readonly user: number;
       readonly name: number;
     }
   | {
-      readonly ask: "unreact";
-      readonly place: number;
+      readonly op: "unreact";
+      readonly targetIndex: number;
       readonly kind: string;
       readonly user: number;
     }
-  | { readonly ask: "read"; readonly place: number; readonly kind: string; readonly seen: Seen }
-  | { readonly ask: "readAll"; readonly place: number; readonly seen: Seen }
-  | { readonly ask: "mute"; readonly place: number; readonly muted: boolean }
-  | { readonly ask: "delete" | "removeUnread"; readonly place: number };
+  | {
+      readonly op: "read";
+      readonly targetIndex: number;
+      readonly kind: string;
+      readonly seen: Seen;
+    }
+  | { readonly op: "readAll"; readonly targetIndex: number; readonly seen: Seen }
+  | { readonly op: "mute"; readonly targetIndex: number; readonly muted: boolean }
+  | { readonly op: "delete" | "purgeUnread"; readonly targetIndex: number };
 
-interface Asked {
-  readonly ask: Ask;
+interface Call {
+  readonly template: RequestTemplate;
   readonly process: number;
 }
 
 export type Step =
-  | ({ readonly step: "one" } & Asked)
-  | { readonly step: "together"; readonly asks: readonly Asked[] }
-  /** Somebody reacts with sixteen kinds more. */
-  | { readonly step: "kinds"; readonly place: number; readonly user: number }
-  /** Somebody registers what may be another's. */
-  | { readonly step: "steal"; readonly place: number }
-  | { readonly step: "remove"; readonly place: number }
+  | ({ readonly step: "one" } & Call)
+  | { readonly step: "together"; readonly calls: readonly Call[] }
+  /** A user reacts with sixteen more kinds. */
+  | { readonly step: "kinds"; readonly targetIndex: number; readonly user: number }
+  /** Another owner registers a target that may exist. */
+  | { readonly step: "steal"; readonly targetIndex: number }
+  | { readonly step: "purge"; readonly targetIndex: number }
   | { readonly step: "wait"; readonly days: number }
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
 
@@ -61,14 +66,14 @@ export const keptMs = 90 * day;
 const kinds = ["like", "love"];
 const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
 
-/** So many that a group is larger than what is shown of it; the last one owns most targets. */
+/** More than a group shows; the last one owns most targets. */
 const userIds = [...Array.from({ length: 9 }, (_, i) => `user-${i}`), "owner-a"];
 
-/** What is too long is cut between characters. */
+/** Some are longer than what is stored of a name. */
 const names = ["Ann", "Bo", "巡".repeat(30), "👍".repeat(20), "n".repeat(64)];
 
-/** Most happens at the first place. */
-const place = fc.constantFrom(0, 0, 0, 0, 0, 1, 2);
+/** Most requests are about the first target. */
+const targetIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 2);
 const kind = fc.constantFrom("like", "like", "like", "love");
 const user = fc.nat(userIds.length - 1);
 const name = fc.nat(names.length - 1);
@@ -81,33 +86,36 @@ const seen: fc.Arbitrary<Seen> = fc.record({
   back: fc.nat(6),
 });
 
-const is = <T extends string>(ask: T) => fc.constant(ask);
+const is = <T extends string>(value: T) => fc.constant(value);
 
-const react = fc.record({ ask: is("react"), place, kind, user, name });
-const unreact = fc.record({ ask: is("unreact"), place, kind, user });
-const read = fc.record({ ask: is("read"), place, kind, seen });
-const readAll = fc.record({ ask: is("readAll"), place, seen });
+const react = fc.record({ op: is("react"), targetIndex, kind, user, name });
+const unreact = fc.record({ op: is("unreact"), targetIndex, kind, user });
+const read = fc.record({ op: is("read"), targetIndex, kind, seen });
+const readAll = fc.record({ op: is("readAll"), targetIndex, seen });
 
-const ask: fc.Arbitrary<Ask> = fc.oneof(
+const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
   { weight: 24, arbitrary: react },
   { weight: 10, arbitrary: unreact },
   { weight: 7, arbitrary: read },
   { weight: 2, arbitrary: readAll },
-  { weight: 2, arbitrary: fc.record({ ask: is("mute"), place, muted: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ ask: is("register"), place, title: fc.nat(2) }) },
-  { weight: 1, arbitrary: fc.record({ ask: fc.constantFrom("delete", "removeUnread"), place }) },
+  { weight: 2, arbitrary: fc.record({ op: is("mute"), targetIndex, muted: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ op: is("register"), targetIndex, title: fc.nat(2) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ op: fc.constantFrom("delete", "purgeUnread"), targetIndex }),
+  },
 );
 
-const asks = fc.array(fc.record({ ask, process }), { minLength: 2, maxLength: 5 });
+const calls = fc.array(fc.record({ template, process }), { minLength: 2, maxLength: 5 });
 
-/** One person, or two, changing their mind in several places at once, and an owner who reads. */
-const twins = fc
+/** One user, or two, who react and unreact at the same time, and an owner who reads. */
+const callsOfOneUser = fc
   .record({
-    at: fc.record({ place, kind }),
-    who: fc.tuple(user, user),
-    asks: fc.array(
+    at: fc.record({ targetIndex, kind }),
+    users: fc.tuple(user, user),
+    calls: fc.array(
       fc.record({
-        ask: fc.oneof(
+        template: fc.oneof(
           { weight: 4, arbitrary: react },
           { weight: 4, arbitrary: unreact },
           { weight: 1, arbitrary: read },
@@ -118,19 +126,20 @@ const twins = fc
       { minLength: 2, maxLength: 6 },
     ),
   })
-  .map(({ at, who, asks: all }) =>
-    all.map(({ ask: each, which, process: from }): Asked => {
-      const user = which === 0 ? who[1] : who[0];
-      return { ask: "user" in each ? { ...each, ...at, user } : { ...each, ...at }, process: from };
+  .map(({ at, users, calls }) =>
+    calls.map(({ template, which, process }): Call => {
+      const user = which === 0 ? users[1] : users[0];
+      const request = "user" in template ? { ...template, ...at, user } : { ...template, ...at };
+      return { template: request, process };
     }),
   );
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 36, arbitrary: fc.record({ step: is("one"), ask, process }) },
-  { weight: 5, arbitrary: fc.record({ step: is("together"), asks }) },
-  { weight: 5, arbitrary: fc.record({ step: is("together"), asks: twins }) },
-  { weight: 1, arbitrary: fc.record({ step: is("remove"), place }) },
-  { weight: 1, arbitrary: fc.record({ step: is("steal"), place }) },
+  { weight: 36, arbitrary: fc.record({ step: is("one"), template, process }) },
+  { weight: 5, arbitrary: fc.record({ step: is("together"), calls }) },
+  { weight: 5, arbitrary: fc.record({ step: is("together"), calls: callsOfOneUser }) },
+  { weight: 1, arbitrary: fc.record({ step: is("purge"), targetIndex }) },
+  { weight: 1, arbitrary: fc.record({ step: is("steal"), targetIndex }) },
   { weight: 1, arbitrary: fc.record({ step: is("wait"), days: fc.integer({ min: 1, max: 100 }) }) },
   {
     weight: 3,
@@ -144,173 +153,180 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** How many groups somebody reads while others are at them. */
+/** The largest number of groups that a concurrent mark-all may read. */
 const mostRead = 5;
 
-/** At most once, because it is long. */
+/** At most once in a history, because it is long. */
 const manyKinds: fc.Arbitrary<Step | undefined> = fc.option(
-  fc.record({ step: is("kinds"), place, user }),
+  fc.record({ step: is("kinds"), targetIndex, user }),
   { freq: 30, nil: undefined },
 );
 
-/** As many steps as asked for, not fewer: long lives find more than short ones. */
-export const life = (maxSteps: number): fc.Arbitrary<Step[]> =>
+/** At least half of `maxSteps`, because long histories find more than short ones. */
+export const history = (maxSteps: number): fc.Arbitrary<Step[]> =>
   fc
     .tuple(fc.array(step, { minLength: Math.floor(maxSteps / 2), maxLength: maxSteps }), manyKinds)
     .map(([steps, many]) => (many ? steps.toSpliced(steps.length >> 1, 0, many) : steps));
 
-/** Where the requests of a life go. */
-export interface Service {
-  /** Leaves out what cannot be seen from here. */
+/** The system under test: it gets the requests of a history. */
+export interface System {
+  /** Leaves out what this system does not show. */
   visible(shown: Shown): Shown;
-  ask(ownerId: string, request: Request, process: number): Promise<Answer>;
-  show(ownerId: string, sight: Sight): Promise<Shown>;
-  /** What a person reacts to, newest first. */
+  send(ownerId: string, request: Request, process: number): Promise<Answer>;
+  show(ownerId: string, selection: Selection): Promise<Shown>;
+  /** The reactions of a user, newest first. */
   reactionsOf(userId: string): Promise<readonly string[]>;
-  /** Removes all that a deleted target has left. */
-  remove(ownerId: string, target: Name): Promise<void>;
-  /** Lets time pass where it can be told to, and tells how much has. */
+  /** Purges a deleted target. */
+  purge(ownerId: string, target: TargetName): Promise<void>;
+  /** Lets time pass if the system can, and returns how much has passed. */
   wait(ms: number): number;
   faults(faults: readonly Fault[]): void;
-  /** Runs what is asked together; what it meets on its way may change places. */
+  /** Runs concurrent requests, whose reads and commits may come in any order. */
   race<T>(work: () => Promise<T>): Promise<T>;
 }
 
 interface Run {
-  readonly service: Service;
-  /** Of everybody's name. */
+  readonly system: System;
+  /** The beginning of every id, so that histories do not share records. */
   readonly prefix: string;
-  readonly owners: { readonly name: string; readonly targets: readonly Name[]; oracle: Oracle }[];
+  readonly owners: {
+    readonly name: string;
+    readonly targets: readonly TargetName[];
+    oracle: Oracle;
+  }[];
   kinds: readonly string[];
   now: number;
   steps: number;
 }
 
-/** Plays a life and throws at the first thing that differs from the oracle. */
+/** Runs a history and throws at the first difference from the oracle. */
 export async function play(
   steps: readonly Step[],
-  { service, now, prefix }: { service: Service; now: number; prefix: string },
+  { system, now, prefix }: { system: System; now: number; prefix: string },
 ): Promise<void> {
-  const owner = (name: string, targets: Name[]) => ({
+  const owner = (name: string, targets: TargetName[]) => ({
     name: `${prefix}${name}`,
     targets,
     oracle: new Oracle({ ownerId: `${prefix}${name}`, keptMs }),
   });
   const id = `${prefix}x`;
-  // The same id twice: a type makes another thing of it.
+  // The same id with two types, which are two targets.
   const first = owner("owner-a", [
     { type: "post", id },
     { type: "comment", id },
   ]);
   const owners = [first, owner("owner-b", [{ type: "post", id: `${prefix}y` }])];
-  const run: Run = { service, prefix, owners, kinds, now, steps: 0 };
-  for (const place of [0, 1, 2]) {
-    if ((steps.length + place) % 4 > 0) await one(run, { ask: "register", place, title: 0 }, 0);
+  const run: Run = { system, prefix, owners, kinds, now, steps: 0 };
+  for (const targetIndex of [0, 1, 2]) {
+    if ((steps.length + targetIndex) % 4 === 0) continue;
+    await one(run, { op: "register", targetIndex, title: 0 }, 0);
   }
   for (const each of steps) {
     await playStep(run, each);
     run.steps += 1;
-    run.now += service.wait(1_000);
+    run.now += system.wait(1_000);
     await compare(run);
   }
 }
 
 async function playStep(run: Run, step: Step): Promise<void> {
-  const { service } = run;
+  const { system } = run;
   switch (step.step) {
     case "one":
-      return one(run, step.ask, step.process);
+      return one(run, step.template, step.process);
     case "together":
-      return together(run, step.asks);
+      return together(run, step.calls);
     case "kinds":
       run.kinds = [...kinds, ...moreKinds];
       for (const kind of moreKinds) {
-        await one(run, { ask: "react", place: step.place, kind, user: step.user, name: 0 }, 0);
+        const { targetIndex, user } = step;
+        await one(run, { op: "react", targetIndex, kind, user, name: 0 }, 0);
       }
       return;
     case "steal": {
-      const { target, oracle } = at(run, step.place);
-      const state = oracle.shown({ targets: [target], kinds: [], viewerId: "" }, 0).targets[0]
-        ?.state;
-      if (state === "UNKNOWN") return;
+      const { target, oracle } = at(run, step.targetIndex);
+      const shown = oracle.shown({ targets: [target], kinds: [], viewerId: "" }, 0);
+      if (shown.targets[0]?.state === "UNKNOWN") return;
       const request: Request = { op: "register", target, title: "mine" };
-      deepStrictEqual(await service.ask("thief", request, 0), { refused: "ID_REUSED" });
+      deepStrictEqual(await system.send("thief", request, 0), { refused: "ID_REUSED" });
       return;
     }
-    case "remove": {
-      const { name, target, oracle } = at(run, step.place);
-      await service.remove(name, target);
-      oracle.apply({ op: "removeUnread", target }, run.now);
-      oracle.clear(target);
+    case "purge": {
+      const { name, target, oracle } = at(run, step.targetIndex);
+      await system.purge(name, target);
+      oracle.apply({ op: "purgeUnread", target }, run.now);
+      oracle.purge(target);
       return;
     }
     case "wait":
-      run.now += service.wait(step.days * day);
+      run.now += system.wait(step.days * day);
       return;
     case "faults":
-      return service.faults(step.faults);
+      return system.faults(step.faults);
   }
 }
 
-async function one(run: Run, ask: Ask, process: number): Promise<void> {
-  const { name, oracle } = at(run, ask.place);
-  const request = requestOf(run, ask);
-  const answer = await run.service.ask(name, request, process);
+async function one(run: Run, template: RequestTemplate, process: number): Promise<void> {
+  const { name, oracle } = at(run, template.targetIndex);
+  const request = requestOf(run, template);
+  const answer = await run.system.send(name, request, process);
   deepStrictEqual(answer, oracle.apply(request, run.now), JSON.stringify(request));
 }
 
-/** Asks several at once: for each owner there has to be an order in which all of it comes true. */
-async function together(run: Run, all: readonly Asked[]): Promise<void> {
-  const sent = withOneReader(run, all).map(({ ask, process }) => {
-    const { name } = at(run, ask.place);
-    return { name, request: requestOf(run, ask), process };
+/** Sends concurrent requests: each owner's must have an order that explains all answers. */
+async function together(run: Run, calls: readonly Call[]): Promise<void> {
+  const sent = withOneReader(run, calls).map(({ template, process }) => {
+    const { name } = at(run, template.targetIndex);
+    return { name, request: requestOf(run, template), process };
   });
-  const answers = await run.service.race(() =>
-    Promise.all(sent.map(({ name, request, process }) => run.service.ask(name, request, process))),
+  const answers = await run.system.race(() =>
+    Promise.all(sent.map(({ name, request, process }) => run.system.send(name, request, process))),
   );
   for (const owner of run.owners) {
-    const told = sent.flatMap(({ name, request }, i) =>
+    const answered = sent.flatMap(({ name, request }, i) =>
       name === owner.name ? [{ request, answer: answers[i] as Answer }] : [],
     );
-    if (told.length === 0) continue;
-    const sight = sightOf(run, owner.targets);
-    const shown = await run.service.show(owner.name, sight);
-    const see = (oracle: Oracle) => run.service.visible(oracle.shown(sight, run.now));
-    const after = explain(owner.oracle, told, run.now, see, shown);
+    if (answered.length === 0) continue;
+    const selection = selectionOf(run, owner.targets);
+    const shown = await run.system.show(owner.name, selection);
+    const shownBy = (oracle: Oracle) => run.system.visible(oracle.shown(selection, run.now));
+    const after = explain(owner.oracle, answered, run.now, shownBy, shown);
     if (!after) {
-      for (const { request } of told) owner.oracle.apply(request, run.now);
-      const inOrder = see(owner.oracle);
-      fail(`in no order: ${JSON.stringify({ told, shown, inOrder }, undefined, 1)}`);
+      for (const { request } of answered) owner.oracle.apply(request, run.now);
+      const inOrder = shownBy(owner.oracle);
+      fail(`no order explains it: ${JSON.stringify({ answered, shown, inOrder }, undefined, 1)}`);
     }
     owner.oracle = after;
   }
 }
 
-/** Without those who read more than can be looked through in every order. */
-function withOneReader(run: Run, all: readonly Asked[]): Asked[] {
-  const reader = all.find(
-    ({ ask }) => ask.ask === "readAll" && at(run, ask.place).oracle.badge.groupCount <= mostRead,
+/** Keeps at most one mark-all, of few groups, because the search tries every order. */
+function withOneReader(run: Run, calls: readonly Call[]): Call[] {
+  const groupCountOf = ({ template }: Call) =>
+    at(run, template.targetIndex).oracle.badge.groupCount;
+  const reader = calls.find(
+    (call) => call.template.op === "readAll" && groupCountOf(call) <= mostRead,
   );
-  return all.filter((each) => each === reader || each.ask.ask !== "readAll");
+  return calls.filter((call) => call === reader || call.template.op !== "readAll");
 }
 
 async function compare(run: Run): Promise<void> {
   for (const { name, targets, oracle } of run.owners) {
-    const sight = sightOf(run, targets);
-    const shown = await run.service.show(name, sight);
+    const selection = selectionOf(run, targets);
+    const shown = await run.system.show(name, selection);
     checkSums(shown);
-    deepStrictEqual(shown, run.service.visible(oracle.shown(sight, run.now)));
+    deepStrictEqual(shown, run.system.visible(oracle.shown(selection, run.now)));
   }
   const userId = viewerOf(run);
   const expected = run.owners
     .flatMap(({ targets, oracle }) => oracle.reactionsOf(userId, targets))
     .sort((a, b) => b.time - a.time);
-  const listed = await run.service.reactionsOf(userId);
-  // Those of one instant come in any order.
-  deepStrictEqual(listed.toSorted(), expected.map(({ what }) => what).sort());
+  const listed = await run.system.reactionsOf(userId);
+  // Reactions of the same instant come in any order.
+  deepStrictEqual(listed.toSorted(), expected.map(({ reaction }) => reaction).sort());
 }
 
-/** What has to be so whatever has happened. */
+/** Checks what holds after every history. */
 export function checkSums({ badge, unread, read }: Shown): void {
   const people = unread.reduce((sum, group) => sum + group.peopleCount, 0);
   deepStrictEqual(badge, {
@@ -330,74 +346,87 @@ export function checkSums({ badge, unread, read }: Shown): void {
   }
 }
 
-/** Another one after each step. */
+/** The viewer, who is another user after each step. */
 const viewerOf = ({ prefix, steps }: Run): string => `${prefix}${userIds[steps % userIds.length]}`;
 
-const sightOf = (run: Run, targets: readonly Name[]): Sight => ({
+const selectionOf = (run: Run, targets: readonly TargetName[]): Selection => ({
   targets,
   kinds: run.kinds,
   viewerId: viewerOf(run),
 });
 
-function at({ owners }: Run, place: number) {
+function at({ owners }: Run, targetIndex: number) {
   const [a, b] = owners as [Run["owners"][0], Run["owners"][0]];
-  const owner = place < 2 ? a : b;
-  const target = owner.targets[place % 2] as Name;
+  const owner = targetIndex < 2 ? a : b;
+  const target = owner.targets[targetIndex % 2] as TargetName;
   return { ...owner, target };
 }
 
-function requestOf(run: Run, ask: Ask): Request {
-  const { target, oracle } = at(run, ask.place);
+function requestOf(run: Run, template: RequestTemplate): Request {
+  const { target, oracle } = at(run, template.targetIndex);
   const { prefix } = run;
-  switch (ask.ask) {
+  switch (template.op) {
     case "register":
-      return { op: "register", target, title: ["", "one", "another"][ask.title] as string };
+      return { op: "register", target, title: ["", "one", "another"][template.title] as string };
     case "react": {
-      const userId = `${prefix}${userIds[ask.user]}`;
-      return { op: "react", target, kind: ask.kind, userId, actorName: names[ask.name] as string };
+      const userId = `${prefix}${userIds[template.user]}`;
+      return {
+        op: "react",
+        target,
+        kind: template.kind,
+        userId,
+        actorName: names[template.name] as string,
+      };
     }
     case "unreact":
-      return { op: "unreact", target, kind: ask.kind, userId: `${prefix}${userIds[ask.user]}` };
+      return {
+        op: "unreact",
+        target,
+        kind: template.kind,
+        userId: `${prefix}${userIds[template.user]}`,
+      };
     case "read": {
-      const version = versionOf(oracle, ask.seen, target, ask.kind);
-      return { op: "read", target, kind: ask.kind, version };
+      const version = versionOf(oracle, template.seen, target, template.kind);
+      return { op: "read", target, kind: template.kind, version };
     }
     case "readAll":
-      return { op: "readAll", version: versionOf(oracle, ask.seen) };
+      return { op: "readAll", version: versionOf(oracle, template.seen) };
     case "mute":
-      return { op: "mute", target, muted: ask.muted };
+      return { op: "mute", target, muted: template.muted };
     default:
-      return { op: ask.ask, target };
+      return { op: template.op, target };
   }
 }
 
-/** A version of a group, or of any, in the past, present or future. */
-function versionOf(oracle: Oracle, { at: where, back }: Seen, target?: Name, kind?: string) {
+/** A version of one group or of any group: an earlier, the current or a later one. */
+function versionOf(oracle: Oracle, { at: where, back }: Seen, target?: TargetName, kind?: string) {
   const { version } = oracle.badge;
-  const piles = oracle.unread.filter((pile) => {
+  const groups = oracle.unread.filter((group) => {
     if (target === undefined) return true;
-    return pile.kind === kind && pile.target.type === target.type && pile.target.id === target.id;
+    return (
+      group.kind === kind && group.target.type === target.type && group.target.id === target.id
+    );
   });
-  const pile = piles[back % piles.length];
-  const member = pile?.members[back % pile.members.length]?.version ?? version;
+  const group = groups[back % groups.length];
+  const member = group?.members[back % group.members.length]?.version ?? version;
   const versions = {
     number: version - back,
     member,
     between: member - 1,
-    last: pile?.version ?? version,
-    stale: (pile?.firstVersion ?? version) - 1 - back,
+    last: group?.version ?? version,
+    stale: (group?.firstVersion ?? version) - 1 - back,
     future: version + 1 + back,
   };
   return Math.max(versions[where], 1);
 }
 
-/** What a scheduler needs to hold up. */
+/** The points at which the scheduler decides what goes on next, during a race. */
 export interface Turns {
   turn(): Promise<void>;
   race<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Turns that fast-check deals out, while there is a race. */
+/** Turns in the random order of fast-check's scheduler. */
 export function turnsOf(scheduler: Scheduler): Turns {
   let racing = false;
   return {

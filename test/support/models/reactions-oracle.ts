@@ -1,39 +1,39 @@
 /**
- * What the reactions to one owner's targets have to do, told a second time and in other words:
- * lists of people in the order in which they came. Nothing is shared with src/domain.
+ * A second implementation of the reactions to one owner's targets, with which the models compare
+ * the service: lists of actors in the order of their reactions. It shares nothing with src/domain.
  */
 
-export interface Name {
+export interface TargetName {
   readonly type: string;
   readonly id: string;
 }
 
 export type Request =
-  | { readonly op: "register"; readonly target: Name; readonly title: string }
+  | { readonly op: "register"; readonly target: TargetName; readonly title: string }
   | {
       readonly op: "react";
-      readonly target: Name;
+      readonly target: TargetName;
       readonly kind: string;
       readonly userId: string;
       readonly actorName: string;
     }
   | {
       readonly op: "unreact";
-      readonly target: Name;
+      readonly target: TargetName;
       readonly kind: string;
       readonly userId: string;
     }
   | {
       readonly op: "read";
-      readonly target: Name;
+      readonly target: TargetName;
       readonly kind: string;
       readonly version: number;
     }
   | { readonly op: "readAll"; readonly version: number }
-  | { readonly op: "mute"; readonly target: Name; readonly muted: boolean }
-  | { readonly op: "delete"; readonly target: Name }
-  /** The first step of a removal; a target that was not deleted stays as it is. */
-  | { readonly op: "removeUnread"; readonly target: Name };
+  | { readonly op: "mute"; readonly target: TargetName; readonly muted: boolean }
+  | { readonly op: "delete"; readonly target: TargetName }
+  /** The first step of a purge; it does not change an active target. */
+  | { readonly op: "purgeUnread"; readonly target: TargetName };
 
 export interface Badge {
   readonly version: number;
@@ -49,9 +49,9 @@ export type Answer =
   | { readonly title: string; readonly muted: boolean; readonly deleted: boolean }
   | { readonly kinds: readonly string[] };
 
-/** A group of people, as a reader sees it. */
+/** A group as a reader sees it. */
 export interface ShownGroup {
-  readonly target: Name & { readonly title: string; readonly deleted: boolean };
+  readonly target: TargetName & { readonly title: string; readonly deleted: boolean };
   readonly kind: string;
   readonly firstVersion: number;
   readonly version: number;
@@ -60,7 +60,7 @@ export interface ShownGroup {
   readonly otherCount: number;
   readonly firstActors: readonly string[];
   readonly latestActors: readonly string[];
-  /** Of those, who still react, newest first. */
+  /** The actors who still react, newest first. */
   readonly actors: readonly string[];
   readonly times: readonly number[];
 }
@@ -72,62 +72,62 @@ export interface ShownTarget {
   readonly counts: Readonly<Record<string, number>>;
   /** The kinds with which the viewer reacts. */
   readonly own: readonly string[];
-  /** Who reacts, newest first, or why that is not told. */
+  /** Who reacts, newest first, or the reason of the refusal. */
   readonly reactors: Readonly<Record<string, readonly string[] | string>>;
-  /** Who reacts and was told of, newest first, tombstone or not. */
+  /** Whose reactions notified the owner, newest first, also of a deleted target. */
   readonly notified: Readonly<Record<string, readonly string[] | string>>;
-  /** The numbers at which they came. */
-  readonly numbers: Readonly<Record<string, readonly number[]>>;
+  /** The versions of the reactions, newest first. */
+  readonly versions: Readonly<Record<string, readonly number[]>>;
 }
 
-/** What is looked at, and by whom. */
-export interface Sight {
-  readonly targets: readonly Name[];
+/** What is read, and for which viewer. */
+export interface Selection {
+  readonly targets: readonly TargetName[];
   readonly kinds: readonly string[];
   readonly viewerId: string;
 }
 
-/** Everything about an owner that can be seen. */
+/** Everything about an owner that can be read. */
 export interface Shown {
   readonly badge: Badge;
-  /** Both with the latest people first. */
+  /** The groups with the latest version first, here and in `read`. */
   readonly unread: readonly ShownGroup[];
   readonly read: readonly ShownGroup[];
   readonly targets: readonly ShownTarget[];
 }
 
-interface Person {
+interface Member {
   userId: string;
   actorName: string;
   version: number;
   time: number;
 }
 
-interface Place {
+interface TargetState {
   title: string;
   muted: boolean;
   deleted: boolean;
-  /** The kinds of those that were removed: a removal looks for them again. */
-  removed: string[];
-  /** By kind, in the order in which they came. */
-  people: Record<string, (Person & { notified: boolean })[]>;
+  /** The kinds whose reactions were purged: every later purge reads them again. */
+  purged: string[];
+  /** By kind, in the order of the reactions. */
+  actors: Record<string, (Member & { notified: boolean })[]>;
 }
 
-interface Pile {
-  target: Name;
+interface Group {
+  target: TargetName;
   kind: string;
   firstVersion: number;
   version: number;
   createTime: number;
   updateTime: number;
-  members: Person[];
+  members: Member[];
 }
 
 interface State {
   version: number;
-  places: Record<string, Place>;
-  unread: Pile[];
-  read: (Pile & { readTime: number; expireTime: number })[];
+  targets: Record<string, TargetState>;
+  unread: Group[];
+  read: (Group & { readTime: number; expireTime: number })[];
 }
 
 export interface OracleRules {
@@ -144,45 +144,45 @@ export class Oracle {
 
   constructor(rules: OracleRules, state?: State) {
     this.#rules = rules;
-    this.#state = state ?? { version: 0, places: {}, unread: [], read: [] };
+    this.#state = state ?? { version: 0, targets: {}, unread: [], read: [] };
   }
 
   copy(): Oracle {
     return new Oracle(this.#rules, structuredClone(this.#state));
   }
 
-  /** Equal texts, equal states. */
+  /** The state as text: equal texts mean equal states. */
   text(): string {
     return JSON.stringify(this.#state);
   }
 
   get badge(): Badge {
     const { version, unread } = this.#state;
-    const people = unread.reduce((sum, { members }) => sum + members.length, 0);
-    return { version, groupCount: unread.length, peopleCount: people };
+    const actors = unread.reduce((sum, { members }) => sum + members.length, 0);
+    return { version, groupCount: unread.length, peopleCount: actors };
   }
 
-  /** What is unread, with the numbers at which its members came. */
-  get unread(): readonly Readonly<Pile>[] {
+  /** The unread groups with the versions of their members. */
+  get unread(): readonly Readonly<Group>[] {
     return this.#state.unread;
   }
 
-  unreadOf(target: Name, kind: string): Readonly<Pile> | undefined {
-    return this.#pile(target, kind);
+  unreadOf(target: TargetName, kind: string): Readonly<Group> | undefined {
+    return this.#unreadGroup(target, kind);
   }
 
-  /** How many people react; undefined where nobody can. */
-  count(target: Name, kind: string): number | undefined {
-    const place = this.#place(target);
-    return place && !place.deleted ? (place.people[kind]?.length ?? 0) : undefined;
+  /** How many actors react; undefined for a target to which nobody can react. */
+  count(target: TargetName, kind: string): number | undefined {
+    const state = this.#stateOf(target);
+    return state && !state.deleted ? (state.actors[kind]?.length ?? 0) : undefined;
   }
 
-  reacts(target: Name, kind: string, userId: string): boolean {
-    const people = this.#place(target)?.people[kind] ?? [];
-    return people.some((person) => person.userId === userId);
+  reacts(target: TargetName, kind: string, userId: string): boolean {
+    const actors = this.#stateOf(target)?.actors[kind] ?? [];
+    return actors.some((member) => member.userId === userId);
   }
 
-  /** Does `request`. What is refused leaves no trace. */
+  /** Applies `request`. A refused one changes nothing. */
   apply(request: Request, now: number): Answer {
     switch (request.op) {
       case "register":
@@ -205,92 +205,95 @@ export class Oracle {
       case "mute":
         return this.#change(request.target, { muted: request.muted });
       case "delete": {
-        const place = this.#place(request.target);
-        if (!place) return { refused: "TARGET_NOT_FOUND" };
-        place.deleted = true;
-        return tell(place);
+        const state = this.#stateOf(request.target);
+        if (!state) return { refused: "TARGET_NOT_FOUND" };
+        state.deleted = true;
+        return answerOf(state);
       }
-      case "removeUnread":
-        return this.#removeUnread(request.target);
+      case "purgeUnread":
+        return this.#purgeUnread(request.target);
     }
   }
 
-  /** What a removal does once the unread is gone; nothing before. */
-  clear(target: Name): void {
-    const place = this.#place(target);
-    if (!place?.deleted) return;
-    place.removed.push(...Object.keys(place.people));
-    place.people = {};
-    this.#state.read = this.#state.read.filter((pile) => !same(pile.target, target));
+  /** The rest of a purge, after `purgeUnread`. It does not change an active target. */
+  purge(target: TargetName): void {
+    const state = this.#stateOf(target);
+    if (!state?.deleted) return;
+    state.purged.push(...Object.keys(state.actors));
+    state.actors = {};
+    this.#state.read = this.#state.read.filter((group) => !same(group.target, target));
   }
 
-  shown({ targets, kinds, viewerId }: Sight, now: number): Shown {
+  shown({ targets, kinds, viewerId }: Selection, now: number): Shown {
     const { unread, read } = this.#state;
     return {
       badge: this.badge,
-      unread: unread.toSorted(byLast).map((pile) => this.#group(pile, [])),
+      unread: unread.toSorted(byLast).map((group) => this.#shownGroup(group, [])),
       read: read
         .filter(({ expireTime }) => expireTime > now)
         .toSorted(byLast)
-        .map((pile) => this.#group(pile, [pile.readTime, pile.expireTime])),
-      targets: targets.map((target) => this.#target(target, kinds, viewerId)),
+        .map((group) => this.#shownGroup(group, [group.readTime, group.expireTime])),
+      targets: targets.map((target) => this.#shownTarget(target, kinds, viewerId)),
     };
   }
 
-  /** What a person reacts to, and since when. */
-  reactionsOf(userId: string, targets: readonly Name[]): { what: string; time: number }[] {
+  /** The reactions of a user and their times. */
+  reactionsOf(
+    userId: string,
+    targets: readonly TargetName[],
+  ): { reaction: string; time: number }[] {
     return targets.flatMap((target) =>
-      Object.entries(this.#place(target)?.people ?? {}).flatMap(([kind, people]) =>
-        people
-          .filter((person) => person.userId === userId)
-          .map(({ time }) => ({ what: `${text(target)} ${kind}`, time })),
+      Object.entries(this.#stateOf(target)?.actors ?? {}).flatMap(([kind, actors]) =>
+        actors
+          .filter((member) => member.userId === userId)
+          .map(({ time }) => ({ reaction: `${text(target)} ${kind}`, time })),
       ),
     );
   }
 
-  #register(target: Name, title: string): Answer {
-    const place = this.#place(target);
-    if (place) return this.#change(target, { title });
-    const fresh = { title, muted: false, deleted: false, removed: [], people: {} };
-    this.#state.places[text(target)] = fresh;
-    return tell(fresh);
+  #register(target: TargetName, title: string): Answer {
+    const state = this.#stateOf(target);
+    if (state) return this.#change(target, { title });
+    const fresh = { title, muted: false, deleted: false, purged: [], actors: {} };
+    this.#state.targets[text(target)] = fresh;
+    return answerOf(fresh);
   }
 
-  #change(target: Name, change: Partial<Place>): Answer {
-    const place = this.#place(target);
-    if (!place) return { refused: "TARGET_NOT_FOUND" };
-    if (place.deleted) return { refused: "TARGET_DELETED" };
-    return tell(Object.assign(place, change));
+  #change(target: TargetName, change: Partial<TargetState>): Answer {
+    const state = this.#stateOf(target);
+    if (!state) return { refused: "TARGET_NOT_FOUND" };
+    if (state.deleted) return { refused: "TARGET_DELETED" };
+    return answerOf(Object.assign(state, change));
   }
 
   #react(request: Request & { op: "react" }, now: number): Answer {
     const { target, kind, userId, actorName } = request;
-    const place = this.#place(target);
-    if (!place) return { refused: "TARGET_NOT_FOUND" };
-    if (place.deleted) return { refused: "TARGET_DELETED" };
-    const people = place.people[kind] ?? [];
-    if (people.some((person) => person.userId === userId)) {
-      return { changed: false, reactionCount: people.length };
+    const state = this.#stateOf(target);
+    if (!state) return { refused: "TARGET_NOT_FOUND" };
+    if (state.deleted) return { refused: "TARGET_DELETED" };
+    const actors = state.actors[kind] ?? [];
+    if (actors.some((member) => member.userId === userId)) {
+      return { changed: false, reactionCount: actors.length };
     }
-    if (people.length === 0 && Object.keys(place.people).length === mostKinds) {
+    if (actors.length === 0 && Object.keys(state.actors).length === mostKinds) {
       return { refused: "LIMIT_EXCEEDED" };
     }
     const version = ++this.#state.version;
-    const notified = !place.muted && userId !== this.#rules.ownerId;
-    const person = { userId, actorName: shorten(actorName), version, time: now };
-    people.push({ ...person, notified });
-    place.people[kind] = people;
-    if (notified) this.#join(target, kind, person);
-    return { changed: true, reactionCount: people.length };
+    const notified = !state.muted && userId !== this.#rules.ownerId;
+    const member = { userId, actorName: shorten(actorName), version, time: now };
+    actors.push({ ...member, notified });
+    state.actors[kind] = actors;
+    if (notified) this.#join(target, kind, member);
+    return { changed: true, reactionCount: actors.length };
   }
 
-  #join(target: Name, kind: string, person: Person): void {
-    const pile = this.#pile(target, kind);
-    const { version, time } = person;
-    if (pile) {
-      pile.members.push(person);
-      pile.version = version;
-      pile.updateTime = time;
+  #join(target: TargetName, kind: string, member: Member): void {
+    const group = this.#unreadGroup(target, kind);
+    const { version, time } = member;
+    if (group) {
+      group.members.push(member);
+      group.version = version;
+      group.updateTime = time;
       return;
     }
     const times = { createTime: time, updateTime: time };
@@ -300,81 +303,81 @@ export class Oracle {
       firstVersion: version,
       version,
       ...times,
-      members: [person],
+      members: [member],
     });
   }
 
   #unreact({ target, kind, userId }: Request & { op: "unreact" }): Answer {
-    const place = this.#place(target);
-    if (!place) return { refused: "TARGET_NOT_FOUND" };
-    if (place.deleted) return { refused: "TARGET_DELETED" };
-    const people = place.people[kind] ?? [];
-    const left = people.filter((person) => person.userId !== userId);
-    if (left.length === people.length) return { changed: false, reactionCount: left.length };
+    const state = this.#stateOf(target);
+    if (!state) return { refused: "TARGET_NOT_FOUND" };
+    if (state.deleted) return { refused: "TARGET_DELETED" };
+    const actors = state.actors[kind] ?? [];
+    const left = actors.filter((member) => member.userId !== userId);
+    if (left.length === actors.length) return { changed: false, reactionCount: left.length };
     this.#state.version += 1;
-    if (left.length > 0) place.people[kind] = left;
-    else delete place.people[kind];
-    const pile = this.#pile(target, kind);
-    if (pile) {
-      pile.members = pile.members.filter((member) => member.userId !== userId);
-      if (pile.members.length === 0) this.#drop(pile);
+    if (left.length > 0) state.actors[kind] = left;
+    else delete state.actors[kind];
+    const group = this.#unreadGroup(target, kind);
+    if (group) {
+      group.members = group.members.filter((member) => member.userId !== userId);
+      if (group.members.length === 0) this.#drop(group);
     }
     return { changed: true, reactionCount: left.length };
   }
 
   #read(
-    { target, kind, version }: { target: Name; kind: string; version: number },
+    { target, kind, version }: { target: TargetName; kind: string; version: number },
     now: number,
   ): Answer {
     if (version > this.#state.version) return { refused: "INVALID_REQUEST" };
-    const pile = this.#pile(target, kind);
-    const seen = pile?.members.filter((member) => member.version <= version) ?? [];
-    if (!pile || seen.length === 0) return { changed: false, badge: this.badge };
+    const group = this.#unreadGroup(target, kind);
+    const seen = group?.members.filter((member) => member.version <= version) ?? [];
+    if (!group || seen.length === 0) return { changed: false, badge: this.badge };
     this.#state.version += 1;
     const times = { readTime: now, expireTime: now + this.#rules.keptMs };
-    const came = pile.members.filter((member) => member.version > version);
-    if (came.length === 0) {
-      this.#drop(pile);
-      this.#state.read.push({ ...pile, ...times });
+    const later = group.members.filter((member) => member.version > version);
+    if (later.length === 0) {
+      this.#drop(group);
+      this.#state.read.push({ ...group, ...times });
       return { changed: true, badge: this.badge };
     }
-    const last = seen.at(-1) as Person;
+    const last = seen.at(-1) as Member;
     const moved = { version: last.version, updateTime: last.time };
-    this.#state.read.push({ ...pile, members: seen, ...moved, ...times });
-    pile.members = came;
-    pile.firstVersion = version + 1;
-    pile.createTime = (came[0] as Person).time;
+    this.#state.read.push({ ...group, members: seen, ...moved, ...times });
+    group.members = later;
+    group.firstVersion = version + 1;
+    group.createTime = (later[0] as Member).time;
     return { changed: true, badge: this.badge };
   }
 
-  #removeUnread(target: Name): Answer {
-    const place = this.#place(target);
-    if (!place?.deleted) return { kinds: [] };
-    for (const pile of this.#state.unread.filter((each) => same(each.target, target))) {
-      this.#drop(pile);
+  #purgeUnread(target: TargetName): Answer {
+    const state = this.#stateOf(target);
+    if (!state?.deleted) return { kinds: [] };
+    for (const group of this.#state.unread.filter((each) => same(each.target, target))) {
+      this.#drop(group);
       this.#state.version += 1;
     }
-    return { kinds: [...place.removed, ...Object.keys(place.people)].sort() };
+    return { kinds: [...state.purged, ...Object.keys(state.actors)].sort() };
   }
 
-  #place(target: Name): Place | undefined {
-    return this.#state.places[text(target)];
+  #stateOf(target: TargetName): TargetState | undefined {
+    return this.#state.targets[text(target)];
   }
 
-  #pile(target: Name, kind: string): Pile | undefined {
-    return this.#state.unread.find((pile) => same(pile.target, target) && pile.kind === kind);
+  #unreadGroup(target: TargetName, kind: string): Group | undefined {
+    return this.#state.unread.find((group) => same(group.target, target) && group.kind === kind);
   }
 
-  #drop(pile: Pile): void {
-    this.#state.unread = this.#state.unread.filter((each) => each !== pile);
+  #drop(group: Group): void {
+    this.#state.unread = this.#state.unread.filter((each) => each !== group);
   }
 
-  #group(pile: Pile, times: readonly number[]): ShownGroup {
-    const { target, kind, firstVersion, version, members, createTime, updateTime } = pile;
-    const { title = "", deleted = false, people = {} } = this.#place(target) ?? {};
+  #shownGroup(group: Group, times: readonly number[]): ShownGroup {
+    const { target, kind, firstVersion, version, members, createTime, updateTime } = group;
+    const { title = "", deleted = false, actors = {} } = this.#stateOf(target) ?? {};
     const names = members.map(({ actorName }) => actorName);
-    const present = (people[kind] ?? []).filter(
-      (person) => person.notified && person.version >= firstVersion && person.version <= version,
+    const present = (actors[kind] ?? []).filter(
+      (member) => member.notified && member.version >= firstVersion && member.version <= version,
     );
     return {
       target: { ...target, title, deleted },
@@ -391,42 +394,42 @@ export class Oracle {
     };
   }
 
-  #target(target: Name, kinds: readonly string[], viewerId: string): ShownTarget {
-    const place = this.#place(target);
+  #shownTarget(target: TargetName, kinds: readonly string[], viewerId: string): ShownTarget {
+    const state = this.#stateOf(target);
     const byKind = <T>(of: (kind: string) => T) =>
       Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
-    const of = (kind: string) => (place?.people[kind] ?? []).toReversed();
-    const told = (kind: string) => of(kind).filter((person) => person.notified);
-    const { title = "", muted = false } = place ?? {};
-    const hidden = {
+    const of = (kind: string) => (state?.actors[kind] ?? []).toReversed();
+    const notified = (kind: string) => of(kind).filter((member) => member.notified);
+    const { title = "", muted = false } = state ?? {};
+    const shown = {
       title,
       muted,
       counts: {},
       own: [],
-      notified: byKind((kind) => (place ? told(kind).map(label) : "TARGET_NOT_FOUND")),
-      numbers: byKind((kind) => of(kind).map(({ version }) => version)),
+      notified: byKind((kind) => (state ? notified(kind).map(label) : "TARGET_NOT_FOUND")),
+      versions: byKind((kind) => of(kind).map(({ version }) => version)),
     };
-    if (!place) return { ...hidden, state: "UNKNOWN", reactors: byKind(() => "TARGET_NOT_FOUND") };
-    if (place.deleted) {
-      return { ...hidden, state: "DELETED", reactors: byKind(() => "TARGET_DELETED") };
+    if (!state) return { ...shown, state: "UNKNOWN", reactors: byKind(() => "TARGET_NOT_FOUND") };
+    if (state.deleted) {
+      return { ...shown, state: "DELETED", reactors: byKind(() => "TARGET_DELETED") };
     }
-    const standing = Object.keys(place.people).sort();
+    const reacted = Object.keys(state.actors).sort();
     return {
-      ...hidden,
+      ...shown,
       state: "ACTIVE",
-      counts: Object.fromEntries(standing.map((kind) => [kind, of(kind).length])),
-      own: standing.filter((kind) => of(kind).some(({ userId }) => userId === viewerId)),
+      counts: Object.fromEntries(reacted.map((kind) => [kind, of(kind).length])),
+      own: reacted.filter((kind) => of(kind).some(({ userId }) => userId === viewerId)),
       reactors: byKind((kind) => of(kind).map(label)),
     };
   }
 }
 
-const text = ({ type, id }: Name): string => `${type}/${id}`;
-const same = (a: Name, b: Name): boolean => text(a) === text(b);
-const byLast = (a: Pile, b: Pile): number => b.version - a.version;
-const tell = ({ title, muted, deleted }: Place): Answer => ({ title, muted, deleted });
+const text = ({ type, id }: TargetName): string => `${type}/${id}`;
+const same = (a: TargetName, b: TargetName): boolean => text(a) === text(b);
+const byLast = (a: Group, b: Group): number => b.version - a.version;
+const answerOf = ({ title, muted, deleted }: TargetState): Answer => ({ title, muted, deleted });
 
-/** A person as the tests tell them: who, and under which name. */
+/** An actor as text: the user id and the name. */
 export const label = ({
   userId,
   actorName,
@@ -435,7 +438,7 @@ export const label = ({
   readonly actorName: string;
 }): string => `${userId} ${actorName}`;
 
-/** The longest beginning that fits, without half a character. */
+/** The longest beginning of whole characters that fits. */
 function shorten(name: string): string {
   let kept = [...name];
   while (Buffer.byteLength(kept.join("")) > mostBytes) kept = kept.slice(0, -1);

@@ -1,95 +1,96 @@
-/** Finds the order in which things that were asked together can have happened. */
+/** Finds an order of concurrent requests in which the oracle gives their answers. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Answer, Name, Oracle, Request, Shown } from "./reactions-oracle.ts";
+import type { Answer, Oracle, Request, Shown, TargetName } from "./reactions-oracle.ts";
 
-export interface Told {
+export interface Answered {
   readonly request: Request;
   readonly answer: Answer;
 }
 
-interface Group {
-  readonly target: Name;
+interface GroupName {
+  readonly target: TargetName;
   readonly kind: string;
 }
 
 /**
- * What is left of a request. Reading all is one thing after another, and others come between. What
- * changes nothing looks at several records, each of them as it is at some time during the call.
+ * The remaining part of a request. A mark-all reads group by group, so that other requests come in
+ * between. A request without a change reads several records, each at some time during the call.
  */
-interface Left extends Told {
-  readonly looks?: "at the one" | "at all";
-  readonly groups?: readonly Group[];
+interface Remaining extends Answered {
+  readonly reads?: "reaction" | "counts";
+  readonly groups?: readonly GroupName[];
   readonly markedCount?: number;
 }
 
-/** The oracle after all of it, in an order that gives these answers and ends as `shown`. */
+/** The oracle after all requests, in an order that gives these answers and ends as `shown`. */
 export function explain(
   before: Oracle,
-  told: readonly Told[],
+  answered: readonly Answered[],
   now: number,
-  see: (oracle: Oracle) => Shown,
+  show: (oracle: Oracle) => Shown,
   shown: Shown,
 ): Oracle | undefined {
-  const vain = new Set<string>();
-  const search = (oracle: Oracle, left: readonly Left[]): Oracle | undefined => {
-    if (left.length === 0) return isDeepStrictEqual(see(oracle), shown) ? oracle : undefined;
-    // Whole states of a long search would fill the memory.
+  const deadEnds = new Set<string>();
+  const search = (oracle: Oracle, left: readonly Remaining[]): Oracle | undefined => {
+    if (left.length === 0) return isDeepStrictEqual(show(oracle), shown) ? oracle : undefined;
+    // A hash, because whole states of a long search would fill the memory.
     const state = hash("sha1", JSON.stringify(left) + oracle.text());
-    if (vain.has(state)) return undefined;
+    if (deadEnds.has(state)) return undefined;
     const next = left.flatMap((each, i) => {
-      const others = left.toSpliced(i, 1);
-      return moves(oracle, each, now).map(([after, rest]): Move => [after, [...others, ...rest]]);
+      const rest = left.toSpliced(i, 1);
+      return nextSteps(oracle, each, now).map(([after, more]): Step => [after, [...rest, ...more]]);
     });
-    // What changes nothing stands in nobody's way.
+    // A step that changes nothing does not exclude any other, so no other has to be tried.
     const free = next.find(([after]) => after === oracle);
     for (const [after, rest] of free ? [free] : next) {
       const found = search(after, rest);
       if (found) return found;
     }
-    vain.add(state);
+    deadEnds.add(state);
     return undefined;
   };
-  return search(before, told);
+  return search(before, answered);
 }
 
-/** The oracle after something, and what is then left. */
-type Move = readonly [Oracle, readonly Left[]];
+/** The oracle after a part of a request, and the remaining parts. */
+type Step = readonly [Oracle, readonly Remaining[]];
 
-/** All that may come next of one request, with what is then left of it. */
-function moves(oracle: Oracle, left: Left, now: number): Move[] {
+/** All parts of one request that may come next. */
+function nextSteps(oracle: Oracle, left: Remaining, now: number): Step[] {
   const { request, answer } = left;
-  if (request.op === "readAll") return readAllMoves(oracle, left, now);
+  if (request.op === "readAll") return readAllSteps(oracle, left, now);
   if ("changed" in answer && !answer.changed) {
-    const parts = ["at the one", "at all"] as const;
-    if (!left.looks) return [[oracle, parts.map((looks) => ({ ...left, looks }))]];
-    const isSo = left.looks === "at all" ? atAll(oracle, left) : atTheOne(oracle, left);
-    return isSo ? [[oracle, []]] : [];
+    const parts = ["reaction", "counts"] as const;
+    if (!left.reads) return [[oracle, parts.map((reads) => ({ ...left, reads }))]];
+    const isRight =
+      left.reads === "counts" ? hasRightCounts(oracle, left) : changesNothing(oracle, left);
+    return isRight ? [[oracle, []]] : [];
   }
   const after = oracle.copy();
   if (!isDeepStrictEqual(after.apply(request, now), answer)) return [];
-  const isVain = "refused" in answer || ("kinds" in answer && answer.kinds.length === 0);
-  return [[isVain ? oracle : after, []]];
+  const isUnchanged = "refused" in answer || ("kinds" in answer && answer.kinds.length === 0);
+  return [[isUnchanged ? oracle : after, []]];
 }
 
-/** Whether there is nothing to do for a request. */
-function atTheOne(oracle: Oracle, { request }: Told): boolean {
+/** Whether a request changes nothing. */
+function changesNothing(oracle: Oracle, { request }: Answered): boolean {
   switch (request.op) {
     case "react":
       return oracle.reacts(request.target, request.kind, request.userId);
     case "unreact":
       return !oracle.reacts(request.target, request.kind, request.userId);
     case "read": {
-      const pile = oracle.unreadOf(request.target, request.kind);
-      return !pile?.members.some(({ version }) => version <= request.version);
+      const group = oracle.unreadOf(request.target, request.kind);
+      return !group?.members.some(({ version }) => version <= request.version);
     }
     default:
       return false;
   }
 }
 
-/** Whether the figures of an answer are right. */
-function atAll(oracle: Oracle, { request, answer }: Told): boolean {
+/** Whether the counts of an answer are right. */
+function hasRightCounts(oracle: Oracle, { request, answer }: Answered): boolean {
   if (request.op === "read") {
     const { badge } = oracle;
     return (
@@ -102,7 +103,7 @@ function atAll(oracle: Oracle, { request, answer }: Told): boolean {
   return oracle.count(request.target, request.kind) === answer.reactionCount;
 }
 
-function readAllMoves(oracle: Oracle, left: Left, now: number): Move[] {
+function readAllSteps(oracle: Oracle, left: Remaining, now: number): Step[] {
   const { request, answer, groups, markedCount = 0 } = left;
   const { version } = request as Request & { op: "readAll" };
   if (!groups) {

@@ -1,6 +1,6 @@
 /**
- * Checks refusals against history: one is right only if the account was in a state that explains
- * it at some moment between the call's start and its end. The ledger is the order of the states.
+ * Checks refusals against the ledger: a refusal is right only if the account was in a state that
+ * explains it at some moment of the call. The entries of the ledger are the order of the states.
  */
 import { expect } from "vitest";
 import type { DomainError } from "../../../src/domain/errors.ts";
@@ -10,10 +10,10 @@ import {
   allowsPartial,
   type Operation,
   type Outcome,
-  refunded,
-} from "./fault-workload.ts";
+  refundPointsOf,
+} from "./workload-operations.ts";
 
-/** Checks the refusals of operations on one account, whose whole ledger is given in order. */
+/** Checks the refusals of operations on one account. `ledger` has all its entries in order. */
 export function checkRefusals(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]): void {
   const boundsOf = boundsFrom(outcomes, ledger);
   for (const { operation, attempts } of outcomes) {
@@ -24,19 +24,19 @@ export function checkRefusals(outcomes: readonly Outcome[], ledger: readonly Led
       const states = Array.from({ length: last - first + 1 }, (_, i) => ledger.slice(0, first + i));
       const isRight = states.some((entries) => explains(error, operation, entries));
       const balances = states.map((entries) => entries.at(-1)?.balance ?? 0);
-      const told = `${operation.id} was refused: ${error.reason}, ${error.message}`;
-      expect(isRight, `${told}; balances from its start to its end: ${balances}`).toBe(true);
+      const refusal = `${operation.id} was refused: ${error.reason}, ${error.message}`;
+      expect(isRight, `${refusal}; balances during the call: ${balances}`).toBe(true);
     }
   }
 }
 
-/** The numbers of ledger entries that may have been the latest while an attempt was under way. */
+/** The first and the last number that the latest entry may have had during an attempt. */
 type Bounds = { readonly first: number; readonly last: number };
 
 /**
- * An entry that was acknowledged before an attempt started was committed by then. One whose event
- * was first sent after the attempt had ended was not, and no entry behind it either. Equal times
- * leave the order open, because the clock has steps.
+ * An entry that was acknowledged before an attempt started was committed by then. An entry whose
+ * event was first sent after the attempt had ended was not, and neither were later entries. Equal
+ * times leave the order open, because the clock has ticks.
  */
 function boundsFrom(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]) {
   const acknowledged = outcomes.flatMap(({ attempts }) =>
@@ -55,17 +55,17 @@ function boundsFrom(outcomes: readonly Outcome[], ledger: readonly LedgerEntry[]
   };
 }
 
-/** Whether an account with exactly these entries would refuse the operation in the same words. */
+/** Whether an account with exactly these entries gives the same refusal. */
 function explains(
   { reason, metadata }: DomainError,
   operation: Operation,
   entries: readonly LedgerEntry[],
 ): boolean {
-  const { id, points, undoes } = operation;
+  const { id, points, reverses } = operation;
   const entryOf = (eventId: string) => entries.find(({ event }) => event.eventId === eventId);
-  // What is done is answered again, never refused.
+  // An operation that has its entry is replayed, never refused.
   if (entryOf(id) !== undefined) return false;
-  const undone = entryOf(undoes);
+  const reversed = entryOf(reverses);
   switch (reason) {
     case "INSUFFICIENT_POINTS": {
       const balance = entries.at(-1)?.balance ?? 0;
@@ -73,16 +73,16 @@ function explains(
       return isTooLittle && metadata.balance === String(balance);
     }
     case "LIMIT_EXCEEDED": {
-      if (undone === undefined) return false;
+      if (reversed === undefined) return false;
       const refunds = entries.filter(({ type, relatedEvent }) => {
-        return type === "REFUNDED" && relatedEvent?.eventId === undoes;
+        return type === "REFUNDED" && relatedEvent?.eventId === reverses;
       });
-      const left = refunds.reduce((sum, entry) => sum - entry.points, undone.points);
-      const isTooMuch = left === 0 || (refunded(operation) ?? left) > left;
+      const left = refunds.reduce((sum, entry) => sum - entry.points, reversed.points);
+      const isTooMuch = left === 0 || (refundPointsOf(operation) ?? left) > left;
       return isTooMuch && metadata.refundable === String(left);
     }
     case "LEDGER_ENTRY_NOT_FOUND":
-      return undone === undefined;
+      return reversed === undefined;
     default:
       return false;
   }

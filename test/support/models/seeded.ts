@@ -1,4 +1,4 @@
-/** Plays a model from a seed that is printed, so that a failure can be seen again. */
+/** Checks a property from a seed that is printed, so that a failure can be repeated. */
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 
@@ -6,7 +6,7 @@ const { MEGURI_MODEL_SEED, MEGURI_MODEL_PATH } = process.env;
 
 /**
  * Checks a property on random values. MEGURI_MODEL_SEED and MEGURI_MODEL_PATH, as a failure prints
- * them, play the same values again. When `ms` are over, it fails with what it has found so far.
+ * them, give the same values again. Fails when it takes longer than `ms`.
  */
 export async function assertSeeded<T>(
   property: fc.IAsyncProperty<T>,

@@ -1,6 +1,6 @@
+/** The workflows port without Temporal: accepts every call and does nothing. */
 import type { Workflows } from "../../../src/app/ports/workflows.ts";
 
-/** A Temporal that takes everything and does nothing. */
 export const noWorkflows: Workflows = {
   startReservation: async () => undefined,
   signalRefresh: async () => undefined,

@@ -1,28 +1,28 @@
-/** Stands in for Temporal where a test is not about it: notes what it was asked to do. */
+/** The workflows port without Temporal: records its calls, so that a test can compare them. */
 import type { Verification, Workflows } from "../../../src/app/ports/workflows.ts";
 import { verifyWorkflowId } from "../../../src/contract.ts";
 
-/** One thing asked, such as `startReservation default r-1`. */
+/** `calls` has a line for each call, such as `startReservation default r-1`. */
 export interface RecordingWorkflows extends Workflows {
-  readonly asked: string[];
+  readonly calls: string[];
 }
 
 export function recordWorkflows(): RecordingWorkflows {
-  const asked: string[] = [];
+  const calls: string[] = [];
   const verifications = new Map<string, Verification>();
   return {
-    asked,
+    calls,
     async startReservation({ programId, reservationId }) {
-      asked.push(`startReservation ${programId} ${reservationId}`);
+      calls.push(`startReservation ${programId} ${reservationId}`);
     },
     async signalRefresh({ programId, reservationId }, start) {
-      asked.push(`signalRefresh ${programId} ${reservationId}${start ? " or start" : ""}`);
+      calls.push(`signalRefresh ${programId} ${reservationId}${start ? " or start" : ""}`);
     },
     async ensureMonthEnd({ programId }) {
-      asked.push(`ensureMonthEnd ${programId}`);
+      calls.push(`ensureMonthEnd ${programId}`);
     },
     async startVerification(programId) {
-      asked.push(`startVerification ${programId}`);
+      calls.push(`startVerification ${programId}`);
       verifications.set(programId, {
         workflowId: verifyWorkflowId(programId),
         startTime: 0,
@@ -35,7 +35,7 @@ export function recordWorkflows(): RecordingWorkflows {
     },
     verification: async (programId) => verifications.get(programId),
     async startPurge({ type, id }, ownerId) {
-      asked.push(`startPurge ${type} ${id} of ${ownerId}`);
+      calls.push(`startPurge ${type} ${id} of ${ownerId}`);
     },
   };
 }

@@ -1,3 +1,4 @@
+/** Reads refusals as a client sees them, and writes the timestamps of requests. */
 import { type Timestamp, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect } from "vitest";
@@ -12,13 +13,14 @@ export interface Refusal {
   readonly code: keyof typeof Code;
   readonly reason: string;
   readonly metadata: Record<string, string>;
-  /** The fields at fault; empty unless the request was invalid. */
+  /** The invalid fields; empty unless the request was invalid. */
   readonly fields: string[];
+  /** Whether the error has a RetryInfo. */
   readonly retries: boolean;
   readonly message: string;
 }
 
-/** Waits for a call to be refused; it has to carry exactly one ErrorInfo. */
+/** Waits until a call is refused. The error must have exactly one ErrorInfo. */
 export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   const error = await call.then(
     (answer) => expect.fail(`was answered: ${describe(answer)}`),
@@ -27,7 +29,7 @@ export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   return toRefusal(error);
 }
 
-/** Reads an error of Connect; it has to carry exactly one ErrorInfo. */
+/** Reads a ConnectError, which must have exactly one ErrorInfo. */
 export function toRefusal(error: unknown): Refusal {
   expect(error).toBeInstanceOf(ConnectError);
   const refused = error as ConnectError;
@@ -47,11 +49,11 @@ export function toRefusal(error: unknown): Refusal {
   };
 }
 
-/** The reason alone, which is what most tests are about. */
+/** The reason of a refused call. */
 export const reasonOf = async (call: Promise<unknown>): Promise<string> =>
   (await refusalOf(call)).reason;
 
-/** A timestamp of RFC 3339. */
+/** The Timestamp of a text as in RFC 3339. */
 export const at = (text: string): Timestamp => timestampFromDate(new Date(text));
 
 const describe = (answer: unknown) =>

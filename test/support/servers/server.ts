@@ -1,6 +1,6 @@
-/** A real server in this process: real gRPC, real store, tables of its own. */
+/** Starts a real server in the test's process: real gRPC, real store, its own tables. */
 import { randomUUID } from "node:crypto";
-import { DeleteTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Interceptor } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
@@ -20,19 +20,20 @@ import { createLogger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { tableName, tables } from "../../../src/store/dynamodb/tables.ts";
+import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import { deleteTables } from "../stores/delete-tables.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
 export interface TestServerOptions {
-  /** Serves the ClockService; time then stands where it is set. On by default. */
+  /** Serves the ClockService; time is then what a test has set. On by default. */
   readonly testClock?: boolean;
-  /** What the server does with Temporal; only notes what it is asked to do by default. */
+  /** The workflows port of the server; by default one that only records its calls. */
   readonly workflows?: Workflows;
   /** Another DynamoDB, such as a proxy in front of the run's own. */
   readonly dynamoEndpoint?: string;
-  /** The tables of another server, which must still run. Absent: it has its own while it runs. */
+  /** The tables of another server, which must still run. By default it has its own. */
   readonly tablePrefix?: string;
-  /** Over the variables of the environment that `readConfig` takes. */
+  /** Variables of the environment for `readConfig`, in addition or instead. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -51,18 +52,18 @@ export interface TestServer extends Clients {
   readonly config: Config;
   readonly deps: Deps;
   readonly server: Server;
-  /** Of the server as it listens. */
+  /** The port of gRPC on which the server listens. */
   readonly port: number;
   readonly http1Port: number;
-  /** What the default workflows were asked to do. */
+  /** The calls of the default workflows port. */
   readonly workflows: RecordingWorkflows;
-  /** For looking into, and tampering with, the tables. */
+  /** Reads and tampers with the tables. */
   readonly dynamo: DynamoDBClient;
   /** The full name of a table. */
   readonly table: ReturnType<typeof tableName>;
-  /** Clients that call as another service; without a name, as none. */
+  /** Clients that call as another service, or without a caller. */
   clientsOf(caller: string | undefined): Clients;
-  /** Drains, and deletes the tables that were made for it. */
+  /** Drains the server and deletes its own tables. */
   stop(): Promise<void>;
 }
 
@@ -138,10 +139,4 @@ function connect(
     clock: client(ClockService),
     health: client(Health),
   };
-}
-
-async function deleteTables(client: DynamoDBClient, name: ReturnType<typeof tableName>) {
-  await Promise.all(
-    tables(name).map(({ TableName }) => client.send(new DeleteTableCommand({ TableName }))),
-  );
 }

@@ -1,10 +1,9 @@
 /**
- * Everything a test of workflows needs, for one test file: tables and a Temporal namespace of its
- * own, the use cases on them, and real workers, in this process or as children. Workers reach the
- * store through a fault proxy; the test itself goes there directly.
+ * Everything that a test of workflows needs: tables and a Temporal namespace of its own, the use
+ * cases on them, and real workers, in this process or as children. Workers reach the store through
+ * a fault proxy, the test itself reaches it directly.
  */
 import { randomUUID } from "node:crypto";
-import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import type { Client } from "@temporalio/client";
 import { NativeConnection, type Worker, type WorkflowBundle } from "@temporalio/worker";
 import { inject } from "vitest";
@@ -16,41 +15,42 @@ import type { Child } from "../../../src/dev/stack/child.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
 import { createLogger } from "../../../src/log.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import { createTables, tableName, tables } from "../../../src/store/dynamodb/tables.ts";
+import { createTables, tableName } from "../../../src/store/dynamodb/tables.ts";
 import { ensureSearchAttributes } from "../../../src/temporal/search-attributes.ts";
 import { createWorkflows, type TemporalWorkflows } from "../../../src/temporal/workflows.ts";
 import { bundleWorkflows } from "../../../src/worker/bundle.ts";
 import { createMetrics, type Metrics } from "../../../src/worker/metrics.ts";
 import { installSdkLog } from "../../../src/worker/sdk-log.ts";
 import { createWorker } from "../../../src/worker.ts";
+import { deleteTables } from "../stores/delete-tables.ts";
 import { type DynamoProxy, startDynamoProxy } from "../stores/dynamo-proxy.ts";
 import { noWorkflows } from "./no-workflows.ts";
 
 export interface WorkerStack {
-  /** The use cases as a server has them. */
+  /** The dependencies of a server. */
   readonly deps: Deps;
   readonly workflows: TemporalWorkflows;
   readonly client: Client;
-  /** A program that is there. */
+  /** The id of a program that exists. */
   readonly programId: string;
-  /** Between the store and every worker. */
+  /** The proxy between the store and every worker. */
   readonly proxy: DynamoProxy;
-  /** Of the workers in this process. */
+  /** The metrics of the workers in this process. */
   readonly metrics: Metrics;
   readonly clients: Clients;
   readonly config: Config;
-  /** Starts a worker in this process; answers how to stop it. */
+  /** Starts a worker in this process and returns how to stop it. */
   startWorker(): Promise<() => Promise<void>>;
   /** Starts `src/worker.ts`, as production does. */
   startWorkerProcess(env?: Readonly<Record<string, string>>): Promise<Child>;
-  /** Stops the workers of this process and removes namespace and tables. */
+  /** Stops the workers of this process and deletes namespace and tables. */
   stop(): Promise<void>;
 }
 
 export interface WorkerStackOptions {
-  /** `host:port` of another Temporal than the run's. Its namespace is `default`. */
+  /** `host:port` of another Temporal than the run's, whose namespace `default` is used. */
   readonly temporalAddress?: string;
-  /** Starts a worker in this process at once, as most tests want. True when left out. */
+  /** Whether a worker starts in this process. True when left out. */
   readonly worker?: boolean;
   readonly timeZone?: string;
   readonly lifetime?: number;
@@ -128,16 +128,16 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
       proxy.down(false);
       await Promise.all([...running].map((stop) => stop()));
       await server.close();
-      if (own) await removeNamespace(workflows);
+      if (own) await deleteNamespace(workflows);
       await workflows.close();
       await proxy.stop();
-      await removeTables(clients, config.tablePrefix);
+      await deleteTables(clients.retrying, tableName(config.tablePrefix));
       clients.close();
     },
   };
 }
 
-/** Deps whose calls to Temporal do nothing: what a server does while Temporal is away. */
+/** Dependencies whose calls to Temporal do nothing, as if each of them were lost. */
 export const withoutTemporal = (deps: Deps): Deps => ({ ...deps, workflows: noWorkflows });
 
 const connect = ({ temporalAddress: address, temporalNamespace: namespace, taskQueue }: Config) =>
@@ -166,7 +166,7 @@ async function runWorker(config: Config, metrics: Metrics): Promise<() => Promis
   };
 }
 
-/** The generated types want a `Long`, the encoder takes a number as well. */
+/** A number: the generated types want a `Long`, but the encoder accepts both. */
 const day = 86_400 as unknown as null;
 
 async function registerNamespace({ link }: TemporalWorkflows): Promise<void> {
@@ -176,13 +176,7 @@ async function registerNamespace({ link }: TemporalWorkflows): Promise<void> {
   });
 }
 
-/** Its workflows and schedules go with it. */
-async function removeNamespace({ link }: TemporalWorkflows): Promise<void> {
+/** Temporal deletes the workflows and schedules of the namespace with it. */
+async function deleteNamespace({ link }: TemporalWorkflows): Promise<void> {
   await link.connection.operatorService.deleteNamespace({ namespace: link.namespace });
-}
-
-async function removeTables({ retrying }: Clients, prefix: string): Promise<void> {
-  for (const { TableName } of tables(tableName(prefix))) {
-    await retrying.send(new DeleteTableCommand({ TableName }));
-  }
 }

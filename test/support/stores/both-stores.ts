@@ -1,36 +1,28 @@
-/** Both stores, side by side, and what the contract tests say to them. */
+/** Opens both stores for the conformance tests, and writes and reads records in short calls. */
 import { randomUUID } from "node:crypto";
-import { DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject } from "vitest";
 import type { Reader } from "../../../src/app/ports/deps.ts";
-import type { Page, PageRequest } from "../../../src/app/ports/pages.ts";
+import { allPages, inBatches, type Page, type PageRequest } from "../../../src/app/ports/pages.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
-import {
-  createTables,
-  type TableName,
-  tableName,
-  tables,
-} from "../../../src/store/dynamodb/tables.ts";
+import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
 import { firstVersion, type ItemStore, type Write } from "../../../src/store/engine/item-store.ts";
+import { deleteTables } from "./delete-tables.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
 export interface OpenStore {
-  readonly items: ItemStore;
+  readonly store: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
 }
 
-/** For indexes, which follow their tables after a while. */
-export const patience = { timeout: 30_000 };
-
-/** The stores by name. Tables of DynamoDB's are made before the tests of the file, and dropped. */
+/** The stores by name. DynamoDB's tables exist during the tests of the file. */
 export function bothStores() {
-  const names: TableName = tableName(`contract-${randomUUID().slice(0, 8)}-`);
+  const names: TableName = tableName(`conformance-${randomUUID().slice(0, 8)}-`);
   let clients: Clients;
 
   beforeAll(async () => {
@@ -39,19 +31,21 @@ export function bothStores() {
   });
 
   afterAll(async () => {
-    for (const { TableName } of tables(names)) {
-      await clients.retrying.send(new DeleteTableCommand({ TableName }));
-    }
+    await deleteTables(clients.retrying, names);
     clients.close();
   });
 
-  const openDynamo = (): OpenStore => {
-    const items = createDynamoItemStore(clients.single, names);
-    const reader = createDynamoReader(clients, names);
-    return { items, reader, purger: createDynamoPurger(clients, names) };
+  const openMemory = (): OpenStore => {
+    const { itemStore, reader, purger } = createMemoryStore();
+    return { store: itemStore, reader, purger };
   };
+  const openDynamo = (): OpenStore => ({
+    store: createDynamoItemStore(clients.single, names),
+    reader: createDynamoReader(clients, names),
+    purger: createDynamoPurger(clients, names),
+  });
   const stores = [
-    ["memory", (): OpenStore => createMemoryStore()],
+    ["memory", openMemory],
     ["DynamoDB", openDynamo],
   ] as const;
   return { stores, names, client: () => clients.retrying };
@@ -81,19 +75,18 @@ export const check = (ref: Ref, version: number): Write => ({
   next: version,
 });
 
-/** All pages of a list, the pages themselves kept. */
+/** All pages of a list. Expects that none is longer than `size`. */
 export async function pages<T>(
-  ask: (page: PageRequest) => Promise<Page<T>>,
+  read: (page: PageRequest) => Promise<Page<T>>,
   size: number,
 ): Promise<T[][]> {
   const found: T[][] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await ask({ size, cursor });
-    expect(page.items.length).toBeLessThanOrEqual(size);
-    found.push([...page.items]);
-    cursor = page.cursor;
-  } while (cursor !== undefined && found.length < 1_000);
+  for await (const items of allPages(size, read)) {
+    expect(items.length).toBeLessThanOrEqual(size);
+    found.push([...items]);
+    // A list whose cursors never end.
+    expect(found.length).toBeLessThanOrEqual(1_000);
+  }
   return found;
 }
 
@@ -103,10 +96,9 @@ export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Writes any number of records, all new. */
-export async function fill(items: ItemStore, writes: readonly Write[]): Promise<void> {
-  for (let i = 0; i < writes.length; i += 100) {
-    const result = await items.commit(writes.slice(i, i + 100), randomUUID());
-    expect(result).toEqual({ kind: "committed" });
+/** Commits any number of writes, 100 in each transaction. */
+export async function fill(store: ItemStore, writes: readonly Write[]): Promise<void> {
+  for (const batch of inBatches(writes, 100)) {
+    expect(await store.commit(batch, randomUUID())).toEqual({ kind: "committed" });
   }
 }

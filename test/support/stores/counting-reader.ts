@@ -1,7 +1,7 @@
+/** A reader that counts the reads of single records, and refuses them while it is `down`. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 
-/** Counts what is read one by one, and refuses it while the store is `down`. */
 export function countingReader(reader: Reader) {
   const state = { reads: 0, down: false };
   const counting: Reader = {

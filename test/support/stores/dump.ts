@@ -1,8 +1,9 @@
+/** Reads all items of a server's tables, so that a test can see that nothing was written. */
 import { ScanCommand } from "@aws-sdk/client-dynamodb";
 import { tables } from "../../../src/store/dynamodb/tables.ts";
 import type { TestServer } from "../servers/server.ts";
 
-/** Every item of every table of a server, in a fixed order: what was written, and nothing else. */
+/** Every item of every table of a server as text, in a fixed order. */
 export async function dump({ dynamo, table }: TestServer): Promise<string[]> {
   const lines: string[] = [];
   for (const { TableName } of tables(table)) {

@@ -1,6 +1,6 @@
 /**
- * Plain reads while transactions are applied item by item: rewrites the store's answers so that
- * they show each hidden item as it was before its transaction.
+ * Serves plain reads while transactions are applied item by item: rewrites the store's answers so
+ * that they have each hidden item as it was before its transaction.
  */
 import {
   type Condition,
@@ -34,18 +34,18 @@ type PlainRead = {
   rewrite(content: AttributeMap, hidden: ItemLocks["hidden"]): AttributeMap;
 };
 
-type Site = {
+type ReadContext = {
   readonly upstream: Upstream;
   readonly locks: ItemLocks;
   readonly forward: (req: WireRequest) => Promise<Outcome>;
 };
 
-/** Forwards a plain read and shows its answer with the items that are hidden when it comes. */
-export async function readAround(req: WireRequest, site: Site): Promise<Outcome> {
-  const { body, rewrite } = await planRead(req, site.upstream);
-  const outcome = await site.forward({ ...req, body });
+/** Forwards a plain read and replaces the items that are hidden when its answer arrives. */
+export async function readAround(req: WireRequest, context: ReadContext): Promise<Outcome> {
+  const { body, rewrite } = await planRead(req, context.upstream);
+  const outcome = await context.forward({ ...req, body });
   if (outcome.answer.status !== 200) return outcome;
-  const content = rewrite(parse(outcome.answer.body), site.locks.hidden);
+  const content = rewrite(parse(outcome.answer.body), context.locks.hidden);
   return { ...outcome, answer: withContent(outcome.answer, content) };
 }
 
@@ -143,14 +143,14 @@ const PAGE_MEMBERS = [
 const QUERY_MEMBERS = [...PAGE_MEMBERS, "IndexName", "KeyConditionExpression", "ScanIndexForward"];
 const SCAN_MEMBERS = [...PAGE_MEMBERS, "Segment", "TotalSegments"];
 
-/** The items that one page has looked at, before the filter. */
+/** The items that one page has read, before the filter. */
 type Page = {
   readonly items: readonly AttributeMap[];
-  /** Where the page ends, if not at the end of all. */
+  /** The last key of the page; absent at the end of the list. */
   readonly last: AttributeMap | undefined;
 };
 
-/** Fetches whole items: filters and projects them when the hidden ones have been replaced. */
+/** Reads whole items, and filters and projects them after the hidden ones have been replaced. */
 async function planPage(req: WireRequest, upstream: Upstream): Promise<PlainRead> {
   const request = parse<PageRequest>(req.body);
   const isQuery = req.operation === "Query";
@@ -178,7 +178,7 @@ async function planPage(req: WireRequest, upstream: Upstream): Promise<PlainRead
   };
 }
 
-/** A page of a query: the before-images stand where the order of its index puts them. */
+/** A page of a query, with the before-images in the order of its index. */
 function queried(
   { items, last }: Page,
   request: PageRequest,

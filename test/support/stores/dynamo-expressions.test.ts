@@ -1,4 +1,4 @@
-/** The conditions and projections that the proxy evaluates itself. */
+/** Tests the conditions and projections that the fault proxy evaluates itself. */
 import { describe, expect, test } from "vitest";
 import { compareValues, conditionOf, placeholdersIn, projectionOf } from "./dynamo-expressions.ts";
 import { UnsupportedRequest } from "./dynamo-wire.ts";
@@ -64,7 +64,7 @@ test("projections list top-level attributes", () => {
   expect(() => projectionOf("a[0]", names)).toThrow(UnsupportedRequest);
 });
 
-test("only the placeholders that are used stay", () => {
+test("only the placeholders that are used are kept", () => {
   const given = {
     ExpressionAttributeNames: { "#a": "a", "#b": "b" },
     ExpressionAttributeValues: { ":a": N(1), ":ab": N(2) },

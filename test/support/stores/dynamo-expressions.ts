@@ -1,6 +1,6 @@
 /**
  * Evaluates the conditions and projections of reads: conjunctions of comparisons, BETWEEN,
- * begins_with and attribute_not_exists on top-level attributes. Refuses all others.
+ * begins_with and attribute_not_exists on top-level attributes. Throws for anything else.
  */
 import { type AttributeMap, UnsupportedRequest } from "./dynamo-wire.ts";
 
@@ -30,7 +30,7 @@ const OPERATORS: Readonly<Record<string, (order: number) => boolean>> = {
   ">=": (order) => order >= 0,
 };
 
-/** A key condition or filter; the absent one is always true. */
+/** A key condition or filter; without an expression, one that is always true. */
 export function conditionOf(expression: string | undefined, names: Placeholders): Condition {
   const terms: Condition[] = [];
   let rest = expression?.trim() ?? "";

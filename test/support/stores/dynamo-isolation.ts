@@ -1,6 +1,6 @@
 /**
- * The isolation that AWS documents, in front of DynamoDB Local, which shows transactions whole: a
- * transaction is decided by the store at once, but its items become visible one by one.
+ * The isolation that AWS documents, in front of DynamoDB Local, which applies transactions at one
+ * moment: the store commits a transaction at once, but its items become visible one by one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../models/random.ts";
@@ -14,7 +14,7 @@ import {
   type WireRequest,
 } from "./dynamo-wire.ts";
 
-/** How long the items of a committed transaction stay hidden, each for a time of its own. */
+/** How long the items of a committed transaction stay hidden; each has its own delay. */
 export type Isolation = {
   /** Shortest and longest time in milliseconds. */
   readonly applyMs: readonly [number, number];
@@ -23,10 +23,10 @@ export type Isolation = {
   readonly slowMs?: number;
 };
 
-/** What most tests run in: a few ms from item to item, and some that take much longer. */
+/** The isolation of most tests: a few ms from item to item, and some items much later. */
 export const itemByItem: Isolation = { applyMs: [0, 8], slowShare: 0.15, slowMs: 50 };
 
-/** Draws the delays. Each transaction takes one number, the seed of its own sequence. */
+/** Draws the delays. Each transaction has its own seed, so that it does not change later ones. */
 export function createDelays(seed: number) {
   const seeds = randomFrom(seed);
   let isolation: Isolation | undefined;
@@ -53,9 +53,9 @@ export function createDelays(seed: number) {
 }
 
 /**
- * Hides the items of a transaction, which has locked them, behind what the store has now: until it
- * commits, that makes no difference. Does nothing where the store refuses to read them, since it
- * will refuse the transaction as well.
+ * Hides the locked items of a transaction behind their current values, which changes no read until
+ * the transaction commits. Does nothing when the store refuses to read them, because it refuses the
+ * transaction as well.
  */
 export async function hideItems(
   transaction: TransactionRequest,
@@ -86,7 +86,7 @@ export async function hideItems(
   }
 }
 
-/** Makes the items visible and frees them, each after its own delay; ends with the last one. */
+/** Unlocks each item after its own delay, which makes it visible; ends with the last one. */
 export async function applyItems(
   keys: readonly (string | undefined)[],
   delays: readonly number[],

@@ -1,34 +1,34 @@
-/** The items that transactions under way have locked, and the request tokens of those sent. */
+/** Keeps the items that transactions under way have locked, and their request tokens. */
 import type { AttributeMap } from "./dynamo-wire.ts";
 
-/** Tokens of committed transactions that are remembered; far more than ten minutes of tests. */
+/** Tokens of committed transactions that are kept; more than tests send in ten minutes. */
 const TOKENS_KEPT = 100_000;
 
 /** An item as it was before the transaction that has locked it. */
 export type BeforeImage = {
   readonly table: string;
-  /** Absent: there was no such item. */
+  /** Absent when there was no such item. */
   readonly item: AttributeMap | undefined;
   /** Whether the transaction deletes it. */
   readonly isDeleted: boolean;
 };
 
-/** The locks of one request. A key is released once, so that the next owner keeps its own. */
+/** The locks of one request. Each is released once, so that a later lock is not released. */
 export type Lease = {
-  /** From now on plain reads are shown this image of a locked item. */
+  /** From now on plain reads see this image of a locked item. */
   hide(key: string, image: BeforeImage): void;
   release(key: string): void;
-  /** Releases the keys that are left. */
+  /** Releases the remaining keys. */
   end(): void;
 };
 
 export type ItemLocks = ReturnType<typeof createItemLocks>;
 
-/** Items are known by their `itemKey`; undefined stands for an item without a valid key. */
+/** Items are identified by their `itemKey`, which is undefined without a valid key. */
 export function createItemLocks() {
   const held = new Map<string, BeforeImage | undefined>();
   return {
-    /** Whether any item is hidden behind its image. */
+    /** Whether any item is hidden behind a before-image. */
     get isHiding(): boolean {
       return [...held.values()].some((image) => image !== undefined);
     },
@@ -37,15 +37,15 @@ export function createItemLocks() {
       keys.map((key) => key !== undefined && held.has(key)),
     /** Locks items that are free. */
     take(keys: readonly (string | undefined)[]): Lease {
-      const mine = new Set(keys.filter((key) => key !== undefined));
-      for (const key of mine) held.set(key, undefined);
+      const own = new Set(keys.filter((key) => key !== undefined));
+      for (const key of own) held.set(key, undefined);
       const release = (key: string) => {
-        if (mine.delete(key)) held.delete(key);
+        if (own.delete(key)) held.delete(key);
       };
       return {
         hide: (key, image) => held.set(key, image),
         release,
-        end: () => mine.forEach(release),
+        end: () => own.forEach(release),
       };
     },
     /** The hidden items of a table, by key. */
@@ -56,7 +56,7 @@ export function createItemLocks() {
 
 export type Tokens = ReturnType<typeof createTokens>;
 
-/** What became of the transactions that were sent with a ClientRequestToken. */
+/** The states of the transactions that were sent with a ClientRequestToken. */
 export function createTokens() {
   const states = new Map<string, "pending" | "committed">();
   return {

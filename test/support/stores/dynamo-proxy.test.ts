@@ -1,4 +1,4 @@
-/** The proxy's faults, locks and isolation, as the SDK client of the application sees them. */
+/** Tests the faults, locks and isolation of the fault proxy through the application's client. */
 import { randomUUID } from "node:crypto";
 import type {
   AttributeValue,
@@ -128,7 +128,7 @@ async function outcome(sent: Promise<unknown>): Promise<string> {
   return error instanceof Error ? error.name : "ok";
 }
 
-/** Waits until a lock is held: the `n`-th transaction has arrived and its keys are known. */
+/** Waits until the `n`-th transaction has arrived and holds its locks. */
 async function underway(n = 1): Promise<void> {
   const arrived = () => proxy.stats().requests.TransactWriteItems ?? 0;
   await expect.poll(arrived, { timeout: 30_000 }).toBeGreaterThanOrEqual(n);
@@ -158,7 +158,7 @@ describe("with everything off", () => {
     expect(String(viaProxy)).toBe(String(straight));
   });
 
-  test("the store's headers arrive, and its Date can be shifted", async () => {
+  test("the store's headers are forwarded, and its Date can be shifted", async () => {
     const dateOf = async (endpoint: string) =>
       (await fetch(endpoint, { method: "POST", body: "{}" })).headers.get("date");
     const straight = await dateOf(upstream);
@@ -169,12 +169,12 @@ describe("with everything off", () => {
     const before = Date.now();
     proxy.dateSkew(60_000);
     const shifted = Date.parse((await dateOf(proxy.endpoint)) ?? "");
-    // The header is cut to the second.
+    // The header has whole seconds.
     expect(shifted).toBeGreaterThan(before + 60_000 - 1_000);
     expect(shifted).toBeLessThanOrEqual(Date.now() + 60_000);
   });
 
-  test("requests are counted, shown to the hook and captured", async () => {
+  test("requests are counted, passed to the hook and captured", async () => {
     const p = randomUUID();
     const seen: string[] = [];
     proxy.onRequest((operation, body) => seen.push(`${operation} ${body.includes(p)}`));
@@ -201,7 +201,7 @@ describe("with everything off", () => {
 });
 
 describe("faults", () => {
-  test("a lost answer has committed", async () => {
+  test("a transaction whose answer is lost has committed", async () => {
     const p = randomUUID();
     proxy.faults({ lostAnswer: 1 });
     expect(await caught(client.send(write(put(p))))).toMatchObject({ code: "ECONNRESET" });
@@ -209,7 +209,7 @@ describe("faults", () => {
     expect(proxy.stats().faults.lostAnswer).toBe(1);
   });
 
-  test("the SDK's own retry of a lost answer finds the transaction done", async () => {
+  test("the SDK's retry after a lost answer finds the transaction committed", async () => {
     const p = randomUUID();
     proxy.faults({ lostAnswer: 1 });
     const retrying = connect(proxy.endpoint, { maxAttempts: 3 });
@@ -248,7 +248,7 @@ describe("faults", () => {
     expect(proxy.stats().forwarded).toEqual({ GetItem: 1 });
   });
 
-  test("throttling has the form that fits the operation", async () => {
+  test("throttling has the error that fits the operation", async () => {
     proxy.faults({ throttle: 1 });
     const read = await caught(client.send(get("x")));
     expect(read).toBeInstanceOf(ProvisionedThroughputExceededException);
@@ -268,7 +268,7 @@ describe("faults", () => {
     expect(proxy.stats().forwarded).toEqual({});
   });
 
-  test("after a server error nobody knows", async () => {
+  test("after a server error the result is ambiguous", async () => {
     proxy.faults({ serverError: 1 });
     const users = Array.from({ length: 24 }, () => randomUUID());
     const stored = [];
@@ -281,7 +281,7 @@ describe("faults", () => {
     expect(proxy.stats().faults.serverError).toBe(24);
   });
 
-  test("delays, and the operations a plan is for", async () => {
+  test("delays, and the operations to which a plan applies", async () => {
     proxy.faults({ delay: 1, delayMs: [80, 90], operations: ["GetItem"] });
     const from = performance.now();
     await client.send(get("x"));
@@ -317,10 +317,10 @@ describe("faults", () => {
     expect(await run(43)).not.toEqual(first);
   });
 
-  test("while down nothing answers", async () => {
+  test("while it is down no request is answered", async () => {
     await client.send(get("x"));
     proxy.down(true);
-    // The first finds its kept connection broken, the second opens another.
+    // The first request uses a broken connection, the second one opens another.
     expect(await outcome(client.send(get("x")))).toBe("TimeoutError");
     expect(await outcome(client.send(get("x")))).toBe("TimeoutError");
     expect(proxy.stats().refused).toBeGreaterThan(0);
@@ -334,7 +334,7 @@ describe("locks", () => {
   test("an overlapping transaction is cancelled at its items, a disjoint one passes", async () => {
     const [p, q] = [randomUUID(), randomUUID()];
     proxy.lock(2_000);
-    // Both find their own key in an Item, and numbers are compared as numbers.
+    // The key is part of an Item here, and numbers are compared as numbers.
     const order: string[] = [];
     const noted = async (name: string, sent: Promise<unknown>) => {
       const error = await caught(sent);
@@ -348,7 +348,7 @@ describe("locks", () => {
     const loser = await noted("loser", overlapping);
     expect(codes(loser)).toEqual(["None", "TransactionConflict", "TransactionConflict"]);
     expect(await Promise.all([first, disjoint])).toEqual([undefined, undefined]);
-    // Refused while the locks were held, not when they had ended.
+    // Refused while the locks were held, not after that.
     expect(order[0]).toBe("loser");
     proxy.lock(1);
     await client.send(write(put(p, "3"), update(p, "1"), put(p)));
@@ -381,7 +381,7 @@ describe("locks", () => {
     expect(proxy.stats().lockConflicts).toBe(3);
   });
 
-  test("locks end with the transaction, whatever came of it", async () => {
+  test("locks end with the transaction, committed or not", async () => {
     const p = randomUUID();
     const never = {
       ConditionCheck: {
@@ -401,7 +401,7 @@ describe("locks", () => {
     expect(proxy.stats().lockConflicts).toBe(0);
   });
 
-  test("resent under its token: in progress, then done even if others hold the items", async () => {
+  test("resent with its token: in progress, then committed though items are locked", async () => {
     const p = randomUUID();
     proxy.lock(1_500);
     const TransactItems = [update(p)];
@@ -418,7 +418,7 @@ describe("locks", () => {
     expect(proxy.stats()).toMatchObject({ inProgress: 1, lockConflicts: 0 });
   });
 
-  test("an account of one transaction at a time, under fire", async () => {
+  test("concurrent updates of one item: those that do not conflict are all counted", async () => {
     const p = randomUUID();
     proxy.lock(5);
     const sent = Array.from({ length: 20 }, () => outcome(client.send(write(update(p)))));
@@ -438,7 +438,7 @@ describe("isolation", () => {
     Delete: { TableName: TABLE, Key: key(p, s) },
   });
 
-  /** Sends a transaction and waits until the store, but not yet its writer, knows it. */
+  /** Sends a transaction and waits until it has committed; its answer comes later. */
   async function applying(p: string, ...items: TransactWriteItem[]) {
     const transaction = { answered: false, over: Promise.resolve<unknown>(undefined) };
     const marked = [...items, put(p, "99")];
@@ -500,7 +500,7 @@ describe("isolation", () => {
     for (const read of ["gets", "batch", "query"] as const) {
       expect([...new Set(reads.map((each) => each[read]))].toSorted()).toEqual(orders);
     }
-    // The writer is answered last.
+    // The writer gets its answer when all items are visible.
     for (const [i, { query }] of reads.entries()) {
       if (query !== "after after") expect(sent[i]?.answered).toBe(false);
     }
@@ -511,7 +511,7 @@ describe("isolation", () => {
     }
   });
 
-  test("until it is applied, an item is shown as it was: changed, new or deleted", async () => {
+  test("an item is read as it was until it is applied: changed, new or deleted", async () => {
     const p = randomUUID();
     await direct.send(write(put(p), put(p, "1")));
     everyItemAfter(1_500);
@@ -578,7 +578,7 @@ describe("isolation", () => {
     everyItemAfter(4_000);
     const before = await all();
     expect(before[1]).toEqual([10, 20, 40, 50].map((n) => ({ n: { N: String(n) } })));
-    // Out of the range, into it, to another place in it, in and out of the filter, new, deleted.
+    // Out of the range, into it, within it, in and out of the filter, new, deleted.
     const moved = [row(1, 70), row(6, 15), row(4, 60), row(3, 30), row(5, 50, true), row(8, 25)];
     const sent = await applying(p, ...moved, remove(p, "2"), update(p, "7"));
     expect(await all()).toEqual(before);
@@ -588,7 +588,7 @@ describe("isolation", () => {
     expect(after[1]).toEqual([15, 25, 30, 60].map((n) => ({ n: { N: String(n) } })));
   });
 
-  test("transactions and writes that meet an item under way are refused", async () => {
+  test("transactions and writes that meet a locked item are refused", async () => {
     const p = randomUUID();
     await direct.send(write(put(p), put(p, "1")));
     everyItemAfter(2_000);
@@ -619,7 +619,7 @@ describe("isolation", () => {
   test("TransactGetItems is refused if a transaction starts while it is on its way", async () => {
     const p = randomUUID();
     await direct.send(write(put(p)));
-    // The proxy under test sends its requests to another, which delays this one.
+    // The outer proxy sends its requests to the inner one, which delays this request.
     const outer = await startDynamoProxy({ upstream: proxy.endpoint });
     const user = connect(outer.endpoint);
     outer.isolation({ applyMs: [3_000, 3_000] });
@@ -639,7 +639,7 @@ describe("isolation", () => {
     await outer.stop();
   });
 
-  test("a failed condition is the store's own answer, at once, and hides nothing", async () => {
+  test("a failed condition is answered by the store, at once, and hides no item", async () => {
     const p = randomUUID();
     await direct.send(write(put(p)));
     everyItemAfter(10_000);
@@ -661,7 +661,7 @@ describe("isolation", () => {
     expect(await outcome(client.send(write(nowhere)))).toBe("ResourceNotFoundException");
   });
 
-  test("goes together with locks, tokens and lost answers", async () => {
+  test("works together with locks, tokens and lost answers", async () => {
     const p = randomUUID();
     const Key = { TableName: TABLE, Key: key(p) };
     proxy.lock(500);
@@ -698,7 +698,7 @@ describe("isolation", () => {
     };
     const [, drawn] = draw(1);
     expect(draw(1)).toEqual(draw(1));
-    // Each transaction has a sequence of its own, however many items the ones before it have.
+    // Each transaction has its own sequence, however many items the earlier ones have.
     expect(draw(1, 50)[1]).toEqual(drawn);
     expect(draw(2)[1]).not.toEqual(drawn);
     const slow = drawn?.filter((ms) => ms === 80) ?? [];
@@ -708,7 +708,7 @@ describe("isolation", () => {
     expect(createDelays(1).next(5)).toBeUndefined();
   });
 
-  test("switched off, transactions are whole again, and those under way are applied", async () => {
+  test("switched off, transactions are whole again, and those under way go on", async () => {
     const p = randomUUID();
     await direct.send(write(put(p)));
     everyItemAfter(1_000);
@@ -721,7 +721,7 @@ describe("isolation", () => {
     expect((await client.send(get(p))).Item?.c).toEqual({ N: "3" });
   });
 
-  test("what it cannot show rightly is refused", async () => {
+  test("reads that it cannot rewrite are refused", async () => {
     proxy.isolation({ applyMs: [0, 0] });
     const Key = key("x");
     const odd = [
@@ -742,7 +742,7 @@ describe("isolation", () => {
   });
 });
 
-/** Facts about DynamoDB Local that the commit engine rests on. */
+/** Facts about DynamoDB Local on which the tests of the commit engine depend. */
 describe("DynamoDB Local", () => {
   test("returns the old item of every failed condition", async () => {
     const p = randomUUID();

@@ -1,8 +1,7 @@
 /**
- * Stands between an SDK client and DynamoDB Local and behaves like the store on a bad day: answers
- * that get lost, conflicts, throttling, errors, delays, and the item locks and the isolation of
- * transactions, which DynamoDB Local does not have. With everything off it forwards the bytes as
- * they are and counts.
+ * A fault proxy between an SDK client and DynamoDB Local: it loses answers, injects conflicts,
+ * throttling, errors and delays, and adds the item locks and the isolation of transactions, which
+ * DynamoDB Local does not have. With everything off it forwards the bytes unchanged and counts.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -38,27 +37,27 @@ const READS = ["GetItem", "BatchGetItem", "Query", "Scan", "TransactGetItems"];
 const ITEM_WRITES = ["PutItem", "UpdateItem", "DeleteItem"];
 const WRITES = ["TransactWriteItems", "BatchWriteItem", ...ITEM_WRITES];
 
-/** Faults of which a request has at most one, in the order in which they are drawn. */
+/** Faults that exclude each other, in the order in which they are drawn. */
 export const FAULT_KINDS = ["lostAnswer", "conflict", "throttle", "serverError"] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** Probabilities from 0 to 1; the four kinds exclude each other, so their sum is at most 1. */
 export type FaultPlan = {
-  /** The request takes effect, its answer never arrives. */
+  /** The request takes effect, its answer never arrives: the result is ambiguous. */
   readonly lostAnswer?: number;
   /** TransactWriteItems only: cancelled with TransactionConflict on one item or more. */
   readonly conflict?: number;
-  /** ProvisionedThroughputExceededException, or one of the forms a transaction has for it. */
+  /** ProvisionedThroughputExceededException, or one of the errors of a throttled transaction. */
   readonly throttle?: number;
-  /** 500 InternalServerError; half of these requests take effect all the same. */
+  /** 500 InternalServerError; half of these requests take effect. */
   readonly serverError?: number;
-  /** The request reaches the store late, by `delayMs`; comes on top of the other faults. */
+  /** The request reaches the store late, by `delayMs`; in addition to the other faults. */
   readonly delay?: number;
   /** Shortest and longest delay in milliseconds; 5 to 50 when left out. */
   readonly delayMs?: readonly [number, number];
-  /** How an answer gets lost: the connection breaks (default), or nothing ever comes. */
+  /** How an answer gets lost: the connection breaks (default), or it stays silent. */
   readonly lostBy?: "destroy" | "silence";
-  /** Operations the plan applies to; requests that manage tables only when named. */
+  /** Operations to which the plan applies. Requests that manage tables have to be named. */
   readonly operations?: "all" | "reads" | "writes" | readonly string[];
 };
 
@@ -68,17 +67,17 @@ export type ProxyStats = {
   /** Requests sent on to the store, by operation. */
   readonly forwarded: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<FaultKind | "delay", number>>;
-  /** Requests refused because an item of theirs was locked. */
+  /** Requests refused because one of their items was locked. */
   readonly lockConflicts: number;
-  /** Transactions resent while the first sending was still at work. */
+  /** Transactions resent while their first attempt was under way. */
   readonly inProgress: number;
   /** Connections and requests refused while down. */
   readonly refused: number;
-  /** Requests that the store broke off; the client's connection is destroyed too. */
+  /** Requests whose connection the store broke; the client's connection is destroyed too. */
   readonly upstreamErrors: number;
 };
 
-/** One answered request, parsed. `forwarded` is false when the proxy made the answer up. */
+/** One answered request, parsed. `forwarded` is false when the proxy itself has answered. */
 export type CapturedRequest = {
   readonly operation: string;
   readonly request: unknown;
@@ -93,33 +92,33 @@ export type DynamoProxy = {
   /** A snapshot of the counters. */
   stats(): ProxyStats;
   resetStats(): void;
-  /** Replaces the plan; `{}` ends all faults. The random sequence goes on where it was. */
+  /** Replaces the plan; `{}` ends all faults. The random sequence continues. */
   faults(plan: FaultPlan): void;
   /**
-   * Every TransactWriteItems holds its items for `ms` milliseconds and then until the store has
-   * answered; who touches one of them meanwhile is refused as on AWS. Reads other than
+   * Every TransactWriteItems locks its items for `ms` milliseconds and then until the store has
+   * answered; requests that meet a locked item are refused as on AWS. Reads other than
    * TransactGetItems pass, BatchWriteItem too. 0 switches it off. Assumes one key schema per
    * table name, so one account and region per proxy.
    */
   lock(ms: number): void;
   /**
-   * AWS's isolation; undefined switches it off. A transaction that the store has accepted is
+   * AWS's isolation; undefined switches it off. A transaction that the store has committed is
    * applied item by item: until then an item is locked, and GetItem, BatchGetItem, Query and Scan
-   * show it as it was before. The writer is answered when all items are applied. Comes on top of
-   * `lock`. Knows only of writes that pass this proxy. Reads with expressions other than this
-   * project's are answered 500 UnsupportedByProxy. The n-th transaction always draws the same
-   * delays.
+   * return it as it was before. The writer gets its answer when all items are applied. Works
+   * together with `lock`. Only writes through this proxy are hidden. Reads with expressions other
+   * than this project's are answered with 500 UnsupportedByProxy. The n-th transaction always
+   * draws the same delays.
    */
   isolation(isolation: Isolation | undefined): void;
-  /** While down every connection is destroyed; what is on its way to the store arrives there. */
+  /** While down every connection is destroyed; requests on their way to the store arrive there. */
   down(isDown: boolean): void;
-  /** Shifts the Date header of every answer to now + ms; undefined leaves the store's alone. */
+  /** Sets the Date header of every answer to now + ms; undefined keeps the store's. */
   dateSkew(ms: number | undefined): void;
-  /** Called with every request before anything happens to it. */
+  /** Called with every request before it is served. */
   onRequest(hook: ((operation: string, body: Buffer) => void) | undefined): void;
-  /** Starts or stops keeping requests and answers; starting forgets the ones kept so far. */
+  /** Starts or stops the recording of requests and answers; a start deletes earlier ones. */
   capture(on: boolean): void;
-  /** What has been kept, in the order of the answers; answers that got lost included. */
+  /** The recorded requests in the order of their answers, lost answers included. */
   captured(): CapturedRequest[];
   stop(): Promise<void>;
 };
@@ -128,8 +127,8 @@ export type DynamoProxy = {
  * Starts a proxy on a free port of 127.0.0.1.
  *
  * @param options.upstream URL of DynamoDB Local.
- * @param options.seed of the faults: the n-th request that a plan applies to always draws the same
- *   numbers, whatever happened to the others. 1 when left out.
+ * @param options.seed of the faults: the n-th request to which a plan applies always draws the same
+ *   numbers, whatever the earlier ones have drawn. 1 when left out.
  */
 export async function startDynamoProxy(options: {
   upstream: string;
@@ -219,7 +218,7 @@ type Context = {
   readonly stopping: AbortSignal;
 };
 
-/** What becomes of one request: its fault first, then the locks, then the store. */
+/** Serves one request: its fault first, then the locks, then the store. */
 async function answerRequest(req: WireRequest, context: Context): Promise<Outcome> {
   const { counters, faults, transactions, forward, stopping } = context;
   if (!faults.active && !transactions.active) return forward(req);
@@ -236,12 +235,12 @@ async function answerRequest(req: WireRequest, context: Context): Promise<Outcom
     counters.bump("inProgress");
     return made(inProgressAnswer());
   }
-  const madeUp = faultAnswer(fault, transaction, sent === "committed");
-  if (madeUp !== undefined) {
+  const injected = faultAnswer(fault, transaction, sent === "committed");
+  if (injected !== undefined) {
     counters.fault(fault.kind);
-    return made(madeUp);
+    return made(injected);
   }
-  // The store answers a transaction that it has committed from its token, whoever holds the items.
+  // The store answers a committed transaction from its token, even if its items are locked.
   const outcome =
     transaction === undefined || sent === "committed"
       ? await transactions.serve(req)
@@ -271,7 +270,7 @@ async function forwardTo(upstream: Upstream, counters: Counters, req: WireReques
   }
 }
 
-/** The answer to a request that never reaches the store; undefined when it goes on. */
+/** The answer to a request that does not reach the store; undefined when it does. */
 function faultAnswer(
   { kind, random }: Fault,
   transaction: TransactionRequest | undefined,
@@ -283,12 +282,12 @@ function faultAnswer(
   }
   if (kind !== "throttle") return undefined;
   if (transaction === undefined) return throttleAnswer("ProvisionedThroughputExceededException");
-  // A committed transaction can be throttled at the door, but it is no longer cancelled.
+  // A committed transaction can be throttled as a request, but it is no longer cancelled.
   if (isCommitted || random() < 1 / 3) return throttleAnswer("ThrottlingException");
   return throttledTransactionAnswer(someOf(actionsOf(transaction).length, random), random);
 }
 
-/** One place or more out of `length`. */
+/** One index or more out of `length`. */
 function someOf(length: number, random: () => number): boolean[] {
   const always = Math.floor(random() * length);
   return Array.from({ length }, (_, i) => i === always || random() < 0.25);
@@ -297,13 +296,13 @@ function someOf(length: number, random: () => number): boolean[] {
 type Fault = {
   readonly kind: FaultKind | undefined;
   readonly delayMs: number;
-  /** For the details; a sequence of this request's own. */
+  /** Random numbers for the details, in a sequence of this request alone. */
   readonly random: () => number;
 };
 
 type Faults = ReturnType<typeof createFaults>;
 
-/** Draws faults. Each request takes one number, the seed of its own sequence. */
+/** Draws faults. Each request has its own seed, so that it does not change later ones. */
 function createFaults(seed: number) {
   const seeds = randomFrom(seed);
   let plan: FaultPlan = {};
@@ -344,7 +343,7 @@ function operationsOf(which: NonNullable<FaultPlan["operations"]>): readonly str
   return which === "writes" ? WRITES : which;
 }
 
-/** The kind of fault into whose band of [0, 1) `drawn` falls. */
+/** The kind of fault whose part of [0, 1) contains `drawn`. */
 function pick(drawn: number, plan: FaultPlan): FaultKind | undefined {
   let upTo = 0;
   return FAULT_KINDS.find((kind) => {
@@ -383,7 +382,7 @@ function createCounters() {
   };
 }
 
-/** Keeps bytes while requests are served; parses them when asked. */
+/** Records the bytes while requests are served, and parses them afterwards. */
 function createRecorder() {
   let on = false;
   let kept: { operation: string; body: Buffer; outcome: Outcome }[] = [];

@@ -1,6 +1,6 @@
 /**
- * What DynamoDB Local leaves out of transactions: requests that meet an item of a transaction under
- * way are refused, and with isolation plain reads see its items change one by one.
+ * Adds to transactions what DynamoDB Local leaves out: requests that meet an item of a transaction
+ * under way are refused, and with isolation plain reads see its items change one by one.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { readAround } from "./dynamo-before-images.ts";
@@ -32,11 +32,11 @@ type Options = {
   readonly upstream: Upstream;
   /** Sends a request on to the store. */
   readonly forward: (req: WireRequest) => Promise<Outcome>;
-  /** Called for each request that is refused because an item of its was locked. */
+  /** Called for each request that is refused because one of its items was locked. */
   readonly onConflict: () => void;
   /** Seed of the delays. */
   readonly seed: number;
-  /** Ends the waiting of requests under way. */
+  /** Ends the delays of requests under way. */
   readonly stopping: AbortSignal;
 };
 
@@ -48,7 +48,7 @@ export function createTransactions(options: Options) {
   const tokens = createTokens();
   const delays = createDelays(options.seed);
   let lockMs = 0;
-  const site: Site = {
+  const context: ServeContext = {
     ...options,
     locks,
     delays,
@@ -61,7 +61,7 @@ export function createTransactions(options: Options) {
   };
   return {
     get active() {
-      return lockMs > 0 || site.isIsolating;
+      return lockMs > 0 || context.isIsolating;
     },
     lock(ms: number): void {
       lockMs = ms;
@@ -76,7 +76,7 @@ export function createTransactions(options: Options) {
       tokens.begin(token);
       let isCommitted = false;
       try {
-        const outcome = await transact(transaction, req, site);
+        const outcome = await transact(transaction, req, context);
         isCommitted = outcome.forwarded && outcome.answer.status === 200;
         return outcome;
       } finally {
@@ -84,45 +84,45 @@ export function createTransactions(options: Options) {
       }
     },
     /** Serves every other request. */
-    serve: (req: WireRequest): Promise<Outcome> => serve(req, site),
+    serve: (req: WireRequest): Promise<Outcome> => serve(req, context),
   };
 }
 
-type Site = Options & {
+type ServeContext = Options & {
   readonly locks: ReturnType<typeof createItemLocks>;
   readonly delays: ReturnType<typeof createDelays>;
-  /** How long items are locked before the transaction is sent; 0: no longer than it takes. */
+  /** How long items are locked before the transaction is sent. */
   readonly lockMs: number;
-  /** True until the last hidden item is visible, even if the mode is off again. */
+  /** True until the last hidden item is visible, even if the isolation is off again. */
   readonly isIsolating: boolean;
 };
 
-const isLocking = (site: Site): boolean => site.lockMs > 0 || site.isIsolating;
+const isLocking = (context: ServeContext): boolean => context.lockMs > 0 || context.isIsolating;
 
-function refused(answer: Answer, site: Site): Outcome {
-  site.onConflict();
+function refused(answer: Answer, context: ServeContext): Outcome {
+  context.onConflict();
   return made(answer);
 }
 
-/** Sends a transaction with its items locked, or answers which of them are taken. */
+/** Locks the items of a transaction and sends it, or answers which of them are locked. */
 async function transact(
   transaction: TransactionRequest,
   req: WireRequest,
-  site: Site,
+  context: ServeContext,
 ): Promise<Outcome> {
-  const { upstream, locks, lockMs, stopping: signal } = site;
+  const { upstream, locks, lockMs, stopping: signal } = context;
   const actions = actionsOf(transaction);
-  const delays = site.delays.next(actions.length);
-  if (!isLocking(site)) return site.forward(req);
+  const delays = context.delays.next(actions.length);
+  if (!isLocking(context)) return context.forward(req);
   const keys = await upstream.itemKeys(actions, req.rawHeaders);
   const conflicts = locks.conflicts(keys);
-  if (conflicts.includes(true)) return refused(conflictAnswer(conflicts), site);
+  if (conflicts.includes(true)) return refused(conflictAnswer(conflicts), context);
   const lease = locks.take(keys);
   try {
     if (lockMs > 0) await sleep(lockMs, undefined, { signal });
-    if (delays === undefined) return await site.forward(req);
+    if (delays === undefined) return await context.forward(req);
     await hideItems(transaction, req, keys, lease, upstream);
-    const outcome = await site.forward(req);
+    const outcome = await context.forward(req);
     if (outcome.answer.status === 200) await applyItems(keys, delays, lease, signal);
     return outcome;
   } finally {
@@ -130,54 +130,54 @@ async function transact(
   }
 }
 
-async function serve(req: WireRequest, site: Site): Promise<Outcome> {
+async function serve(req: WireRequest, context: ServeContext): Promise<Outcome> {
   const { operation, body } = req;
-  if (!isLocking(site)) return site.forward(req);
-  if (operation === "TransactGetItems") return transactGet(req, site);
+  if (!isLocking(context)) return context.forward(req);
+  if (operation === "TransactGetItems") return transactGet(req, context);
   if (ITEM_WRITES.includes(operation)) {
-    return writeLocked(req, site, [parse<ItemRequest>(body)], itemConflictAnswer);
+    return writeLocked(req, context, [parse<ItemRequest>(body)], itemConflictAnswer);
   }
-  if (!site.isIsolating) return site.forward(req);
+  if (!context.isIsolating) return context.forward(req);
   if (operation === "BatchWriteItem") {
     const batch = parse<BatchWriteRequest>(body);
-    return writeLocked(req, site, writesOf(batch), () => unprocessedAnswer(batch));
+    return writeLocked(req, context, writesOf(batch), () => unprocessedAnswer(batch));
   }
   if (STATEMENTS.includes(operation)) throw new UnsupportedRequest(operation);
-  return PLAIN_READS.includes(operation) ? readAround(req, site) : site.forward(req);
+  return PLAIN_READS.includes(operation) ? readAround(req, context) : context.forward(req);
 }
 
 /**
- * Writes that are no transaction lose against one that holds an item of theirs. With isolation they
- * lock their items too: no transaction may take a before-image that they are about to change.
+ * Refuses writes without a transaction when one of their items is locked. With isolation they lock
+ * their items too, so that no transaction reads a before-image that they are about to change.
  */
 async function writeLocked(
   req: WireRequest,
-  site: Site,
+  context: ServeContext,
   writes: readonly ItemRequest[],
   conflictAnswer: () => Answer,
 ): Promise<Outcome> {
-  const keys = await site.upstream.itemKeys(writes, req.rawHeaders);
-  if (site.locks.conflicts(keys).includes(true)) return refused(conflictAnswer(), site);
-  if (!site.isIsolating) return site.forward(req);
-  const lease = site.locks.take(keys);
+  const keys = await context.upstream.itemKeys(writes, req.rawHeaders);
+  if (context.locks.conflicts(keys).includes(true)) return refused(conflictAnswer(), context);
+  if (!context.isIsolating) return context.forward(req);
+  const lease = context.locks.take(keys);
   try {
-    return await site.forward(req);
+    return await context.forward(req);
   } finally {
     lease.end();
   }
 }
 
 /**
- * TransactGetItems is whole or refused. With isolation it is also refused if an item is locked when
- * the store has answered: the store may have shown a transaction that is still being applied.
+ * Refuses a TransactGetItems when one of its items is locked. With isolation also when an item is
+ * locked after the answer, because the answer may have a transaction that is still being applied.
  */
-async function transactGet(req: WireRequest, site: Site): Promise<Outcome> {
+async function transactGet(req: WireRequest, context: ServeContext): Promise<Outcome> {
   const actions = actionsOf(parse<TransactionRequest>(req.body));
-  const keys = await site.upstream.itemKeys(actions, req.rawHeaders);
-  const before = site.locks.conflicts(keys);
-  if (before.includes(true)) return refused(conflictAnswer(before), site);
-  const outcome = await site.forward(req);
-  const after = site.locks.conflicts(keys);
-  if (!site.isIsolating || !after.includes(true)) return outcome;
-  return { ...refused(conflictAnswer(after), site), forwarded: true };
+  const keys = await context.upstream.itemKeys(actions, req.rawHeaders);
+  const before = context.locks.conflicts(keys);
+  if (before.includes(true)) return refused(conflictAnswer(before), context);
+  const outcome = await context.forward(req);
+  const after = context.locks.conflicts(keys);
+  if (!context.isIsolating || !after.includes(true)) return outcome;
+  return { ...refused(conflictAnswer(after), context), forwarded: true };
 }

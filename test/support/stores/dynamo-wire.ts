@@ -1,19 +1,19 @@
 /**
- * What the proxy needs to know of DynamoDB's wire format: the answers it makes up itself, which
- * items a request touches, and HTTP towards the store. Texts and shapes follow the API reference.
+ * DynamoDB's wire format for the fault proxy: the answers that it creates, the items that a request
+ * names, and HTTP to the store. Texts and shapes follow the API reference.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestOptions, ServerResponse } from "node:http";
 import { Agent, request } from "node:http";
 
-/** A request as it came, its headers as a flat list of names and values. */
+/** A request as it arrived, with its headers as a flat list of names and values. */
 export type WireRequest = {
   readonly operation: string;
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 };
 
-/** An HTTP answer, its headers as a flat list of names and values. */
+/** An HTTP answer, with its headers as a flat list of names and values. */
 export type Answer = {
   readonly status: number;
   readonly headers: readonly string[];
@@ -26,33 +26,33 @@ export type CancellationReason = {
   readonly Message?: string;
 };
 
-/** What became of a request. */
+/** The result of a request. */
 export type Outcome = {
   readonly answer: Answer;
-  /** False when the proxy made the answer up. */
+  /** False when the proxy itself has answered. */
   readonly forwarded: boolean;
-  /** Set when the client must not see the answer. */
+  /** How the answer gets lost, if it does. */
   readonly lost?: "destroy" | "silence";
 };
 
-/** An answer that the proxy made up. */
+/** An answer that the proxy has created. */
 export function made(answer: Answer): Outcome {
   return { answer, forwarded: false };
 }
 
-/** A request that the proxy cannot serve as AWS would: a wrong answer would be worse than none. */
+/** The error for a request that the proxy cannot serve as AWS would. */
 export class UnsupportedRequest extends Error {}
 
 export type AttributeMap = Readonly<Record<string, unknown>>;
 
-/** What the requests of interest have in common: a `Key`, or an `Item` that contains it. */
+/** A request that names an item: by a `Key`, or by an `Item` that contains it. */
 export type ItemRequest = {
   readonly TableName: string;
   readonly Key?: AttributeMap;
   readonly Item?: AttributeMap;
 };
 
-/** The body of TransactWriteItems and TransactGetItems, as far as the proxy looks at it. */
+/** The body of TransactWriteItems and TransactGetItems, as far as the proxy reads it. */
 export type TransactionRequest = {
   readonly TransactItems?: readonly Readonly<Record<string, ItemRequest>>[];
   readonly ClientRequestToken?: string;
@@ -88,7 +88,7 @@ const THROTTLES: readonly [CancellationReason, CancellationReason] = [
   },
 ];
 
-/** An answer of DynamoDB's own making: JSON 1.0 with a request id and a date. */
+/** An answer as DynamoDB sends it: JSON 1.0 with a request id and a date. */
 function answer(status: number, content: object): Answer {
   const headers = [
     ["content-type", "application/x-amz-json-1.0"],
@@ -119,7 +119,7 @@ export function conflictAnswer(conflicts: readonly boolean[]): Answer {
   return cancelledAnswer(conflicts.map((conflict) => (conflict ? CONFLICT : NONE)));
 }
 
-/** A cancelled transaction that met a throttle where `throttled` is true, None elsewhere. */
+/** A cancelled transaction that was throttled where `throttled` is true, None elsewhere. */
 export function throttledTransactionAnswer(
   throttled: readonly boolean[],
   random: () => number,
@@ -128,7 +128,7 @@ export function throttledTransactionAnswer(
   return cancelledAnswer(throttled.map((hit) => (hit ? reason : NONE)));
 }
 
-/** A request throttled as a whole, by the name the operation would give it. */
+/** A request that is throttled as a whole, with the error of its operation. */
 export function throttleAnswer(
   name: "ThrottlingException" | "ProvisionedThroughputExceededException",
 ): Answer {
@@ -141,29 +141,29 @@ export function itemConflictAnswer(): Answer {
   return errorAnswer(400, "TransactionConflictException", CONFLICT_MESSAGE);
 }
 
-/** A transaction resent under its token while the first sending is still at work. */
+/** A transaction resent with its token while the first attempt is under way. */
 export function inProgressAnswer(): Answer {
   const name = "TransactionInProgressException";
   const message = "The transaction with the given request token is already in progress.";
   return answer(400, { __type: TYPE_PREFIX + name, Message: message });
 }
 
-/** An internal error; the client cannot know whether the request took effect. */
+/** An internal error, whose result is ambiguous for the client. */
 export function serverErrorAnswer(): Answer {
   return errorAnswer(500, "InternalServerError", "The request processing has failed");
 }
 
-/** A BatchWriteItem of which nothing has been written yet. */
+/** A BatchWriteItem that has written nothing. */
 export function unprocessedAnswer({ RequestItems }: BatchWriteRequest): Answer {
   return answer(200, { UnprocessedItems: RequestItems });
 }
 
-/** A request that only works with the proxy's isolation switched off. */
+/** A request that the proxy serves only with its isolation switched off. */
 export function unsupportedAnswer({ message }: UnsupportedRequest): Answer {
   return errorAnswer(500, "UnsupportedByProxy", `the proxy does not support ${message}`);
 }
 
-/** An answer with other content; a checksum of the old one does not go along. */
+/** An answer with other content, without the checksum of the old one. */
 export function withContent({ status, headers }: Answer, content: object): Answer {
   const others = headers.filter((_, i) => headers[i - (i % 2)]?.toLowerCase() !== "x-amz-crc32");
   return { status, headers: others, body: Buffer.from(JSON.stringify(content)) };
@@ -182,8 +182,8 @@ export function writesOf({ RequestItems }: BatchWriteRequest): ItemRequest[] {
 }
 
 /**
- * A string that is equal for equal (table, primary key), or undefined if the request carries no
- * such key; upstream is left to complain. `keyNames` are the table's key attributes.
+ * A string that is equal for equal (table, primary key). Undefined if the request has no such key;
+ * the store then refuses it. `keyNames` are the table's key attributes.
  */
 export function itemKey(request: ItemRequest, keyNames: readonly string[]): string | undefined {
   const attributes = request.Key ?? request.Item;
@@ -192,7 +192,7 @@ export function itemKey(request: ItemRequest, keyNames: readonly string[]): stri
   return JSON.stringify([request.TableName, ...values.map(canonicalValue)]);
 }
 
-/** Numbers come as text: 1, 1.0 and 1e0 are one key. Exact for safe integers only. */
+/** Numbers are texts, and 1, 1.0 and 1e0 are one key. Exact for safe integers only. */
 function canonicalValue(value: unknown): unknown {
   if (typeof value !== "object" || value === null || !("N" in value)) return value;
   const number = Number(value.N);
@@ -220,7 +220,7 @@ const NO_TABLE: TableSchema = { keys: [], indexes: new Map() };
 
 export type Upstream = ReturnType<typeof createUpstream>;
 
-/** Connections to the store, kept alive; and what it says of its tables' keys. */
+/** Connections to the store, kept alive, and the key schemas of its tables. */
 export function createUpstream(url: string) {
   const { hostname, port } = new URL(url);
   const agent = new Agent({
@@ -246,14 +246,14 @@ export function createUpstream(url: string) {
     });
   }
 
-  /** Sends a request of the proxy's own, with the headers of a client's request. */
+  /** Sends a request of the proxy itself, with the headers of a client's request. */
   async function ask(operation: string, content: object, rawHeaders: readonly string[]) {
     const body = Buffer.from(JSON.stringify(content));
     const headers = withTarget(endToEnd(rawHeaders), `DynamoDB_20120810.${operation}`);
     return post(withLength(headers, body), body);
   }
 
-  /** Without keys when the store knows no such table. */
+  /** The schema has no keys when the store has no such table. */
   async function schemaOf(table: string, rawHeaders: readonly string[]): Promise<TableSchema> {
     const known = tables.get(table);
     if (known !== undefined) return known;
@@ -311,7 +311,7 @@ function toSchema({ Table }: TableDescription): TableSchema {
 
 const HOP_BY_HOP = ["connection", "keep-alive", "transfer-encoding", "content-length", "expect"];
 
-/** The headers (name, value, name, value, …) that concern more than one connection. */
+/** The headers (name, value, name, value, …) that are not hop-by-hop. */
 function endToEnd(rawHeaders: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -331,7 +331,7 @@ function withTarget(headers: readonly string[], target: string): string[] {
   );
 }
 
-/** Writes an answer with its own headers; the store's Date is forwarded, or shifted. */
+/** Writes an answer with its headers; the store's Date is forwarded, or replaced. */
 export function send(res: ServerResponse, answer: Answer, skewMs: number | undefined): void {
   res.sendDate = false;
   const headers = withLength(answer.headers, answer.body);
@@ -350,7 +350,7 @@ export function operationOf(req: IncomingMessage): string {
   return target.slice(target.indexOf(".") + 1);
 }
 
-/** The whole body. Rejects when it breaks off. */
+/** The whole body. Rejects when the connection breaks before its end. */
 export function readAll(message: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** What the store in memory shows of a transaction while its items are applied one by one. */
+/** Tests what the store in memory returns while a transaction is applied item by item. */
 import { expect, test } from "vitest";
 import { accountRef, entryRef, eventRef, type Ref } from "../../../src/app/ports/records.ts";
 import type { Account } from "../../../src/domain/account.ts";
@@ -46,49 +46,49 @@ const writes = [
 const versions = (loaded: readonly { version: number }[] | undefined) =>
   loaded?.map(({ version }) => version);
 
-test("a part of it to plain reads, nothing to a snapshot, and a conflict to the next", async () => {
-  const store = createMemoryStore();
-  const { items } = store;
+test("plain reads see a part of it, atomic reads nothing, the next one conflicts", async () => {
+  const memory = createMemoryStore();
+  const { itemStore: store } = memory;
   const gate = createGate();
   const applied: Ref[] = [];
-  store.beforeItem = async (op, ref) => {
+  memory.beforeItem = async (op, ref) => {
     if (op !== "apply") return;
     applied.push(ref);
     if (ref.kind === "event") await gate.passed;
   };
-  const committed = items.commit(writes, "one");
+  const committed = store.commit(writes, "one");
   let isAnswered = false;
   void committed.then(() => {
     isAnswered = true;
   });
-  expect(versions(await items.read([account, ...entries, key]))).toEqual([1, 1, 1, 0]);
-  expect(await items.readAtomically([account, key])).toBeUndefined();
-  expect(versions(await items.readAtomically([account]))).toEqual([1]);
-  // Entries that share an item are applied with the first of them.
+  expect(versions(await store.read([account, ...entries, key]))).toEqual([1, 1, 1, 0]);
+  expect(await store.readAtomically([account, key])).toBeUndefined();
+  expect(versions(await store.readAtomically([account]))).toEqual([1]);
+  // Packed entries are applied together, with the first of them.
   expect(applied).toEqual([account, entries[0], key]);
-  expect(await items.commit([write(key, eventKey)], "two")).toEqual({ kind: "conflict" });
-  expect(await items.commit([write(account, state), write(key, eventKey)], "three")).toMatchObject({
+  expect(await store.commit([write(key, eventKey)], "two")).toEqual({ kind: "conflict" });
+  expect(await store.commit([write(account, state), write(key, eventKey)], "three")).toMatchObject({
     kind: "failed",
     found: new Map([[account, { value: state, version: 1 }]]),
   });
-  expect(await items.commit(writes, "one")).toEqual({ kind: "unknown" });
+  expect(await store.commit(writes, "one")).toEqual({ kind: "unknown" });
   expect(isAnswered).toBe(false);
   gate.open();
   expect(await committed).toEqual({ kind: "committed" });
-  expect(versions(await items.readAtomically([account, key]))).toEqual([1, 1]);
-  expect(await items.commit(writes, "one")).toEqual({ kind: "committed" });
+  expect(versions(await store.readAtomically([account, key]))).toEqual([1, 1]);
+  expect(await store.commit(writes, "one")).toEqual({ kind: "committed" });
 });
 
-test("one whose answer is lost is still applied", async () => {
-  const store = createMemoryStore();
-  const { items } = store;
+test("a transaction whose answer is lost is still applied", async () => {
+  const memory = createMemoryStore();
+  const { itemStore: store } = memory;
   const gate = createGate();
-  store.beforeItem = () => gate.passed;
-  store.arriving = () => "lost after";
-  expect(await items.commit(writes, "one")).toEqual({ kind: "unknown" });
-  store.arriving = undefined;
-  expect(await items.commit(writes, "one")).toEqual({ kind: "unknown" });
+  memory.beforeItem = () => gate.passed;
+  memory.arriving = () => "lost after";
+  expect(await store.commit(writes, "one")).toEqual({ kind: "unknown" });
+  memory.arriving = undefined;
+  expect(await store.commit(writes, "one")).toEqual({ kind: "unknown" });
   gate.open();
-  expect(versions(await items.read([account, key]))).toEqual([1, 1]);
-  expect(await items.commit(writes, "one")).toEqual({ kind: "committed" });
+  expect(versions(await store.read([account, key]))).toEqual([1, 1]);
+  expect(await store.commit(writes, "one")).toEqual({ kind: "committed" });
 });

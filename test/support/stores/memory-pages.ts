@@ -1,17 +1,16 @@
 /** Pages of lists in memory, cut as DynamoDB cuts them. */
-
 import type { Page, PageRequest } from "../../../src/app/ports/pages.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 
-/** A record as the store in memory holds it. */
+/** A record of the store in memory. */
 export interface Stored {
   readonly ref: Ref;
   readonly value: Records[Kind];
   readonly version: number;
 }
 
-/** A row and the text that it is sorted by. */
+/** A row and the text by which it is sorted. */
 export interface Sorted<T> {
   readonly sort: string;
   readonly row: T;
@@ -19,7 +18,7 @@ export interface Sorted<T> {
 
 const digits = 16;
 
-/** Numbers as texts that sort as they do, or the other way round. */
+/** Numbers as texts in ascending order (`pad`) or in descending order (`padBack`). */
 export const pad = (value: number): string => String(value).padStart(digits, "0");
 export const padBack = (value: number): string => pad(Number.MAX_SAFE_INTEGER - value);
 
@@ -35,7 +34,7 @@ export const allOf = <K extends Kind>(
     .filter(({ ref }) => ref.kind === kind)
     .map(({ value }) => structuredClone(value) as Records[K]);
 
-/** A full page has a cursor, even when nothing is behind it. */
+/** One page of a list. A full page has a cursor, even when no row follows. */
 export function pageOf<T>(
   list: string,
   rows: readonly Sorted<T>[],

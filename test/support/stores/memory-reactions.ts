@@ -1,4 +1,4 @@
-/** Reactions and notifications of the store in memory, outside the engine's own records. */
+/** Reads and purges reactions and notifications in the store in memory. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { MembersQuery } from "../../../src/app/ports/engine.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
@@ -8,11 +8,11 @@ import type { Reaction, TargetName } from "../../../src/domain/target.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
 
-type Stock = ReadonlyMap<string, Stored>;
+type MemoryRecords = ReadonlyMap<string, Stored>;
 
-/** The notified reactions in a range, and those at its ends, earliest and latest first. */
+/** The number of notified reactions in a range, and the ones at its ends. */
 export function membersOf(
-  records: Stock,
+  records: MemoryRecords,
   { target, kind, from, to, whole }: Omit<MembersQuery, "counted">,
 ): Members {
   const found = reactionsTo(records, target, kind)
@@ -33,22 +33,30 @@ const isOf =
   (target: TargetName): boolean =>
     target.type === type && target.id === id;
 
-/** Copies only what is asked for: models look at every target after every step. */
-const reactionsTo = (records: Stock, { type, id }: TargetName, kind: string): Reaction[] => {
+/** Copies only the requested rows, because the models read every target after every step. */
+const reactionsTo = (
+  records: MemoryRecords,
+  { type, id }: TargetName,
+  kind: string,
+): Reaction[] => {
   const prefix = `reaction#${type}#${id}#${kind}#`;
   return [...records.entries()]
     .filter(([name]) => name.startsWith(prefix))
     .map(([, { value }]) => structuredClone(value) as Reaction);
 };
 
-/** A group's id starts with its owner, and so does that of what was read. */
-const ownedBy = <K extends "unreadGroup" | "readGroup">(records: Stock, kind: K, ownerId: string) =>
+/** The groups of an owner, whose id is the beginning of theirs. */
+const ownedBy = <K extends "unreadGroup" | "readGroup">(
+  records: MemoryRecords,
+  kind: K,
+  ownerId: string,
+) =>
   [...records.values()]
     .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${ownerId}#`))
     .map(({ ref, value }) => ({ name: ref.id, row: structuredClone(value) as Records[K] }));
 
 export function reactionReads(
-  records: Stock,
+  records: MemoryRecords,
 ): Pick<Reader, "reactions" | "reactionsOfUser" | "unreadGroups" | "readGroups" | "inboxes"> {
   return {
     async reactions({ target, kind, notified }, page) {
@@ -101,7 +109,7 @@ export function reactionReads(
   };
 }
 
-/** What the remover takes at once. */
+/** How many records a purge deletes at once. */
 const pageSize = 1_000;
 
 export function createPurger(records: Map<string, Stored>): Purger {
@@ -118,7 +126,7 @@ export function createPurger(records: Map<string, Stored>): Purger {
         sort: `${pad(row.version)}#${name}`,
         row: { name, target: row.target },
       }));
-      const found = pageOf(`removal ${ownerId}`, sorted, { size: pageSize, cursor });
+      const found = pageOf(`purge ${ownerId}`, sorted, { size: pageSize, cursor });
       const isTarget = isOf(target);
       for (const each of found.items) {
         if (isTarget(each.target)) records.delete(`readGroup#${each.name}`);

@@ -1,4 +1,4 @@
-/** How the store in memory is read outside the engine. */
+/** The reader port on the store in memory. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
@@ -33,24 +33,24 @@ export function createReader(
       ),
 
     async entries({ programId, userId }, { from, to, newestFirst, types }, page) {
-      const mine = [...records.values()]
+      const rows = [...records.values()]
         .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ value }) => structuredClone(value) as LedgerEntry)
         .filter(({ number }) => number >= from && number <= to)
         .map((row) => ({ sort: (newestFirst ? padBack : pad)(row.number), row }));
-      const found = pageOf(`entries ${programId}#${userId}`, mine, page);
+      const found = pageOf(`entries ${programId}#${userId}`, rows, page);
       const wanted = found.items.filter(({ type }) => types.length === 0 || types.includes(type));
       return { ...found, items: wanted };
     },
 
     async storedEntries({ programId, userId }, page) {
-      const mine = [...records.values()]
+      const rows = [...records.values()]
         .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ ref, value }) => ({
           sort: pad(Number(ref.id.split("#").at(-1))),
           row: structuredClone(value) as LedgerEntry,
         }));
-      return pageOf(`stored ${programId}#${userId}`, mine, page);
+      return pageOf(`stored ${programId}#${userId}`, rows, page);
     },
 
     async entryCopies({ programId, userId }, { from, to }, segment, segments, page) {

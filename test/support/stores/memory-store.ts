@@ -1,9 +1,8 @@
 /**
- * The store in memory, behind the same ports as DynamoDB's and held to the same contract tests.
- * What a test wants to go wrong it says in hooks: one before a request takes effect, one before its
- * answer goes out, and one before each item of a transaction is applied.
+ * The store in memory, with the same ports and the same conformance tests as DynamoDB's. Tests
+ * inject faults through hooks: one before a request takes effect, one before its answer is sent,
+ * and one before each item of a transaction is applied.
  */
-
 import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { MembersQuery } from "../../../src/app/ports/engine.ts";
@@ -31,48 +30,48 @@ import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
 /** One request of the commit engine, as the hooks see it. */
 export interface Request {
   readonly op: "read" | "members" | "commit";
-  /** None for members. */
+  /** Empty for members. */
   readonly refs: readonly Ref[];
-  /** Of a commit; none for a read. */
+  /** Of a commit; empty otherwise. */
   readonly writes: readonly Write[];
-  /** Of a commit; empty for a read. */
+  /** Of a commit; empty otherwise. */
   readonly token: string;
 }
 
 /**
- * What goes wrong: the store does not take the request (conflict, throttled; for a read
- * unavailable), or it gives no answer, before or after the commit took effect.
+ * A fault: the store refuses the request (conflict, throttled; for a read unavailable), or its
+ * answer is lost before or after the commit took effect, so that the result is ambiguous.
  */
 export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
 
 export interface MemoryStore {
-  readonly items: ItemStore;
+  readonly itemStore: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
-  /** Called before a request takes effect. May wait, change the store or name a fault. */
+  /** Called before a request takes effect. May wait, change the store or return a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   /**
-   * Called when a request has taken effect, before its answer goes out. A commit whose answer is
-   * lost may still be being applied then.
+   * Called when a request has taken effect, before its answer is sent. The items of a commit whose
+   * answer is lost may still be waiting to be applied.
    */
   answering: ((request: Request) => void | Promise<void>) | undefined;
-  /** Makes transactions be applied, and several records be read, item by item. */
+  /** Called before each item that is applied or read, which makes both happen item by item. */
   beforeItem: BeforeItem | undefined;
   /** How long each request of the engine takes. */
   latencyMs: number;
   /** Requests of the engine since the last `resetStats`, and how many items they named. */
   readonly stats: Readonly<Stats>;
   resetStats(): void;
-  /** Puts a record past every condition, as a vandal would. */
+  /** Sets a record without any condition. */
   force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
-  /** Every record by name, for comparing whole states. */
+  /** Every record by name, so that whole states can be compared. */
   dump(): Record<string, Loaded>;
 }
 
 interface Stats {
   reads: number;
   readItems: number;
-  /** Requests for the members of a group: one for each end of it, or one that counts. */
+  /** Queries for the members of a group: one for each end of it, or one that counts. */
   queries: number;
   commits: number;
   writtenItems: number;
@@ -80,11 +79,11 @@ interface Stats {
 
 const noStats: Stats = { reads: 0, readItems: 0, queries: 0, commits: 0, writtenItems: 0 };
 
-/** What one transaction holds at most. */
+/** The limits of one transaction. */
 const maxItems = 100;
 const maxBytes = 4 * 2 ** 20;
 
-/** What BatchGetItem takes at once. */
+/** The limit of one BatchGetItem. */
 const readLimit = 100;
 
 export function createMemoryStore(): MemoryStore {
@@ -96,16 +95,16 @@ export function createMemoryStore(): MemoryStore {
       ? new Promise((resolve) => setTimeout(resolve, store.latencyMs))
       : Promise.resolve();
 
-  /** A read of the engine, as the hooks see it. */
+  /** Serves a read of the engine and calls its hooks. */
   async function answered<T>(
     request: Request,
-    look: () => T | Promise<T>,
+    read: () => T | Promise<T>,
     refused: (fault: Fault) => T = unavailable,
   ): Promise<T> {
     await pause();
     const fault = await store.arriving?.(request);
     if (fault !== undefined) return refused(fault);
-    const seen = await look();
+    const seen = await read();
     await store.answering?.(request);
     return seen;
   }
@@ -115,12 +114,12 @@ export function createMemoryStore(): MemoryStore {
     stats.readItems += refs.length;
   }
 
-  const asked = <T>(look: () => T): Promise<T> => {
+  const queryMembers = <T>(read: () => T): Promise<T> => {
     stats.queries += 1;
-    return answered({ op: "members", refs: [], writes: [], token: "" }, look);
+    return answered({ op: "members", refs: [], writes: [], token: "" }, read);
   };
 
-  const items: ItemStore = {
+  const itemStore: ItemStore = {
     maxItems,
     countItems: startPacking,
 
@@ -132,10 +131,10 @@ export function createMemoryStore(): MemoryStore {
     },
 
     async groupMembers(query: MembersQuery) {
-      const look = () => membersOf(table.records, query);
-      if (query.counted) return asked(look);
-      // Each end is seen at its own moment.
-      const [{ first }, { latest }] = await Promise.all([asked(look), asked(look)]);
+      const read = () => membersOf(table.records, query);
+      if (query.counted) return queryMembers(read);
+      // Each end is read at its own moment.
+      const [{ first }, { latest }] = await Promise.all([queryMembers(read), queryMembers(read)]);
       return { count: 0, first, latest };
     },
 
@@ -151,7 +150,7 @@ export function createMemoryStore(): MemoryStore {
       stats.commits += 1;
       stats.writtenItems += writes.length;
       checkWrites(writes, token);
-      // A copy, as the bytes on the wire would be: what happens to the writes later does not count.
+      // A copy, like the bytes on the wire: later changes of the writes have no effect.
       const sent = writes.map((write) => ({ ...write, value: structuredClone(write.value) }));
       const request: Request = { op: "commit", refs: writes.map(({ ref }) => ref), writes, token };
       await pause();
@@ -167,7 +166,7 @@ export function createMemoryStore(): MemoryStore {
   };
 
   const store: MemoryStore = {
-    items,
+    itemStore,
     reader: createReader(table.records, table.load),
     purger: createPurger(table.records),
     arriving: undefined,
@@ -199,11 +198,11 @@ function checkAtomicRead(refs: readonly Ref[]): void {
   if (refs.length < 1 || refs.length > maxItems) throw invalid("1 to 100 keys are read at once");
 }
 
-/** What DynamoDB validates before it looks at anything. */
+/** The checks that DynamoDB makes before it reads any item. */
 function checkWrites(writes: readonly Write[], token: string): void {
   if (token.length < 1 || token.length > 36) throw invalid("a token has 1 to 36 characters");
-  const items = pack(writes).length;
-  if (items < 1 || items > maxItems) throw invalid(`${items} items in one transaction`);
+  const itemCount = pack(writes).length;
+  if (itemCount < 1 || itemCount > maxItems) throw invalid(`${itemCount} items in one transaction`);
   checkDistinct(writes.map(({ ref }) => ref));
   let bytes = 0;
   for (const { ref, op, value, next } of writes) {
@@ -212,7 +211,7 @@ function checkWrites(writes: readonly Write[], token: string): void {
   if (bytes > maxBytes) throw invalid(`${bytes} bytes in one transaction`);
 }
 
-/** A clock that stands until it is set. */
+/** A clock whose time a test sets. */
 export interface SettableClock extends Clock {
   time: number;
 }
@@ -226,21 +225,21 @@ export function createSettableClock(time: number): SettableClock {
   };
 }
 
-/** Nobody watches. */
-export const noWatches: UnreadCountStreams = {
+/** Unread count streams of which none is ever opened. */
+export const noUnreadCountStreams: UnreadCountStreams = {
   publish: () => undefined,
   watch: () => {
-    throw new Error("nothing is watched here");
+    throw new Error("there are no unread count streams here");
   },
   close: () => undefined,
 };
 
-/** Use cases on a store in memory. */
+/** The dependencies of use cases on a store in memory. */
 export interface MemoryDeps {
   readonly deps: Deps;
   readonly store: MemoryStore;
   readonly clock: SettableClock;
-  /** The same store as another process sees it: with an engine and a cache of its own. */
+  /** The dependencies of another process on the same store: with its own engine and cache. */
   process(): Deps;
 }
 
@@ -249,18 +248,18 @@ export function memoryDeps(
 ): MemoryDeps {
   const store = createMemoryStore();
   const clock = createSettableClock(options.time ?? Date.UTC(2026, 0, 15));
-  const { reader, items, purger } = store;
+  const { reader, itemStore, purger } = store;
   const { random } = options;
   const programs = createProgramCache(reader, true);
   const process = (): Deps => ({
-    engine: new CommitEngine({ store: items, clock, ...(random && { random }) }),
+    engine: new CommitEngine({ store: itemStore, clock, ...(random && { random }) }),
     reader,
     clock,
     programs,
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
     purger,
-    unreadCounts: noWatches,
+    unreadCounts: noUnreadCountStreams,
     historyMs: 90 * 24 * 3_600_000,
     background: (work) => void work().catch(() => undefined),
   });

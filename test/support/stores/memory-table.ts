@@ -1,4 +1,4 @@
-/** The records of the store in memory and the transactions on them, with DynamoDB's isolation. */
+/** The records of the store in memory, and transactions on them with DynamoDB's isolation. */
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import {
@@ -11,19 +11,19 @@ import {
 import type { Stored } from "./memory-pages.ts";
 
 /**
- * Called before an item of a transaction is applied (with the first of the entries that share it),
- * and before a plain read sees a record. Each item waits by itself.
+ * Called before an item of a transaction is applied (for packed entries with the first one), and
+ * before a plain read returns a record. Each item waits by itself.
  */
 export type BeforeItem = (op: "apply" | "read", ref: Ref) => void | Promise<void>;
 
-/** What becomes of a transaction, and when its items are applied if they have to wait. */
+/** The result of a transaction, and a promise of its items if they are applied later. */
 export interface Committed {
   readonly result: CommitResult;
   readonly applied?: Promise<void>;
 }
 
-/** A transaction that was taken, by its token. */
-interface Taken {
+/** A transaction that was accepted with its token. */
+interface Accepted {
   readonly text: string;
   isApplied: boolean;
 }
@@ -33,23 +33,23 @@ export interface Table {
   load(ref: Ref): Loaded;
   /** Loads each record at its own moment. */
   loadEach(refs: readonly Ref[]): readonly Loaded[] | Promise<readonly Loaded[]>;
-  /** Loads records at one moment; nothing while a transaction is under way on one of them. */
+  /** Loads records at one moment; undefined while a transaction holds one of them. */
   loadAtomically(refs: readonly Ref[]): readonly Loaded[] | undefined;
   commit(writes: readonly Write[], token: string): Committed;
-  /** Puts a record past every condition and lock. */
+  /** Sets a record without regard to conditions and locks. */
   force<K extends Kind>(ref: Ref<K>, value: Records[K] | undefined): void;
   dump(): Record<string, Loaded>;
 }
 
 /**
- * A transaction is prepared on all of its items at once: it checks their conditions and locks them.
- * Then each item is applied and unlocked by itself, so that a plain read of several records may see
- * a part of it. Without `beforeItem` all of this is one step.
+ * A transaction checks the conditions of all its items at once and locks them. Then each item is
+ * applied and unlocked by itself, so that a plain read of several records may see a part of it.
+ * Without `beforeItem` all of this is one step.
  */
 export function createTable(beforeItem: () => BeforeItem | undefined): Table {
   const records = new Map<string, Stored>();
   const locked = new Set<string>();
-  const tokens = new Map<string, Taken>();
+  const tokens = new Map<string, Accepted>();
 
   const isLocked = (ref: Ref) => locked.has(nameOf(ref));
 
@@ -76,7 +76,7 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
     const text = JSON.stringify(writes);
     const known = tokens.get(token);
     if (known && known.text !== text) throw invalid("IdempotentParameterMismatchException");
-    // DynamoDB answers TransactionInProgress while the first of the same token is being applied.
+    // DynamoDB answers TransactionInProgress until the first one with this token is applied.
     if (known) return { result: { kind: known.isApplied ? "committed" : "unknown" } };
     const free = writes.filter(({ ref }) => !isLocked(ref));
     const failed = free.filter(({ ref, version }) => load(ref).version !== version);
@@ -86,16 +86,16 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
       };
     }
     if (free.length < writes.length) return { result: { kind: "conflict" } };
-    const taken = { text, isApplied: false };
-    tokens.set(token, taken);
-    return { result: { kind: "committed" }, ...applyAll(writes, taken) };
+    const accepted = { text, isApplied: false };
+    tokens.set(token, accepted);
+    return { result: { kind: "committed" }, ...applyAll(writes, accepted) };
   }
 
-  function applyAll(writes: readonly Write[], taken: Taken): { applied?: Promise<void> } {
+  function applyAll(writes: readonly Write[], accepted: Accepted): { applied?: Promise<void> } {
     const wait = beforeItem();
     if (!wait) {
       apply(writes);
-      taken.isApplied = true;
+      accepted.isApplied = true;
       return {};
     }
     for (const { ref } of writes) locked.add(nameOf(ref));
@@ -105,7 +105,7 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
       for (const { ref } of item) locked.delete(nameOf(ref));
     });
     const applied = Promise.all(items).then(() => {
-      taken.isApplied = true;
+      accepted.isApplied = true;
     });
     return { applied };
   }
@@ -136,7 +136,7 @@ export function createTable(beforeItem: () => BeforeItem | undefined): Table {
   return { records, load, loadEach, loadAtomically, commit, force, dump };
 }
 
-/** An error of the kind that means a mistake in the program, not an answer of the store. */
+/** The error for a request that is a mistake of the program. */
 export function invalid(message: string): Error {
   const error = new Error(message);
   error.name = "ValidationException";

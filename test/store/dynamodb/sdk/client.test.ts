@@ -1,3 +1,4 @@
+/** Tests the clients of DynamoDB: their signatures and how often they send a request. */
 import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
@@ -5,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import { type Clients, createClients } from "../../../../src/store/dynamodb/sdk/client.ts";
 
 const region = "ap-northeast-1";
 
@@ -42,7 +43,7 @@ const get = (id: number) =>
 const put = (id: number) =>
   new PutItemCommand({ TableName: "points", Item: { pk: { S: `A#${id}` } } });
 
-test("requests under way at the same time are each signed for what they carry", async () => {
+test("concurrent requests are each signed for their own content", async () => {
   const { single, retrying } = clients;
   const ids = Array.from({ length: 20 }, (_, i) => i);
   await Promise.all(ids.flatMap((id) => [single.send(put(id)), retrying.send(get(id))]));
@@ -56,7 +57,7 @@ test("requests under way at the same time are each signed for what they carry", 
   expect(new Set(keys)).toEqual(new Set(ids.map((id) => `A#${id}`)));
 });
 
-test("one client sends once, the other tries again", async () => {
+test("one client sends a request once, the other one retries", async () => {
   status = 500;
   await expect(clients.single.send(get(1))).rejects.toThrow();
   expect(requests).toHaveLength(1);
@@ -64,7 +65,7 @@ test("one client sends once, the other tries again", async () => {
   expect(requests).toHaveLength(1 + 4);
 });
 
-/** Signature Version 4, as the AWS documentation has it. */
+/** Signature Version 4 as in the AWS documentation. */
 function signature({ headers, body }: Request): string {
   const signed = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? "")?.[1] ?? "";
   expect(signed.split(";")).toEqual(expect.arrayContaining(["host", "x-amz-date", "x-amz-target"]));

@@ -1,21 +1,21 @@
-/** The check of refusals against history, on histories made by hand. */
+/** Tests the check of refusals against a ledger, on ledgers that are made by hand. */
 import { expect, test } from "vitest";
 import { DomainError, type Reason } from "../../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
-import type { Attempt, Operation, Outcome } from "../../support/models/fault-workload.ts";
-import { checkRefusals } from "../../support/models/refusal-checks.ts";
+import { checkRefusals } from "./refusal-checks.ts";
+import type { Attempt, Operation, Outcome } from "./workload-operations.ts";
 
 type Sent = readonly [start: number, end: number];
 
-const operation = (id: string, points: number, undoes = "nothing"): Operation => ({
+const operation = (id: string, points: number, reverses = "nothing"): Operation => ({
   id,
   userId: "u",
   kind: "use",
   points,
-  undoes,
+  reverses,
 });
 
-/** An entry of the ledger, and the call that was acknowledged with it. */
+/** A ledger entry and the outcome of the operation that it acknowledges. */
 function done(
   number: number,
   id: string,
@@ -47,8 +47,8 @@ const refused = (
   metadata: Record<string, string> = {},
 ) => outcome(of, { start, end, error: new DomainError(reason, reason, metadata) });
 
-/** Points come at 10 to 20, go at 30 to 40, and come again at 50 to 60. */
-const history = [
+/** A grant at 10 to 20, a use of all points at 30 to 40, and a grant at 50 to 60. */
+const ledger = [
   done(1, "g1", 10, 10, [10, 20]),
   done(2, "u1", 10, 0, [30, 40]),
   done(3, "g2", 7, 7, [50, 60]),
@@ -56,54 +56,58 @@ const history = [
 
 const check = (...outcomes: Outcome[]) =>
   checkRefusals(
-    [...history.map((each) => each.outcome), ...outcomes],
-    history.map(({ entry }) => entry),
+    [...ledger.map((each) => each.outcome), ...outcomes],
+    ledger.map(({ entry }) => entry),
   );
 
 test.each([
-  ["of all times that it may have met", "0", [41, 49]],
-  ["of the state before a call that may not have been over", "10", [35, 45]],
+  ["of all times of the call", "0", [41, 49]],
+  ["of the state before a call that may not have ended", "10", [35, 45]],
   ["of the state after a call that had already started", "7", [45, 51]],
-  ["at the step of the clock at which another ended", "0", [60, 65]],
-  ["at the step of the clock at which another started", "0", [5, 10]],
+  ["at the tick of the clock at which another call ended", "0", [60, 65]],
+  ["at the tick of the clock at which another call started", "0", [5, 10]],
 ] as const)("a refusal is right %s", (_, balance, sent) => {
   check(refused(operation("late", 21), sent, "INSUFFICIENT_POINTS", { balance }));
 });
 
 test.each([
-  ["that was over when the call started", "10", [41, 49]],
+  ["that had ended when the call started", "10", [41, 49]],
   ["that came when the call had ended", "7", [41, 49]],
-  ["that never was", "3", [0, 100]],
+  ["that never existed", "3", [0, 100]],
 ] as const)("a refusal is wrong with a balance %s", (_, balance, sent) => {
   const late = refused(operation("late", 21), sent, "INSUFFICIENT_POINTS", { balance });
   expect(() => check(late)).toThrow(/late was refused/);
 });
 
 test("a refusal is wrong when the balance would have been enough", () => {
-  const told = { balance: "10" };
+  const insufficient = { balance: "10" };
   const sent = [21, 29] as const;
-  expect(() => check(refused(operation("late", 9), sent, "INSUFFICIENT_POINTS", told))).toThrow();
-  // An even number of points is a use that takes what there is.
-  expect(() => check(refused(operation("late", 20), sent, "INSUFFICIENT_POINTS", told))).toThrow();
-  check(refused(operation("late", 11), sent, "INSUFFICIENT_POINTS", told));
+  expect(() =>
+    check(refused(operation("late", 9), sent, "INSUFFICIENT_POINTS", insufficient)),
+  ).toThrow();
+  // A use of an even number of points may be partial.
+  expect(() =>
+    check(refused(operation("late", 20), sent, "INSUFFICIENT_POINTS", insufficient)),
+  ).toThrow();
+  check(refused(operation("late", 11), sent, "INSUFFICIENT_POINTS", insufficient));
 });
 
-test("a refusal is wrong when another sending of the operation had succeeded before", () => {
+test("a refusal is wrong when an earlier attempt of the operation had succeeded", () => {
   const again = (sent: Sent, balance: string) =>
     refused(operation("u1", 10), sent, "INSUFFICIENT_POINTS", { balance });
   expect(() => check(again([41, 49], "0"))).toThrow();
   expect(() => check(again([31, 39], "0"))).toThrow();
-  // Before the points came, it would have been right.
+  // Before the points were granted, it would have been right.
   check(again([15, 39], "0"));
 });
 
-test("refunds: what is left of the use, and whether it was there", () => {
+test("refunds: the rest of the use, and whether the use existed", () => {
   const refund = done(4, "r1", 4, 11, [70, 80], "u1");
-  const outcomes = [...history, refund].map((each) => each.outcome);
-  const ledger = [...history, refund].map(({ entry }) => entry);
-  const of = (id: string, points: number, undoes: string) =>
-    ({ ...operation(id, points, undoes), kind: "refund" }) as const;
-  const verify = (late: Outcome) => checkRefusals([...outcomes, late], ledger);
+  const outcomes = [...ledger, refund].map((each) => each.outcome);
+  const entries = [...ledger, refund].map(({ entry }) => entry);
+  const of = (id: string, points: number, reverses: string) =>
+    ({ ...operation(id, points, reverses), kind: "refund" }) as const;
+  const verify = (late: Outcome) => checkRefusals([...outcomes, late], entries);
   // 33 points of the plan are a refund of 7; 34 one of all that is left.
   const tooMuch = { refundable: "6" };
   verify(refused(of("r2", 33, "u1"), [81, 90], "LIMIT_EXCEEDED", tooMuch));

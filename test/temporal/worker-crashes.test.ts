@@ -1,4 +1,4 @@
-/** Worker processes that die at the worst moments. */
+/** Tests worker processes that are killed while they wait, grant points or run the sweep. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,13 +12,12 @@ import type { MonthEndResult } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import {
-  eventually,
   expectGrantedOnce,
-  patiently,
   reserveAndStart,
   stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
@@ -51,7 +50,7 @@ describe("a worker killed", () => {
     proxy.onRequest((operation) => {
       if (operation === "TransactWriteItems") transactions += 1;
     });
-    // Half of the grants reach the store after the worker's death, the others are lost with it.
+    // Half of the grants are delayed and reach the store after the worker was killed.
     proxy.faults({ delay: 0.5, delayMs: [900, 900], operations: ["TransactWriteItems"] });
     await eventually(async () => expect(transactions).toBeGreaterThan(5));
     await worker.killHard();
@@ -61,7 +60,7 @@ describe("a worker killed", () => {
     for (const id of ids("granting")) await expectGrantedOnce(stack, id);
   });
 
-  test("amid a month's end goes on where it was", async () => {
+  test("during a month-end sweep is continued by the next one", async () => {
     const { deps, programId, proxy, client, config } = stack;
     await setTime(deps, Date.UTC(2027, 0, 10));
     const userIds = usersOfShard(0, 4 * 32);
@@ -73,7 +72,7 @@ describe("a worker killed", () => {
     proxy.onRequest((operation) => {
       if (operation === "TransactWriteItems") transactions += 1;
     });
-    // A page of 32 accounts takes this long, so that each is told before the next one is done.
+    // A page of 32 accounts takes so long that its heartbeat is sent before the next page.
     proxy.faults({ delay: 1, delayMs: [1_500, 1_500], operations: ["TransactWriteItems"] });
     worker = await stack.startWorkerProcess();
     const handle = await client.workflow.start("monthEnd", {
@@ -90,7 +89,7 @@ describe("a worker killed", () => {
     for (const userId of userIds) {
       expect(await verified(stack, userId)).toEqual({ balance: 0, entries: 2 });
     }
-    // Begun from the front again, it would have found only what the dead worker had left.
+    // From the start, the next worker would have counted only the accounts that were left.
     expect(settled).toBeGreaterThanOrEqual(2 * 32);
   }, 120_000);
 });
@@ -107,7 +106,7 @@ function grantTo(userId: string) {
   return patiently(() => grantPoints(deps, { ...event, deadline: undefined }));
 }
 
-test("a process with a prebuilt bundle tells its lateness and stops when asked", async () => {
+test("a process with a prebuilt bundle exports the lateness and stops on SIGTERM", async () => {
   const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
   const file = join(folder, "workflows.js");
   await promisify(execFile)(process.execPath, ["src/ops/build-workflows.ts", file]);

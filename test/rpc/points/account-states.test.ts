@@ -1,4 +1,4 @@
-/** Accounts: unknown ones, frozen ones, full ones, and taking what is there. */
+/** Tests unknown, frozen and full accounts, and uses of more points than the balance. */
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { EventOrigin } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
@@ -17,7 +17,7 @@ const maxPoints = 1_000_000_000n;
 const maxBalance = 10n ** 15n;
 
 describe("an unknown account", () => {
-  test("reads as zeros and is not made by reading", async () => {
+  test("reads as zeros and is not created by reading", async () => {
     for (const userId of ["nobody", "nobody"]) {
       const { balance } = await server.points.getBalance({ userId });
       expect(balance).toMatchObject({
@@ -35,7 +35,7 @@ describe("an unknown account", () => {
     expect([verified.differences, verified.entryCount]).toEqual([[], 0n]);
   });
 
-  test("of an unknown program is not found, whatever is asked", async () => {
+  test("of an unknown program is not found by any RPC", async () => {
     const account = { programId: "none", userId: "u" };
     const { points, reservations, programs } = server;
     const change = { ...account, eventId: "e" };
@@ -71,7 +71,7 @@ describe("an unknown account", () => {
 });
 
 describe("a frozen account", () => {
-  test("refuses grants, uses and refunds; revokes and thawing go on", async () => {
+  test("refuses grants, uses and refunds; revokes and unfreezing go on", async () => {
     const { points } = server;
     const userId = "frozen";
     await points.grantPoints({ userId, eventId: "g", points: 10n });
@@ -91,26 +91,26 @@ describe("a frozen account", () => {
     for (const refusal of await Promise.all(calls.map(refusalOf))) {
       expect(refusal).toMatchObject({ code: "FailedPrecondition", reason: "ACCOUNT_FROZEN" });
     }
-    // What was done before is still told so.
+    // A grant from before is still replayed.
     const again = await points.grantPoints({ userId, eventId: "g", points: 10n });
     expect(again.replayed).toBe(true);
 
     const grant = { origin: EventOrigin.CALLER, eventId: "g" };
     const revoked = await points.revokePoints({ userId, eventId: "v", grant });
     expect(revoked.entry?.points).toBe(6n);
-    // Frozen again stays frozen, thawed again stays thawed, each with its entry.
+    // Freezing twice and unfreezing twice writes an entry each time.
     await points.freezeAccount({ userId, eventId: "f2" });
     await points.unfreezeAccount({ userId, eventId: "t" });
-    const thawed = await points.unfreezeAccount({ userId, eventId: "t2" });
-    expect(thawed.entry && lineOf(thawed.entry)).toBe("7 UNFROZEN 0 () 0");
+    const unfrozen = await points.unfreezeAccount({ userId, eventId: "t2" });
+    expect(unfrozen.entry && lineOf(unfrozen.entry)).toBe("7 UNFROZEN 0 () 0");
     expect((await points.refundPoints(refund)).balance).toBe(4n);
     expect((await points.verifyAccount({ userId })).differences).toEqual([]);
   });
 
-  test("is made by freezing an unknown one; thawing needs one", async () => {
+  test("is created by freezing an unknown one; unfreezing needs one", async () => {
     const { points } = server;
-    const thaw = points.unfreezeAccount({ userId: "new", eventId: "t" });
-    expect(await refusalOf(thaw)).toMatchObject({
+    const unfreeze = points.unfreezeAccount({ userId: "new", eventId: "t" });
+    expect(await refusalOf(unfreeze)).toMatchObject({
       code: "NotFound",
       reason: "ACCOUNT_NOT_FOUND",
     });
@@ -123,7 +123,7 @@ describe("a frozen account", () => {
 });
 
 describe("a use", () => {
-  test("of more than there is tells the balance and takes nothing", async () => {
+  test("of more than the balance is refused with the balance and takes nothing", async () => {
     const { points } = server;
     await points.grantPoints({ userId: "little", eventId: "g", points: 10n });
     const call = points.usePoints({ userId: "little", eventId: "u", points: 11n });
@@ -136,17 +136,17 @@ describe("a use", () => {
     expect((await points.getBalance({ userId: "little" })).balance?.version).toBe(1n);
   });
 
-  test("with allow_partial takes what is there, but nothing is a refusal", async () => {
+  test("with allow_partial takes the balance, but a balance of zero is a refusal", async () => {
     const { points } = server;
     await points.grantPoints({ userId: "part", eventId: "g", points: 10n });
-    const asked = { userId: "part", points: 11n, allowPartial: true };
-    const taken = await points.usePoints({ ...asked, eventId: "u" });
+    const request = { userId: "part", points: 11n, allowPartial: true };
+    const taken = await points.usePoints({ ...request, eventId: "u" });
     expect([taken.entry?.points, taken.balance]).toEqual([10n, 0n]);
-    expect(await refusalOf(points.usePoints({ ...asked, eventId: "u2" }))).toMatchObject({
+    expect(await refusalOf(points.usePoints({ ...request, eventId: "u2" }))).toMatchObject({
       reason: "INSUFFICIENT_POINTS",
       metadata: { balance: "0" },
     });
-    expect(await points.usePoints({ ...asked, eventId: "u" })).toEqual({
+    expect(await points.usePoints({ ...request, eventId: "u" })).toEqual({
       ...taken,
       replayed: true,
     });

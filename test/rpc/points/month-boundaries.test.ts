@@ -1,4 +1,4 @@
-/** Where months begin: in the program's zone, at the first instant, whatever the clocks do. */
+/** Tests that months begin in the program's zone, at their first instant, whatever clocks do. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { at } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -11,14 +11,14 @@ afterAll(() => server.stop());
 
 let programs = 0;
 
-/** A program of its own with one account in it. */
+/** Creates a program with one account. */
 async function programIn(timeZone: string, lifetimeMonths: number) {
   const programId = `zone-${++programs}`;
   await server.programs.createProgram({ programId, timeZone, lifetimeMonths });
   const account = { programId, userId: "u" };
   let events = 0;
   return {
-    /** Grants a point at an instant and tells in which month it went. */
+    /** Grants a point at an instant and returns its month. */
     async grantAt(time: string): Promise<string> {
       await server.clock.setTime({ time: at(time) });
       const eventId = `e${++events}`;
@@ -49,7 +49,7 @@ describe("the month of a grant", () => {
     const { grantAt } = await programIn("America/Havana", 12);
     expect(await grantAt("2026-11-01T03:59:59.999Z")).toBe("2026-10");
     expect(await grantAt("2026-11-01T04:00:00.000Z")).toBe("2026-11");
-    // The clocks there show 00:30 for the second time.
+    // The clocks in Havana show 00:30 for the second time.
     expect(await grantAt("2026-11-01T05:30:00.000Z")).toBe("2026-11");
   });
 });
@@ -83,7 +83,7 @@ describe("the end of points", () => {
     expect(await availableAt("2028-03-01T00:00:00.000+09:00")).toBe(0);
   });
 
-  test("a clock that runs back brings nothing back", async () => {
+  test("a clock that runs back does not turn the ring back", async () => {
     const { grantAt, availableAt } = await programIn("Asia/Tokyo", 1);
     await grantAt("2026-05-10T00:00:00+09:00");
     expect(await grantAt("2026-06-01T00:00:00+09:00")).toBe("2026-06");

@@ -1,4 +1,4 @@
-/** What has to be read before the outcomes of a batch may be delivered. */
+/** Tests which records read validation reads before the outcomes of a batch are delivered. */
 import { expect, test } from "vitest";
 import { inboxRef, type Ref, targetRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
 import type { Outcome, Pending, Snapshot } from "../../../src/store/engine/batch.ts";
@@ -16,14 +16,14 @@ const snapshot = (at: number, ...refs: readonly Ref[]): Snapshot =>
   new Map(refs.map((ref) => [nameOf(ref), { ref, value: undefined, version: 0, at }]));
 const late = snapshot(10, shared, one, other);
 
-/** One read of these records, which are in the late snapshot since. */
+/** One read of these records, whose result is in the late snapshot. */
 const read = (at: number, ...refs: readonly Ref[]) => ({
   records: new Set(refs.flatMap((ref) => late.get(nameOf(ref)) ?? [])),
   at,
 });
 const nothing = read(Number.NEGATIVE_INFINITY);
 
-/** A call that came in at `start` and looked at `refs`. */
+/** The outcome of a request that arrived at `start` and whose decision read `refs`. */
 const outcome = (writes: boolean, start: number, ...refs: readonly Ref[]): Outcome => ({
   pending: { start } as unknown as Pending,
   deliver: () => undefined,
@@ -31,33 +31,33 @@ const outcome = (writes: boolean, start: number, ...refs: readonly Ref[]): Outco
   writes,
 });
 
-test("everything that refusals looked at is read at once, each record once", () => {
+test("all records that refusals have read are read together, each once", () => {
   const refusals = [outcome(false, 0, shared, one), outcome(false, 5, shared, other)];
   expect(toValidate(refusals, late, nothing)).toEqual([shared, one, other]);
   expect(toValidate(refusals, late, read(5, shared, one, other))).toEqual([]);
 });
 
-test("a read that lacks a record, or was sent before a call came in, validates nothing", () => {
+test("a read without one of the records, or from before a request, validates nothing", () => {
   const refusals = [outcome(false, 0, shared, one), outcome(false, 5, shared, other)];
   for (const before of [read(9, shared, one), read(4, shared, one, other)]) {
     expect(toValidate(refusals, late, before)).toEqual([shared, one, other]);
   }
 });
 
-test("a record that was loaded again since is not of the moment of the read", () => {
+test("a record that was loaded again after the read is read again", () => {
   const refusals = [outcome(false, 0, shared, one)];
   const later = new Map([...late, ...snapshot(11, shared)]);
   expect(toValidate(refusals, later, read(9, shared, one))).toEqual([shared, one]);
 });
 
-test("one record alone needs any read since the call came in", () => {
+test("a single record needs any read since the request arrived", () => {
   const alone = [outcome(false, 5, one)];
   expect(toValidate(alone, snapshot(5, one), nothing)).toEqual([]);
   expect(toValidate(alone, snapshot(4, one), nothing)).toEqual([one]);
   expect(toValidate(alone, new Map(), read(9, other))).toEqual([one]);
 });
 
-test("what writes is validated by its transaction, and what rests on it alone with it", () => {
+test("a transaction validates its writers, and outcomes that depend on nothing else", () => {
   const [writer, twin, refusal] = [
     outcome(true, 0, shared, one),
     outcome(false, 0),

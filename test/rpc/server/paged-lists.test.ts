@@ -1,4 +1,4 @@
-/** Lists: pages in both orders, windows of time, filters, and tokens that belong to one list. */
+/** Tests lists: pages in both orders, time windows, filters, and tokens of one list only. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   EventOrigin,
@@ -9,6 +9,7 @@ import {
   ListLedgerEntriesRequest_Order as Order,
 } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { allResponses } from "../../support/fixtures/pages.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -17,20 +18,6 @@ beforeAll(async () => {
   server = await startServer();
 });
 afterAll(() => server.stop());
-
-type Page = { nextPageToken: string };
-
-/** All pages of a list, one after the other. */
-async function pages<P extends Page>(ask: (pageToken: string) => Promise<P>): Promise<P[]> {
-  const found: P[] = [];
-  let token = "";
-  do {
-    const page = await ask(token);
-    found.push(page);
-    token = page.nextPageToken;
-  } while (token !== "");
-  return found;
-}
 
 describe("ListLedgerEntries", () => {
   const userId = "many";
@@ -49,7 +36,7 @@ describe("ListLedgerEntries", () => {
   const all = Array.from({ length: 23 }, (_, i) => i + 1);
 
   const numbers = async (request: Parameters<typeof server.points.listLedgerEntries>[0]) => {
-    const found = await pages((pageToken) =>
+    const found = await allResponses((pageToken) =>
       server.points.listLedgerEntries({ userId, ...request, pageToken }),
     );
     return found.map(({ entries }) => entries.map(({ number }) => Number(number)));
@@ -64,7 +51,7 @@ describe("ListLedgerEntries", () => {
     }
   });
 
-  test("50 at a time unless told otherwise", async () => {
+  test("50 at a time by default", async () => {
     expect(await numbers({})).toHaveLength(1);
   });
 
@@ -109,20 +96,20 @@ describe("ListLedgerEntries", () => {
     expect((await numbers({ startTime: after, endTime: minute(7), order })).flat()).toEqual([6]);
   });
 
-  test("entries that come meanwhile do not disturb the pages behind", async () => {
-    const ask = (pageToken: string) =>
+  test("new entries do not change the later pages", async () => {
+    const list = (pageToken: string) =>
       server.points.listLedgerEntries({ userId: "grows", pageSize: 2, pageToken });
     for (let i = 1; i <= 4; i++) {
       await server.points.grantPoints({ userId: "grows", eventId: `e${i}`, points: 1n });
     }
-    const first = await ask("");
+    const first = await list("");
     await server.points.grantPoints({ userId: "grows", eventId: "e5", points: 1n });
-    const second = await ask(first.nextPageToken);
+    const second = await list(first.nextPageToken);
     const seen = [...first.entries, ...second.entries].map(({ number }) => Number(number));
     expect(seen).toEqual([4, 3, 2, 1]);
   });
 
-  test("a token is good for its list alone", async () => {
+  test("a token is valid only for its list", async () => {
     const { points } = server;
     const list = { userId, pageSize: 3 };
     const { nextPageToken: pageToken } = await points.listLedgerEntries(list);
@@ -159,7 +146,7 @@ describe("ListLedgerEntries", () => {
     for (const eventId of ["a", "b"]) {
       await server.points.grantPoints({ userId, eventId, points: 1n });
     }
-    const found = await pages((pageToken) =>
+    const found = await allResponses((pageToken) =>
       server.points.listLedgerEntries({ userId, pageSize: 1, pageToken }),
     );
     expect(found.flatMap(({ entries }) => entries.map(({ eventId }) => eventId))).toEqual([
@@ -208,7 +195,7 @@ describe("GetLedgerEntry", () => {
     });
   });
 
-  test("the expiry behind a refund whose id is as long as can be", async () => {
+  test("the expiry after a refund whose id has the largest length", async () => {
     const account = { programId: "long", userId: "one" };
     await server.programs.createProgram({ programId: "long", lifetimeMonths: 1 });
     await server.clock.setTime({ time: at("2026-06-10T00:00:00Z") });
@@ -224,7 +211,7 @@ describe("GetLedgerEntry", () => {
     expect(entry).toMatchObject({ ...value, points: 5n, number: 4n });
   });
 
-  test("an expiry by its event, at a month's end and behind a refund", async () => {
+  test("an expiry by its event, at a month's end and after a refund", async () => {
     const account = { programId: "short", userId: "one" };
     await server.programs.createProgram({ programId: "short", lifetimeMonths: 1 });
     const event = (eventId: string) => ({ ...account, eventId });
@@ -257,7 +244,7 @@ describe("ListPrograms", () => {
   test("by id, in pages", async () => {
     const ids = ["a", "b-1", "c", "d"];
     for (const programId of ids.toReversed()) await server.programs.createProgram({ programId });
-    const found = await pages((pageToken) =>
+    const found = await allResponses((pageToken) =>
       server.programs.listPrograms({ pageSize: 2, pageToken }),
     );
     const seen = found.map(({ programs }) => programs.map(({ programId }) => programId));
@@ -283,7 +270,7 @@ describe("ListReservations", () => {
   });
 
   const ids = async (request: Parameters<typeof server.reservations.listReservations>[0]) => {
-    const found = await pages((pageToken) =>
+    const found = await allResponses((pageToken) =>
       server.reservations.listReservations({ pageSize: 2, ...request, pageToken }),
     );
     const rows = found.flatMap(({ reservations }) => reservations);
@@ -303,7 +290,7 @@ describe("ListReservations", () => {
     expect(await ids({ ...ofUser, startTime: hour(6), endTime: hour(6) })).toEqual([]);
   });
 
-  test("in a state: what is due is processing", async () => {
+  test("in a state: a pending one that is due is PROCESSING", async () => {
     const { PENDING, PROCESSING, CANCELLED, DONE } = Reservation_State;
     const waiting = ["r1", "r2", "r3", "r5", "r6", "r7", "r8"];
     expect(await ids(inState(PENDING))).toEqual(waiting);
@@ -315,7 +302,7 @@ describe("ListReservations", () => {
     expect(await ids({ ...inState(PENDING), endTime: at("2020-01-02T00:00:00Z") })).toEqual([]);
   });
 
-  test("a token is good for its list alone", async () => {
+  test("a token is valid only for its list", async () => {
     const list = { ...inState(Reservation_State.PENDING), pageSize: 2 };
     const { nextPageToken: pageToken } = await server.reservations.listReservations(list);
     expect(pageToken).not.toBe("");

@@ -1,9 +1,9 @@
 /**
- * Replays recorded histories on today's workflows: a change that would break a run under way fails
- * here and has to be made with `patched()`. Record the histories anew only when all old runs are
- * gone or a scenario is added:
+ * Replays recorded histories on the current workflows: a change that would break a run under way
+ * fails here and needs `patched()`. Record the histories again only when no old run exists any more
+ * or a scenario is added:
  *
- *     MEGURI_RECORD_HISTORIES=1 npm test -- test/temporal/replay.test.ts
+ *     MEGURI_RECORD_HISTORIES=1 npm test -- test/temporal/history-replay.test.ts
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -20,9 +20,8 @@ beforeAll(async () => {
 }, 180_000);
 
 /**
- * The SDK reads JSON histories with its own copy of protobufjs, and where npm has nested another
- * copy below @temporalio/proto, as here, that fails with "type must be a Type". So they are read
- * with the copy that belongs to the types.
+ * Reads a JSON history with the copy of protobufjs that belongs to @temporalio/proto. The SDK uses
+ * its own copy, which fails with "type must be a Type" when npm has installed two of them.
  */
 function readHistory(file: string) {
   const fromProto = createRequire(createRequire(import.meta.url).resolve("@temporalio/proto"));
@@ -62,7 +61,7 @@ test("recorded histories replay", async () => {
   expect(await failures(await workflowBundle())).toEqual([]);
 });
 
-test("a workflow that was changed carelessly fails", async () => {
+test("a workflow that was changed without `patched` fails", async () => {
   const changed = await bundleWorkflowCode({
     workflowsPath: `${import.meta.dirname}/../support/fixtures/changed-workflows.ts`,
     logger: new DefaultLogger("ERROR"),

@@ -1,22 +1,17 @@
-/** Cancels that race the grant: one of the two wins, and the ledger knows which. */
+/** Tests cancels at the time of the grant: one of the two commits, and the ledger agrees. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancelReservation } from "../../src/app/reservations/commands.ts";
 import type { DomainError } from "../../src/domain/errors.ts";
-import {
-  eventually,
-  patiently,
-  reserve,
-  stateOf,
-  verified,
-} from "../support/fixtures/reservations.ts";
+import { reserve, stateOf, verified } from "../support/fixtures/reservations.ts";
+import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const races = 200;
 const atOnce = 40;
 
-/** Reservations that one user gets: their grants fold into shared transactions. */
-const eachUser = 10;
+/** Reservations of one user, whose grants are coalesced. */
+const reservationsOfUser = 10;
 
 let stack: WorkerStack;
 beforeAll(async () => {
@@ -27,21 +22,21 @@ afterAll(() => stack.stop());
 /** Resolves when the worker sends the grant of a reservation to the store. */
 const granting = Array.from({ length: races }, () => Promise.withResolvers<void>());
 
-function watchGrants(): void {
+function observeGrants(): void {
   stack.proxy.onRequest((operation, body) => {
     if (operation !== "TransactWriteItems") return;
     for (const [, i] of body.toString().matchAll(/#race-(\d+)"/g)) granting[Number(i)]?.resolve();
   });
-  // The grants reach the store a little later, so that a cancel sent now may overtake them.
+  // The grants reach the store a little later, so that a cancel may be committed first.
   stack.proxy.faults({ delay: 1, delayMs: [0, 40], operations: ["TransactWriteItems"] });
 }
 
-/** Reserves, and cancels as the grant is sent or around the due time; true when it won. */
+/** Reserves, and cancels when the grant is sent or around the due time; true when cancelled. */
 async function race(i: number): Promise<boolean> {
   const { deps, programId } = stack;
   const id = `race-${i}`;
   const inMs = 500;
-  await reserve(deps, programId, { id, user: `user-${i % (races / eachUser)}`, inMs });
+  await reserve(deps, programId, { id, userId: `user-${i % (races / reservationsOfUser)}`, inMs });
   if (i % 2 === 0) await granting[i]?.promise;
   else await sleep(inMs + Math.random() * 250 - 30);
   try {
@@ -53,8 +48,8 @@ async function race(i: number): Promise<boolean> {
   }
 }
 
-test("either cancelled without points or done with them", async () => {
-  watchGrants();
+test("a reservation is either cancelled without points or done with them", async () => {
+  observeGrants();
   const won: boolean[] = [];
   while (won.length < races) {
     const wave = Array.from({ length: atOnce }, (_, i) => race(won.length + i));
@@ -62,7 +57,7 @@ test("either cancelled without points or done with them", async () => {
   }
   const points = new Map<string, number>();
   for (const [i, cancelled] of won.entries()) {
-    const userId = `user-${i % (races / eachUser)}`;
+    const userId = `user-${i % (races / reservationsOfUser)}`;
     await eventually(async () => {
       expect(await stateOf(stack, `race-${i}`)).toBe(cancelled ? "CANCELLED" : "DONE");
     });

@@ -1,17 +1,17 @@
-/** What counts as an outage of the store, on real connections, and what is an error of ours. */
+/** Tests which failures of real connections are outages of the store, and which are our errors. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { expect, test } from "vitest";
-import { programRef } from "../../../src/app/ports/records.ts";
-import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { programRef } from "../../../../src/app/ports/records.ts";
+import { createDynamoItemStore } from "../../../../src/store/dynamodb/item-store.ts";
 import {
   type Clients,
   createClients,
   isTransient,
   orUnavailable,
-} from "../../../src/store/dynamodb/sdk/client.ts";
-import { tableName } from "../../../src/store/dynamodb/tables.ts";
+} from "../../../../src/store/dynamodb/sdk/client.ts";
+import { tableName } from "../../../../src/store/dynamodb/tables.ts";
 
 type Answer = (socket: Socket) => void;
 
@@ -25,7 +25,7 @@ const refused = (name: string): Answer =>
 
 const cut = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"Item":';
 
-/** The request failed on its way or on the other side. */
+/** Answers to a request that failed on the way or in the store. */
 const outages: Record<string, Answer> = {
   "breaks off": (socket) => socket.end(),
   resets: (socket) => socket.resetAndDestroy(),
@@ -46,12 +46,12 @@ const outages: Record<string, Answer> = {
   "throttles a table": refused("ProvisionedThroughputExceededException"),
 };
 
-/** The request was wrong: asking again does not help, and nobody should wait. */
+/** Answers to a wrong request, which must not be sent again. */
 const mistakes: Record<string, Answer> = {
   "invalid request": refused("ValidationException"),
   "request that cannot be parsed": refused("SerializationException"),
   "no such table": refused("ResourceNotFoundException"),
-  "no right to it": refused("AccessDeniedException"),
+  "no permission": refused("AccessDeniedException"),
 };
 
 /** Runs `use` with clients of a server that answers every request in one way. */
@@ -105,7 +105,7 @@ test("a store that is not there", async () => {
   clients.close();
 });
 
-test("an error of the program, on the way of a request that was begun", async () => {
+test("an error of the program while a request is being sent", async () => {
   const broken = (clients: Clients) => {
     const fail = () => () => {
       throw Buffer.from(5 as never);
@@ -120,18 +120,18 @@ test("an error of the program, on the way of a request that was begun", async ()
 });
 
 test.each([
-  ["a connection that the other side gave up", { code: "ECONNABORTED" }, true],
+  ["a connection that the store closed", { code: "ECONNABORTED" }, true],
   ["a machine out of ports", { code: "EADDRNOTAVAIL" }, true],
-  ["a name server that is away", { code: "EAI_AGAIN" }, true],
+  ["a name server that does not answer", { code: "EAI_AGAIN" }, true],
   ["a broken handshake", { code: "ERR_SSL_WRONG_VERSION_NUMBER" }, true],
   ["a file that is not there", { code: "ENOENT" }, false],
   ["a wrong argument", { code: "ERR_INVALID_ARG_VALUE" }, false],
   ["JSON of ours that is broken", { name: "SyntaxError" }, false],
-  ["a call that was broken off", { name: "AbortError" }, false],
+  ["a call that was aborted", { name: "AbortError" }, false],
 ])("%s", (_, more, expected) => {
   expect(isTransient(Object.assign(new Error("x"), more))).toBe(expected);
 });
 
-test("what is no error at all", () => {
+test("a thrown value that is not an error", () => {
   expect(isTransient("ECONNRESET")).toBe(false);
 });
