@@ -5,6 +5,7 @@ import { verifySegment } from "../src/app/points/verify-segment.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { reconcileReservations } from "../src/app/reservations/reconcile.ts";
 import {
+  addReports,
   type ExpireShardInput,
   type ExpireShardResult,
   maxReports,
@@ -111,12 +112,4 @@ const addExpired = (total: ExpireShardResult, next: ExpireShardResult): ExpireSh
 const addVerified = (
   total: VerifySegmentResult,
   next: VerifySegmentResult,
-): VerifySegmentResult => ({
-  accounts: total.accounts + next.accounts,
-  entries: total.entries + next.entries,
-  wrong: total.wrong + next.wrong,
-  reports: [...total.reports, ...next.reports].slice(0, maxReports),
-  failed: (total.failed ?? 0) + (next.failed ?? 0),
-  failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
-  ...cursorOf(next),
-});
+): VerifySegmentResult => ({ ...addReports(total, next), ...cursorOf(next) });

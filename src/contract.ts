@@ -178,6 +178,19 @@ export interface VerificationReport {
   readonly failures?: readonly FailedAccount[];
 }
 
+/** Adds up two reports; accounts beyond the first 100 are counted, but not named. */
+export const addReports = (
+  total: VerificationReport,
+  next: VerificationReport,
+): VerificationReport => ({
+  accounts: total.accounts + next.accounts,
+  entries: total.entries + next.entries,
+  wrong: total.wrong + next.wrong,
+  reports: [...total.reports, ...next.reports].slice(0, maxReports),
+  failed: (total.failed ?? 0) + (next.failed ?? 0),
+  failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
+});
+
 /** The differences of one account. */
 export interface AccountReport {
   readonly user: string;

@@ -8,7 +8,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
-  maxReports,
+  addReports,
   reportQuery,
   type VerificationReport,
   type VerifyProgramInput,
@@ -41,7 +41,7 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
     const result = await orRefusal(
       verifySegment({ program: programId, segments: verifySegments, ...part }),
     );
-    total = add(total, result);
+    total = addReports(total, result);
     const { accounts, wrong, failed = 0 } = total;
     setCurrentDetails(
       `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified.`,
@@ -56,15 +56,4 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
     });
   }
   return total;
-}
-
-function add(total: VerificationReport, next: VerificationReport): VerificationReport {
-  return {
-    accounts: total.accounts + next.accounts,
-    entries: total.entries + next.entries,
-    wrong: total.wrong + next.wrong,
-    reports: [...total.reports, ...next.reports].slice(0, maxReports),
-    failed: (total.failed ?? 0) + (next.failed ?? 0),
-    failures: [...(total.failures ?? []), ...(next.failures ?? [])].slice(0, maxReports),
-  };
 }

@@ -316,7 +316,7 @@ export class KeyQueue {
     this.#retries = 0;
   }
 
-  /** A jitter that does not grow: a process that waits longer than the others never wins. */
+  /** A jitter that does not grow: a process that waits longer than other processes never wins. */
   async #pause(): Promise<void> {
     await sleep(2 * this.#context.commitMs * this.#context.random());
   }
