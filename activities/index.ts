@@ -1,17 +1,17 @@
 /** All activities of a worker. */
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type { Reservation } from "../src/domain/reservation.ts";
+import { expiryNoticeActivities } from "./expiry-notices.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
 import { longRunningActivities } from "./long-running.ts";
+import { monthEndActivities } from "./month-ends.ts";
 import { purgeActivities } from "./purges.ts";
+import { type Observers, reconcilerActivities } from "./reconciler.ts";
 import { reservationActivities } from "./reservations.ts";
 
 /** The dependencies of the activities. */
-interface ActivityDeps {
+interface ActivityDeps extends Observers {
   readonly deps: Deps;
-  /** Called for every reservation that was granted; again if the activity is repeated. */
-  readonly onDone: (row: Reservation) => void;
 }
 
 export type Activities = ReturnType<typeof activities>;
@@ -25,9 +25,12 @@ export function createActivities(dependencies: ActivityDeps): Activities {
   return Object.fromEntries(entries);
 }
 
-const activities = ({ deps, onDone }: ActivityDeps) => ({
-  ...reservationActivities(deps, onDone),
+const activities = ({ deps, ...observers }: ActivityDeps) => ({
+  ...reservationActivities(deps, observers.onDone),
+  ...reconcilerActivities(deps, observers),
   ...longRunningActivities(deps),
+  ...monthEndActivities(deps),
+  ...expiryNoticeActivities(deps),
   ...purgeActivities(deps),
 });
 

@@ -1,6 +1,6 @@
 /** The activities that purge what a deleted target has left. */
 import type { Deps } from "../src/app/ports/deps.ts";
-import { purgeHistory, purgeReactions, purgeUnread } from "../src/app/reactions/purge-target.ts";
+import { endPurge, purgeReactions, purgeUnread } from "../src/app/reactions/purge-target.ts";
 import type {
   PurgeHistoryInput,
   PurgeHistoryResult,
@@ -12,7 +12,7 @@ import { check } from "./checks.ts";
 /** Each of these activities may be repeated. */
 export function purgeActivities(deps: Deps) {
   return {
-    /** Purges the unread groups. Returns the kinds whose reactions are to be purged. */
+    /** Returns the kinds whose reactions are to be purged. Purges unread groups that are left. */
     async removeUnread(input: TargetKey): Promise<string[]> {
       const { type, id } = check(input, targetFields);
       return purgeUnread(deps, { type, id });
@@ -24,13 +24,14 @@ export function purgeActivities(deps: Deps) {
       return purgeReactions(deps, { type, id }, kind);
     },
 
-    /** Purges a page of read groups. Returns the cursor of the next page. */
-    async removeHistory(input: PurgeHistoryInput): Promise<PurgeHistoryResult> {
-      const fields = { ...targetFields, owner: "string", cursor: "string?" };
-      const { type, id, owner: ownerId, cursor: from } = check(input, fields);
-      const cursor = await purgeHistory(deps, ownerId, { type, id }, from);
-      return cursor === undefined ? {} : { cursor };
+    /** The last activity: records that the purge has ended. */
+    async endPurge(input: TargetKey): Promise<void> {
+      const { type, id } = check(input, targetFields);
+      await endPurge(deps, { type, id });
     },
+
+    /** The last activity of runs that started when a purge scanned the owner's history. */
+    removeHistory: async (_: PurgeHistoryInput): Promise<PurgeHistoryResult> => ({}),
   };
 }
 

@@ -1,58 +1,229 @@
-/** The activities of the reservation workflow. */
-import { activityInfo } from "@temporalio/activity";
+/** The activities that grant a reservation, and that change it for operators. */
+import { activityInfo, log } from "@temporalio/activity";
+import { TemporalFailure } from "@temporalio/common";
+import type { NotifyDeps } from "../src/app/notifications/notify.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import { cancelReservation, rescheduleReservation } from "../src/app/reservations/commands.ts";
-import { executeReservation } from "../src/app/reservations/execute.ts";
+import {
+  cancelReservation,
+  rescheduleReservation,
+  retryReservation,
+} from "../src/app/reservations/commands.ts";
+import {
+  type Execution,
+  executeReservation,
+  type Granted,
+} from "../src/app/reservations/execute.ts";
+import { notifyGranted } from "../src/app/reservations/notify-granted.ts";
 import type { VisibleReservation } from "../src/app/reservations/visible.ts";
 import type {
+  ChangeInput,
+  GrantInput,
+  OldReservationInput,
+  OldReservationStep,
   RescheduleInput,
-  ReservationInput,
   ReservationKey,
   ReservationStep,
   ReservationView,
 } from "../src/contract.ts";
 import { DomainError } from "../src/domain/errors.ts";
-import type { Reservation } from "../src/domain/reservation.ts";
+import type { Change, Reservation } from "../src/domain/reservation.ts";
 import { check } from "./checks.ts";
+import { unexpectedMessage } from "./failures.ts";
+import { holdUntil, notDue } from "./hold.ts";
+import { toOldStep, toStep } from "./reservation-steps.ts";
 
-/** `onDone` is called for every reservation that was granted. */
+/** What an attempt takes from the input of its activity. */
+type AttemptInput = Pick<GrantInput, "program_id" | "reservation_id" | "user_id"> & {
+  /** Absent when recorded by older workers. */
+  readonly original_run_id?: string | undefined;
+};
+
+/** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
+const attemptMs = 1_000;
+
+/**
+ * For this time after it is due, an attempt with a retryable error fails, so that Temporal makes
+ * another one, and an attempt that takes too long goes on beside the next one. RETRY needs workflow
+ * tasks, which a worker that grants many reservations of one moment completes late.
+ */
+const firstMs = 10_000;
+
+/** `onDone` is called for every reservation that was granted; again if an attempt is repeated. */
 export function reservationActivities(deps: Deps, onDone: (row: Reservation) => void) {
-  // The run that handles an Update refreshes itself, so it needs no signal.
-  const depsWithoutSignal: Deps = {
-    ...deps,
-    workflows: { ...deps.workflows, signalRefresh: async () => {} },
-  };
+  const depsWithoutSignal = withoutSignal(deps);
+
+  async function execute(input: AttemptInput, deadline?: number): Promise<Execution> {
+    const execution = await executeReservation(deps, {
+      programId: input.program_id,
+      reservationId: input.reservation_id,
+      userId: input.user_id,
+      resetTime: resetTimeOf(input.original_run_id),
+      deadline,
+    });
+    if (execution.outcome === "DONE") {
+      await notify(deps, execution);
+      onDone(execution.row);
+    }
+    return execution;
+  }
+
+  async function stepOf(execution: Execution): Promise<ReservationStep> {
+    const { timeZone } = await deps.programs.get(execution.row.programId);
+    return toStep(execution, timeZone, currentRunId());
+  }
+
+  /** Makes one attempt. Returns RETRY after a retryable error, 10 s after it is due or later. */
+  async function attempt(input: GrantInput): Promise<ReservationStep> {
+    const isFirst = isJustDue(input);
+    const deadline = isFirst ? undefined : performance.now() + attemptMs;
+    try {
+      return await stepOf(await execute(input, deadline));
+    } catch (error) {
+      if (isFirst) throw error;
+      return toRetry(error);
+    }
+  }
+
+  /**
+   * Returns what follows from the row for a run that was reset: its history may end before a move,
+   * so that it waits for another time than the row's. Returns undefined when the time is the row's,
+   * and for a run that was not reset.
+   */
+  async function stepAfterReset(input: GrantInput): Promise<ReservationStep | undefined> {
+    if (resetTimeOf(input.original_run_id) === undefined) return undefined;
+    const step = await stepOf(await execute(input, performance.now() + attemptMs));
+    const isKnown = step.step === "WAIT" && step.execute_time === input.execute_time;
+    return isKnown ? undefined : step;
+  }
+
   return {
+    /**
+     * Holds until the execute time, then grants the points. Fails with NOT_DUE and a retry delay
+     * when it is too early to hold. Returns RETRY while the clock is off, and after retryable
+     * errors for 10 s, so that the workflow can show it.
+     */
+    async grantWhenDue(input: GrantInput): Promise<ReservationStep> {
+      const executeTime = Date.parse(check(input, grantFields).execute_time);
+      try {
+        const { wall } = await deps.clock.now();
+        const waitMs = executeTime - input.lead_ms - wall;
+        if (waitMs > 0) {
+          const step = await stepAfterReset(input);
+          if (step) return step;
+          throw notDue(input.execute_time, waitMs);
+        }
+        await holdUntil(deps.clock, executeTime);
+      } catch (error) {
+        return toRetry(error);
+      }
+      return attempt(input);
+    },
+
     /** Grants the points if they are due. Otherwise returns the step that follows from the row. */
-    async executeReservation(input: ReservationInput): Promise<ReservationStep> {
+    grantNow: async (input: GrantInput): Promise<ReservationStep> =>
+      attempt(check(input, grantFields)),
+
+    /** As `grantNow`, but fails after a retryable error, so that Temporal tries again. */
+    grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
+      stepOf(await execute(check(input, grantFields))),
+
+    /** The grant activity of runs with `OldReservationInput`. */
+    async executeReservation(
+      input: OldReservationInput & { readonly original_run_id?: string },
+    ): Promise<OldReservationStep> {
       const fields = { program: "string", reservation: "string", user: "string" };
-      const { program: programId, reservation: reservationId, user: userId } = check(input, fields);
-      const runId = activityInfo().workflowExecution?.runId ?? "";
-      const attempt = { programId, reservationId, userId, runId };
-      const { step, row } = await executeReservation(deps, attempt);
-      if (step.step === "DONE") onDone(row);
-      return step;
+      const { program, reservation, user, original_run_id } = check(input, fields);
+      const names = { program_id: program, reservation_id: reservation, user_id: user };
+      const execution = await execute({ ...names, original_run_id });
+      return toOldStep(execution, (await deps.clock.now()).wall);
     },
 
     /** Cancels the reservation, as the RPC does. */
-    async cancelReservation(key: ReservationKey): Promise<ReservationView> {
-      return toView(await cancelReservation(depsWithoutSignal, toName(key)));
-    },
+    cancelReservation: async (
+      key: ReservationKey,
+      change?: ChangeInput,
+    ): Promise<ReservationView> =>
+      toView(await cancelReservation(deps, { ...toName(key), ...toChange(change) })),
 
     /** Reschedules the reservation, as the RPC does. */
     async rescheduleReservation(
       key: ReservationKey,
-      { execute_time }: RescheduleInput,
+      { execute_time, ...change }: RescheduleInput,
     ): Promise<ReservationView> {
       const executeTime = Date.parse(execute_time);
       if (Number.isNaN(executeTime)) {
         throw new DomainError("INVALID_REQUEST", "execute_time: must be an RFC 3339 time");
       }
-      return toView(
-        await rescheduleReservation(depsWithoutSignal, { ...toName(key), executeTime }),
-      );
+      const request = { ...toName(key), ...toChange(change), executeTime };
+      return toView(await rescheduleReservation(depsWithoutSignal, request));
     },
+
+    /** Retries the reservation, as the RPC does. */
+    retryReservation: async (key: ReservationKey, change?: ChangeInput): Promise<ReservationView> =>
+      toView(await retryReservation(depsWithoutSignal, { ...toName(key), ...toChange(change) })),
   };
+}
+
+/**
+ * Notifies the user of a grant. Throws a retryable error, so that the attempt is repeated. Only
+ * logs any other error: it would come again with every attempt, and the run would never end.
+ */
+async function notify(deps: NotifyDeps, granted: Granted): Promise<void> {
+  try {
+    await notifyGranted(deps, granted);
+  } catch (error) {
+    if (error instanceof DomainError && error.retryable) throw error;
+    const { programId, reservationId } = granted.row;
+    log.error("could not notify of a reserved grant", { programId, reservationId, err: error });
+  }
+}
+
+/** The run that handles an Update reads its row again by itself, so it needs no signal. */
+const withoutSignal = (deps: Deps): Deps => ({
+  ...deps,
+  workflows: { ...deps.workflows, refreshReservation: async () => {} },
+});
+
+/** Whether a reservation has become due, or its activity was scheduled, less than 10 s ago. */
+function isJustDue({ execute_time }: GrantInput): boolean {
+  const dueSince = Math.max(Date.parse(execute_time), activityInfo().scheduledTimestampMs);
+  return Date.now() < dueSince + firstMs;
+}
+
+const grantFields = {
+  program_id: "string",
+  reservation_id: "string",
+  user_id: "string",
+  execute_time: "string",
+  lead_ms: "number",
+};
+
+const currentRunId = (): string => activityInfo().workflowExecution?.runId ?? "";
+
+/** When the run of this activity was reset at the latest; undefined when it was not reset. */
+function resetTimeOf(originalRunId: string | undefined): number | undefined {
+  const wasReset = originalRunId !== undefined && originalRunId !== currentRunId();
+  return wasReset ? activityInfo().scheduledTimestampMs : undefined;
+}
+
+/** Returns the step of a retryable error and of an unexpected one. Throws a refusal. */
+function toRetry(error: unknown): ReservationStep {
+  if (error instanceof TemporalFailure) throw error;
+  if (!(error instanceof DomainError)) {
+    log.error(unexpectedMessage, { err: error });
+    return { step: "RETRY", reason: "INTERNAL", message: unexpectedMessage };
+  }
+  if (!error.retryable) throw error;
+  return { step: "RETRY", reason: error.reason, message: error.message };
+}
+
+/** Who changes a reservation in Temporal, when the operator does not say it. */
+const unnamedOperator = "temporal";
+
+/** An Update without an argument has `null` when it was sent by the Web UI. */
+function toChange(change: ChangeInput | null | undefined): Change {
+  const { changed_by = unnamedOperator, reason = "" } = change ?? {};
+  return { changedBy: changed_by, changeReason: reason };
 }
 
 function toName(key: ReservationKey) {

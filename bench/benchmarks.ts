@@ -1,6 +1,7 @@
 /** The list of all benchmarks. */
 import type { Benchmark } from "./benchmark.ts";
 import { cpu } from "./cases/cpu.ts";
+import { deleteGrowth } from "./cases/delete-growth.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
 import { expiryVain } from "./cases/expiry-vain.ts";
 import { grantConflicts } from "./cases/grant-conflicts.ts";
@@ -8,10 +9,14 @@ import { grantHot, grantHotLocked } from "./cases/grant-hot.ts";
 import { grantOverhead } from "./cases/grant-overhead.ts";
 import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
+import { holdMemory } from "./cases/hold-memory.ts";
 import { likeConflicts } from "./cases/like-conflicts.ts";
 import { likeGrowth } from "./cases/like-growth.ts";
 import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
 import { likeCosts } from "./cases/like-units.ts";
+import { markAllCommits } from "./cases/mark-all-commits.ts";
+import { markReadContended } from "./cases/mark-read-contended.ts";
+import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
@@ -36,6 +41,8 @@ export const benchmarks: readonly Benchmark[] = [
   reservationLateness,
   reservationBurst,
   reservationHistory,
+  holdMemory,
+  reconcileStarts,
   expiryReads,
   expiryVain,
   likeHot,
@@ -43,6 +50,9 @@ export const benchmarks: readonly Benchmark[] = [
   likeConflicts,
   likeGrowth,
   likeCosts,
+  deleteGrowth,
+  markReadContended,
+  markAllCommits,
   watchDelay,
   watchUnits,
   workerMemory,

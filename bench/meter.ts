@@ -65,16 +65,25 @@ function createImage(models: readonly TableModel[]) {
   const image = new Map<string, Item>();
   const nameIn = (table: TableModel, item: Item): string =>
     JSON.stringify([table.name, ...table.key.map((attribute) => item[attribute])]);
+
+  /** The change of an item by an action; a condition check changes nothing. */
+  function change(put: Put | undefined, keyed?: Keyed, keeps = false): Change {
+    const given = put ?? keyed;
+    if (!given) throw new Error("this action is not modelled");
+    const table = tables.get(given.TableName);
+    if (!table) throw new Error(`the meter knows no table ${given.TableName}`);
+    const name = nameIn(table, put?.Item ?? keyed?.Key ?? {});
+    const before = image.get(name);
+    return { table, name, before, after: keeps ? before : put?.Item };
+  }
+
   return {
-    /** The change of an item by an action; a condition check changes nothing. */
-    change(put: Put | undefined, keyed?: Keyed, keeps = false): Change {
-      const given = put ?? keyed;
-      if (!given) throw new Error("this action is not modelled");
-      const table = tables.get(given.TableName);
-      if (!table) throw new Error(`the meter knows no table ${given.TableName}`);
-      const name = nameIn(table, put?.Item ?? keyed?.Key ?? {});
-      const before = image.get(name);
-      return { table, name, before, after: keeps ? before : put?.Item };
+    change,
+    /** The item of which an answer shows only the key. */
+    whole(TableName: string, Key: Item): Item {
+      const { before } = change(undefined, { TableName, Key }, true);
+      if (!before) throw new Error("the meter has not seen the write of an item");
+      return before;
     },
     apply({ name, after }: Change): void {
       if (after) image.set(name, after);
@@ -125,6 +134,8 @@ export function createMeter(models: readonly TableModel[]): Meter {
     return { reads, writes: 0 };
   }
 
+  const sizes = createSizes();
+
   function add(captured: CapturedRequest): Usage {
     const { operation, request, status } = captured;
     const done = status === 200;
@@ -138,12 +149,14 @@ export function createMeter(models: readonly TableModel[]): Meter {
       case "DeleteItem":
         return write([image.change(undefined, request as Keyed)], 1, done);
       case "TransactGetItems":
-        return done ? { reads: readsOf(captured), writes: 0 } : refused(captured);
+        return done
+          ? { reads: readsOf(captured, image.whole, sizes.meanOf), writes: 0 }
+          : refused(captured);
       case "GetItem":
       case "BatchGetItem":
       case "Query":
       case "Scan":
-        return done ? { reads: readsOf(captured), writes: 0 } : nothing;
+        return done ? { reads: readsOf(captured, image.whole, sizes.meanOf), writes: 0 } : nothing;
       case "DescribeTable":
       case "CreateTable":
         return nothing;
@@ -154,7 +167,36 @@ export function createMeter(models: readonly TableModel[]): Meter {
 
   return {
     add,
-    addAll: (captured) => captured.map(add).reduce(plus, nothing),
+    addAll(captured) {
+      for (const each of captured) sizes.note(each);
+      return captured.map(add).reduce(plus, nothing);
+    },
+  };
+}
+
+/** The mean size of the items of each partition that queries have answered. */
+function createSizes() {
+  const known = new Map<string, { bytes: number; count: number }>();
+  const partitionOf = (request: unknown) => {
+    const { TableName, ExpressionAttributeValues } = request as {
+      TableName: string;
+      ExpressionAttributeValues?: Item;
+    };
+    return `${TableName} ${ExpressionAttributeValues?.[":p"]?.S}`;
+  };
+  return {
+    note({ operation, request, response }: CapturedRequest): void {
+      const { Items: items = [] } = response as { Items?: Item[] };
+      if (operation !== "Query" || items.length === 0) return;
+      const before = known.get(partitionOf(request)) ?? { bytes: 0, count: 0 };
+      const bytes = before.bytes + total(items, itemSize);
+      known.set(partitionOf(request), { bytes, count: before.count + items.length });
+    },
+    meanOf(request: unknown): number {
+      const { bytes, count } = known.get(partitionOf(request)) ?? { bytes: 0, count: 0 };
+      if (count === 0) throw new Error("a count of items of unknown sizes is not modelled");
+      return bytes / count;
+    },
   };
 }
 
@@ -186,9 +228,21 @@ const plus = (a: Usage, b: Usage): Usage => ({
 const typeOf = (response: unknown): string =>
   String((response as { __type?: string }).__type ?? "");
 
-/** A query or scan is one read of all items that it scans; other requests are a read per item. */
-function readsOf({ operation, request, response }: CapturedRequest): number {
-  const input = request as { ConsistentRead?: boolean };
+/**
+ * A query or scan is one read of all items that it scans; other requests are a read per item. A
+ * count answers no items: they are taken to be as large as others of their partition.
+ */
+function readsOf(
+  { operation, request, response }: CapturedRequest,
+  wholeOf: (table: string, key: Item) => Item,
+  meanOf: (request: unknown) => number,
+): number {
+  const input = request as {
+    TableName: string;
+    ConsistentRead?: boolean;
+    ProjectionExpression?: string;
+    Select?: string;
+  };
   const consistency: Consistency = input.ConsistentRead ? "strong" : "eventual";
   if (operation === "GetItem") {
     if ("ProjectionExpression" in input) throw new Error("a projected read is not modelled");
@@ -203,11 +257,17 @@ function readsOf({ operation, request, response }: CapturedRequest): number {
     );
   }
   const { Items: items = [], ScannedCount } = response as { Items?: Item[]; ScannedCount?: number };
+  if (input.Select === "COUNT") {
+    return readUnits(Math.ceil((ScannedCount ?? 0) * meanOf(request)), consistency);
+  }
   const isFiltered = "FilterExpression" in input && ScannedCount !== items.length;
-  if (isFiltered || "ProjectionExpression" in input) {
+  const projected = input.ProjectionExpression;
+  if (isFiltered || (projected !== undefined && projected !== "pk, sk")) {
     throw new Error("an answer that leaves out what was read is not modelled");
   }
-  return readUnits(total(items, itemSize), consistency);
+  // A projection makes the answer smaller, but not the read.
+  const read = projected === undefined ? items : items.map((key) => wholeOf(input.TableName, key));
+  return readUnits(total(read, itemSize), consistency);
 }
 
 function batchReads(request: unknown, response: unknown): number {

@@ -17,7 +17,8 @@ import { tableName } from "./store/dynamodb/tables.ts";
 import { CommitEngine } from "./store/engine/engine.ts";
 import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts";
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 interface Composed {
   readonly deps: Deps;
@@ -40,8 +41,8 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
   const names = tableName(config.tablePrefix);
   const reader = createDynamoReader(clients, names);
   const clock: Clock = config.testClock
-    ? createTestClock(reader)
-    : createSystemClock(clients.skewMs);
+    ? createTestClock(reader, clients)
+    : createSystemClock(clients);
   const background = createBackgroundTasks(log);
   const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams: config.maxStreams });
   return {
@@ -55,6 +56,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       purger: createDynamoPurger(clients, names),
       unreadCounts,
       historyMs: config.historyDays * dayMs,
+      coolDownMs: config.coolDownHours * hourMs,
       background: background.run,
     },
     async close() {

@@ -1,9 +1,12 @@
 /** Reads the configuration of server, worker and tools from environment variables. */
+import { readFileSync } from "node:fs";
 import { z } from "zod";
 
 /** Port 0 means any free port. */
 const port = z.coerce.number().int().min(0).max(65_535);
 const flag = z.enum(["0", "1"]).transform((value) => value === "1");
+
+const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../package.json`, "utf8"));
 
 /** Every variable with its default, as docs/operations.md lists them. */
 const variables = z
@@ -23,7 +26,9 @@ const variables = z
     MEGURI_TEMPORAL_NAMESPACE: z.string().min(1).default("default"),
     MEGURI_TASK_QUEUE: z.string().min(1).default("meguri"),
     MEGURI_WORKFLOW_BUNDLE: z.string().min(1).optional(),
+    MEGURI_BUILD_ID: z.string().min(1).max(255).default(version),
     MEGURI_HISTORY_DAYS: z.coerce.number().int().min(1).max(3_650).default(90),
+    MEGURI_COOL_DOWN_HOURS: z.coerce.number().min(0).max(8_760).default(24),
     MEGURI_MAX_STREAMS: z.coerce.number().int().min(1).default(10_000),
     MEGURI_DRAIN_SECONDS: z.coerce.number().min(0).max(600).default(20),
     MEGURI_LOG_LEVEL: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
@@ -47,8 +52,12 @@ const variables = z
     taskQueue: env.MEGURI_TASK_QUEUE,
     /** A prebuilt workflow bundle. Absent: it is built at start. */
     workflowBundle: env.MEGURI_WORKFLOW_BUNDLE,
+    /** Names the code of a worker in the histories of the runs that it works on. */
+    buildId: env.MEGURI_BUILD_ID,
     /** How long a read notification is kept. */
     historyDays: env.MEGURI_HISTORY_DAYS,
+    /** How long a person who reacts again does not notify the owner again. 0 turns it off. */
+    coolDownHours: env.MEGURI_COOL_DOWN_HOURS,
     /** The most streams of unread counts that one server has open at a time. */
     maxStreams: env.MEGURI_MAX_STREAMS,
     drainSeconds: env.MEGURI_DRAIN_SECONDS,

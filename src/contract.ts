@@ -13,12 +13,21 @@ export const workflowTypes = {
   reservation: "reservation",
   monthEnd: "monthEnd",
   verifyProgram: "verifyProgram",
-  reconcile: "reconcile",
+  reconciler: "reconciler",
+  startRuns: "startRuns",
   removeTarget: "removeTarget",
+  expiryNotices: "expiryNotices",
 } as const;
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
   `reservation/${programId}/${reservationId}`;
+/** Returns the reservation of a workflow id; undefined for the id of another workflow. */
+export function reservationOf(
+  workflowId: string,
+): { programId: string; reservationId: string } | undefined {
+  const [, programId, reservationId] = /^reservation\/([^/]+)\/(.+)$/.exec(workflowId) ?? [];
+  return programId && reservationId ? { programId, reservationId } : undefined;
+}
 export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
 export const purgeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
 /** The id of a program's month-end schedule. */
@@ -34,6 +43,10 @@ export const searchAttributes = {
   user: "MeguriUser",
   executeTime: "MeguriExecuteTime",
   state: "MeguriState",
+  points: "MeguriPoints",
+  caller: "MeguriCaller",
+  /** Why a reservation waits or has failed: a reason of `src/domain/errors.ts`. */
+  reason: "MeguriReason",
 } as const;
 
 /** The signal upon which the workflow of a reservation reads its row again. */
@@ -54,27 +67,90 @@ export const verifySegments = 4;
 /** A report names at most this many accounts that differ, and as many that failed. */
 export const maxReports = 100;
 
-/** Starts the workflow of one reservation. */
+/** Starts the workflow of one reservation. Operators read it as the input of the run. */
 export interface ReservationInput {
+  readonly program_id: string;
+  readonly reservation_id: string;
+  readonly user_id: string;
+  readonly points: number;
+  /** RFC 3339, in the zone of the program. The row may have another one by now. */
+  readonly execute_time_at_start: string;
+}
+
+/** The input of runs that started before the grant activity held until the execute time. */
+export interface OldReservationInput {
   readonly program: string;
   readonly reservation: string;
   readonly user: string;
-  /** The execute time at the start, in ms since the epoch. The row may have another one by now. */
+  /** In ms since the epoch. */
   readonly executeTime: number;
 }
 
+/** The input of the activities that grant a reservation. */
+export interface GrantInput extends ReservationInput {
+  /** The execute time that the workflow has read last, as RFC 3339. */
+  readonly execute_time: string;
+  /** How long before the execute time the activity wakes up, in ms. */
+  readonly lead_ms: number;
+  /** The run id of the run whose history this run continues: another one after a reset. */
+  readonly original_run_id: string;
+}
+
 /**
- * The step that the grant activity has made or that follows from the row. `waitMs` is the time left
- * by the clock of the activity, which may differ from Temporal's clock.
+ * The step that a grant activity has made or that follows from the row. Times are RFC 3339. After
+ * RETRY, a retryable error, the workflow tries again.
  */
 export type ReservationStep =
+  | {
+      readonly step: "WAIT";
+      readonly execute_time: string;
+      /** Who moved or retried it last, and why. Absent when it was not changed. */
+      readonly changed_by?: string;
+      readonly reason?: string;
+    }
+  | { readonly step: "PAUSED"; readonly paused_by: string; readonly reason: string }
+  | { readonly step: "RETRY"; readonly reason: string; readonly message: string }
+  | ReservationResult
+  | { readonly step: "CANCELLED"; readonly changed_by: string; readonly reason: string }
+  | {
+      readonly step: "FAILED";
+      readonly reason: string;
+      readonly message: string;
+      /** The run that has read this. A run that was reset finds the id of another run here. */
+      readonly run_id: string;
+    };
+
+/** The result of a run whose points are granted. */
+interface ReservationResult {
+  readonly step: "DONE";
+  readonly points: number;
+  /** The points of the account after the grant. */
+  readonly balance: number;
+  readonly executed_time: string;
+  readonly lateness_ms: number;
+  readonly entry_number: number;
+}
+
+/**
+ * The steps of runs with `OldReservationInput`. `waitMs` is the time left by the clock of the
+ * activity, which may differ from Temporal's clock.
+ */
+export type OldReservationStep =
   | { readonly step: "WAIT"; readonly executeTime: number; readonly waitMs: number }
   | { readonly step: "DONE"; readonly entry: number }
   | { readonly step: "CANCELLED" }
   | { readonly step: "FAILED"; readonly reason: string; readonly message: string };
 
+/** Who changes a reservation from Temporal, and why. Both may be left out. */
+export interface ChangeInput {
+  /** The name of the operator, at most 64 bytes. */
+  readonly changed_by?: string;
+  /** At most 128 bytes. */
+  readonly reason?: string;
+}
+
 /** The argument of the `reschedule` update: an RFC 3339 time with a zone. */
-export interface RescheduleInput {
+export interface RescheduleInput extends ChangeInput {
   readonly execute_time: string;
 }
 
@@ -126,6 +202,15 @@ export interface MonthEndInput {
   readonly vain?: number;
   readonly failed?: number;
   readonly failures?: readonly FailedAccount[];
+  readonly months?: MonthEndMonths;
+}
+
+/** The months of a month end, such as `"2026-11"`. */
+export interface MonthEndMonths {
+  /** The month that has ended. */
+  readonly month: string;
+  /** The latest month whose granted points have expired with it. */
+  readonly grantedUpTo: string;
 }
 
 /** The counts of a month-end sweep, as in `ExpireShardResult`. */
@@ -133,6 +218,10 @@ export interface MonthEndResult {
   readonly settled: number;
   readonly vain: number;
   readonly failed: number;
+  /** Absent when recorded by older workers. */
+  readonly months?: MonthEndMonths;
+  /** The months, the counts and the first accounts that failed, as a sentence. */
+  readonly report?: string;
 }
 
 /** The details of the failure of a month end in which accounts failed. */
@@ -200,17 +289,6 @@ export interface AccountReport {
   readonly unreported?: number;
 }
 
-/** The reservations that a run of the reconciler reads. */
-export interface ReconcileInput {
-  /** True for all pending reservations, after a lost namespace; false for the overdue ones. */
-  readonly everything: boolean;
-}
-
-export interface ReconcileResult {
-  /** The number of runs that were started or found running. */
-  readonly started: number;
-}
-
 /** Names a deleted target to the activities that purge it. */
 export interface TargetKey {
   readonly type: string;
@@ -220,8 +298,9 @@ export interface TargetKey {
 /** Starts the purge of a deleted target. */
 export interface PurgeTargetInput extends TargetKey {
   readonly owner: string;
-  /** Set by continue-as-new: the kinds with reactions left. An empty list leaves the history. */
+  /** Set by continue-as-new: the kinds with reactions left. */
   readonly kinds?: readonly string[];
+  /** Set by continue-as-new of runs that scanned the owner's history. */
   readonly cursor?: string;
 }
 
@@ -230,7 +309,7 @@ export interface PurgeReactionsInput extends TargetKey {
   readonly kind: string;
 }
 
-/** Purges read groups of a deleted target. */
+/** The input of the last activity of runs that scanned the owner's history. */
 export interface PurgeHistoryInput extends TargetKey {
   readonly owner: string;
   readonly cursor?: string;

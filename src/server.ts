@@ -20,9 +20,9 @@ interface ServerDeps {
 export interface Server {
   listen(): Promise<Ports>;
   /**
-   * Answers health checks with NOT_SERVING and ends the streams. After a tenth of the configured
-   * time it accepts no new calls and waits for running ones; at its end it closes the remaining
-   * connections.
+   * Answers health checks with NOT_SERVING, refuses new streams, and ends the open ones spread over
+   * a tenth of the configured time. After this tenth it accepts no new calls and waits for running
+   * ones; at the end of the time it closes the remaining connections.
    */
   drain(): Promise<void>;
 }
@@ -36,9 +36,11 @@ export function createServer({ deps, config, log }: ServerDeps): Server {
     listen: () => listeners.listen(host, config),
     async drain() {
       serving = false;
-      deps.unreadCounts.close();
       const noticeMs = drainSeconds * 1_000 * noticeShare;
+      deps.unreadCounts.drain(noticeMs);
       await sleep(noticeMs);
+      // Every stream has ended before the listeners drain, even if its timer is late.
+      deps.unreadCounts.close();
       await listeners.drain(drainSeconds * 1_000 - noticeMs);
     },
   };

@@ -12,7 +12,7 @@ import { installSdkLog } from "./worker/sdk-log.ts";
 
 interface WorkerDeps {
   readonly connection: NativeConnection;
-  readonly config: Pick<Config, "temporalNamespace" | "taskQueue" | "drainSeconds">;
+  readonly config: Pick<Config, "temporalNamespace" | "taskQueue" | "buildId" | "drainSeconds">;
   readonly bundle: WorkflowBundleOption;
   readonly deps: Deps;
   readonly metrics: Metrics;
@@ -27,6 +27,11 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
     namespace: config.temporalNamespace,
     taskQueue: config.taskQueue,
     workflowBundle: bundle,
+    // Marks runs with the build. A run is not bound to it (docs/decisions/0017).
+    workerDeploymentOptions: {
+      version: { deploymentName: "meguri", buildId: config.buildId },
+      useWorkerVersioning: false,
+    },
     activities: createActivities({
       deps,
       onDone(row) {
@@ -36,17 +41,20 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
           "reservation done",
         );
       },
+      onOverdue: metrics.observeOverdue,
     }),
-    // A grant is a local activity that occupies its workflow task while the store answers, so more
-    // concurrent tasks than the default of 40 pay off. The SDK team's own load test peaks at 120
-    // with up to 60 pollers (worker-options.d.ts); pollers are added only while there is work.
-    maxConcurrentWorkflowTaskExecutions: 120,
-    maxConcurrentLocalActivityExecutions: 120,
-    workflowTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
+    // No grant waits for a workflow task. After a burst, many tasks at once would take the CPU time
+    // of the grants that are still under way (docs/decisions/0018).
+    maxConcurrentWorkflowTaskExecutions: 10,
+    workflowTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 2, maximum: 5 },
+    // A grant holds its slot for seconds before its time, which costs memory only.
+    maxConcurrentActivityTaskExecutions: 20_000,
+    activityTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
     // Sleeping reservations need no cache: a history replay of one has nine events.
     maxCachedWorkflows: 500,
     // stickyQueueScheduleToStartTimeout stays at 10 s: a shorter one expires within a burst, and a
-    // task that moves to the common queue costs a second task (docs/decisions/0009).
+    // task that moves to the common queue costs a second task. No grant waits for one
+    // (docs/decisions/0009).
     // A month-end sweep that is killed repeats at most the work of this time.
     maxHeartbeatThrottleInterval: "2 seconds",
     shutdownGraceTime: config.drainSeconds * 1_000,

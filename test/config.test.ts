@@ -1,5 +1,6 @@
 /** Tests the configuration: its defaults, and errors that name the wrong variables. */
 import { describe, expect, test } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import { readConfig } from "../src/config.ts";
 
 describe("readConfig", () => {
@@ -11,6 +12,7 @@ describe("readConfig", () => {
       historyDays: 90,
       maxStreams: 10_000,
       drainSeconds: 20,
+      buildId: manifest.version,
       testClock: false,
     });
   });
@@ -24,6 +26,7 @@ describe("readConfig", () => {
     ["MEGURI_DYNAMODB_ENDPOINT", "localhost"],
     ["MEGURI_TABLE_PREFIX", "a b"],
     ["MEGURI_TEMPORAL_ADDRESS", ""],
+    ["MEGURI_BUILD_ID", ""],
     ["MEGURI_HISTORY_DAYS", "0"],
     ["MEGURI_HISTORY_DAYS", "1.5"],
     ["MEGURI_HISTORY_DAYS", "3651"],

@@ -7,7 +7,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
     // A fifth of the histories that test/soak runs.
-    provide: { grpcRuns: 20 },
+    provide: { grpcRuns: 10 },
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 60_000,

@@ -1,6 +1,9 @@
 /** The entry of the workflow bundle: each exported name is a workflow type. */
+export { expiryNotices } from "./expiry-notices.ts";
 export { monthEnd } from "./month-end.ts";
+export { reconcile } from "./old-reconcile.ts";
 export { removeTarget } from "./purge-target.ts";
-export { reconcile } from "./reconcile.ts";
+export { reconciler } from "./reconciler.ts";
 export { reservation } from "./reservation.ts";
+export { startRuns } from "./start-runs.ts";
 export { verifyProgram } from "./verify-program.ts";

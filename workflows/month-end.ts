@@ -1,22 +1,37 @@
 /** The month-end sweep: the workflow that expires what is due in the accounts without calls. */
-import { continueAsNew, proxyActivities, setCurrentDetails } from "@temporalio/workflow";
+import { ApplicationFailure, defineSearchAttributeKey } from "@temporalio/common";
+import {
+  continueAsNew,
+  patched,
+  proxyActivities,
+  setCurrentDetails,
+  upsertSearchAttributes,
+} from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
   type MonthEndFailure,
   type MonthEndInput,
+  type MonthEndMonths,
   type MonthEndResult,
   maxReports,
   monthEndIncomplete,
+  searchAttributes,
   shardCount,
 } from "../src/contract.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { workOn } from "./parts.ts";
 
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
 
-/** The message of a failure names at most this many accounts; its details name 100. */
+/** A message or report names at most this many accounts; the details of the failure name 100. */
 const maxNamed = 20;
+
+const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
+
+const { readMonthEnd } = proxyActivities<Activities>({ startToCloseTimeout: "15 seconds", retry });
 
 /**
  * A step takes about 20 s and sends a heartbeat after each page. After the death of a worker, the
@@ -25,7 +40,7 @@ const maxNamed = 20;
 const { settleShard } = proxyActivities<Activities>({
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "15 seconds",
-  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
+  retry,
 });
 
 type Shards = NonNullable<MonthEndInput["shards"]>;
@@ -35,42 +50,89 @@ type Shards = NonNullable<MonthEndInput["shards"]>;
  * when all shards are done and some accounts failed, so that an operator notices them.
  */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
+  // Runs that began before these commands existed go on without them.
+  const showsMonths = patched("month-end-shows-months");
+  try {
+    const result = await sweep(input, showsMonths);
+    if (showsMonths) upsertSearchAttributes([{ key: stateKey, value: "DONE" }]);
+    return result;
+  } catch (error) {
+    if (showsMonths && error instanceof ApplicationFailure) {
+      upsertSearchAttributes([{ key: stateKey, value: "FAILED" }]);
+    }
+    throw error;
+  }
+}
+
+async function sweep(input: MonthEndInput, showsMonths: boolean): Promise<MonthEndResult> {
   const { program: programId } = input;
+  const months =
+    input.months ?? (showsMonths ? await orRefusal(readMonthEnd({ program: programId })) : null);
   let total: MonthEndFailure = {
     settled: input.settled ?? 0,
     vain: input.vain ?? 0,
     failed: input.failed ?? 0,
     failures: input.failures ?? [],
+    ...(months && { months }),
   };
   const shards: Shards =
     input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
+  setCurrentDetails(report(total, "runs"));
   const left = await workOn(shards, concurrency, async (part) => {
-    const result = await orRefusal(settleShard({ program: programId, ...part }));
+    const result = await orRefusal(
+      settleShard.executeWithOptions({ summary: `shard ${part.shard + 1} of ${shardCount}` }, [
+        { program: programId, ...part },
+      ]),
+    );
     total = {
+      ...total,
       settled: total.settled + result.settled,
       vain: total.vain + result.vain,
       failed: total.failed + result.failed,
       failures: [...total.failures, ...(result.failures ?? [])].slice(0, maxReports),
     };
-    setCurrentDetails(
-      `Expired what was due in ${total.settled} accounts; ` +
-        `${total.vain} are unchanged, ${total.failed} failed.`,
-    );
+    setCurrentDetails(report(total, "runs"));
     return result.cursor;
   });
   if (left.length > 0) {
     await continueAsNew<typeof monthEnd>({ program: programId, shards: left, ...total });
   }
+  total = { ...total, report: report(total, total.failed > 0 ? "is incomplete" : "is done") };
+  setCurrentDetails(total.report ?? "");
   if (total.failed > 0) throw incomplete(total);
-  return { settled: total.settled, vain: total.vain, failed: total.failed };
+  const { failures: _, ...result } = total;
+  return result;
+}
+
+/** The months, the counts and the first accounts that failed, as an operator reads them. */
+function report(total: MonthEndFailure, progress: string): string {
+  const { months, settled, vain, failed } = total;
+  const accounts = (count: number) => count.toLocaleString("en");
+  const counts =
+    `${accounts(settled)} accounts, ${accounts(vain)} unchanged, ${accounts(failed)} failed` +
+    (failed > 0 ? `: ${namesOf(total)}` : "");
+  if (!months) return `Expired what was due: ${counts}`;
+  return (
+    `The month end of ${nameOf(months.month)} ${progress}. ` +
+    `Expired what was granted up to ${nameOf(months.grantedUpTo)}: ${counts}`
+  );
+}
+
+/** Formats `"2026-11"` as `November 2026 (2026-11)`. */
+function nameOf(month: MonthEndMonths["month"]): string {
+  const format = { month: "long", year: "numeric", timeZone: "UTC" } as const;
+  return `${new Date(`${month}-01`).toLocaleDateString("en", format)} (${month})`;
+}
+
+function namesOf({ failed, failures }: MonthEndFailure): string {
+  const names = failures.slice(0, maxNamed).map(({ userId, reason }) => `${userId} (${reason})`);
+  const rest = failed > names.length ? ` and ${failed - names.length} more` : "";
+  return names.join(", ") + rest;
 }
 
 function incomplete(result: MonthEndFailure) {
-  const { failed, failures } = result;
-  const names = failures.slice(0, maxNamed).map(({ userId, reason }) => `${userId} (${reason})`);
-  const rest = failed > names.length ? ` and ${failed - names.length} more` : "";
   const message =
-    `could not expire what is due in ${failed} accounts, which are left to the next run: ` +
-    `${names.join(", ")}${rest}`;
+    `could not expire what is due in ${result.failed} accounts, which are left to the next run: ` +
+    namesOf(result);
   return refuse(message, monthEndIncomplete, [result]);
 }

@@ -1,6 +1,7 @@
 /** The workflow that purges what a deleted target has left. */
 import {
   continueAsNew,
+  patched,
   proxyActivities,
   setCurrentDetails,
   workflowInfo,
@@ -8,41 +9,33 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type { PurgeTargetInput } from "../src/contract.ts";
 import { orRefusal } from "./failures.ts";
+import { removeOldHistory } from "./old-purge-target.ts";
 
 /** A page takes about a second. After the death of a worker, it is repeated after this timeout. */
-const { removeUnread, removeReactions, removeHistory } = proxyActivities<Activities>({
+const { removeUnread, removeReactions, endPurge } = proxyActivities<Activities>({
   startToCloseTimeout: "20 seconds",
   retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
 });
 
 /**
- * Purges what a deleted target has left: first its unread groups, because the badge counts them,
- * then its reactions, one kind after another, then its read groups. May run twice.
+ * Purges the reactions to a deleted target, one kind after another. The delete itself has settled
+ * the unread groups. Read groups stay until they expire, and lists skip them, so the cost does not
+ * follow the owner's history. May run twice.
  */
-export async function removeTarget({
-  type,
-  id,
-  owner: ownerId,
-  kinds: kindsLeft,
-  cursor: start,
-}: PurgeTargetInput): Promise<void> {
+export async function removeTarget(input: PurgeTargetInput): Promise<void> {
+  const { type, id, owner: ownerId, kinds: kindsLeft } = input;
   const target = { type, id };
-  const continueWith = (rest: Pick<PurgeTargetInput, "kinds" | "cursor">) =>
-    continueAsNew<typeof removeTarget>({ ...target, owner: ownerId, ...rest });
-  setCurrentDetails("Purges unread groups.");
+  setCurrentDetails("Reads the kinds of the reactions.");
   let kinds = kindsLeft ?? (await orRefusal(removeUnread(target)));
   for (let [kind] = kinds; kind !== undefined; [kind] = kinds) {
-    if (workflowInfo().continueAsNewSuggested) await continueWith({ kinds });
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof removeTarget>({ ...target, owner: ownerId, kinds });
+    }
     setCurrentDetails(`Purges reactions, page by page: ${kinds.join(", ")}.`);
     const hasMore = await orRefusal(removeReactions({ ...target, kind }));
     if (!hasMore) kinds = kinds.slice(1);
   }
-  setCurrentDetails("Purges read groups, page by page.");
-  let cursor = start;
-  do {
-    const from = cursor === undefined ? {} : { cursor };
-    if (workflowInfo().continueAsNewSuggested) await continueWith({ kinds, ...from });
-    ({ cursor } = await orRefusal(removeHistory({ ...target, owner: ownerId, ...from })));
-  } while (cursor !== undefined);
-  setCurrentDetails("Nothing is left.");
+  if (patched("purge-without-history")) await orRefusal(endPurge(target));
+  else await removeOldHistory(input);
+  setCurrentDetails("No reactions are left.");
 }

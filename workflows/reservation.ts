@@ -1,174 +1,201 @@
 /** The workflow of a reservation: waits until it is due and has its points granted. */
-import { defineSearchAttributeKey } from "@temporalio/common";
+import { CancelledFailure } from "@temporalio/common";
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   continueAsNew,
-  defineQuery,
-  defineSignal,
-  defineUpdate,
-  isCancellation,
   proxyActivities,
   proxyLocalActivities,
-  setCurrentDetails,
-  setHandler,
-  upsertSearchAttributes,
+  sleep,
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import {
-  type RescheduleInput,
-  type ReservationInput,
-  type ReservationStep,
-  type ReservationView,
-  refreshSignal,
-  searchAttributes,
+import type {
+  GrantInput,
+  OldReservationInput,
+  OldReservationStep,
+  ReservationInput,
+  ReservationStep,
 } from "../src/contract.ts";
-import { orRefusal, refusalOf, refuse } from "./failures.ts";
-
-/** The signal upon which the workflow reads its row again. */
-export const refresh = defineSignal(refreshSignal);
-
-/** Returns what the workflow is doing, as text. */
-export const state = defineQuery<string>("state");
-
-/** The operator's Update that cancels the reservation, as the RPC does. */
-export const cancel = defineUpdate<ReservationView>("cancel");
-
-/** The operator's Update that reschedules the reservation, as the RPC does. */
-export const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
-
-const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
-const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
-
-/** The first attempt: a local activity, which adds one event to the history instead of five. */
-const { executeReservation: executeLocally } = proxyLocalActivities<Activities>({
-  startToCloseTimeout: "3 seconds",
-  scheduleToCloseTimeout: "6 seconds",
-  retry: { maximumAttempts: 1 },
-});
-
-/** Further attempts: a pending activity, whose last failure the Web UI shows. */
-const { executeReservation } = proxyActivities<Activities>({
-  startToCloseTimeout: "15 seconds",
-  retry: { initialInterval: "1 second", backoffCoefficient: 1.5, maximumInterval: "15 seconds" },
-});
-
-/** An operator waits for the answer of an Update, so the attempts are limited. */
-const { cancelReservation, rescheduleReservation } = proxyActivities<Activities>({
-  startToCloseTimeout: "10 seconds",
-  retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
-});
+import { orRefusal, refuse } from "./failures.ts";
+import { oldReservation } from "./old-reservation.ts";
+import { createRun, type Run } from "./reservation-run.ts";
+import { createView } from "./reservation-view.ts";
 
 /**
- * Waits until a reservation is due and has its points granted. The row decides: this workflow only
- * sleeps until the time that it has read, or until a refresh is requested, and then calls the
- * activity that reads the row.
+ * The grant activity wakes up at a random time before the execute time: early enough to be running
+ * at the moment, and spread, so that many reservations of one moment do not start at once.
+ */
+const minLeadMs = 3_000;
+const leadSpreadMs = 6_000;
+
+/**
+ * After this time, a grant whose worker was killed starts again on another worker: within 3 s of
+ * the execute time, because Temporal may take a second to start the next attempt.
+ */
+const graceMs = 1_200;
+
+/** How long the run of a paused program waits at most before it reads the row again. */
+const pausedMs = 600_000;
+
+/** Reads the row after a change: a local activity, which adds one event to the history. */
+const { grantNow } = proxyLocalActivities<Activities>({
+  startToCloseTimeout: "10 seconds",
+  retry: { initialInterval: "500 milliseconds", maximumInterval: "5 seconds" },
+});
+
+type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED" }>;
+
+/**
+ * Waits until a reservation is due and has its points granted. The row decides, and this workflow
+ * follows it. Cancelling the run cancels the reservation, unless its points are granted already.
  *
  * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
-export async function reservation(input: ReservationInput): Promise<ReservationStep> {
-  let due = input.executeTime;
-  let waitMs = due - Date.now();
-  let isRefreshRequested = false;
-  const requestRefresh = () => {
-    isRefreshRequested = true;
-  };
-  let details = "";
-  const showDetails = (text: string) => {
-    details = text;
-    setCurrentDetails(text);
-  };
-  setHandler(refresh, requestRefresh);
-  setHandler(state, () => details);
-  setUpdates(input, requestRefresh);
+export async function reservation(
+  input: ReservationInput | OldReservationInput,
+): Promise<ReservationStep | OldReservationStep> {
+  const isOld = isOldInput(input);
+  const { program, reservation } = isOld ? input : keyOf(checked(input));
+  const run = createRun({ program, reservation }, isOld);
+  const last = await CancellationScope.nonCancellable(
+    (): Promise<ReservationStep | OldReservationStep> =>
+      isOld ? oldReservation(input, run) : followRow(input, run),
+  );
+  // Temporal shows the run as Canceled only for this failure.
+  if (last.step === "CANCELLED" && run.isCancelRequested()) {
+    throw new CancelledFailure("the reservation is cancelled");
+  }
+  return last;
+}
 
+/** Follows the row until it is final. */
+async function followRow(input: ReservationInput, run: Run): Promise<FinalStep> {
+  const view = createView(input, run);
+  let executeTime = input.execute_time_at_start;
+  const fixed = {
+    ...input,
+    lead_ms: minLeadMs + Math.floor(Math.random() * leadSpreadMs),
+    original_run_id: workflowInfo().originalExecutionRunId,
+  };
+  let step: ReservationStep = { step: "WAIT", execute_time: executeTime };
   for (;;) {
-    if (waitMs > 0 && !isRefreshRequested) {
-      const until = new Date(due).toISOString();
-      showDetails(`Waits until ${until}.`);
-      await condition(() => isRefreshRequested, waitMs, { summary: `until ${until}` });
+    // A run that was reset finds the refusal of another run in its history, and tries again.
+    const wasReset = step.step === "FAILED" && step.run_id !== workflowInfo().runId;
+    if (wasReset) step = { step: "WAIT", execute_time: executeTime };
+    if (step.step === "WAIT") executeTime = step.execute_time;
+    view.show(step);
+    if (isFinal(step)) {
+      await condition(allHandlersFinished);
+      if (!run.isRefreshRequested()) return end(step);
     }
-    isRefreshRequested = false;
-    showDetails("Reads the reservation and grants its points if they are due.");
-    const step = await execute(input, showDetails);
-    if (step.step !== "WAIT") return end(step, showDetails);
-    if (step.executeTime !== due) {
-      due = step.executeTime;
-      upsertSearchAttributes([{ key: executeTimeKey, value: new Date(due) }]);
-    }
-    // Takes the longer time of both clocks, because a clock that is ahead would cause a busy loop.
-    waitMs = Math.max(due - Date.now(), step.waitMs);
-    // Continue-as-new would lose a requested refresh, and one that a running Update will request.
-    const canContinueAsNew = !isRefreshRequested && allHandlersFinished();
-    if (workflowInfo().continueAsNewSuggested && canContinueAsNew) {
-      await continueAsNew<typeof reservation>({ ...input, executeTime: due });
-    }
+    await continueWhenLong(input, run, executeTime);
+    const current: ReservationStep = step;
+    const grantInput: GrantInput = { ...fixed, execute_time: executeTime };
+    const next: ReservationStep | undefined = await run.untilRefresh(() =>
+      proceed(current, grantInput),
+    );
+    step = next ?? (await readChangedRow(grantInput, run));
   }
 }
 
-/**
- * Executes the reservation: by a local activity first, then by an activity that is retried until it
- * succeeds or is refused.
- */
-async function execute(
-  input: ReservationInput,
-  showDetails: (text: string) => void,
-): Promise<ReservationStep> {
-  try {
-    return await orRefusal(executeLocally(input));
-  } catch (error) {
-    if (refusalOf(error) || isCancellation(error)) throw error;
-    showDetails("The first attempt failed and is tried again; see the pending activity.");
-    return await orRefusal(executeReservation(input));
-  }
-}
+const isFinal = (step: ReservationStep): step is FinalStep =>
+  step.step === "DONE" || step.step === "CANCELLED" || step.step === "FAILED";
 
-/** Ends the workflow in the final state of the row. */
-async function end(
-  step: Exclude<ReservationStep, { step: "WAIT" }>,
-  showDetails: (text: string) => void,
-): Promise<ReservationStep> {
-  await condition(allHandlersFinished);
-  if (step.step === "DONE") showDetails(`Granted: ledger entry ${step.entry}.`);
-  else if (step.step === "CANCELLED") showDetails("Cancelled.");
-  else showDetails(`Refused: ${step.reason}, ${step.message}.`);
-  upsertSearchAttributes([{ key: stateKey, value: step.step }]);
+/** Ends the run: with the result, or with the failure that has the reason of the refusal. */
+function end(step: FinalStep): FinalStep {
   if (step.step !== "FAILED") return step;
   throw refuse(step.message, step.reason);
 }
 
-/** Handles the Updates: they change the row, as the RPCs do, and then request a refresh. */
-function setUpdates(
-  { program: programId, reservation: reservationId }: ReservationInput,
-  requestRefresh: () => void,
-): void {
-  const key = { program: programId, reservation: reservationId };
-  setHandler(cancel, async () => {
-    const view = await orRefusal(cancelReservation(key));
-    requestRefresh();
-    return view;
-  });
-  setHandler(
-    reschedule,
-    async (input) => {
-      const view = await orRefusal(rescheduleReservation(key, input));
-      requestRefresh();
-      return view;
-    },
-    { validator: checkReschedule },
-  );
-}
-
-/** Validates the argument before the Update is written to the history. */
-function checkReschedule(input: RescheduleInput): void {
-  const time: unknown = input?.execute_time;
-  if (typeof time !== "string" || !rfc3339.test(time) || Number.isNaN(Date.parse(time))) {
-    throw refuse(
-      'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',
-      "INVALID_REQUEST",
-    );
+/** Does what follows from a step that is not final. Returns the next step. */
+async function proceed(step: ReservationStep, input: GrantInput): Promise<ReservationStep> {
+  switch (step.step) {
+    case "WAIT":
+      return grantWhenDue(input);
+    case "RETRY":
+      return grantAgain(input);
+    case "PAUSED":
+      await sleep(pausedMs * (0.5 + Math.random() / 2));
+      return grantAgain(input);
+    default:
+      throw new Error(`${step.step} is final`);
   }
 }
 
-const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+/**
+ * Schedules the activity that holds until the execute time. It first fails with the time until it
+ * has to wake up as its retry delay: a retry adds no events to the history, and needs no workflow
+ * task, which a worker that was killed could delay.
+ */
+function grantWhenDue(input: GrantInput): Promise<ReservationStep> {
+  const { grantWhenDue } = proxyActivities<Activities>({
+    startToCloseTimeout: heldMs(input) + graceMs,
+    retry: { initialInterval: "10 milliseconds", maximumInterval: "15 seconds" },
+    summary: `at ${input.execute_time}`,
+  });
+  return orRefusal(grantWhenDue(input));
+}
+
+/**
+ * How long the activity holds. One that is scheduled later than its lead holds for a shorter time,
+ * so its timeout is shorter, too: it is due soon after the execute time. A reservation that is due
+ * already is not held, and has the whole lead, because many may be due after an outage.
+ */
+function heldMs({ lead_ms, execute_time }: GrantInput): number {
+  const leftMs = Date.parse(execute_time) - Date.now();
+  return leftMs > 0 ? Math.min(lead_ms, leftMs) : lead_ms;
+}
+
+/** Tries until the store answers. The Web UI shows the last failure of the pending activity. */
+function grantAgain(input: GrantInput): Promise<ReservationStep> {
+  const { grantAgain } = proxyActivities<Activities>({
+    startToCloseTimeout: "15 seconds",
+    retry: { initialInterval: "1 second", backoffCoefficient: 1.5, maximumInterval: "15 seconds" },
+    summary: "again, until the store answers",
+  });
+  return orRefusal(grantAgain(input));
+}
+
+/** Reads the row after a requested refresh. A requested cancellation changes it first. */
+async function readChangedRow(input: GrantInput, run: Run): Promise<ReservationStep> {
+  run.takeRefresh();
+  await run.cancelIfRequested();
+  return orRefusal(grantNow(input));
+}
+
+/** Continues as new when the history is long and nothing would be lost with this run. */
+async function continueWhenLong(
+  input: ReservationInput,
+  run: Run,
+  executeTime: string,
+): Promise<void> {
+  const isIdle = !run.isRefreshRequested() && allHandlersFinished();
+  if (!workflowInfo().continueAsNewSuggested || !isIdle) return;
+  await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
+}
+
+const isOldInput = (input: ReservationInput | OldReservationInput): input is OldReservationInput =>
+  typeof input === "object" && input !== null && "executeTime" in input;
+
+const keyOf = ({ program_id, reservation_id }: ReservationInput) => ({
+  program: program_id,
+  reservation: reservation_id,
+});
+
+/** Refuses malformed input: an error that is not a failure would repeat the task for ever. */
+function checked(input: ReservationInput): ReservationInput {
+  const ids = ["program_id", "reservation_id", "user_id"] as const;
+  for (const field of ids) {
+    if (typeof input?.[field] !== "string" || input[field] === "") invalid(`${field}: is required`);
+  }
+  if (!Number.isFinite(Date.parse(input.execute_time_at_start))) {
+    invalid("execute_time_at_start: must be an RFC 3339 time");
+  }
+  return input;
+}
+
+function invalid(message: string): never {
+  throw refuse(message, "INVALID_REQUEST");
+}

@@ -7,26 +7,26 @@ import { unreadGroupRef } from "../../src/app/ports/records.ts";
 import { defaultKind } from "../../src/domain/target.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Item, itemWriteUnits } from "../capacity.ts";
-import { commentOf } from "../support/likes.ts";
+import { actorName, commentOf } from "../support/likes.ts";
 
 const { target, ownerId } = commentOf(1);
-const actor = { userId: "u".repeat(36), actorName: "n".repeat(13) };
+const userId = "u".repeat(36);
 
 /** A notification of so many likers, whose ids are UUIDs. */
 function notification(likers: number): Item {
   const ref = unreadGroupRef(ownerId, target, defaultKind);
+  const member = { userId, actorName, version: likers, createTime: Date.now() };
   const group = {
     kind: defaultKind,
     target,
-    firstVersion: 1,
-    version: likers,
     peopleCount: likers,
-    firstActors: [actor, actor],
-    latestActors: [actor, actor, actor],
-    createTime: Date.now(),
-    updateTime: Date.now(),
+    firstMembers: [member, member],
+    latestMembers: [member, member, member],
+    leaveCount: 0,
+    leaveTime: 0,
+    recent: { after: likers, count: likers, middle: likers, lateCount: likers, middleTime: 0 },
   };
-  const ids = Array.from({ length: likers }, () => ({ S: actor.userId }));
+  const ids = Array.from({ length: likers }, () => ({ S: userId }));
   return { ...toItem(ref, group, likers), i: { L: ids } };
 }
 

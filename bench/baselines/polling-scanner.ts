@@ -28,7 +28,7 @@ async function scan(): Promise<void> {
       cursor,
     });
     await inParallel(inFlight, page.items, ({ programId, reservationId, userId }) =>
-      executeReservation(deps, { programId, reservationId, userId, runId: "scanner" }),
+      executeReservation(deps, { programId, reservationId, userId }),
     );
     cursor = page.cursor;
   } while (cursor !== undefined);

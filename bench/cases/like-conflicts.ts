@@ -1,5 +1,7 @@
 /** Measures likes of one comment by several processes. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { callers, conflictsOf, rates, times, waits } from "../support/conflicts.ts";
+import { seedLikers } from "../support/likers.ts";
 import {
   commentOf,
   type Liked,
@@ -15,28 +17,54 @@ import type { ServerProcess } from "../support/stack.ts";
 
 const hot = commentOf(1);
 
-/** One contended comment whose owner continuously marks its notification as read. */
+/** Another comment of the same owner, with many unread likes. */
+const long = { ...commentOf(2), ownerId: hot.ownerId };
+const before = 8;
+const newcomers = 15_000;
+
+/** How many of the newcomers each run marks as read: the last one has some left. */
+const marked = 1_000;
+let runs = 0;
+
+/**
+ * One contended comment whose owner continuously marks its notification as read, and in each run
+ * marks the earliest likes of another comment, which splits a large group.
+ */
 export const likeConflicts = conflictsOf({
   name: "like.conflicts",
-  prepare: (stack) => register(stack, hot),
+  async prepare(stack) {
+    await seedLikers(stack, long, before + newcomers);
+    await register(stack, hot);
+  },
   results: { ...rates, ...waits },
   async run(scale, servers) {
     const processes = servers.length;
     const channelOf = (n: number) => (servers[n % processes] as ServerProcess).channel;
     const both = times(scale);
-    const [likes, marks] = await Promise.all([
+    let splitError: unknown;
+    const split = async () => {
+      await sleep(both.warmMs);
+      const sent = performance.now();
+      const version = BigInt(before + marked * runs++);
+      await markRead(channelOf(processes - 1), long, version).catch((error) => {
+        splitError = error;
+      });
+      return performance.now() - sent;
+    };
+    const [likes, marks, splitMs] = await Promise.all([
       load({ ...both, callers, call: (caller) => like(channelOf(caller), hot) }),
       load({ ...both, callers: 1, call: reading(channelOf, hot) }),
+      split(),
     ]);
-    const longestMs = Math.max(...likes.latencies, ...marks.latencies);
-    const errors = likes.errors + marks.errors;
+    const longestMs = Math.max(...likes.latencies, ...marks.latencies, splitMs);
+    const errors = likes.errors + marks.errors + (splitError ? 1 : 0);
     const format = (ms: readonly number[]) =>
       `p50 ${percentile(ms, 0.5).toFixed(0)} p99 ${percentile(ms, 0.99).toFixed(0)} ms`;
     scale.note(
       `${processes} processes: ${likes.rate.toFixed(0)} likes/s, ${format(likes.latencies)}; ` +
         `the owner's calls ${marks.rate.toFixed(0)}/s, ${format(marks.latencies)}; ` +
-        `longest ${longestMs.toFixed(0)} ms, errors ${errors} ` +
-        `${errors > 0 ? (likes.error ?? marks.error) : ""}`,
+        `a split ${splitMs.toFixed(0)} ms; longest ${longestMs.toFixed(0)} ms, errors ${errors} ` +
+        `${errors > 0 ? (likes.error ?? marks.error ?? splitError) : ""}`,
     );
     return { rate: likes.rate, longestMs, errors };
   },

@@ -2,7 +2,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { likeUnits, markReadUnits } from "../baselines/liker-list.ts";
 import type { Benchmark, Result } from "../benchmark.ts";
-import { commentOf, type Liked, like, markRead, register, summaries } from "../support/likes.ts";
+import {
+  commentOf,
+  type Liked,
+  like,
+  markRead,
+  mute,
+  register,
+  summaries,
+} from "../support/likes.ts";
 import { inParallel } from "../support/load.ts";
 import { type Metered, type MeteredStack, withMeteredStack } from "../support/metered.ts";
 import type { Channel } from "../support/rpc.ts";
@@ -19,6 +27,8 @@ const lists = [10, 1_000, 9_000];
 export const likeCosts: Benchmark = {
   names: [
     "like.write_units",
+    "like.write_units.muted",
+    "like.write_units.own",
     ...lists.map((likers) => `like.write_units.list_${likers}`),
     "like.round_trips",
     "like.round_trips.cold",
@@ -45,8 +55,13 @@ export const likeCosts: Benchmark = {
       // Those three have the numbers 5 to 7, and the owner has seen two of them.
       const split = await each((comment) => markRead(channel, comment, 6n));
       scale.note(`whole: ${JSON.stringify(whole)}, split: ${JSON.stringify(split)}`);
+      const own = await each((comment) => like(channel, comment, comment.ownerId));
+      for (const comment of comments) await mute(channel, comment);
+      const muted = await each((comment) => like(channel, comment));
       return [
-        units("like.write_units", busy, "the plain way, one transaction a like: the same"),
+        units("like.write_units", busy, "the plain way, one transaction a like: the same", "<= 12"),
+        units("like.write_units.muted", muted, "", "<= 11"),
+        units("like.write_units.own", own, "", "<= 11"),
         ...lists.map((likers) => list("like", likers, likeUnits(likers))),
         trips("like.round_trips", busy),
         trips("like.round_trips.cold", cold),
@@ -78,16 +93,22 @@ async function summaryUnits(stack: MeteredStack, channel: Channel): Promise<Resu
   };
 }
 
-const count = (name: string, value: number, unit: string, baseline: string): Result => ({
+const count = (
+  name: string,
+  value: number,
+  unit: string,
+  baseline: string,
+  target = "",
+): Result => ({
   name,
   value,
   unit: `${unit} a call`,
-  target: "",
+  target,
   baseline,
 });
 
-const units = (name: string, { usage }: Metered, baseline: string) =>
-  count(name, usage.writes / calls, "write units", baseline);
+const units = (name: string, { usage }: Metered, baseline: string, target?: string) =>
+  count(name, usage.writes / calls, "write units", baseline, target);
 
 const trips = (name: string, { requests }: Metered) =>
   count(name, requests / calls, "requests to the store", "");

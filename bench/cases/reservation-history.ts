@@ -41,7 +41,7 @@ export const reservationHistory: Benchmark = {
           name: "reservation.history_events",
           value: median(lengths),
           unit: "events a reservation",
-          target: "",
+          target: "<= 12",
           baseline: "",
         },
       ];

@@ -1,61 +1,112 @@
 /** Measures the delay and the cost of unread count streams. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
-import { commentOf, like, register } from "../support/likes.ts";
+import { commentOf, type Liked, like, register } from "../support/likes.ts";
 import { withMeteredStack } from "../support/metered.ts";
-import { percentile, round } from "../support/numbers.ts";
-import type { Channel } from "../support/rpc.ts";
-import { type Stack, withStack } from "../support/stack.ts";
-import { startWatchers, type Watcher } from "../support/watchers.ts";
+import { percentile, round, sum } from "../support/numbers.ts";
+import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
+import { startWatchers, type Watchers } from "../support/watchers.ts";
 
-/** The time between two polls of a server. */
+/** The unit of delays: about the time between two polls of an active owner. */
 const periodMs = 1_000;
 
-const places = ["same_process", "other_process"] as const;
+/** About the time between two polls of an owner that has been quiet for `quietAfterMs`. */
+const quietPeriodMs = 5_000;
+const quietAfterMs = 55_000;
+
+const delayName = "watch.delay";
+const places = ["same_process", "other_process.active", "other_process.quiet"] as const;
+type Place = (typeof places)[number];
+
+/** The delays of counts in ms, by the place of the stream. */
+type Delays = Readonly<Record<Place, number[]>>;
 
 /**
  * The time from the answer to a like to the new count, on a stream of the process that committed
- * the like and on a stream of another one.
+ * the like and on a stream of another one. An owner is active if it was liked in the last seconds,
+ * and quiet if its stream has had no count for about a minute.
  */
 export const watchDelay: Benchmark = {
-  names: places.map((place) => `watch.delay.${place}`),
+  names: places.map((place) => `${delayName}.${place}`),
   run: (scale) =>
     withStack({}, async (stack) => {
       const here = await stack.startServer();
       const there = await stack.startServer();
-      const watchers = [startWatchers(here), startWatchers(there)];
-      const delays: readonly number[][] = watchers.map(() => []);
-      const end = performance.now() + scale.pick(40_000, 3_000);
-      const owners = Array.from({ length: scale.pick(40, 5) }, (_, i) => commentOf(i));
-      await Promise.all(
-        owners.map(async (liked) => {
-          await register(stack, liked);
-          const streams = watchers.map(({ watch }) => watch(liked.ownerId));
-          for (let people = 1; performance.now() < end; people++) {
-            // Likes at a random moment of a period, so that owners are not in step.
-            await sleep(periodMs * Math.random());
-            await like(here.channel, liked);
-            const answered = performance.now();
-            const received = await Promise.all(streams.map((stream) => stream.receivedAt(people)));
-            for (const [i, time] of received.entries()) {
-              delays[i]?.push(Math.max(0, time - answered));
-            }
-          }
-        }),
-      );
+      const watchers = [startWatchers(here), startWatchers(there)] as const;
+      const delays: Delays = {
+        same_process: [],
+        "other_process.active": [],
+        "other_process.quiet": [],
+      };
+      const [activeCount, quietCount] = scale.pick([40, 300], [5, 5]);
+      const owners = Array.from({ length: activeCount + quietCount }, (_, i) => commentOf(i));
+      for (const liked of owners) await register(stack, liked);
+      await Promise.all([
+        likeActive(scale, here, owners.slice(0, activeCount), watchers, delays),
+        likeQuiet(scale, here, owners.slice(activeCount), watchers[1], delays),
+      ]);
       for (const { stop } of watchers) stop();
-      return places.map((place, i) => delayOf(scale, place, delays[i] ?? []));
+      return places.map((place) => delayOf(scale, place, delays[place]));
     }),
 };
 
-function delayOf(scale: Scale, place: string, delays: readonly number[]): Result {
+/** Likes each owner about every second. */
+async function likeActive(
+  scale: Scale,
+  { channel }: ServerProcess,
+  owners: readonly Liked[],
+  [here, there]: readonly [Watchers, Watchers],
+  delays: Delays,
+): Promise<void> {
+  const end = performance.now() + scale.pick(40_000, 3_000);
+  await Promise.all(
+    owners.map(async (liked) => {
+      const streams = [here.watch(liked.ownerId), there.watch(liked.ownerId)];
+      for (let people = 1; performance.now() < end; people++) {
+        // Likes at a random moment of a period, so that owners are not in step.
+        await sleep(periodMs * Math.random());
+        await like(channel, liked);
+        const answered = performance.now();
+        const times = await Promise.all(streams.map((stream) => stream.receivedAt(people)));
+        const [own, other] = times.map((time) => Math.max(0, time - answered));
+        delays.same_process.push(own as number);
+        delays["other_process.active"].push(other as number);
+      }
+    }),
+  );
+}
+
+/** Likes each owner once, when it has been quiet long enough. */
+async function likeQuiet(
+  scale: Scale,
+  { channel }: ServerProcess,
+  owners: readonly Liked[],
+  { watch }: Watchers,
+  delays: Delays,
+): Promise<void> {
+  const quietMs = scale.pick(quietAfterMs, 3_000);
+  await Promise.all(
+    owners.map(async (liked) => {
+      // Opened at a random moment of a period, as in the life of a server.
+      await sleep(quietPeriodMs * Math.random());
+      const stream = watch(liked.ownerId);
+      await stream.receivedAt(0);
+      await sleep(quietMs + quietPeriodMs * Math.random());
+      await like(channel, liked);
+      const answered = performance.now();
+      delays["other_process.quiet"].push(Math.max(0, (await stream.receivedAt(1)) - answered));
+    }),
+  );
+}
+
+function delayOf(scale: Scale, place: Place, delays: readonly number[]): Result {
   const [p50, p99] = [0.5, 0.99].map((share) => percentile(delays, share)) as [number, number];
   scale.note(
     `${place}: ${delays.length} likes, p50 ${p50.toFixed(0)} p99 ${p99.toFixed(0)} ` +
       `longest ${Math.max(...delays).toFixed(0)} ms`,
   );
   return {
-    name: `watch.delay.${place}`,
+    name: `${delayName}.${place}`,
     value: round(p99 / periodMs),
     unit: "p99 in periods of 1 s",
     target: "",
@@ -63,45 +114,75 @@ function delayOf(scale: Scale, place: string, delays: readonly number[]): Result
   };
 }
 
-/** The cost of one idle stream for each owner. */
+const unitsName = "watch.read_units";
+const hourMs = 3_600_000;
+
+/** A stream lasts half an hour, so an hour has two openings. */
+const openings = 2;
+
+/**
+ * The cost of one stream for each owner that stays quiet. Polls are more frequent at first, so two
+ * times are metered: the opening with the first minute, and some polls later. An hour has two
+ * openings; the remaining time costs what the later polls cost.
+ */
 export const watchUnits: Benchmark = {
-  names: ["watch.read_units"],
+  names: [unitsName],
   run: (scale) =>
     withMeteredStack(async (stack) => {
       const server = await stack.startServer();
       const watchers = startWatchers(server);
       const count = scale.pick(200, 20);
-      const ms = scale.pick(20_000, 3_000);
-      const streams: Watcher[] = [];
-      for (let i = 0; i < count; i++) {
-        streams.push(await watchOne(stack, server.channel, watchers, i));
-      }
-      await Promise.all(streams.map((stream) => stream.receivedAt(1)));
-      await sleep(periodMs);
-      const { usage, operations } = await stack.meter(() => sleep(ms));
-      scale.note(`${count} watchers in ${ms} ms: ${JSON.stringify(operations)}`);
+      const owners = Array.from({ length: count }, (_, i) => commentOf(i));
+      for (const liked of owners) await likeOnce(stack, server, liked);
+      let openMs: readonly number[] = [];
+      const first = await stack.meter(async () => {
+        openMs = await openAll(owners, watchers, scale.pick(quietAfterMs, 3_000));
+      });
+      const laterMs = scale.pick(6 * quietPeriodMs, 3_000);
+      const later = await stack.meter(() => sleep(laterMs));
       watchers.stop();
+      const firstUnits = first.usage.reads / count;
+      const firstMs = sum(openMs) / count;
+      const unitsPerMs = later.usage.reads / count / laterMs;
+      scale.note(
+        `${count} watchers: ${firstUnits.toFixed(1)} units in the first ${round(firstMs)} ms, ` +
+          `then ${(unitsPerMs * laterMs).toFixed(2)} in ${laterMs} ms ` +
+          `(${JSON.stringify(later.operations)})`,
+      );
+      const value = openings * firstUnits + (hourMs - openings * firstMs) * unitsPerMs;
       return [
         {
-          name: "watch.read_units",
-          value: round((usage.reads / count / ms) * 3_600_000),
-          unit: "read units a watcher and hour",
-          target: "",
+          name: unitsName,
+          value: round(value),
+          unit: "read units a quiet watcher and hour",
+          target: "<= 400",
           baseline: "",
         },
       ];
     }),
 };
 
-/** Opens the stream of an owner with one unread like. */
-async function watchOne(
-  stack: Stack,
-  channel: Channel,
-  { watch }: ReturnType<typeof startWatchers>,
-  i: number,
-): Promise<Watcher> {
-  const liked = commentOf(i);
+async function likeOnce(stack: Stack, { channel }: ServerProcess, liked: Liked): Promise<void> {
   await register(stack, liked);
   await like(channel, liked);
-  return watch(liked.ownerId);
+}
+
+/**
+ * Opens a stream of each owner, spread over one period of polls, so that the polls are not in step.
+ * Returns for how long each has been open when the last one has been open for `ms`.
+ */
+async function openAll(
+  owners: readonly Liked[],
+  { watch }: Watchers,
+  ms: number,
+): Promise<readonly number[]> {
+  const openedAt = await Promise.all(
+    owners.map(async ({ ownerId }) => {
+      await sleep(quietPeriodMs * Math.random());
+      return watch(ownerId).receivedAt(1);
+    }),
+  );
+  await sleep(ms);
+  const now = performance.now();
+  return openedAt.map((at) => now - at);
 }

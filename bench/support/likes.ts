@@ -1,16 +1,23 @@
 /** The calls that the benchmarks of reactions and notifications make. */
 import { registerTarget } from "../../src/app/reactions/targets.ts";
-import type { Target } from "../../src/domain/target.ts";
+import { defaultKind, type Target } from "../../src/domain/target.ts";
 import {
   ListNotificationsRequest_State,
   NotificationService,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
+import { encodeName } from "../../src/rpc/notifications/names.ts";
 import type { Channel } from "./rpc.ts";
 import type { Stack } from "./stack.ts";
 
 const { react, unreact, batchGetReactionSummaries } = ReactionService.method;
-const { getUnreadCount, listNotifications, markNotificationRead } = NotificationService.method;
+const {
+  getUnreadCount,
+  listNotifications,
+  markNotificationRead,
+  markAllNotificationsRead,
+  setTargetMuted,
+} = NotificationService.method;
 
 /** A target and its owner. */
 export interface Liked {
@@ -43,11 +50,29 @@ export const like = (channel: Channel, { target }: Liked, userId = newPerson()):
 export const unlike = (channel: Channel, { target }: Liked, userId: string): Promise<void> =>
   channel.send(unreact, { target, userId });
 
+/** Marks the likes of a comment as read up to a version. */
 export const markRead = (
   channel: Channel,
   { target, ownerId }: Liked,
   version: bigint,
-): Promise<void> => channel.send(markNotificationRead, { ownerId, target, version });
+): Promise<void> => {
+  const name = encodeName({ ownerId, kind: defaultKind, target });
+  return channel.send(markNotificationRead, { name, version });
+};
+
+/** Marks all notifications of an owner as read up to a version. Returns how many there were. */
+export async function markAllRead(
+  channel: Channel,
+  ownerId: string,
+  version: bigint,
+): Promise<number> {
+  const { markedCount } = await channel.call(markAllNotificationsRead, { ownerId, version });
+  return Number(markedCount);
+}
+
+/** Mutes a comment. */
+export const mute = (channel: Channel, { target, ownerId }: Liked): Promise<void> =>
+  channel.send(setTargetMuted, { ownerId, target, muted: true });
 
 /** The version of an owner's unread count. */
 export async function unreadVersion(channel: Channel, { ownerId }: Liked): Promise<bigint> {

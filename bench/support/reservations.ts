@@ -1,4 +1,4 @@
-/** Waits for reservations and computes their lateness. */
+/** Waits until reservations are granted. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { reservationRef } from "../../src/app/ports/records.ts";
 import type { Reservation } from "../../src/domain/reservation.ts";
@@ -26,7 +26,3 @@ export async function allDone(
     await sleep(500);
   }
 }
-
-/** The time from a reservation's execute time to its grant, in ms. */
-export const lateness = ({ executed, executeTime }: Reservation): number =>
-  Math.max(0, (executed?.time ?? Number.POSITIVE_INFINITY) - executeTime);

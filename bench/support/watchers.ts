@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import {
   NotificationService,
-  type WatchNotificationsResponse,
+  type WatchUnreadCountResponse,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import type { ServerProcess } from "./stack.ts";
 
@@ -26,13 +26,13 @@ export function startWatchers({ port }: ServerProcess): Watchers {
   return {
     watch(ownerId) {
       const options = { headers, signal: ending.signal };
-      return follow(client.watchNotifications({ ownerId }, options));
+      return follow(client.watchUnreadCount({ watches: [{ ownerId }] }, options));
     },
     stop: () => ending.abort(),
   };
 }
 
-function follow(stream: AsyncIterable<WatchNotificationsResponse>): Watcher {
+function follow(stream: AsyncIterable<WatchUnreadCountResponse>): Watcher {
   /** The time at which each number of people was received. */
   const times: number[] = [];
   const { promise: broken, reject } = Promise.withResolvers<never>();
@@ -41,8 +41,8 @@ function follow(stream: AsyncIterable<WatchNotificationsResponse>): Watcher {
   let { promise: received, resolve: notify } = Promise.withResolvers<void>();
   const listen = async () => {
     for await (const { event } of stream) {
-      if (event.case !== "unreadCount") break;
-      const people = Number(event.value.peopleCount);
+      if (event.case !== "count") break;
+      const people = Number(event.value.unreadCount?.peopleCount);
       while (times.length <= people) times.push(performance.now());
       notify();
       ({ promise: received, resolve: notify } = Promise.withResolvers<void>());

@@ -1,15 +1,18 @@
 /**
- * Checks that proto/ is compatible (WIRE_JSON) with the protos of a git ref, by default `main`:
+ * Checks that proto/ is compatible with the protos of a git ref, by default `main`:
  *
  *   node src/dev/breaking.ts [ref]
  *
- * The ref's protos are checked with the present third-party protos, which are not in git. Succeeds
- * when the ref has no protos or the repository has no commits. Needs `generate.ts --fetch` before.
+ * buf.yaml has the rules, breaking-exceptions.ts the deliberate breaks. The ref's protos are
+ * checked with the present third-party protos, which are not in git. Succeeds when the ref has no
+ * protos or the repository has no commits. Needs `generate.ts --fetch` before.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { breakingExceptions } from "./breaking-exceptions.ts";
+import { findBreaks, reviewBreaks } from "./contract-breaks.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const ref = process.argv[2] ?? "main";
@@ -27,9 +30,9 @@ function check(base: string): number {
     execFileSync("git", archive, { cwd: root, stdio: "inherit" });
     execFileSync("tar", ["-xf", tar, "-C", temp], { stdio: "inherit" });
     cpSync(join(root, ".cache", "protos"), join(temp, ".cache", "protos"), { recursive: true });
-    const buf = join(root, "node_modules", ".bin", "buf");
-    const args = ["breaking", "proto", "--against", join(temp, "proto")];
-    return spawnSync(buf, args, { cwd: root, stdio: "inherit" }).status ?? 1;
+    const { lines, failed } = reviewBreaks(findBreaks(root, temp), breakingExceptions);
+    for (const line of lines) console.log(line);
+    return failed ? 1 : 0;
   } finally {
     rmSync(temp, { recursive: true, force: true });
   }

@@ -98,6 +98,12 @@ const rows = {
     meaning: "No verification of the program was started, or its report is no longer kept.",
     advice: "call `VerifyProgram` first",
   },
+  NOTIFICATION_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "There is no notification of this name: it was read, or its people have left.",
+    advice: "list the notifications again",
+  },
   TARGET_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,
@@ -127,6 +133,13 @@ const rows = {
     retryable: true,
     retryDelayMs: 5_000,
     meaning: "This server has no room for another stream of unread counts.",
+    advice: "another server may accept it",
+  },
+  DRAINING: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 2_000,
+    meaning: "This server is about to stop and opens no new streams of unread counts.",
     advice: "another server may accept it",
   },
   CONTENDED: {

@@ -19,9 +19,10 @@ export function formatMonth(month: Month): string {
   return `${String(year).padStart(4, "0")}-${String((month % 12) + 1).padStart(2, "0")}`;
 }
 
-/** Formats RFC 3339 followed by the zone: `2026-12-01T00:00:00+09:00[Asia/Tokyo]`. */
+/** Formats an instant as RFC 3339 with the offset of a zone: "2026-12-01T00:00:00+09:00". */
 export function formatInstant(instant: Instant, timeZone: string): string {
-  return Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone).toString();
+  const zoned = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timeZone);
+  return zoned.toString({ timeZoneName: "never" });
 }
 
 /** Returns whether ICU has the zone, so that this process can compute its months. */

@@ -1,141 +1,26 @@
-/** Unread groups, inboxes and marks as read: the rules for what an owner is notified of. */
+/** Marks as read: what of an unread group becomes history, and what stays unread. */
 import { DomainError } from "./errors.ts";
+import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { Instant } from "./month.ts";
-import type { Reaction, TargetName } from "./target.ts";
-
-/** The counts of an owner's unread groups, and their version. */
-export interface Inbox {
-  /**
-   * Grows by one with every change of a reaction to the owner's targets and with every change of
-   * the unread groups. It is the version of the unread count.
-   */
-  readonly version: number;
-  /** The number of unread groups. */
-  readonly groupCount: number;
-  /** The distinct actors of each unread group, summed over the groups. */
-  readonly peopleCount: number;
-}
-
-export const emptyInbox: Inbox = { version: 0, groupCount: 0, peopleCount: 0 };
-
-/** A person who reacts. The name is for display only. */
-export interface Actor {
-  readonly userId: string;
-  readonly actorName: string;
-}
-
-/**
- * All unread reactions of one kind to one target. Its members are the notified reactions whose
- * version is `firstVersion` or later.
- */
-export interface UnreadGroup {
-  readonly kind: string;
-  readonly target: TargetName;
-  readonly firstVersion: number;
-  /** The version at which the latest member joined, even if this member has left since. */
-  readonly version: number;
-  /** The number of members. */
-  readonly peopleCount: number;
-  /** The two earliest members, earliest first. */
-  readonly firstActors: readonly Actor[];
-  /** The three latest members, latest first. Members of a small group are in both lists. */
-  readonly latestActors: readonly Actor[];
-  readonly createTime: Instant;
-  readonly updateTime: Instant;
-}
-
-/** A group as it was when it was read. */
-export interface ReadGroup extends UnreadGroup {
-  readonly readTime: Instant;
-  /** From this instant on, readers do not get it any more. */
-  readonly expireTime: Instant;
-}
-
-/** How many members are named at each end of a group. */
-export const shownFirst = 2;
-export const shownLatest = 3;
-
-/** A group of up to this many members is read whole: their rows fit into one atomic read. */
-export const maxWhole = 90;
-
-/** A query for the members of a group with versions from `from` to `to`, both included. */
-export interface MemberRange {
-  readonly from: number;
-  readonly to: number;
-  /** Whether to count the members, which reads all of them. */
-  readonly counted: boolean;
-  /**
-   * The number of members, when the range is a whole group of up to `maxWhole`: the result then
-   * contains all of them.
-   */
-  readonly whole?: number;
-}
-
-/** The members of a range, read from the reactions: at each end one more than a group shows. */
-export interface Members {
-  /** The number of members; 0 unless the range was to be counted. */
-  readonly count: number;
-  readonly first: readonly Reaction[];
-  readonly latest: readonly Reaction[];
-}
-
-export type MembersOf = (range: MemberRange) => Members;
-
-/** Adds a reaction, which is later than all members, to a group. Without a group it begins one. */
-export function join(
-  group: UnreadGroup | undefined,
-  { target, kind, ...row }: Reaction,
-): UnreadGroup {
-  const { userId, actorName, version, createTime } = row;
-  const actor = { userId, actorName };
-  if (!group) {
-    const times = { createTime, updateTime: createTime };
-    const actors = { firstActors: [actor], latestActors: [actor] };
-    return { kind, target, firstVersion: version, version, peopleCount: 1, ...actors, ...times };
-  }
-  const { peopleCount, firstActors, latestActors } = group;
-  return {
-    ...group,
-    version,
-    peopleCount: peopleCount + 1,
-    firstActors: firstActors.length < shownFirst ? [...firstActors, actor] : firstActors,
-    latestActors: [actor, ...latestActors].slice(0, shownLatest),
-    updateTime: createTime,
-  };
-}
-
-/**
- * Removes a member from a group and replaces its name if the group showed it. Returns undefined
- * when it was the last member.
- */
-export function leave(
-  group: UnreadGroup,
-  userId: string,
-  membersOf: MembersOf,
-): UnreadGroup | undefined {
-  const peopleCount = group.peopleCount - 1;
-  if (peopleCount === 0) return undefined;
-  const { firstActors, latestActors } = group;
-  const remains = (actor: Actor) => actor.userId !== userId;
-  if (firstActors.every(remains) && latestActors.every(remains)) return { ...group, peopleCount };
-  if (peopleCount < shownFirst + shownLatest) {
-    // A group of this size shows all its members.
-    const early = new Set(firstActors.map((actor) => actor.userId));
-    const all = [
-      ...firstActors,
-      ...latestActors.toReversed().filter((actor) => !early.has(actor.userId)),
-    ];
-    const remaining = all.filter(remains);
-    return { ...group, peopleCount, ...shownActors(remaining, remaining.toReversed()) };
-  }
-  const range = { from: group.firstVersion, to: maxVersion, counted: false };
-  const { first, latest } = membersIn(group, membersOf, range);
-  return {
-    ...group,
-    peopleCount,
-    ...shownActors(first.filter(remains), latest.filter(remains)),
-  };
-}
+import type { Reaction } from "./target.ts";
+import {
+  countedOf,
+  firstVersionOf,
+  isSettled,
+  type Member,
+  type Members,
+  type MembersOf,
+  memberOf,
+  olderEnds,
+  type ReadGroup,
+  recentOf,
+  shownFirst,
+  shownLatest,
+  splitAllAt,
+  splitOlderAt,
+  type UnreadGroup,
+  versionOf,
+} from "./unread-group.ts";
 
 /** The records of an owner that a mark as read changes. */
 interface ReadState {
@@ -146,9 +31,10 @@ interface ReadState {
 }
 
 /**
- * Marks a group as read up to `version`: members who joined later become the new unread group.
- * Changes nothing when no unread member joined by then. Throws INVALID_REQUEST for a version that
- * the inbox has not reached, and CONTENDED when a running transaction hides the members.
+ * Marks a group as read up to `version`: members who joined later become the new unread group. A
+ * version beyond the inbox counts as its own, because a table that was restored from a backup must
+ * not refuse every client. Changes nothing when no member had joined by then. Throws CONTENDED when
+ * a running transaction hides the members.
  */
 export function markRead(
   { inbox, group }: Omit<ReadState, "read">,
@@ -156,99 +42,98 @@ export function markRead(
   { now, keptMs }: { readonly now: Instant; readonly keptMs: number },
   membersOf: MembersOf,
 ): ReadState {
-  checkVersion(inbox, version);
-  const unchanged = { inbox, group, read: undefined };
-  if (!group || version < group.firstVersion) return unchanged;
-  const nextInbox = { ...inbox, version: inbox.version + 1 };
+  if (!group || version < firstVersionOf(group)) return { inbox, group, read: undefined };
   const times = { readTime: now, expireTime: now + keptMs };
-  const after =
-    version < group.version
-      ? membersIn(group, membersOf, { from: version + 1, to: maxVersion, counted: true })
-      : { count: 0, first: [], latest: [] };
-  const readCount = group.peopleCount - after.count;
-  if (readCount === 0) return unchanged;
-  const peopleCount = inbox.peopleCount - readCount;
-  if (after.count === 0) {
-    const counts = { groupCount: inbox.groupCount - 1, peopleCount };
-    return { inbox: { ...nextInbox, ...counts }, group: undefined, read: { ...group, ...times } };
+  if (version >= versionOf(group)) {
+    const { kind, target, peopleCount, firstMembers, latestMembers } = group;
+    const read = { kind, target, peopleCount, firstMembers, latestMembers, ...times };
+    return { inbox: replaceGroup(inbox, countedOf(group), undefined), group: undefined, read };
   }
-  const range = { from: group.firstVersion, to: version, counted: false };
-  const before = membersIn(group, membersOf, range);
-  const [latest] = before.latest;
-  if (!latest) throw new DomainError("CONTENDED", "reactions of the group are being written");
-  const read: ReadGroup = {
-    ...group,
-    version: latest.version,
-    peopleCount: readCount,
-    ...shownActors(before.first, before.latest),
-    updateTime: latest.createTime,
-    ...times,
-  };
+  const { kind, target } = group;
+  const { readCount, latestRead, firstUnread } = split(group, version, now, membersOf);
+  const isKept = (member: Member) => member.version > version;
   const unread: UnreadGroup = {
     ...group,
-    firstVersion: version + 1,
-    peopleCount: after.count,
-    ...shownActors(after.first, after.latest),
-    createTime: (after.first[0] as Reaction).createTime,
+    peopleCount: group.peopleCount - readCount,
+    firstMembers: firstUnread.slice(0, shownFirst).map(memberOf),
+    latestMembers: group.latestMembers.filter(isKept),
+    recent: recentAfter(group, version, group.peopleCount - readCount),
   };
-  return { inbox: { ...nextInbox, peopleCount }, group: unread, read };
+  const read: ReadGroup = {
+    kind,
+    target,
+    peopleCount: readCount,
+    firstMembers: group.firstMembers.filter((member) => !isKept(member)),
+    latestMembers: latestRead.slice(0, shownLatest).map(memberOf),
+    ...times,
+  };
+  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(unread));
+  return { inbox: nextInbox, group: unread, read };
 }
 
-/** Throws INVALID_REQUEST for a version that the inbox has not reached. */
-export function checkVersion(inbox: Inbox, version: number): void {
-  if (version <= inbox.version) return;
-  const message = `version is beyond that of the unread count, ${inbox.version}`;
-  throw new DomainError("INVALID_REQUEST", message, { field: "version" });
+/** Both sides of a split: how many are read, the latest of them, and the first that stay unread. */
+interface Split {
+  readonly readCount: number;
+  readonly latestRead: readonly Reaction[];
+  readonly firstUnread: readonly Reaction[];
 }
 
-/** Returns the inbox after the deletion of an unread group. */
-export const withoutGroup = (
-  { version, groupCount, peopleCount }: Inbox,
+function split(group: UnreadGroup, version: number, now: Instant, membersOf: MembersOf): Split {
+  const found = isSettled(group, now)
+    ? toSplit(membersOf(splitAllAt(group, version)))
+    : version < group.recent.after
+      ? splitOlder(group, version, now, membersOf)
+      : splitRecent(group, version, now, membersOf);
+  const { readCount, latestRead, firstUnread } = found;
+  const unreadCount = group.peopleCount - readCount;
+  const isComplete =
+    latestRead.length >= Math.min(shownLatest, Math.max(readCount, 1)) &&
+    firstUnread.length >= Math.min(shownFirst, Math.max(unreadCount, 1));
+  if (isComplete) return found;
+  throw new DomainError("CONTENDED", "reactions of the group are being written");
+}
+
+const toSplit = ({ count, first, latest }: Members): Split => ({
+  readCount: count,
+  latestRead: latest,
+  firstUnread: first,
+});
+
+function splitOlder(
   group: UnreadGroup,
-): Inbox => ({
-  version: version + 1,
-  groupCount: groupCount - 1,
-  peopleCount: peopleCount - group.peopleCount,
-});
-
-/**
- * Returns the names in a notification, for a text in any language: one or two names, or the first
- * name and the number of the other people.
- */
-export function textOf({ peopleCount, firstActors }: UnreadGroup): {
-  names: string[];
-  otherCount: number;
-} {
-  const names = firstActors.map(({ actorName }) => actorName);
-  return peopleCount > 2
-    ? { names: names.slice(0, 1), otherCount: peopleCount - 1 }
-    : { names, otherCount: 0 };
+  version: number,
+  now: Instant,
+  membersOf: MembersOf,
+): Split {
+  const found = toSplit(membersOf(splitOlderAt(group, now, version)));
+  if (found.firstUnread.length >= shownFirst) return found;
+  // When few of the older members are left, the first unread ones are recent.
+  const older = membersOf(olderEnds(group, now, version + 1)).first;
+  return { ...found, firstUnread: [...older, ...membersOf(recentOf(group, now)).first] };
 }
 
-/** Above every version of an inbox. */
-const maxVersion = Number.MAX_SAFE_INTEGER;
-
-/**
- * Reads the members of a group in a range. A query is no snapshot. The read of a whole group is
- * validated by the number of its members, which is known (docs/decisions/0014). The result for a
- * larger group may miss rows of transactions that are not applied yet.
- */
-function membersIn(group: UnreadGroup, membersOf: MembersOf, range: MemberRange): Members {
-  if (group.peopleCount > maxWhole) return membersOf(range);
-  const { first } = membersOf({
-    from: group.firstVersion,
-    to: maxVersion,
-    counted: true,
-    whole: group.peopleCount,
-  });
-  const rows = first.filter(({ version }) => version >= range.from && version <= range.to);
-  return { count: rows.length, first: rows, latest: rows.toReversed() };
+function splitRecent(
+  group: UnreadGroup,
+  version: number,
+  now: Instant,
+  membersOf: MembersOf,
+): Split {
+  const { first } = membersOf(recentOf(group, now, version));
+  const firstUnread = first.filter((row) => row.version > version);
+  const readCount = group.peopleCount - firstUnread.length;
+  const latestRead = first.filter((row) => row.version <= version).reverse();
+  const wanted = Math.min(shownLatest, readCount);
+  if (latestRead.length >= wanted) return { readCount, latestRead, firstUnread };
+  const recent = membersOf(recentOf(group, now)).latest.filter((row) => row.version <= version);
+  const older = recent.length < wanted ? membersOf(olderEnds(group, now)).latest : [];
+  return { readCount, latestRead: [...recent, ...older], firstUnread };
 }
 
-const shownActors = (first: readonly Actor[], latest: readonly Actor[]) => ({
-  firstActors: first.slice(0, shownFirst).map(toActor),
-  latestActors: latest.slice(0, shownLatest).map(toActor),
-});
-
-/** Drops the other properties of a reaction. */
-const toActor = ({ userId, actorName }: Actor): Actor => ({ userId, actorName });
+/** The counts of the recent members after a split at `version`. */
+function recentAfter({ recent }: UnreadGroup, version: number, unreadCount: number) {
+  if (version < recent.after) return recent;
+  const counted = { ...recent, after: version, count: unreadCount };
+  return recent.middle < version
+    ? { ...counted, middle: version, lateCount: unreadCount }
+    : counted;
+}

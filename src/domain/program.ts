@@ -1,4 +1,4 @@
-/** Points programs: time zone, history of lifetimes, and when points expire. */
+/** Points programs: time zone, lifetimes, when points expire, and what members are notified of. */
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
@@ -11,6 +11,25 @@ export interface Program {
   /** The history of lifetimes, oldest first. Each is longer than the one before. */
   readonly lifetimes: readonly LifetimeChange[];
   readonly createTime: Instant;
+  /** Present while no reservation of the program may be granted. */
+  readonly reservationPause?: ReservationPause;
+  /** Present while the program notifies its members of something. */
+  readonly notices?: ProgramNotices;
+}
+
+/** What a program notifies its members of. */
+export interface ProgramNotices {
+  /** How many days before points expire their owner is notified: 1 to 27, or 0 for never. */
+  readonly expiryDays: number;
+  /** Whether a user is notified of each reserved grant. */
+  readonly reservedGrants: boolean;
+}
+
+/** Who paused the reservations of a program, when and why; the reason may be empty. */
+export interface ReservationPause {
+  readonly time: Instant;
+  readonly by: string;
+  readonly reason: string;
 }
 
 /** A lifetime and the instant at which it takes effect. */
@@ -78,6 +97,33 @@ export function lengthen(program: Program, lifetimeMonths: number, now: Instant)
   }
   const effectiveTime = Math.max(now + lengtheningDelayMs, latest.effectiveTime);
   return { ...program, lifetimes: [...program.lifetimes, { lifetimeMonths, effectiveTime }] };
+}
+
+/** Pauses the reservations of a program. A paused program does not change. */
+export function pauseReservations(program: Program, pause: ReservationPause): Program {
+  return program.reservationPause ? program : { ...program, reservationPause: pause };
+}
+
+/** Ends the pause of a program's reservations. A program without one does not change. */
+export function resumeReservations(program: Program): Program {
+  const { reservationPause, ...rest } = program;
+  return reservationPause ? rest : program;
+}
+
+/**
+ * Sets what the program notifies its members of. Notices of nothing are stored as no notices. A
+ * program that has these notices already does not change.
+ */
+export function setNotices(program: Program, notices: ProgramNotices): Program {
+  const { notices: before, ...rest } = program;
+  const { expiryDays, reservedGrants } = notices;
+  const isSame =
+    expiryDays === (before?.expiryDays ?? 0) &&
+    reservedGrants === (before?.reservedGrants ?? false);
+  if (isSame) return program;
+  return expiryDays > 0 || reservedGrants
+    ? { ...rest, notices: { expiryDays, reservedGrants } }
+    : rest;
 }
 
 const firstLifetime = ({ lifetimes }: Program): number =>

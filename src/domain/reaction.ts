@@ -1,20 +1,30 @@
 /** The rules for reacting and for taking a reaction back: counts, unread group and inbox. */
+import { cutToBytes } from "./display-text.ts";
 import { DomainError } from "./errors.ts";
+import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { Instant } from "./month.ts";
 import {
+  countOf,
+  isEventKind,
+  type Reaction,
+  shownKind,
+  type Target,
+  type WithdrawnReaction,
+} from "./target.ts";
+import {
   type Actor,
-  type Inbox,
+  countedOf,
+  firstVersionOf,
   join,
   leave,
   type MembersOf,
   type UnreadGroup,
-} from "./notification.ts";
-import { countOf, type Reaction, type Target } from "./target.ts";
+} from "./unread-group.ts";
 
-/** A target has at most this many kinds of reactions at a time. */
+/** A target has at most this many kinds of reactions and events at a time. */
 const maxKinds = 16;
 
-/** A display name is cut to this many bytes of UTF-8. */
+/** Of a display name, this many bytes of UTF-8 are stored at most. */
 const maxNameBytes = 64;
 
 /** All records that one reaction of one person to one target changes. */
@@ -23,15 +33,28 @@ export interface ReactionState {
   readonly inbox: Inbox;
   /** The owner's unread group of this target and kind. */
   readonly group: UnreadGroup | undefined;
-  readonly row: Reaction | undefined;
+  readonly row: Reaction | WithdrawnReaction | undefined;
+}
+
+/** Returns the reaction of a row, unless it was taken back. */
+export const activeRow = (row: ReactionState["row"]): Reaction | undefined =>
+  row && "userId" in row ? row : undefined;
+
+/** Who reacts, when, and whether the caller or the owner's mutes of people keep the owner out. */
+interface NewReaction {
+  readonly actor: Actor;
+  readonly now: Instant;
+  readonly silent: boolean;
 }
 
 /**
- * Adds a reaction to a state without one. It is counted, and it notifies the owner unless it is the
- * owner's own or the target is muted. Refusal: LIMIT_EXCEEDED for the seventeenth kind.
+ * Adds a reaction to a state without an active one. It is counted, and it notifies the owner unless
+ * it is silent, the owner's own or muted, or the owner has read an earlier one of this person a
+ * short while ago. Refusal: LIMIT_EXCEEDED for the seventeenth kind.
  */
-export function react(state: ReactionState, kind: string, actor: Actor, now: Instant) {
+export function react(state: ReactionState, kind: string, reaction: NewReaction) {
   const { target, inbox, group } = state;
+  const { actor, now } = reaction;
   const count = countOf(target, kind) + 1;
   if (count === 1 && Object.keys(target.counts).length >= maxKinds) {
     throw new DomainError("LIMIT_EXCEEDED", `a target holds at most ${maxKinds} kinds`, {
@@ -40,65 +63,65 @@ export function react(state: ReactionState, kind: string, actor: Actor, now: Ins
   }
   const version = inbox.version + 1;
   const { type, id } = target;
+  const quietUntil = state.row?.quietUntil;
   const row: Reaction = {
     target: { type, id },
     kind,
     userId: actor.userId,
-    actorName: cutName(actor.actorName),
+    actorName: cutToBytes(actor.actorName, maxNameBytes),
     version,
-    notified: !target.muted && actor.userId !== target.ownerId,
+    notified: notifies(state, kind, reaction),
     createTime: now,
+    ...(quietUntil !== undefined && quietUntil > now && { quietUntil }),
   };
   const counted = withCount(target, kind, count);
   if (!row.notified) return { target: counted, inbox: { ...inbox, version }, group, row };
-  return {
-    target: counted,
-    inbox: {
-      version,
-      groupCount: inbox.groupCount + (group ? 0 : 1),
-      peopleCount: inbox.peopleCount + 1,
-    },
-    group: join(group, row),
-    row,
-  } satisfies ReactionState;
+  const joined = join(group, row);
+  const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(joined));
+  return { target: counted, inbox: nextInbox, group: joined, row } satisfies ReactionState;
 }
 
-/** Takes the reaction `row` back, and removes it from the unread group if it is a member. */
+function notifies(
+  { target, inbox, row }: ReactionState,
+  kind: string,
+  { actor, now, silent }: NewReaction,
+): boolean {
+  const { allMuted, mutedKinds } = inbox.preferences;
+  const isMuted = target.muted || allMuted || mutedKinds.includes(shownKind(kind));
+  const isQuiet = row?.quietUntil !== undefined && row.quietUntil > now;
+  return !silent && !isMuted && !isQuiet && actor.userId !== target.ownerId;
+}
+
+/**
+ * Takes the reaction `row` back, and removes it from the unread group if it is a member. If the
+ * owner has read it already, the row remains until `coolDownMs` after the reaction, so that the
+ * same person does not notify the owner again by reacting once more.
+ */
 export function withdraw(
   { target, inbox, group }: ReactionState,
   row: Reaction,
+  { now, coolDownMs }: { readonly now: Instant; readonly coolDownMs: number },
   membersOf: MembersOf,
 ): ReactionState {
-  const counted = withCount(target, row.kind, countOf(target, row.kind) - 1);
-  const version = inbox.version + 1;
-  const isMember = group !== undefined && row.notified && row.version >= group.firstVersion;
-  if (!isMember) return { target: counted, inbox: { ...inbox, version }, group, row: undefined };
-  const remaining = leave(group, row.userId, membersOf);
+  const { kind } = row;
+  const counted = withCount(target, kind, countOf(target, kind) - 1);
+  const isMember = group !== undefined && row.notified && row.version >= firstVersionOf(group);
+  if (isMember) {
+    const remaining = leave(group, row, now, membersOf);
+    const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(remaining));
+    return { target: counted, inbox: nextInbox, group: remaining, row: undefined };
+  }
+  const isRead = row.notified && !isEventKind(kind);
+  const quietUntil = isRead ? row.createTime + coolDownMs : (row.quietUntil ?? 0);
   return {
     target: counted,
-    inbox: {
-      version,
-      groupCount: inbox.groupCount - (remaining ? 0 : 1),
-      peopleCount: inbox.peopleCount - 1,
-    },
-    group: remaining,
-    row: undefined,
+    inbox: { ...inbox, version: inbox.version + 1 },
+    group,
+    row: quietUntil > now ? { quietUntil } : undefined,
   };
 }
 
 function withCount(target: Target, kind: string, count: number): Target {
   const { [kind]: _, ...otherCounts } = target.counts;
   return { ...target, counts: count > 0 ? { ...otherCounts, [kind]: count } : otherCounts };
-}
-
-/** Returns as many whole characters as fit into `maxNameBytes`. */
-function cutName(name: string): string {
-  let bytes = 0;
-  let kept = "";
-  for (const character of name) {
-    bytes += new TextEncoder().encode(character).length;
-    if (bytes > maxNameBytes) return kept;
-    kept += character;
-  }
-  return kept;
 }

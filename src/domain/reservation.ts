@@ -25,13 +25,27 @@ export interface Reservation {
   readonly state: ReservationState;
   readonly createTime: Instant;
   readonly updateTime: Instant;
-  /** When the points were granted, and the number of the ledger entry. */
-  readonly executed?: { readonly time: Instant; readonly entryNumber: number };
+  /** The grant of the points. Rows of earlier versions have no `dueSince`. */
+  readonly executed?: {
+    readonly time: Instant;
+    readonly entryNumber: number;
+    /** From when on the points could be granted: the execute time, or a later last change. */
+    readonly dueSince?: Instant;
+  };
+  /** Why the last grant was refused. It stays when the failed reservation is cancelled. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
-  /** The workflow run that failed last. This run never tries again, even after a retry. */
-  readonly failedRunId?: string;
-  /** The reservation was moved to an earlier time, and its workflow may sleep until the old one. */
-  readonly movedEarlier?: true;
+  /** Who created, moved, cancelled or retried it last. */
+  readonly changedBy: string;
+  /** Why, in that service's words. Absent when it gave no reason. */
+  readonly changeReason?: string;
+  /** The last change was not confirmed to have reached the workflow. The reconciler repeats it. */
+  readonly unsynced?: true;
+}
+
+/** Who changes a reservation, and why; the reason may be empty. */
+export interface Change {
+  readonly changedBy: string;
+  readonly changeReason: string;
 }
 
 /** Returns the state that a reader gets at `now`. */
@@ -40,80 +54,118 @@ export function visibleState({ state, executeTime }: Reservation, now: Instant):
 }
 
 /**
- * Throws INVALID_REQUEST for a time more than five years ahead. A past time is allowed and means
- * that the reservation is due at once.
+ * Throws INVALID_REQUEST for a time that is not a whole number of milliseconds, before 1970, or
+ * more than five years ahead. A past time since 1970 is allowed and means that the reservation is
+ * due at once. The index keys of the store hold no other times.
  */
 export function checkExecuteTime(executeTime: Instant, now: Instant): void {
-  const latest = new Date(now);
-  latest.setUTCFullYear(latest.getUTCFullYear() + 5);
-  if (executeTime > latest.getTime()) {
+  if (!Number.isInteger(executeTime) || executeTime < 0) {
+    throw new DomainError("INVALID_REQUEST", "execute_time is not an instant since 1970", {
+      field: "execute_time",
+    });
+  }
+  const latest = latestExecuteTime(now);
+  if (executeTime > latest) {
     throw new DomainError("INVALID_REQUEST", "execute_time is more than five years ahead", {
       field: "execute_time",
-      latest: latest.toISOString(),
+      latest: new Date(latest).toISOString(),
     });
   }
 }
 
-/** Cancels a pending reservation. A cancelled one does not change. Refusal: WRONG_STATE. */
-export function cancel(row: Reservation, now: Instant): Reservation {
-  if (row.state === "CANCELLED") return row;
-  return { ...requirePending(row, "cancelled"), state: "CANCELLED", updateTime: now };
+/** The latest instant for which points can be reserved at `now`: five years ahead. */
+export function latestExecuteTime(now: Instant): Instant {
+  const latest = new Date(now);
+  return latest.setUTCFullYear(latest.getUTCFullYear() + 5);
 }
+
+/**
+ * Cancels a pending or failed reservation. A cancelled one does not change. A failed one keeps its
+ * failure, so that a reader sees why it had failed. Refusal: WRONG_STATE.
+ */
+export function cancel(row: Reservation, change: Change, now: Instant): Reservation {
+  if (row.state === "CANCELLED") return row;
+  if (!isCancellable(row)) throw wrongState(row, "cancelled");
+  return { ...changed(row, change, now), state: "CANCELLED" };
+}
+
+/** Whether a reservation can be cancelled: its points are not granted, and it is not cancelled. */
+export const isCancellable = ({ state }: Reservation): boolean =>
+  state === "PENDING" || state === "FAILED";
 
 /**
  * Moves a pending reservation to another time, which may be past. Refusals: WRONG_STATE,
- * INVALID_REQUEST for a time more than five years ahead.
+ * INVALID_REQUEST as `checkExecuteTime`.
  */
-export function reschedule(row: Reservation, executeTime: Instant, now: Instant): Reservation {
-  if (requirePending(row, "rescheduled").executeTime === executeTime) return row;
+export function reschedule(
+  row: Reservation,
+  executeTime: Instant,
+  change: Change,
+  now: Instant,
+): Reservation {
+  if (row.state !== "PENDING") throw wrongState(row, "rescheduled");
+  if (row.executeTime === executeTime) return row;
   checkExecuteTime(executeTime, now);
-  const moved = { ...row, executeTime, updateTime: now };
-  return executeTime < row.executeTime ? { ...moved, movedEarlier: true } : moved;
+  return { ...changed(row, change, now), executeTime };
 }
 
 /** Sets a failed reservation to pending. A pending one does not change. Refusal: WRONG_STATE. */
-export function retry(row: Reservation, now: Instant): Reservation {
+export function retry(row: Reservation, change: Change, now: Instant): Reservation {
   if (row.state === "PENDING") return row;
   if (row.state !== "FAILED") throw wrongState(row, "retried");
-  const { failure: _, ...rest } = row;
-  return { ...rest, state: "PENDING", updateTime: now };
+  const { failure: _, ...rest } = changed(row, change, now);
+  return { ...rest, state: "PENDING" };
+}
+
+/** Returns the row once its workflow is known to have its last change. */
+export function synced({ unsynced: _, ...row }: Reservation): Reservation {
+  return row;
 }
 
 /**
- * Returns what a workflow run has to do now: grant the points, wait, or end in the state of the
- * row. A run that has failed the row always gets FAILED, so that an activity that is retried after
- * its answer was lost never turns a failure into a grant. Any other run tries again.
+ * Returns what to do now: grant the points, wait, or end in the state of the row. FAILED is final:
+ * an activity that is retried after its answer was lost, and any other run, get FAILED until an
+ * operator or a caller retries. `resetTime` is the time at which an operator has reset the run of
+ * this attempt in Temporal, if any: a reset after the failure is such a retry.
  */
 export function nextStep(
   row: Reservation,
-  runId: string,
   now: Instant,
+  resetTime?: Instant,
 ): "GRANT" | "WAIT" | "DONE" | "FAILED" | "CANCELLED" {
-  if (row.state === "DONE" || row.state === "CANCELLED") return row.state;
-  if (row.failedRunId === runId) return "FAILED";
+  const isRetry = resetTime !== undefined && resetTime > row.updateTime;
+  if (row.state !== "PENDING" && !(row.state === "FAILED" && isRetry)) return row.state;
   return row.executeTime <= now ? "GRANT" : "WAIT";
 }
 
 /** Sets a reservation done, by the ledger entry of its grant. */
 export function complete(row: Reservation, entryNumber: number, now: Instant): Reservation {
-  const { failure: _, ...rest } = row;
-  return { ...rest, state: "DONE", updateTime: now, executed: { time: now, entryNumber } };
+  const { failure: _, ...rest } = synced(row);
+  const dueSince = Math.max(row.executeTime, row.updateTime);
+  const executed = { time: now, entryNumber, dueSince };
+  return { ...rest, state: "DONE", updateTime: now, executed };
+}
+
+/**
+ * Returns how late the points were granted, in ms, 0 or more; 0 until then. It counts from the
+ * later of the execute time and the last change before the grant, such as a retry.
+ */
+export function latenessOf({ executed, executeTime }: Reservation): number {
+  if (!executed) return 0;
+  return Math.max(0, executed.time - (executed.dueSince ?? executeTime));
 }
 
 /** Sets a reservation failed because its grant was refused. */
-export function fail(
-  row: Reservation,
-  refusal: DomainError,
-  runId: string,
-  now: Instant,
-): Reservation {
+export function fail(row: Reservation, refusal: DomainError, now: Instant): Reservation {
   const failure = { reason: refusal.reason, message: refusal.message };
-  return { ...row, state: "FAILED", updateTime: now, failure, failedRunId: runId };
+  return { ...synced(row), state: "FAILED", updateTime: now, failure };
 }
 
-function requirePending(row: Reservation, verb: string): Reservation {
-  if (row.state !== "PENDING") throw wrongState(row, verb);
-  return row;
+/** The row with a change of which its workflow does not know yet: who makes it, why and when. */
+function changed(row: Reservation, { changedBy, changeReason }: Change, now: Instant): Reservation {
+  const { changeReason: _, ...rest } = row;
+  const reason = changeReason === "" ? {} : { changeReason };
+  return { ...rest, changedBy, ...reason, updateTime: now, unsynced: true };
 }
 
 function wrongState(row: Reservation, verb: string): DomainError {

@@ -17,12 +17,21 @@ export interface Target extends TargetName {
   readonly counts: Readonly<Record<string, number>>;
   /** While it is true, new reactions do not notify the owner. */
   readonly muted: boolean;
-  /** True of a tombstone, which is never registered again. */
-  readonly deleted: boolean;
   readonly createTime: Instant;
+  /** When title, link, mute or deletion last changed. */
+  readonly updateTime: Instant;
+  /** Set on a tombstone, which is never registered again. */
+  readonly deleteTime?: Instant;
 }
 
-/** An active reaction of one person, of one kind. Taking the reaction back deletes it. */
+/** A deleted target whose purge has not ended. */
+export interface PendingPurge {
+  readonly target: TargetName;
+  readonly ownerId: string;
+  readonly deleteTime: Instant;
+}
+
+/** An active reaction of one person, of one kind. */
 export interface Reaction {
   readonly target: TargetName;
   readonly kind: string;
@@ -31,12 +40,42 @@ export interface Reaction {
   readonly actorName: string;
   /** The version of the owner's inbox at which the reaction was made. */
   readonly version: number;
-  /** Whether it notified the owner: not if it is the owner's own, or if the target was muted. */
+  /** Whether it notified the owner, so that it was or is a member of an unread group. */
   readonly notified: boolean;
   readonly createTime: Instant;
+  /**
+   * Until then, reactions of this kind by this person to this target notify nobody, because the
+   * owner has read an earlier one.
+   */
+  readonly quietUntil?: Instant;
 }
 
+/** What remains of a reaction that was taken back before its `quietUntil`. */
+export interface WithdrawnReaction {
+  readonly quietUntil: Instant;
+}
+
+/** Begins the stored kinds of events, which no kind of a caller begins with. */
+const eventMark = "~";
+
+/** Returns the kind under which events of Notify are stored, apart from reactions of that kind. */
+export const eventKind = (kind: string): string => eventMark + kind;
+
+export const isEventKind = (kind: string): boolean => kind.startsWith(eventMark);
+
+/** Returns the kind as callers know it. */
+export const shownKind = (kind: string): string => (isEventKind(kind) ? kind.slice(1) : kind);
+
+/** In the place of a user id: all events without an actor are one member. */
+export const noActor = "";
+
 export const defaultKind = "like";
+
+/** The type of the targets that Meguri registers itself. */
+export const reservedType = "meguri";
+
+/** A title is cut to this many bytes of UTF-8. */
+export const maxTitleBytes = 96;
 
 /** Returns the number of reactions of one kind. */
 export const countOf = ({ counts }: Target, kind: string): number =>
@@ -45,7 +84,7 @@ export const countOf = ({ counts }: Target, kind: string): number =>
 /** Requires a target that is not deleted. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
 export function requireActive(target: Target | undefined): Target {
   const existing = requireExisting(target);
-  if (!existing.deleted) return existing;
+  if (existing.deleteTime === undefined) return existing;
   throw new DomainError("TARGET_DELETED", `${existing.type} ${existing.id} was deleted`);
 }
 

@@ -1,6 +1,7 @@
 /**
  * Creates what server and worker need before they start: the tables, the program `default`, and
- * Temporal's search attributes and schedules. Changes nothing that exists already.
+ * Temporal's search attributes and schedules. Of what exists already, it changes only schedules
+ * that differ from what this version and its configuration want.
  */
 import type { Deps } from "../app/ports/deps.ts";
 import { createProgram } from "../app/programs/commands.ts";

@@ -11,6 +11,7 @@ import { ReservationService } from "../gen/meguri/reservations/v1/reservation_se
 import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
 import { notificationService } from "./notifications/service.ts";
 import { pointsCommands } from "./points/commands.ts";
+import { forecasts } from "./points/forecasts.ts";
 import { pointsQueries } from "./points/queries.ts";
 import { verifications } from "./points/verifications.ts";
 import { programService } from "./programs/service.ts";
@@ -35,9 +36,14 @@ export function routes({ deps, log, testClock, isServing }: RouteDeps) {
   return (router: ConnectRouter): void => {
     const options = { interceptors: interceptors(log) };
     router.service(ProgramService, programService(deps), options);
-    const points = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
+    const points = {
+      ...pointsCommands(deps),
+      ...pointsQueries(deps),
+      ...forecasts(deps),
+      ...verifications(deps, log),
+    };
     router.service(PointsService, points, options);
-    router.service(ReservationService, reservationService(deps), options);
+    router.service(ReservationService, reservationService(deps, log), options);
     router.service(ReactionService, reactionService(deps), options);
     router.service(NotificationService, notificationService(deps), options);
     if (testClock) router.service(ClockService, clockService(deps), options);

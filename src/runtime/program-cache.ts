@@ -21,12 +21,12 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
   function load(programId: string): Promise<Program> {
     const running = loading.get(programId);
     if (running) return running;
-    const promise = read(programId).finally(() => loading.delete(programId));
+    const promise = fetch(programId).finally(() => loading.delete(programId));
     loading.set(programId, promise);
     return promise;
   }
 
-  async function read(programId: string): Promise<Program> {
+  async function fetch(programId: string): Promise<Program> {
     const clocks = { monotonic: performance.now(), wall: Date.now() };
     const found = await reader.get(programRef(programId));
     if (!found) throw new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);
@@ -36,7 +36,7 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
 
   return {
     async get(programId) {
-      if (alwaysRead) return read(programId);
+      if (alwaysRead) return fetch(programId);
       const copy = copies.get(programId);
       const age = copy ? ageOf(copy) : Number.POSITIVE_INFINITY;
       if (copy && age < refreshMs) return copy.program;
@@ -51,6 +51,7 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
         throw new DomainError("PROGRAM_STALE", "the program could not be read for a minute");
       }
     },
+    read: load,
   };
 }
 

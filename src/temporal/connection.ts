@@ -58,13 +58,16 @@ export function createLink({ address, namespace, taskQueue, log }: TemporalOptio
       // Temporal's answers to a request have error classes of their own, without a gRPC code. An
       // error with a code means that Temporal is away or not set up.
       const code = grpcCode(error);
-      if (code === undefined) throw error;
+      if (code === undefined || code === invalidArgument) throw error;
       log.warn({ code, err: error }, "Temporal does not answer");
       throw new DomainError("WORKFLOWS_UNAVAILABLE", "workflows cannot be reached right now");
     }
   }
   return { connection, client, namespace, taskQueue, log, call };
 }
+
+/** `google.rpc.Code`: a request that Temporal would refuse again. */
+const invalidArgument = 3;
 
 /** The gRPC code of an error or of what caused it. */
 function grpcCode(error: unknown): number | undefined {

@@ -12,7 +12,7 @@ export function createPurges(link: Link): Port {
   const { client, taskQueue } = link;
   return {
     async startPurge({ type, id }, ownerId) {
-      const summary = `purge reactions to and notifications of the deleted ${type} ${id}`;
+      const summary = `purge reactions to the deleted ${type} ${id}`;
       await link.call(() =>
         client.workflow.start<Start>(workflowTypes.removeTarget, {
           workflowId: purgeTargetId({ type, id }),

@@ -1,86 +1,159 @@
-/** Starts and signals the workflows of reservations. */
-import { setTimeout as sleep } from "node:timers/promises";
-import { WorkflowNotFoundError, type WorkflowStartOptions } from "@temporalio/client";
-import type { Workflows } from "../app/ports/workflows.ts";
+/** Starts, signals, cancels and lists the workflows of reservations. */
+import { randomUUID } from "node:crypto";
 import {
+  isGrpcServiceError,
+  WorkflowNotFoundError,
+  type WorkflowStartOptions,
+} from "@temporalio/client";
+import type { ReservationRun, Workflows } from "../app/ports/workflows.ts";
+import {
+  searchAttributes as names,
   type ReservationInput,
   refreshSignal,
+  reservationOf,
   reservationWorkflowId,
   workflowTypes,
 } from "../contract.ts";
 import { formatInstant } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
-import { executeTimeKey, programKey, stateKey, userKey } from "./search-attributes.ts";
+import {
+  callerKey,
+  executeTimeKey,
+  pointsKey,
+  programKey,
+  stateKey,
+  userKey,
+} from "./search-attributes.ts";
 
-type Port = Pick<Workflows, "startReservation" | "signalRefresh">;
+type Port = Pick<
+  Workflows,
+  | "startReservation"
+  | "refreshReservation"
+  | "cancelReservationRun"
+  | "refreshPaused"
+  | "brokenRuns"
+  | "overdueRuns"
+  | "terminateRun"
+>;
 
 type Start = (input: ReservationInput) => Promise<unknown>;
 
-/** How long to wait for a failed run to close, after which another one can start. */
-const closingMs = 2_000;
+const isReservation = `WorkflowType = "${workflowTypes.reservation}"`;
 
 export function createReservationRuns(link: Link): Port {
-  const { client } = link;
+  const { client, connection, namespace } = link;
   return {
-    startReservation: (row, timeZone) =>
-      newRun(row, async () => {
-        const options = startOptions(link, row, timeZone);
-        const handle = await link.call(() =>
-          client.workflow.start<Start>(workflowTypes.reservation, options),
-        );
-        return handle.firstExecutionRunId;
-      }),
-    signalRefresh: (row, start, timeZone) =>
-      start
-        ? newRun(row, async () => {
-            const options = { ...startOptions(link, row, timeZone), signal: refreshSignal };
-            const handle = await link.call(() =>
-              client.workflow.signalWithStart<Start>(workflowTypes.reservation, options),
-            );
-            return handle.signaledRunId;
-          })
-        : link.call(() => signal(link, row)),
+    async startReservation(row, timeZone) {
+      const options = startOptions(link, row, timeZone);
+      await link.call(() => client.workflow.start<Start>(workflowTypes.reservation, options));
+    },
+
+    async refreshReservation(row, timeZone) {
+      const options = { ...startOptions(link, row, timeZone), signal: refreshSignal };
+      await link.call(() =>
+        client.workflow.signalWithStart<Start>(workflowTypes.reservation, options),
+      );
+    },
+
+    cancelReservationRun: ({ programId, reservationId }) =>
+      link.call(() =>
+        unlessEnded(
+          client.workflow.getHandle(reservationWorkflowId(programId, reservationId)).cancel(),
+        ),
+      ),
+
+    async refreshPaused(programId) {
+      const isPaused = `${names.program} = "${programId}" AND ${names.state} = "PAUSED"`;
+      await link.call(() =>
+        connection.workflowService.startBatchOperation({
+          namespace,
+          jobId: randomUUID(),
+          visibilityQuery: `${isReservation} AND ${isPaused} AND ExecutionStatus = "Running"`,
+          reason: `the program ${programId} is resumed`,
+          signalOperation: { signal: refreshSignal },
+        }),
+      );
+    },
+
+    brokenRuns: (since) =>
+      list(
+        link,
+        `${isReservation} AND ExecutionStatus IN ("Terminated", "TimedOut", "Failed", "Canceled")` +
+          ` AND CloseTime >= "${new Date(since).toISOString()}"`,
+      ),
+
+    overdueRuns: (before) =>
+      list(
+        link,
+        `${isReservation} AND ExecutionStatus = "Running" AND ${names.state} != "PAUSED"` +
+          ` AND ${names.executeTime} < "${new Date(before).toISOString()}"`,
+      ),
+
+    terminateRun: ({ programId, reservationId, runId }, reason) =>
+      link.call(() =>
+        unlessEnded(
+          client.workflow
+            .getHandle(reservationWorkflowId(programId, reservationId), runId)
+            .terminate(reason),
+        ),
+      ),
   };
 }
 
-/**
- * Starts a run until it is another one than the run that failed the row: that run never tries again
- * and may not have closed yet.
- */
-async function newRun(row: Reservation, start: () => Promise<string>): Promise<void> {
-  const limit = performance.now() + closingMs;
-  while ((await start()) === row.failedRunId && performance.now() < limit) await sleep(100);
+/** `google.rpc.Code`: a run whose cancellation was requested before, by another request. */
+const alreadyExists = 6;
+
+/** Waits for a request to a run. A run that has ended or is cancelled needs no request. */
+async function unlessEnded(request: Promise<unknown>): Promise<void> {
+  try {
+    await request;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return;
+    if (isGrpcServiceError(error) && error.code === alreadyExists) return;
+    throw error;
+  }
 }
 
-/** Signals the run, if there is one: a run that starts later reads the row anyway. */
-async function signal({ client }: Link, row: Reservation): Promise<void> {
-  try {
-    await client.workflow
-      .getHandle(reservationWorkflowId(row.programId, row.reservationId))
-      .signal(refreshSignal);
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
+/** Lists the runs of a query. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
+async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, void> {
+  const runs = link.client.workflow.list({ query })[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await link.call(() => runs.next());
+    if (next.done) return;
+    const { workflowId, runId } = next.value;
+    const name = reservationOf(workflowId);
+    if (name) yield { ...name, runId };
   }
 }
 
 function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
-  const { programId, reservationId, userId, points, executeTime } = row;
-  const summary = `${points} points for ${userId} at ${formatInstant(executeTime, timeZone)}`;
+  const { programId, reservationId, userId, points, caller, executeTime } = row;
+  const input: ReservationInput = {
+    program_id: programId,
+    reservation_id: reservationId,
+    user_id: userId,
+    points,
+    execute_time_at_start: formatInstant(executeTime, timeZone),
+  };
+  // Without the execute time, which may change while the summary cannot.
+  const summary = `${points} points for ${userId}`;
   const options: WorkflowStartOptions<Start> = {
     workflowId: reservationWorkflowId(programId, reservationId),
     taskQueue,
-    args: [{ program: programId, reservation: reservationId, user: userId, executeTime }],
+    args: [input],
     // The row makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: summary,
-    staticDetails: details(row, timeZone),
+    staticDetails: details(row),
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [
       { key: programKey, value: programId },
       { key: userKey, value: userId },
+      { key: pointsKey, value: points },
+      { key: callerKey, value: caller },
       { key: executeTimeKey, value: new Date(executeTime) },
       { key: stateKey, value: "PENDING" },
     ],
@@ -88,17 +161,16 @@ function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
   return options;
 }
 
-/** The row as it was at the start of the run. It may have changed since. */
-const details = (
-  { programId, reservationId, userId, points, reason, caller, executeTime }: Reservation,
-  timeZone: string,
-) =>
+/** What never changes of a reservation, and what an operator can do. */
+const details = ({ programId, reservationId, userId, points, reason, caller }: Reservation) =>
   [
     `- reservation: ${reservationId}`,
     `- program: ${programId}`,
     `- user: ${userId}`,
     `- points: ${points}`,
-    `- execute time: ${formatInstant(executeTime, timeZone)}`,
     `- reason: ${reason || "none given"}`,
     `- reserved by: ${caller}`,
+    "",
+    "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
+      "is still pending, and a new run starts within a minute.",
   ].join("\n");

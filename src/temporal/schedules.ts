@@ -1,36 +1,37 @@
-/** Creates Temporal's schedules: the month-end sweep of each program, and the reconciler. */
-import {
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  type ScheduleOptions,
-} from "@temporalio/client";
+/** Temporal's schedules of programs and of the reconciler, and the month-end sweep of a program. */
+import type { CalendarSpecDescription } from "@temporalio/client";
+import { TypedSearchAttributes } from "@temporalio/common";
 import type { Reader } from "../app/ports/deps.ts";
 import { allPages } from "../app/ports/pages.ts";
 import {
   fullReconcileId,
   type MonthEndInput,
   monthEndId,
-  type ReconcileInput,
-  type ReconcileResult,
   reconcileId,
   workflowTypes,
 } from "../contract.ts";
 import type { Program } from "../domain/program.ts";
+import type { ReconcilerInput, StartCounts } from "../reconciler-contract.ts";
 import type { Link, TemporalWorkflows } from "./connection.ts";
-import { ensureSearchAttributes, programKey } from "./search-attributes.ts";
+import { ensureSchedule, isMisplaced, type WantedSchedule } from "./ensure-schedule.ts";
+import { ensureSearchAttributes, programKey, stateKey } from "./search-attributes.ts";
 
-type Reconcile = (input: ReconcileInput) => Promise<ReconcileResult>;
+type StartRuns = () => Promise<StartCounts>;
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
 
 /** The time limit for search attributes, which a namespace may take long to apply. */
 const setupMs = 40_000;
 
 /**
- * Creates missing search attributes and schedules. A missing reconciler means that the namespace is
- * new or was lost, so one full pass over all pending reservations is started first: after a crash
- * in between, the schedule is still missing, and the next attempt starts the pass again.
+ * Creates missing search attributes and schedules, and updates schedules that differ from what this
+ * version and its configuration want. A missing reconciler means that the namespace is new or was
+ * lost, so one full pass over all pending reservations is started first: after a crash in between,
+ * the schedule is still missing, and the next attempt starts the pass again.
  *
- * If the schedule of a program cannot be created (an older Temporal may not know its time zone),
- * logs that and goes on with the other programs. Throws after the last program if one has failed.
+ * If a schedule of a program cannot be ensured (an older Temporal may not know its time zone), logs
+ * that and goes on with the other programs. Throws after the last program if one has failed.
  */
 export async function ensureSchedules(workflows: TemporalWorkflows, reader: Reader): Promise<void> {
   const { link } = workflows;
@@ -41,17 +42,15 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
     for (const program of programs) {
       try {
         await workflows.ensureMonthEnd(program);
+        await workflows.ensureExpiryNotices(program);
       } catch (error) {
         const { programId, timeZone } = program;
-        link.log.warn(
-          { err: error, programId, timeZone },
-          "no month-end schedule for this program",
-        );
+        link.log.warn({ err: error, programId, timeZone }, "no schedules for this program");
         failed.push(programId);
       }
     }
   }
-  if (failed.length > 0) throw new Error(`no month-end schedule for ${failed.join(", ")}`);
+  if (failed.length > 0) throw new Error(`no schedules for ${failed.join(", ")}`);
 }
 
 /** The pause before the next check of the schedules, after a failure and after a success. */
@@ -59,8 +58,9 @@ const pauseMs = { failed: 5_000, ensured: 3_600_000 };
 
 /**
  * Ensures the schedules now, every 5 s until it succeeds, and then every hour: a server also starts
- * while Temporal or the store is away, and a schedule that was deleted, or was not created together
- * with its program, comes back within an hour. Returns a function that stops it.
+ * while Temporal or the store is away, and a schedule that was deleted or changed, or was not
+ * created together with its program, is right again within an hour. Returns a function that stops
+ * it.
  */
 export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Reader): () => void {
   const { log } = workflows.link;
@@ -72,7 +72,7 @@ export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Read
       await ensureSchedules(workflows, reader);
     } catch (error) {
       if (stopped) return;
-      log.warn({ err: error }, "schedules could not be created; trying again in 5 s");
+      log.warn({ err: error }, "schedules could not be ensured; trying again in 5 s");
       pause = pauseMs.failed;
     }
     if (!stopped) timer = setTimeout(() => void attempt(), pause).unref();
@@ -84,76 +84,95 @@ export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Read
   };
 }
 
+/** Matches the 1st of each month at `hour`:00:10. */
+const firstOfMonth = (hour: number, comment: string): CalendarSpecDescription => ({
+  second: [{ start: 10, end: 10, step: 1 }],
+  minute: [{ start: 0, end: 0, step: 1 }],
+  hour: [{ start: hour, end: hour, step: 1 }],
+  dayOfMonth: [{ start: 1, end: 1, step: 1 }],
+  month: [{ start: "JANUARY", end: "DECEMBER", step: 1 }],
+  dayOfWeek: [{ start: "SUNDAY", end: "SATURDAY", step: 1 }],
+  // Temporal describes every year as no range.
+  year: [],
+  comment,
+});
+
 /**
- * Creates the month-end sweep of a program, in its time zone: at 00:00:10, when the month has begun
+ * Ensures the month-end sweep of a program, in its time zone: at 00:00:10, when the month has begun
  * by the clock of every server, and at 01:00:10 for accounts that the index did not show yet. Where
  * a clock change skips the hour after midnight, Temporal skips the first run, and the second one
  * comes 10 s after the month's start; where that hour comes twice, so does the first run. A run
  * waits for the run before it, because it reads a later state of the index. Missed runs of up to a
  * year are caught up; one run expires the points of all months that are due.
+ *
+ * A run ends after a week, which no sweep takes, so that one that is stuck does not hold up the
+ * next month's. The sweep of a huge program continues as new, and each run has its own week.
  */
 export async function ensureMonthEnd(link: Link, { programId, timeZone }: Program): Promise<void> {
-  const first = { dayOfMonth: 1, hour: 0, minute: 0, second: 10 };
-  const second = { dayOfMonth: 1, hour: 1, minute: 0, second: 10 };
-  await createSchedule(link, {
+  await ensureSchedule(link, {
     scheduleId: monthEndId(programId),
-    spec: { calendars: [first, second], timezone: timeZone },
-    policies: { overlap: "BUFFER_ONE", catchupWindow: "365 days" },
+    spec: {
+      calendars: [firstOfMonth(0, "the month has begun"), firstOfMonth(1, "for late accounts")],
+      timezone: timeZone,
+    },
+    policies: { overlap: "BUFFER_ONE", catchupWindow: 365 * dayMs, pauseOnFailure: false },
     action: {
       type: "startWorkflow",
       workflowType: workflowTypes.monthEnd,
       workflowId: monthEndId(programId),
       taskQueue: link.taskQueue,
       args: [{ program: programId }] satisfies [MonthEndInput],
+      workflowRunTimeout: 7 * dayMs,
       staticSummary: `expire the points of ${programId} whose month has ended (${timeZone})`,
-      typedSearchAttributes: [{ key: programKey, value: programId }],
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: programKey, value: programId },
+        { key: stateKey, value: "RUNNING" },
+      ]),
     },
   });
 }
 
+/**
+ * Ensures the reconciler: a run loops for about an hour and continues as new, and the schedule
+ * starts it again within a minute after it has ended in any way. The run timeout ends a run that
+ * is stuck.
+ */
 async function ensureReconciler(link: Link): Promise<void> {
-  const { client, taskQueue } = link;
-  if (await link.call(() => exists(link, reconcileId))) return;
-  await link.call(() =>
-    client.workflow.start<Reconcile>(workflowTypes.reconcile, {
-      workflowId: fullReconcileId,
-      taskQueue,
-      args: [{ everything: true }],
-      workflowIdConflictPolicy: "USE_EXISTING",
-      workflowIdReusePolicy: "ALLOW_DUPLICATE",
-      staticSummary: "start a run for every reservation that waits",
-    }),
-  );
-  await createSchedule(link, {
+  if (await isMisplaced(link, fullReconcileId)) {
+    // Terminates and starts in one step, so that a crash in between loses no pass.
+    await startFullPass(link, "TERMINATE_EXISTING");
+    link.log.info({ workflowId: fullReconcileId }, "a run on another task queue was ended");
+  }
+  const wanted: WantedSchedule = {
     scheduleId: reconcileId,
-    spec: { intervals: [{ every: "1 minute" }] },
+    spec: { intervals: [{ every: minuteMs, offset: 0 }] },
     // A skipped or missed run needs no replacement: the next one does the same work.
-    policies: { overlap: "SKIP", catchupWindow: "1 minute" },
+    policies: { overlap: "SKIP", catchupWindow: minuteMs, pauseOnFailure: false },
     action: {
       type: "startWorkflow",
-      workflowType: workflowTypes.reconcile,
+      workflowType: workflowTypes.reconciler,
       workflowId: reconcileId,
-      taskQueue,
-      args: [{ everything: false }] satisfies [ReconcileInput],
-      staticSummary: "start a run for every reservation that is overdue",
+      taskQueue: link.taskQueue,
+      args: [{}] satisfies [ReconcilerInput],
+      workflowRunTimeout: 75 * minuteMs,
+      staticSummary: "grant overdue reservations, and correct runs, every 30 s",
     },
-  });
+  };
+  await ensureSchedule(link, wanted, () => startFullPass(link, "USE_EXISTING"));
 }
 
-async function exists({ client }: Link, scheduleId: string): Promise<boolean> {
-  try {
-    await client.schedule.getHandle(scheduleId).describe();
-    return true;
-  } catch (error) {
-    if (error instanceof ScheduleNotFoundError) return false;
-    throw error;
-  }
-}
-
-async function createSchedule(link: Link, options: ScheduleOptions): Promise<void> {
-  try {
-    await link.call(() => link.client.schedule.create(options));
-  } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-  }
+async function startFullPass(
+  link: Link,
+  workflowIdConflictPolicy: "USE_EXISTING" | "TERMINATE_EXISTING",
+): Promise<void> {
+  await link.call(() =>
+    link.client.workflow.start<StartRuns>(workflowTypes.startRuns, {
+      workflowId: fullReconcileId,
+      taskQueue: link.taskQueue,
+      args: [],
+      workflowIdConflictPolicy,
+      workflowIdReusePolicy: "ALLOW_DUPLICATE",
+      staticSummary: "start a run for every pending reservation",
+    }),
+  );
 }

@@ -1,5 +1,6 @@
 /** The client side of Temporal: implements the port `Workflows`. */
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
+import { ensureExpiryNotices } from "./expiry-notices.ts";
 import { createPurges } from "./purges.ts";
 import { createReservationRuns } from "./reservations.ts";
 import { ensureMonthEnd } from "./schedules.ts";
@@ -9,7 +10,8 @@ export type { TemporalOptions, TemporalWorkflows };
 
 /**
  * Connects with the first call, and again after a broken connection. While Temporal is away, every
- * call throws WORKFLOWS_UNAVAILABLE after about three seconds.
+ * call throws WORKFLOWS_UNAVAILABLE after about three seconds; those about a schedule, which no
+ * caller waits for, after ten.
  */
 export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
   const link = createLink(options);
@@ -19,6 +21,7 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     ...createVerifications(link),
     ...createPurges(link),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),
+    ensureExpiryNotices: (program) => ensureExpiryNotices(link, program),
     close: () => link.connection.close(),
   };
 }

@@ -288,6 +288,18 @@ describe("the meter", () => {
     expect(createMeter([model]).add(captured)).toEqual({ reads: 1, writes: 0 });
   });
 
+  test("a query for keys reads whole items: 2 of 3 KB are 2 units", () => {
+    const meter = createMeter([model]);
+    const query = { TableName: "t", ConsistentRead: true, ProjectionExpression: "pk, sk" };
+    const keys = ["a", "b"].map((name) => ({ pk: { S: name }, sk: { S: "s" } }));
+    const captured = ok("Query", query, { Items: keys });
+    expect(() => meter.add(captured)).toThrow("has not seen");
+    meter.add(transaction([itemOf(3 * kb, "a"), itemOf(3 * kb, "b")]));
+    expect(meter.add(captured)).toEqual({ reads: 2, writes: 0 });
+    const other = ok("Query", { ...query, ProjectionExpression: "pk, a" }, { Items: keys });
+    expect(() => meter.add(other)).toThrow("not modelled");
+  });
+
   test("refuses a filter that drops items and an update, which it cannot model", () => {
     const meter = createMeter([model]);
     expect(() => meter.add(ok("Query", { FilterExpression: "a = b" }))).toThrow("not modelled");

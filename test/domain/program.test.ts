@@ -7,6 +7,9 @@ import {
   lengthen,
   lengtheningDelayMs,
   lifetimeAt,
+  pauseReservations,
+  resumeReservations,
+  setNotices,
 } from "../../src/domain/program.ts";
 import { day, program } from "../support/fixtures/ledger-fixture.ts";
 
@@ -46,6 +49,28 @@ describe("lifetimes", () => {
     expect(lifetimeAt(second, day("2026-03-20"))).toBe(3);
     expect(lifetimeAt(second, day("2026-03-21"))).toBe(9);
   });
+});
+
+test("a pause of reservations stays until a resume, and neither has an effect twice", () => {
+  const running = program(3);
+  const pause = { time: 5, by: "shop", reason: "wrong points" };
+  const paused = pauseReservations(running, pause);
+  expect(paused).toEqual({ ...running, reservationPause: pause });
+  expect(pauseReservations(paused, { time: 9, by: "desk", reason: "" })).toBe(paused);
+  expect(resumeReservations(paused)).toEqual(running);
+  expect(resumeReservations(running)).toBe(running);
+});
+
+test("notices are replaced as a whole, and none are left when both are off", () => {
+  const silent = program(3);
+  const both = setNotices(silent, { expiryDays: 7, reservedGrants: true });
+  expect(both).toEqual({ ...silent, notices: { expiryDays: 7, reservedGrants: true } });
+  expect(setNotices(both, { expiryDays: 7, reservedGrants: true })).toBe(both);
+  const grants = { expiryDays: 0, reservedGrants: true };
+  expect(setNotices(both, grants)).toEqual({ ...silent, notices: grants });
+  const off = { expiryDays: 0, reservedGrants: false };
+  expect(setNotices(both, off)).toEqual(silent);
+  expect(setNotices(silent, off)).toBe(silent);
 });
 
 describe("expiry", () => {

@@ -1,38 +1,39 @@
-/** Tests reactions: what they count, when they notify the owner, and the limit of kinds. */
+/** Tests reactions: what they count, when they notify the owner, cool-downs, and kinds. */
 import { describe, expect, test } from "vitest";
-import { emptyInbox } from "../../src/domain/notification.ts";
-import { react } from "../../src/domain/reaction.ts";
+import { badgeOf, emptyInbox, type Inbox, type Preferences } from "../../src/domain/inbox.ts";
+import { type ReactionState, react, withdraw } from "../../src/domain/reaction.ts";
 import { countOf, type Target } from "../../src/domain/target.ts";
 import {
   createUnreadGroup,
+  inboxWith,
   post,
-  shownActors,
+  shownMembers,
+  sizeOf,
   users,
 } from "../support/fixtures/unread-group-fixture.ts";
 
 const first = (target: Target, kind: string, name = "Ann") =>
-  react(
-    { target, inbox: emptyInbox, group: undefined, row: undefined },
-    kind,
-    { userId: "ann", actorName: name },
-    5,
-  );
+  react({ target, inbox: emptyInbox, group: undefined, row: undefined }, kind, {
+    actor: { userId: "ann", actorName: name },
+    now: 5,
+    silent: false,
+  });
 
 describe("a reaction", () => {
   test("counts, takes a version and notifies the owner", () => {
+    const ann = { userId: "ann", actorName: "Ann", version: 1, createTime: 5 };
     expect(first(post, "like")).toEqual({
       target: { ...post, counts: { like: 1 } },
-      inbox: { version: 1, groupCount: 1, peopleCount: 1 },
+      inbox: inboxWith(1, 1, 1, 1),
       group: {
         kind: "like",
         target: { type: "post", id: "1" },
-        firstVersion: 1,
-        version: 1,
         peopleCount: 1,
-        firstActors: [{ userId: "ann", actorName: "Ann" }],
-        latestActors: [{ userId: "ann", actorName: "Ann" }],
-        createTime: 5,
-        updateTime: 5,
+        firstMembers: [ann],
+        latestMembers: [ann],
+        leaveCount: 0,
+        leaveTime: 0,
+        recent: { after: 0, count: 1, middle: 0, lateCount: 1, middleTime: 5 },
       },
       row: {
         target: { type: "post", id: "1" },
@@ -51,9 +52,9 @@ describe("a reaction", () => {
     unread.like("a");
     unread.unlike("a");
     expect(unread.target.counts).toEqual({});
-    expect(unread.inbox).toEqual({ version: 2, groupCount: 0, peopleCount: 0 });
+    expect(unread.inbox).toEqual(inboxWith(2, 0, 0));
     expect(unread.group).toBeUndefined();
-    expect(unread.takeQueryCount()).toBe(0);
+    expect(unread.takeQueries()).toEqual([]);
   });
 
   test("liked, unliked and liked again counts once, also after a mark-read", () => {
@@ -62,17 +63,17 @@ describe("a reaction", () => {
     unread.unlike("a");
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 2 });
-    expect(unread.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 2 });
-    expect(shownActors(unread.group)).toEqual([
+    expect(unread.inbox).toEqual(inboxWith(4, 1, 2, 4));
+    expect(shownMembers(unread.group)).toEqual([
       ["b", "a"],
       ["a", "b"],
     ]);
     unread.read(4);
     unread.unlike("a");
-    expect(unread.inbox).toEqual({ version: 6, groupCount: 0, peopleCount: 0 });
+    expect(unread.inbox).toEqual(inboxWith(6, 0, 0));
     unread.like("a");
-    expect(unread.inbox).toEqual({ version: 7, groupCount: 1, peopleCount: 1 });
-    expect(unread.group).toMatchObject({ firstVersion: 7, version: 7, peopleCount: 1 });
+    expect(unread.inbox).toEqual(inboxWith(7, 1, 1, 7));
+    expect(sizeOf(unread.group)).toEqual([1, 7, 7]);
     expect(unread.target.counts).toEqual({ like: 2 });
   });
 
@@ -80,11 +81,11 @@ describe("a reaction", () => {
     const unread = createUnreadGroup();
     unread.like("owner");
     expect(unread.target.counts).toEqual({ like: 1 });
-    expect(unread.inbox).toEqual({ version: 1, groupCount: 0, peopleCount: 0 });
+    expect(unread.inbox).toEqual(inboxWith(1, 0, 0));
     unread.like("a");
     unread.unlike("owner");
-    expect(unread.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 1 });
-    expect(shownActors(unread.group)).toEqual([["a"], ["a"]]);
+    expect(unread.inbox).toEqual(inboxWith(3, 1, 1, 2));
+    expect(shownMembers(unread.group)).toEqual([["a"], ["a"]]);
   });
 
   test("to a muted target does not notify; the unread group stays and is kept right", () => {
@@ -92,16 +93,127 @@ describe("a reaction", () => {
     unread.like("a", "b");
     unread.mute(true);
     unread.like("c");
-    expect(unread.inbox).toEqual({ version: 3, groupCount: 1, peopleCount: 2 });
+    expect(unread.inbox).toEqual(inboxWith(3, 1, 2, 2));
     unread.unlike("a");
-    expect(unread.inbox).toEqual({ version: 4, groupCount: 1, peopleCount: 1 });
+    expect(unread.inbox).toEqual(inboxWith(4, 1, 1, 2));
     unread.mute(false);
     unread.like("d");
     // "c" is not in the group, so its unlike does not change it.
     unread.unlike("c");
-    expect(unread.members).toEqual(["b", "d"]);
-    expect(unread.inbox).toEqual({ version: 6, groupCount: 1, peopleCount: 2 });
+    expect(sizeOf(unread.group)).toEqual([2, 2, 5]);
+    expect(unread.inbox).toEqual(inboxWith(6, 1, 2, 5));
     expect(unread.target.counts).toEqual({ like: 2 });
+  });
+});
+
+describe("an owner is not notified of a reaction", () => {
+  const actor = { userId: "ann", actorName: "Ann" };
+  const state = { target: post, inbox: emptyInbox, group: undefined, row: undefined };
+  const muting = (preferences: Partial<Preferences>): Inbox => ({
+    ...emptyInbox,
+    preferences: { ...emptyInbox.preferences, ...preferences },
+  });
+
+  test.each<[string, Partial<ReactionState>, string, boolean, boolean]>([
+    ["that is not silent", {}, "like", false, true],
+    ["that is silent", {}, "like", true, false],
+    ["to a muted target", { target: { ...post, muted: true } }, "like", false, false],
+    ["while all is muted", { inbox: muting({ allMuted: true }) }, "like", false, false],
+    ["of a muted kind", { inbox: muting({ mutedKinds: ["like"] }) }, "like", false, false],
+    ["of another kind", { inbox: muting({ mutedKinds: ["like"] }) }, "wow", false, true],
+    ["event of a muted kind", { inbox: muting({ mutedKinds: ["join"] }) }, "~join", false, false],
+    ["event of another kind", { inbox: muting({ mutedKinds: ["join"] }) }, "~like", false, true],
+  ])("%s", (_, changed, kind, silent, notified) => {
+    const after = react({ ...state, ...changed }, kind, { actor, now: 5, silent });
+    expect(after.row).toMatchObject({ notified, version: 1 });
+    expect(after.target.counts).toEqual({ [kind]: 1 });
+    expect(after.group?.peopleCount).toBe(notified ? 1 : undefined);
+    expect(badgeOf(after.inbox)).toEqual(
+      notified
+        ? { groupCount: 1, peopleCount: 1, unseenCount: 1 }
+        : { groupCount: 0, peopleCount: 0, unseenCount: 0 },
+    );
+    expect(after.inbox.version).toBe(1);
+  });
+});
+
+describe("a cool-down", () => {
+  const coolDownMs = 1_000;
+
+  test("begins with a reaction that was read, when it is taken back", () => {
+    const unread = createUnreadGroup(coolDownMs);
+    unread.like("a");
+    unread.read(1);
+    unread.unlike("a");
+    expect(unread.rowOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
+    expect(unread.target.counts).toEqual({});
+    unread.like("a");
+    expect(unread.target.counts).toEqual({ like: 1 });
+    expect(unread.group).toBeUndefined();
+    expect(unread.inbox).toEqual(inboxWith(4, 0, 0));
+    expect(unread.rowOf("a")).toMatchObject({ notified: false, quietUntil: 1 + coolDownMs });
+  });
+
+  test("lasts from the reaction that was read on, however often it is repeated", () => {
+    const unread = createUnreadGroup(coolDownMs);
+    unread.like("a");
+    unread.read(1);
+    for (let i = 0; i < 3; i++) {
+      unread.unlike("a");
+      expect(unread.rowOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
+      unread.wait(100);
+      unread.like("a");
+      expect(unread.group).toBeUndefined();
+    }
+    unread.wait(coolDownMs);
+    unread.unlike("a");
+    expect(unread.rowOf("a")).toBeUndefined();
+    unread.like("a");
+    expect(unread.group?.peopleCount).toBe(1);
+    expect(unread.rowOf("a")).not.toHaveProperty("quietUntil");
+  });
+
+  test("is over before its row is deleted", () => {
+    const unread = createUnreadGroup(coolDownMs);
+    unread.like("a");
+    unread.read(1);
+    unread.unlike("a");
+    unread.wait(coolDownMs);
+    unread.like("a");
+    expect(unread.group?.peopleCount).toBe(1);
+    expect(unread.rowOf("a")).not.toHaveProperty("quietUntil");
+  });
+
+  test("does not begin with a reaction that is unread, or that notified nobody", () => {
+    const unread = createUnreadGroup(coolDownMs);
+    unread.like("a", "owner");
+    unread.unlike("a", "owner");
+    expect([unread.rowOf("a"), unread.rowOf("owner")]).toEqual([undefined, undefined]);
+    unread.like("a");
+    expect(unread.group?.peopleCount).toBe(1);
+  });
+
+  test("of one person does not keep another one out", () => {
+    const unread = createUnreadGroup(coolDownMs);
+    unread.like("a");
+    unread.read(1);
+    unread.unlike("a");
+    unread.like("a", "b");
+    expect(shownMembers(unread.group)).toEqual([["b"], ["b"]]);
+  });
+
+  test("does not begin with an event", () => {
+    const state = { target: post, inbox: emptyInbox, group: undefined, row: undefined };
+    const actor = { userId: "ann", actorName: "Ann" };
+    const { row, ...after } = react(state, "~comment", { actor, now: 5, silent: false });
+    const read = { ...after, group: undefined, row };
+    const none = () => {
+      throw new Error("no query is needed");
+    };
+    const times = { now: 6, coolDownMs };
+    expect(withdraw(read, row, times, none).row).toBeUndefined();
+    const like = { ...row, kind: "like" };
+    expect(withdraw(read, like, times, none).row).toEqual({ quietUntil: 5 + coolDownMs });
   });
 });
 
@@ -131,9 +243,10 @@ test.each([
   ["a byte too long", "n".repeat(65), "n".repeat(64)],
   ["three bytes a character", "巡".repeat(22), "巡".repeat(21)],
   ["four bytes a character, no half of one", `n${"😀".repeat(16)}`, `n${"😀".repeat(15)}`],
+  ["25 bytes a family, no part of one", "👨‍👩‍👧‍👦".repeat(3), "👨‍👩‍👧‍👦".repeat(2)],
   ["nothing", "", ""],
 ])("names are cut to 64 bytes: %s", (_, given, kept) => {
   const { row, group } = first(post, "like", given);
   expect(row.actorName).toBe(kept);
-  expect(group?.firstActors).toEqual([{ userId: "ann", actorName: kept }]);
+  expect(group?.firstMembers).toMatchObject([{ userId: "ann", actorName: kept }]);
 });

@@ -6,11 +6,13 @@ import {
   checkExecuteTime,
   complete,
   fail,
+  latenessOf,
   nextStep,
   type Reservation,
   type ReservationState,
   reschedule,
   retry,
+  synced,
   visibleState,
 } from "../../src/domain/reservation.ts";
 
@@ -30,10 +32,10 @@ const row = (state: ReservationState, more: Partial<Reservation> = {}): Reservat
   state,
   createTime: 0,
   updateTime: 0,
+  changedBy: "shop",
   ...(state === "DONE" && { executed: { time: due, entryNumber: 4 } }),
   ...(state === "FAILED" && {
     failure: { reason: "ACCOUNT_FROZEN" as const, message: "m" },
-    failedRunId: "one",
   }),
   ...more,
 });
@@ -42,81 +44,132 @@ const states = ["PENDING", "DONE", "FAILED", "CANCELLED"] as const;
 const wrongState = (state: string) =>
   expect.objectContaining({ reason: "WRONG_STATE", metadata: { state } });
 
+const desk = { changedBy: "desk", changeReason: "asked for" };
+
 describe("transitions", () => {
-  test("cancel: PENDING until the grant has committed, due or not; CANCELLED stays", () => {
+  test("cancel: until the grant has committed, due or not, or refused; CANCELLED stays", () => {
     for (const now of [before, later]) {
-      expect(cancel(row("PENDING"), now)).toEqual(row("CANCELLED", { updateTime: now }));
+      const cancelled = row("CANCELLED", { ...desk, updateTime: now, unsynced: true });
+      expect(cancel(row("PENDING"), desk, now)).toEqual(cancelled);
     }
     const cancelled = row("CANCELLED");
-    expect(cancel(cancelled, later)).toBe(cancelled);
-    for (const state of ["DONE", "FAILED"] as const) {
-      expect(() => cancel(row(state), before)).toThrow(wrongState(state));
-    }
+    expect(cancel(cancelled, desk, later)).toBe(cancelled);
+    expect(() => cancel(row("DONE"), desk, before)).toThrow(wrongState("DONE"));
   });
 
-  test("reschedule: only PENDING, to any time; a move to an earlier time is marked", () => {
-    const moved = reschedule(row("PENDING"), later, before);
-    expect(moved).toEqual(row("PENDING", { executeTime: later, updateTime: before }));
-    const earlier = reschedule(row("PENDING"), 5, before);
-    expect(earlier).toEqual(
-      row("PENDING", { executeTime: 5, updateTime: before, movedEarlier: true }),
-    );
-    // The mark stays: the workflow may still sleep until the first time.
-    expect(reschedule(earlier, later, before).movedEarlier).toBe(true);
+  test("cancel: a FAILED one keeps its failure, and no run tries it again", () => {
+    const cancelled = cancel(row("FAILED"), desk, later);
+    expect(cancelled).toEqual({
+      ...row("FAILED"),
+      ...desk,
+      state: "CANCELLED",
+      updateTime: later,
+      unsynced: true,
+    });
+    expect(nextStep(cancelled, later, later + 1)).toBe("CANCELLED");
+    expect(() => retry(cancelled, desk, later)).toThrow(wrongState("CANCELLED"));
+  });
+
+  test("reschedule: only PENDING, to any time", () => {
+    const moved = reschedule(row("PENDING"), later, desk, before);
+    const expected = { ...desk, executeTime: later, updateTime: before, unsynced: true } as const;
+    expect(moved).toEqual(row("PENDING", expected));
+    const earlier = reschedule(synced(moved), 5, desk, before);
+    expect(earlier).toEqual(row("PENDING", { ...expected, executeTime: 5 }));
     const same = row("PENDING");
-    expect(reschedule(same, due, before)).toBe(same);
+    expect(reschedule(same, due, desk, before)).toBe(same);
     for (const state of ["DONE", "FAILED", "CANCELLED"] as const) {
-      expect(() => reschedule(row(state), later, before)).toThrow(wrongState(state));
+      expect(() => reschedule(row(state), later, desk, before)).toThrow(wrongState(state));
     }
   });
 
-  test("retry: FAILED goes back to PENDING and remembers the run that failed", () => {
+  test("retry: FAILED goes back to PENDING", () => {
     const { failure: _, ...rest } = row("FAILED");
-    expect(retry(row("FAILED"), later)).toEqual({ ...rest, state: "PENDING", updateTime: later });
+    const retried = { ...rest, ...desk, state: "PENDING", updateTime: later, unsynced: true };
+    expect(retry(row("FAILED"), desk, later)).toEqual(retried);
     const pending = row("PENDING");
-    expect(retry(pending, later)).toBe(pending);
+    expect(retry(pending, desk, later)).toBe(pending);
     for (const state of ["DONE", "CANCELLED"] as const) {
-      expect(() => retry(row(state), later)).toThrow(wrongState(state));
+      expect(() => retry(row(state), desk, later)).toThrow(wrongState(state));
     }
+  });
+
+  test("a change without a reason removes that of the change before", () => {
+    const moved = reschedule(row("PENDING"), later, desk, before);
+    const cancelled = cancel(moved, { changedBy: "shop", changeReason: "" }, before);
+    expect(cancelled.changedBy).toBe("shop");
+    expect(cancelled).not.toHaveProperty("changeReason");
   });
 
   test("complete and fail", () => {
     expect(complete(row("PENDING"), 7, later)).toEqual(
-      row("DONE", { executed: { time: later, entryNumber: 7 }, updateTime: later }),
+      row("DONE", {
+        executed: { time: later, entryNumber: 7, dueSince: due },
+        updateTime: later,
+      }),
+    );
+    const changed = row("PENDING", { unsynced: true });
+    expect(complete(changed, 7, later)).not.toHaveProperty("unsynced");
+    expect(fail(changed, new DomainError("ACCOUNT_FROZEN", "m"), later)).not.toHaveProperty(
+      "unsynced",
     );
     // A FAILED row that a later run completes keeps no failure.
     expect(complete(row("FAILED"), 7, later)).not.toHaveProperty("failure");
     const error = new DomainError("ACCOUNT_FROZEN", "m");
-    expect(fail(row("PENDING"), error, "one", later)).toEqual(row("FAILED", { updateTime: later }));
+    expect(fail(row("PENDING"), error, later)).toEqual(row("FAILED", { updateTime: later }));
   });
 });
 
-describe("what a run has to do", () => {
-  test.each<[ReservationState, number, string, string]>([
-    ["PENDING", before, "one", "WAIT"],
-    ["PENDING", due - 1, "one", "WAIT"],
-    ["PENDING", due, "one", "GRANT"],
-    ["PENDING", later, "one", "GRANT"],
-    ["DONE", before, "one", "DONE"],
-    ["DONE", later, "two", "DONE"],
-    ["CANCELLED", before, "one", "CANCELLED"],
-    ["CANCELLED", later, "two", "CANCELLED"],
-    ["FAILED", later, "one", "FAILED"],
-    ["FAILED", before, "one", "FAILED"],
-    ["FAILED", later, "two", "GRANT"],
-    ["FAILED", before, "two", "WAIT"],
-  ])("%s", (state, now, run, step) => {
-    expect(nextStep(row(state), run, now)).toBe(step);
+describe("what an attempt has to do", () => {
+  test.each<[ReservationState, number, string]>([
+    ["PENDING", before, "WAIT"],
+    ["PENDING", due - 1, "WAIT"],
+    ["PENDING", due, "GRANT"],
+    ["PENDING", later, "GRANT"],
+    ["DONE", before, "DONE"],
+    ["DONE", later, "DONE"],
+    ["CANCELLED", before, "CANCELLED"],
+    ["CANCELLED", later, "CANCELLED"],
+    ["FAILED", before, "FAILED"],
+    ["FAILED", later, "FAILED"],
+  ])("%s at %i: %s", (state, now, step) => {
+    expect(nextStep(row(state), now)).toBe(step);
   });
 
-  test("the run that failed never tries again, though the row is PENDING again", () => {
-    const again = retry(row("FAILED"), later);
-    expect(nextStep(again, "one", later)).toBe("FAILED");
-    expect(nextStep(again, "two", later)).toBe("GRANT");
-    // The same holds for the next run once it has failed.
+  test("FAILED stays for every run, until a retry or a reset after the failure", () => {
     const error = new DomainError("ACCOUNT_FROZEN", "m");
-    const twice = retry(fail(again, error, "two", later), later);
-    expect(nextStep(twice, "two", later)).toBe("FAILED");
+    const failed = fail(row("PENDING"), error, later);
+    expect(nextStep(failed, later + 1)).toBe("FAILED");
+    // A run that was reset before the failure.
+    expect(nextStep(failed, later + 1, later - 1)).toBe("FAILED");
+    expect(nextStep(failed, later + 2, later + 1)).toBe("GRANT");
+    expect(nextStep(retry(failed, desk, later), later + 1)).toBe("GRANT");
+    expect(nextStep(cancel(failed, desk, later), later + 2, later + 1)).toBe("CANCELLED");
+  });
+});
+
+describe("lateness", () => {
+  test.each<[string, Partial<Reservation>, number]>([
+    ["the execute time", { updateTime: before }, 60_000],
+    ["a later creation, when the execute time was past", { updateTime: due + 59_000 }, 1_000],
+    ["no negative time, when the last change was made by a faster clock", { updateTime: 2e12 }, 0],
+  ])("counts from %s", (_, more, lateness) => {
+    expect(latenessOf(complete(row("PENDING", more), 7, later))).toBe(lateness);
+  });
+
+  test("counts from a retry or move days after the execute time", () => {
+    const days = due + 5 * 86_400_000;
+    const moved = reschedule(row("PENDING"), before, desk, days);
+    for (const changed of [retry(row("FAILED"), desk, days), moved]) {
+      expect(latenessOf(complete(changed, 7, days + 80))).toBe(80);
+    }
+  });
+
+  test("is 0 until the grant, and counts from the execute time in rows of earlier versions", () => {
+    for (const state of ["PENDING", "FAILED", "CANCELLED"] as const) {
+      expect(latenessOf(row(state, { updateTime: later }))).toBe(0);
+    }
+    expect(latenessOf(row("DONE", { executed: { time: later, entryNumber: 7 } }))).toBe(60_000);
   });
 });
 
@@ -138,5 +191,21 @@ test("the execute time is at most five years ahead, leap days included, or past"
       metadata: expect.objectContaining({ latest: "2029-03-01T12:00:00.000Z" }),
     }),
   );
-  expect(() => reschedule(row("PENDING"), latest + 1, now)).toThrow(DomainError);
+  expect(() => reschedule(row("PENDING"), latest + 1, desk, now)).toThrow(DomainError);
+});
+
+test.each([
+  Date.UTC(1926, 0, 1),
+  -1,
+  0.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+])("%d is no execute time, neither at first nor after a move", (executeTime) => {
+  const refusal = expect.objectContaining({
+    reason: "INVALID_REQUEST",
+    metadata: { field: "execute_time" },
+  });
+  expect(() => checkExecuteTime(executeTime, before)).toThrow(refusal);
+  expect(() => reschedule(row("PENDING"), executeTime, desk, before)).toThrow(refusal);
 });

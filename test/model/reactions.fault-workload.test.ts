@@ -1,41 +1,43 @@
 /**
- * Likes, unlikes and mark-reads of many users, sent through two processes to a store with faults.
- * Afterwards the oracle applies all acknowledged requests in the order of their versions, and
- * everything that can be read has to equal it.
+ * Likes, unlikes, events, mutes, deletes and mark-reads of many users, sent through two processes
+ * to a store with faults. Afterwards the oracle applies all acknowledged requests in the order of
+ * their versions, and everything that can be read has to equal it.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Item } from "../../bench/capacity.ts";
-import { inboxOf } from "../../src/app/notifications/commands.ts";
-import type { Deps } from "../../src/app/ports/deps.ts";
-import type { TransactionRequest } from "../../src/app/ports/engine.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import type { Inbox } from "../../src/domain/notification.ts";
+import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
-import { answerTo, show } from "../support/models/reactions-memory.ts";
-import { checkSums, keptMs } from "../support/models/reactions-model.ts";
+import { purge } from "../support/models/reactions-memory.ts";
+import { checkSums } from "../support/models/reactions-model.ts";
 import {
   type Answer,
-  Oracle,
+  eventsOf,
   type Request,
   type Shown,
   type TargetName,
-} from "../support/models/reactions-oracle.ts";
+} from "../support/models/reactions-requests.ts";
+import { answerTo, show } from "../support/models/reactions-use-cases.ts";
+import {
+  applyAll,
+  type RequestLog,
+  sendUntilAnswered,
+} from "../support/models/reactions-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
 import { itemByItem } from "../support/stores/dynamo-isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const seed = 20_261_121;
-const operations = 5_000;
+const operations = 3_000;
 const callers = 32;
 const usersEach = 6;
-const kind = "like";
+const kinds = ["like", "love"];
+const comments = eventsOf("comment");
 
 const ownerIds = Array.from({ length: 4 }, (_, i) => `owner-${i}`);
 const targetsOf = (ownerId: string): TargetName[] =>
@@ -63,123 +65,113 @@ afterAll(async () => {
   clients.close();
 });
 
-/** The requests of one owner by the version of the inbox that they took. */
-interface RequestLog {
-  readonly ownerId: string;
-  readonly acknowledged: Map<number, Request>;
-  /**
-   * Requests with an ambiguous result that a retry found done, by each version they had tried. Two
-   * of them may have tried the same version, which one of them took.
-   */
-  readonly foundDone: Map<number, Request[]>;
-}
-
-/** Dependencies that record the version that a change took, and the versions that it tried. */
-function recordVersions(deps: Deps) {
-  const recorded = { taken: 0, tried: [] as number[] };
-  const versionOf = (result: unknown) => {
-    const { changed, inbox } = result as { changed?: boolean; inbox?: Inbox };
-    return (changed && inbox?.version) || 0;
-  };
-  const transact = async <R>(request: TransactionRequest<R>): Promise<R> => {
-    const result = await deps.engine.transact({
-      ...request,
-      decide(tx, now) {
-        const decided = request.decide(tx, now);
-        recorded.tried.push(versionOf(decided));
-        return decided;
-      },
-    });
-    recorded.taken = versionOf(result);
-    return result;
-  };
-  return { recorded, deps: { ...deps, engine: { transact } } };
-}
-
-/** Sends a request until it is answered, as clients do, and logs the version that it took. */
-async function sendUntilAnswered(deps: Deps, log: RequestLog, request: Request): Promise<Answer> {
-  // The lists themselves, because a call that was given up may still be decided and committed.
-  const ambiguous: (readonly number[])[] = [];
-  for (;;) {
-    const { recorded, deps: recording } = recordVersions(deps);
-    try {
-      const answer = await answerTo(recording, log.ownerId, request);
-      const { taken } = recorded;
-      if (taken > 0) {
-        expect(log.acknowledged.get(taken), `${taken} of ${log.ownerId}`).toBeUndefined();
-        log.acknowledged.set(taken, request);
-      } else {
-        for (const version of ambiguous.flat()) {
-          log.foundDone.set(version, [...(log.foundDone.get(version) ?? []), request]);
-        }
-      }
-      return answer;
-    } catch (error) {
-      if (!(error instanceof DomainError) || !error.retryable) throw error;
-      ambiguous.push(recorded.tried);
-    }
-  }
-}
-
 const random = randomFrom(seed);
 const upTo = (limit: number) => Math.floor(random() * limit);
 const anyProcess = () => (processes[upTo(processes.length)] as Process).deps;
 
-/** Likes and unlikes of one caller's users, some of them sent to both processes at once. */
-async function likes(logs: readonly RequestLog[], caller: number, isLiked: Map<string, boolean>) {
-  for (let i = 0; i < operations / callers; i++) {
+/** The requests of one caller's users, and what the users have done by then. */
+interface Caller {
+  readonly caller: number;
+  /** By target and user: the kinds with which the user reacts. */
+  readonly reacts: Map<string, Set<string>>;
+  /** Owner and user of each person that is muted now. */
+  readonly muted: Set<string>;
+  sent: number;
+}
+
+/** Sends a share of the requests of one caller, some of them to both processes at once. */
+async function send(logs: readonly RequestLog[], caller: Caller, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
     // A quarter goes to one comment.
     const log = logs[random() < 0.25 ? 0 : upTo(logs.length)] as RequestLog;
-    const target = targetsOf(log.ownerId)[random() < 0.5 ? 0 : upTo(5)] as TargetName;
-    const userId = `user-${caller}-${upTo(usersEach)}`;
-    const reacts = random() < 0.6;
-    const named = { target, kind, userId };
-    const request: Request = reacts
-      ? { op: "react", ...named, actorName: `${userId} ${i}` }
-      : { op: "unreact", ...named };
+    const target = log.targets[random() < 0.5 ? 0 : upTo(5)] as TargetName;
+    const userId = `user-${caller.caller}-${upTo(usersEach)}`;
+    const request = requestOf(caller, log, target, userId);
+    const isMuted = caller.muted.has(`${log.ownerId} ${userId}`);
     const receivers = random() < 0.1 ? processes.map(({ deps }) => deps) : [anyProcess()];
     const answers = await Promise.all(
-      receivers.map((deps) => sendUntilAnswered(deps, log, request)),
+      receivers.map((deps) => sendUntilAnswered(deps, log, request, isMuted)),
     );
-    const changes = answers.filter((answer) => "changed" in answer && answer.changed);
+    const changes = answers.filter(
+      (answer) =>
+        ("changed" in answer && answer.changed) || ("replayed" in answer && !answer.replayed),
+    );
     expect(changes.length).toBeLessThanOrEqual(1);
-    isLiked.set(`${target.id} ${userId}`, reacts);
+    note(caller, log, request, answers[0] as Answer);
   }
 }
 
-/** Marks groups as read at a recent version, until the likes have ended. */
+function requestOf(
+  caller: Caller,
+  { ownerId }: RequestLog,
+  target: TargetName,
+  userId: string,
+): Request {
+  const drawn = random();
+  const kind = random() < 0.8 ? "like" : "love";
+  const actorName = `${userId} ${++caller.sent}`;
+  if (drawn < 0.5) {
+    const exclusive = random() < 0.2;
+    return { op: "react", target, kind, userId, actorName, exclusive, silent: random() < 0.1 };
+  }
+  if (drawn < 0.8) return { op: "unreact", target, kind, userId };
+  if (drawn < 0.92) {
+    const eventId = `e-${caller.caller}-${caller.sent}`;
+    return { op: "notify", eventId, target, kind: comments, userId, actorName };
+  }
+  return { op: "mutePerson", userId, muted: !caller.muted.has(`${ownerId} ${userId}`) };
+}
+
+/** Notes what follows from an answer. */
+function note(
+  { reacts, muted }: Caller,
+  { ownerId }: RequestLog,
+  request: Request,
+  answer: Answer,
+) {
+  if ("refused" in answer) return;
+  if (request.op === "mutePerson") {
+    const name = `${ownerId} ${request.userId}`;
+    if (request.muted) muted.add(name);
+    else muted.delete(name);
+  }
+  if (request.op !== "react" && request.op !== "unreact") return;
+  const name = `${request.target.id} ${request.userId}`;
+  const isReplaced = request.op === "react" && request.exclusive;
+  const all = new Set(isReplaced ? [] : reacts.get(name));
+  if (request.op === "react") all.add(request.kind);
+  else all.delete(request.kind);
+  reacts.set(name, all);
+}
+
+/** Marks lines as read at a recent version, until the likes have ended. */
 async function reads(log: RequestLog, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     const inbox = await inboxOf(direct.deps, log.ownerId);
     await sleep(5 + upTo(60));
     const version = Math.max(1, inbox.version - (random() < 0.5 ? 0 : upTo(25)));
     if (inbox.version === 0) continue;
-    for (const target of targetsOf(log.ownerId)) {
+    for (const target of log.targets) {
       if (random() < 0.5) continue;
+      const kind = random() < 0.7 ? "like" : comments;
       await sendUntilAnswered(anyProcess(), log, { op: "read", target, kind, version });
     }
   }
 }
 
-function changes(oracle: Oracle, request: Request): boolean {
-  const answer = oracle.copy().apply(request, 0);
-  return "changed" in answer && answer.changed;
-}
+/** Deletes a target while the likes go on. */
+const remove = (log: RequestLog, target: TargetName): Promise<Answer> =>
+  sendUntilAnswered(anyProcess(), log, { op: "delete", target });
 
-/** The oracle after all requests of an owner, in the order of their versions. */
-function applyAll({ ownerId, acknowledged, foundDone }: RequestLog, last: number): Oracle {
-  const oracle = new Oracle({ ownerId, keptMs });
-  for (const target of targetsOf(ownerId)) oracle.apply({ op: "register", target, title: "" }, 0);
-  for (let version = 1; version <= last; version++) {
-    const known = acknowledged.get(version);
-    const candidates = known ? [known] : (foundDone.get(version) ?? []);
-    const request = candidates.find((each) => changes(oracle, each));
-    const requests = JSON.stringify(candidates);
-    expect(request, `what has taken ${version} of ${ownerId}: ${requests}`).toBeDefined();
-    oracle.apply(request as Request, 0);
-  }
-  expect(Math.max(0, ...acknowledged.keys())).toBeLessThanOrEqual(last);
-  return oracle;
+/** Mutes a kind and a target of every owner, between two halves of the likes. */
+async function mute(log: RequestLog): Promise<void> {
+  const requests: Request[] = [
+    { op: "prefer", preferences: { allMuted: false, mutedKinds: ["love"] } },
+    { op: "mute", target: log.targets[1] as TargetName, muted: true },
+  ];
+  for (const request of requests) await sendUntilAnswered(anyProcess(), log, request);
+  const { version } = await inboxOf(direct.deps, log.ownerId);
+  Object.assign(log.between, { version, requests });
 }
 
 const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
@@ -188,13 +180,55 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
   read: read.map((group) => ({ ...group, times: [] })),
 });
 
-test("5,000 likes and unlikes of 20 targets while owners keep reading", async () => {
+/** Compares what can be read with the oracle, and with the last requests of each user. */
+async function check(log: RequestLog, callers: readonly Caller[]): Promise<Shown> {
+  const deleted = log.targets.slice(3);
+  const known = { targets: log.targets, kinds, eventKinds: [comments] };
+  const selection = { ...known, viewerId: "user-0-0" };
+  for (const target of deleted) await purge(direct.deps, target);
+  const shown = await show(direct.deps, log.ownerId, selection);
+  checkSums(shown);
+  const oracle = applyAll(log, shown.badge.version);
+  for (const target of deleted) {
+    oracle.apply({ op: "delete", target }, 0);
+    oracle.purge(target);
+  }
+  for (const { caller, muted } of callers) {
+    for (let i = 0; i < usersEach; i++) {
+      const userId = `user-${caller}-${i}`;
+      const isMuted = muted.has(`${log.ownerId} ${userId}`);
+      oracle.apply({ op: "mutePerson", userId, muted: isMuted }, 0);
+    }
+  }
+  expect(withoutTimes(shown)).toEqual(withoutTimes(oracle.shown(selection, 0)));
+  for (const [i, target] of log.targets.slice(0, 3).entries()) {
+    for (const kind of kinds) {
+      const { counts, reactors } = shown.targets[i] as Shown["targets"][0];
+      const liked = callers.flatMap(({ reacts }) =>
+        [...reacts].filter(([name, all]) => all.has(kind) && name.startsWith(`${target.id} `)),
+      );
+      const userIds = (reactors[kind] as string[]).map((one) => one.split(" ")[0]);
+      expect(userIds.toSorted()).toEqual(liked.map(([name]) => name.split(" ")[1]).sort());
+      expect(counts[kind] ?? 0).toBe(userIds.length);
+    }
+  }
+  expect(shown.mutedPeople.length).toBeGreaterThan(0);
+  return shown;
+}
+
+test("3,000 requests about 20 targets while owners keep reading, muting and deleting", async () => {
   console.info(`seed of the workload: ${seed}`);
   const logs = ownerIds.map(
-    (ownerId): RequestLog => ({ ownerId, acknowledged: new Map(), foundDone: new Map() }),
+    (ownerId): RequestLog => ({
+      ownerId,
+      targets: targetsOf(ownerId),
+      acknowledged: new Map(),
+      possible: new Map(),
+      between: { version: 0, requests: [] },
+    }),
   );
-  for (const ownerId of ownerIds) {
-    for (const target of targetsOf(ownerId)) {
+  for (const { ownerId, targets } of logs) {
+    for (const target of targets) {
       await answerTo(direct.deps, ownerId, { op: "register", target, title: "" });
     }
   }
@@ -202,11 +236,21 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
   const faults = { lostAnswer: 0.05, conflict: 0.05, throttle: 0.05, serverError: 0.05 };
   proxy.faults({ ...faults, delay: 0.2, delayMs: [1, 20] });
   proxy.isolation(itemByItem);
-  const isLiked = new Map<string, boolean>();
   const ended = new AbortController();
   const readers = logs.map((log) => reads(log, ended.signal));
-  const all = Array.from({ length: callers }, (_, i) => likes(logs, i, isLiked));
-  await Promise.all(all).finally(() => ended.abort());
+  const all = Array.from(
+    { length: callers },
+    (_, caller): Caller => ({ caller, reacts: new Map(), muted: new Set(), sent: 0 }),
+  );
+  const share = Math.ceil(operations / callers / 3);
+  const round = () => Promise.all(all.map((caller) => send(logs, caller, share)));
+  const likes = async () => {
+    await round();
+    await Promise.all(logs.map(mute));
+    await Promise.all([round(), ...logs.map((log) => remove(log, log.targets[4] as TargetName))]);
+    await Promise.all([round(), ...logs.map((log) => remove(log, log.targets[3] as TargetName))]);
+  };
+  await likes().finally(() => ended.abort());
   await Promise.all(readers);
   proxy.capture(false);
   const counted = proxy.stats().faults;
@@ -219,25 +263,7 @@ test("5,000 likes and unlikes of 20 targets while owners keep reading", async ()
   }
 
   let marked = 0;
-  for (const log of logs) {
-    const { ownerId } = log;
-    const selection = { targets: targetsOf(ownerId), kinds: [kind], viewerId: "user-0-0" };
-    const shown = await show(direct.deps, ownerId, selection);
-    checkSums(shown);
-    expect(withoutTimes(shown)).toEqual(
-      withoutTimes(applyAll(log, shown.badge.version).shown(selection, 0)),
-    );
-    // The same once more, by the last request of each user: who likes the target.
-    for (const [i, target] of selection.targets.entries()) {
-      const { counts, reactors } = shown.targets[i] as Shown["targets"][0];
-      const liked = [...isLiked].filter(([name, is]) => is && name.startsWith(`${target.id} `));
-      const userIds = (reactors[kind] as string[]).map((one) => one.split(" ")[0]);
-      expect(userIds.toSorted()).toEqual(liked.map(([name]) => name.split(" ")[1]).sort());
-      expect(counts[kind] ?? 0).toBe(userIds.length);
-    }
-    for (const { peopleCount, actors } of shown.unread) expect(peopleCount).toBe(actors.length);
-    marked += shown.read.length;
-  }
+  for (const log of logs) marked += (await check(log, all)).read.length;
   expect(marked).toBeGreaterThan(50);
 
   const written = proxy.captured().flatMap(({ operation, request }) => {

@@ -4,7 +4,8 @@ import { BatchWriteItemCommand, ScanCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Item, tableModel } from "../../bench/capacity.ts";
 import { createMeter, type Meter } from "../../bench/meter.ts";
-import { inboxOf, markNotificationRead } from "../../src/app/notifications/commands.ts";
+import { markNotificationRead } from "../../src/app/notifications/commands.ts";
+import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
 import { inBatches } from "../../src/app/ports/pages.ts";
 import {
@@ -18,6 +19,7 @@ import {
 } from "../../src/app/ports/records.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../src/app/reactions/targets.ts";
+import { emptyInbox } from "../../src/domain/inbox.ts";
 import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
@@ -71,18 +73,20 @@ async function liked(name: string, count: number): Promise<string> {
     const row = { target, kind, ...actor(i + 1), version: i + 1, notified: true, createTime };
     return item(reactionRef(target, kind, row.userId), row, i + 1);
   });
+  const member = (i: number) => ({ ...actor(i), version: i, createTime });
+  const late = Math.min(count, 90);
   const group = {
     kind,
     target,
-    firstVersion: 1,
-    version: count,
     peopleCount: count,
-    firstActors: [1, 2].map(actor),
-    latestActors: [count, count - 1, count - 2].map(actor),
-    createTime,
-    updateTime: createTime,
+    firstMembers: [1, 2].map(member),
+    latestMembers: [count, count - 1, count - 2].map(member),
+    leaveCount: 0,
+    leaveTime: 0,
+    recent: { after: count - late, count: late, middle: count - 44, lateCount: 44, middleTime: 0 },
   };
-  const inbox = { version: count, groupCount: 1, peopleCount: count };
+  const counts = { version: count, groupCount: 1, peopleCount: count };
+  const inbox = { ...emptyInbox, ...counts, unseen: [count] };
   await write("reactions", [
     ...rows,
     item(targetRef(target), { ...registered, counts: { [kind]: count } }, count + 1),
@@ -185,10 +189,11 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
   const listed = async (state: "UNREAD" | "READ") =>
     (await listNotifications(direct.deps, ownerId, state, page)).items;
   const [unread] = await listed("UNREAD");
-  expect(unread).toMatchObject({ text: { names: [nameOf(many + 3)], otherCount: 2 } });
+  const firstOf = (i: number) => [{ actorName: nameOf(i) }, { actorName: nameOf(i + 1) }];
+  expect(unread).toMatchObject({ peopleCount: 3, firstMembers: firstOf(many + 3) });
   const [read] = await listed("READ");
   // Two of the 100,002 users have left, the first one among them.
-  expect(read).toMatchObject({ text: { names: [nameOf(2)], otherCount: many - 1 } });
+  expect(read).toMatchObject({ peopleCount: many, firstMembers: firstOf(2) });
   for (const table of ["notifications", "reactions"] as const) {
     const { Items = [] } = await clients.retrying.send(
       new ScanCommand({ TableName: names(table) }),

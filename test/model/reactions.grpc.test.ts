@@ -1,9 +1,11 @@
 /** Compares random histories of reactions, sent through gRPC to two servers, with the oracle. */
 import fc from "fast-check";
 import { afterAll, beforeAll, inject, test } from "vitest";
-import type {
-  Notification,
-  UnreadCount,
+import {
+  type Notification,
+  type Preferences,
+  Notification_Source as Source,
+  type UnreadCount,
 } from "../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as rpc from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import {
@@ -11,19 +13,27 @@ import {
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
 import type { Target } from "../../src/gen/meguri/reactions/v1/target_pb.ts";
+import { encodeName } from "../../src/rpc/notifications/names.ts";
 import { allResponses } from "../support/fixtures/pages.ts";
-import { answerTo, purge, titleAndMuted } from "../support/models/reactions-memory.ts";
-import { history, play, type System } from "../support/models/reactions-model.ts";
-import type {
-  Answer,
-  Badge,
-  Request,
-  Selection,
-  Shown,
-  ShownGroup,
-  ShownTarget,
-  TargetName,
-} from "../support/models/reactions-oracle.ts";
+import { purge } from "../support/models/reactions-memory.ts";
+import { coolDownMs, play, type System } from "../support/models/reactions-model.ts";
+import {
+  type Answer,
+  type Badge,
+  eventsOf,
+  label,
+  lineText,
+  plainKind,
+  type Request,
+  type Selection,
+  type Shown,
+  type ShownLine,
+  type ShownTarget,
+  type TargetName,
+  textOf,
+} from "../support/models/reactions-requests.ts";
+import { history } from "../support/models/reactions-templates.ts";
+import { answerTo, titleAndMuted } from "../support/models/reactions-use-cases.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
 import { toRefusal } from "../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
@@ -34,8 +44,9 @@ let one: TestServer;
 let two: TestServer;
 
 beforeAll(async () => {
-  one = await startServer({ testClock: false });
-  two = await startServer({ testClock: false, tablePrefix: one.config.tablePrefix });
+  const env = { MEGURI_COOL_DOWN_HOURS: String(coolDownMs / 3_600_000) };
+  one = await startServer({ testClock: false, env });
+  two = await startServer({ testClock: false, env, tablePrefix: one.config.tablePrefix });
 });
 
 afterAll(async () => {
@@ -59,11 +70,11 @@ test(
 );
 
 const system: System = {
-  visible: ({ badge, unread, read, targets }) => ({
-    badge,
+  visible: ({ unread, read, targets, ...rest }) => ({
+    ...rest,
     unread: unread.map(withoutTimes),
     read: read.map(withoutTimes),
-    targets: targets.map((target) => ({ ...target, versions: {} })),
+    targets: targets.map((target) => ({ ...target, rows: {} })),
   }),
   send: (ownerId, request, process) => answer(process === 0 ? one : two, ownerId, request),
   show,
@@ -71,13 +82,22 @@ const system: System = {
     const { reactions } = await two.reactions.listUserReactions({ userId, pageSize: 200 });
     return reactions.map(({ target, kind }) => `${target?.type}/${target?.id} ${kind}`);
   },
-  purge: (ownerId, target) => purge(two.deps, ownerId, target),
+  purge: (_, target) => purge(two.deps, target),
   wait: () => 0,
   faults: () => undefined,
   race: (work) => work(),
 };
 
-const withoutTimes = (group: ShownGroup): ShownGroup => ({ ...group, times: [] });
+const withoutTimes = (line: ShownLine): ShownLine => ({ ...line, versions: [], times: [] });
+
+/** The names of unread notifications, as lists have shown them. */
+const listedNames = new Map<string, string>();
+
+/** The name of an unread line, which no list may have shown yet. */
+function nameOf(ownerId: string, target: TargetName, kind: string): string {
+  const listed = listedNames.get(`${ownerId} ${textOf(target)} ${kind}`);
+  return listed ?? encodeName({ ownerId, target, kind });
+}
 
 async function answer(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
   try {
@@ -95,20 +115,23 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
     case "register":
       return targetAnswerOf((await reactions.registerTarget({ ...request, ownerId })).target);
     case "react": {
-      const { userId, actorName } = request;
-      const { changed, reactionCount } = await reactions.react({ ...request, userId, actorName });
+      const { silent: suppressNotification, ...plain } = request;
+      const { changed, reactionCount } = await reactions.react({ ...plain, suppressNotification });
       return { changed, reactionCount: Number(reactionCount) };
     }
     case "unreact": {
-      const { changed, reactionCount } = await reactions.unreact({
-        ...request,
-        userId: request.userId,
-      });
+      const { changed, reactionCount } = await reactions.unreact(request);
       return { changed, reactionCount: Number(reactionCount) };
     }
+    case "notify": {
+      const event = { ...request, kind: plainKind(request.kind) };
+      const { notified, replayed } = await notifications.notify(event);
+      return { notified, replayed };
+    }
     case "read": {
-      const version = BigInt(request.version);
-      const mark = await notifications.markNotificationRead({ ...request, ownerId, version });
+      const { target, kind, version } = request;
+      const name = nameOf(ownerId, target, kind);
+      const mark = await notifications.markNotificationRead({ name, version: BigInt(version) });
       return { changed: mark.changed, badge: badgeOf(mark.unreadCount) };
     }
     case "readAll": {
@@ -116,8 +139,25 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       const mark = await notifications.markAllNotificationsRead({ ownerId, version });
       return { markedCount: Number(mark.markedCount), badge: badgeOf(mark.unreadCount) };
     }
+    case "seen": {
+      const version = BigInt(request.version);
+      const { unreadCount } = await notifications.markNotificationsSeen({ ownerId, version });
+      return { badge: badgeOf(unreadCount) };
+    }
     case "mute":
       return targetAnswerOf((await notifications.setTargetMuted({ ...request, ownerId })).target);
+    case "mutePerson": {
+      const { changed } = await notifications.setPersonMuted({ ...request, ownerId });
+      return { changed };
+    }
+    case "prefer": {
+      const preferences = {
+        ...request.preferences,
+        mutedKinds: [...request.preferences.mutedKinds],
+      };
+      const updated = await notifications.updatePreferences({ ownerId, preferences });
+      return { preferences: preferencesOf(updated.preferences) };
+    }
     case "delete":
       return targetAnswerOf((await reactions.deleteTarget(request)).target);
     case "purgeUnread":
@@ -130,11 +170,17 @@ const badgeOf = (count: UnreadCount | undefined): Badge => ({
   version: Number(count?.version),
   groupCount: Number(count?.groupCount),
   peopleCount: Number(count?.peopleCount),
+  unseenCount: Number(count?.unseenCount),
+});
+
+const preferencesOf = (preferences: Preferences | undefined) => ({
+  allMuted: preferences?.allMuted ?? false,
+  mutedKinds: preferences?.mutedKinds ?? [],
 });
 
 function targetAnswerOf(target: Target | undefined): Answer {
-  const { title = "", muted = false, deleted = false } = target ?? {};
-  return { title, muted, deleted };
+  const { title = "", muted = false, deleteTime } = target ?? {};
+  return { title, muted, deleted: deleteTime !== undefined };
 }
 
 async function show(ownerId: string, selection: Selection): Promise<Shown> {
@@ -143,67 +189,72 @@ async function show(ownerId: string, selection: Selection): Promise<Shown> {
     const pages = await allResponses((pageToken) =>
       two.notifications.listNotifications({ ownerId, state, pageSize: 4, pageToken }),
     );
-    const found = pages.flatMap(({ notifications }) => notifications);
-    return Promise.all(found.map((each) => groupOf(ownerId, each)));
+    return pages.flatMap(({ notifications }) => notifications);
+  };
+  const lines = async (state: rpc.ListNotificationsRequest_State) => {
+    const found = await list(state);
+    for (const { name, ...line } of state === State.UNREAD ? found : []) {
+      listedNames.set(`${ownerId} ${textOf(targetNameOf(line))} ${kindOf(line)}`, name);
+    }
+    return Promise.all(found.map(lineOf));
   };
   const { unreadCount } = await one.notifications.getUnreadCount({ ownerId });
+  const { preferences } = await one.notifications.getPreferences({ ownerId });
+  const { userIds } = await two.notifications.listMutedPeople({ ownerId, pageSize: 200 });
   return {
     badge: badgeOf(unreadCount),
-    unread: await list(State.UNREAD),
-    read: await list(State.READ),
-    targets: await Promise.all(
-      selection.targets.map((target) => targetOf(ownerId, target, selection)),
+    unread: await lines(State.UNREAD),
+    read: await lines(State.READ),
+    merged: (await list(State.UNSPECIFIED)).map((each) =>
+      lineText({
+        target: { ...targetNameOf(each), title: "" },
+        kind: kindOf(each),
+        version: Number(each.version),
+        seen: each.seen,
+      }),
     ),
+    preferences: preferencesOf(preferences),
+    mutedPeople: userIds,
+    targets: await Promise.all(selection.targets.map((target) => targetOf(target, selection))),
   };
 }
 
-async function groupOf(ownerId: string, notification: Notification): Promise<ShownGroup> {
-  const { target, kind, peopleCount, text, firstVersion, version } = notification;
+type Line = Pick<Notification, "target" | "kind" | "source">;
+
+function targetNameOf({ target }: Line): TargetName {
   const { type = "", id = "" } = target?.name ?? {};
-  const range = { ownerId, target: { type, id }, kind, firstVersion, version, pageSize: 200 };
-  const { actors } = await one.notifications.listNotificationActors(range);
+  return { type, id };
+}
+
+const kindOf = ({ kind, source }: Line) => (source === Source.EVENT ? eventsOf(kind) : kind);
+
+async function lineOf(notification: Notification): Promise<ShownLine> {
+  const { name, target, peopleCount, version, seen } = notification;
+  const { actors } = await one.notifications.listNotificationActors({ name, pageSize: 200 });
   return {
-    target: { type, id, title: target?.title ?? "", deleted: target?.deleted ?? false },
-    kind,
-    firstVersion: Number(firstVersion),
+    target: { ...targetNameOf(notification), title: target?.title ?? "" },
+    kind: kindOf(notification),
     version: Number(version),
     peopleCount: Number(peopleCount),
-    names: text?.names ?? [],
-    otherCount: Number(text?.otherCount),
+    seen,
     firstActors: notification.firstActors.map(label),
     latestActors: notification.latestActors.map(label),
     actors: actors.map(label),
+    versions: [],
     times: [],
   };
 }
 
-const label = ({ userId, actorName }: { userId: string; actorName: string }) =>
-  `${userId} ${actorName}`;
-
-async function targetOf(
-  ownerId: string,
-  target: TargetName,
-  { kinds, viewerId }: Selection,
-): Promise<ShownTarget> {
-  const request = { targets: [target], viewerId };
+async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Promise<ShownTarget> {
+  const request = { targets: [target], viewerId, includeRecentReactors: true };
   const { summaries } = await one.reactions.batchGetReactionSummaries(request);
   const [summary] = summaries;
   const counts: ReactionSummary_Count[] = summary?.counts ?? [];
-  const byKind = async (
-    of: (kind: string) => Promise<readonly { userId: string; actorName: string }[]>,
-  ) =>
-    Object.fromEntries(
-      await Promise.all(
-        kinds.map(async (kind) => {
-          const people = of(kind).then(
-            (found) => found.map(label),
-            (error: unknown) => toRefusal(error).reason,
-          );
-          return [kind, await people];
-        }),
-      ),
+  const reactorsOf = (kind: string) =>
+    one.reactions.listReactors({ target, kind, pageSize: 200 }).then(
+      ({ reactions }) => reactions.map(label),
+      (error: unknown) => toRefusal(error).reason,
     );
-  const everything = { firstVersion: 1n, version: 1_000_000n, pageSize: 200 };
   return {
     ...(await titleAndMuted(one.deps, target)),
     state: ReactionSummary_StateSchema.value[summary?.state ?? 0]?.localName ?? "",
@@ -211,14 +262,12 @@ async function targetOf(
       counts.map(({ kind, reactionCount }) => [kind, Number(reactionCount)]),
     ),
     own: counts.filter(({ viewerReacted }) => viewerReacted).map(({ kind }) => kind),
-    reactors: await byKind(
-      async (kind) => (await one.reactions.listReactors({ target, kind, pageSize: 200 })).reactions,
+    recent: Object.fromEntries(
+      counts.map(({ kind, recentReactors }) => [kind, recentReactors.map(label)]),
     ),
-    notified: await byKind(
-      async (kind) =>
-        (await two.notifications.listNotificationActors({ ownerId, target, kind, ...everything }))
-          .actors,
+    reactors: Object.fromEntries(
+      await Promise.all(kinds.map(async (kind) => [kind, await reactorsOf(kind)])),
     ),
-    versions: {},
+    rows: {},
   };
 }

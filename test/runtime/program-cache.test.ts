@@ -93,6 +93,25 @@ test("an unknown program, and a store that is away from the start", async () => 
   await expect(programs.get("q")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
 });
 
+test("`read` reads now whatever the age of the copy, and renews the copy", async () => {
+  const { store, state, months, programs } = setUp();
+  await months();
+  store.force(programRef("p"), program(2));
+  expect((await programs.read("p")).lifetimes[0]?.lifetimeMonths).toBe(2);
+  expect(state.reads).toBe(2);
+  expect(await months()).toBe(2);
+  expect(state.reads).toBe(2);
+});
+
+test("`read` joins a read that is under way, and fails instead of using a copy", async () => {
+  const { state, programs } = setUp();
+  await Promise.all([programs.read("p"), programs.get("p"), programs.read("p")]);
+  expect(state.reads).toBe(1);
+  await expect(programs.read("q")).rejects.toMatchObject({ reason: "PROGRAM_NOT_FOUND" });
+  state.down = true;
+  await expect(programs.read("p")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+});
+
 test("with `always` every call reads the program", async () => {
   const { store, state, months } = setUp(true);
   await months();

@@ -17,7 +17,7 @@ function setUp() {
 
 test("an owner is read once, and then served though the store is away", async () => {
   const { store, state, owners } = setUp();
-  store.force(targetRef(post), target({ deleted: true }));
+  store.force(targetRef(post), target({ deleteTime: 1 }));
   expect(await owners.of(post)).toBe("owner");
   state.down = true;
   expect(await owners.of(target())).toBe("owner");

@@ -1,178 +1,244 @@
-/** Tests unread count streams on a store whose inboxes the test sets. */
+/** Tests unread count streams on a store whose inboxes the test sets, mostly in faked time. */
 import { execFile } from "node:child_process";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { pino } from "pino";
-import { afterEach, describe, expect, test } from "vitest";
-import type { Reader } from "../../src/app/ports/deps.ts";
-import type { UnreadCountEvent, UnreadCountStreams } from "../../src/app/ports/unread-counts.ts";
+import { describe, expect, test, vi } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
-import type { Inbox } from "../../src/domain/notification.ts";
 import {
-  createUnreadCountStreams,
-  type UnreadCountStreamsDeps,
-} from "../../src/runtime/unread-count-streams.ts";
-import { patience } from "../support/fixtures/waiting.ts";
+  createUnreadCounts,
+  inbox,
+  minuteMs,
+  pass,
+  type UnreadCountFixture,
+  useFakedTime,
+} from "../support/fixtures/unread-count-fixture.ts";
 
-/** Longer than any test, so that no poll happens. */
-const never = 600_000;
+let store: UnreadCountFixture["store"];
+let unreadCounts: UnreadCountFixture["unreadCounts"];
+let open: UnreadCountFixture["open"];
+let read: UnreadCountFixture["read"];
+let follow: UnreadCountFixture["follow"];
+let pollsIn: UnreadCountFixture["pollsIn"];
 
-const inbox = (n: number): Inbox => ({ version: n, groupCount: 1, peopleCount: n });
-
-const counts = (n: number): UnreadCountEvent => ({ inbox: inbox(n) });
-
-/** A store without inboxes that records its polls. */
-function createStore() {
-  const inboxes = new Map<string, Inbox>();
-  const polls: string[][] = [];
-  const store = {
-    inboxes,
-    polls,
-    failure: undefined as Error | undefined,
-    reader: {
-      get: async ({ id }: { id: string }) => {
-        if (store.failure) throw store.failure;
-        const value = inboxes.get(id);
-        return value && { value, version: value.version };
-      },
-      inboxes: async (ownerIds: readonly string[]) => {
-        polls.push([...ownerIds]);
-        if (store.failure) throw store.failure;
-        return new Map([...inboxes].filter(([ownerId]) => ownerIds.includes(ownerId)));
-      },
-    } as Pick<Reader, "get" | "inboxes">,
-  };
-  return store;
+function create(maxStreams?: number): void {
+  ({ store, unreadCounts, open, read, follow, pollsIn } = createUnreadCounts(maxStreams));
 }
 
-let store: ReturnType<typeof createStore>;
-let unreadCounts: UnreadCountStreams;
-let lines: Record<string, unknown>[];
-
-function create(options: Partial<UnreadCountStreamsDeps> = {}): void {
-  store = createStore();
-  lines = [];
-  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const { reader } = store;
-  unreadCounts = createUnreadCountStreams({
-    reader,
-    log,
-    maxStreams: 9,
-    pollMs: never,
-    ...options,
-  });
-}
-afterEach(() => unreadCounts.close());
-
-/** Opens a stream that the test reads message by message. */
-function open(ownerId: string, signal = new AbortController().signal) {
-  const events = unreadCounts.watch(ownerId, signal)[Symbol.asyncIterator]();
-  const next = async (): Promise<UnreadCountEvent | undefined> => (await events.next()).value;
-  return { next, leave: () => events.return?.() };
-}
+useFakedTime(create, () => unreadCounts);
 
 describe("a stream", () => {
   test("begins with the stored count, or with zeros for an unknown owner", async () => {
-    create();
     store.inboxes.set("o", inbox(7));
-    expect(await open("o").next()).toEqual(counts(7));
-    expect(await open("nobody").next()).toEqual({
-      inbox: { version: 0, groupCount: 0, peopleCount: 0 },
-    });
+    expect((await follow("o")).events).toEqual([
+      { ownerId: "o", version: 7, badge: { groupCount: 1, peopleCount: 7, unseenCount: 0 } },
+    ]);
+    expect((await follow("nobody")).events).toEqual([
+      { ownerId: "nobody", version: 0, badge: { groupCount: 0, peopleCount: 0, unseenCount: 0 } },
+    ]);
   });
 
   test("begins with a count that is read after it was opened", async () => {
-    create();
     store.inboxes.set("o", inbox(1));
-    const first = open("o");
-    await first.next();
+    const first = await follow("o");
     store.inboxes.set("o", inbox(2));
-    expect(await open("o").next()).toEqual(counts(2));
-    expect(await first.next()).toEqual(counts(2));
+    expect((await follow("o")).texts()).toEqual(["o: 2 people at 2"]);
+    expect(first.texts()).toEqual(["o: 1 people at 1", "o: 2 people at 2"]);
+  });
+
+  test("begins without a count that the client knows", async () => {
+    store.inboxes.set("same", inbox(7));
+    store.inboxes.set("changed", inbox(8, 7));
+    // The table was restored from a backup.
+    store.inboxes.set("older", inbox(6));
+    const stream = await follow(["same", 7], ["changed", 7], ["older", 7], ["unknown", 0]);
+    expect(stream.texts()).toEqual([
+      "changed: 7 people at 8",
+      "older: 6 people at 6",
+      "unknown: 0 people at 0",
+    ]);
+    unreadCounts.publish("same", inbox(8, 7));
+    await pass(0);
+    expect(stream.events).toHaveLength(3);
+    unreadCounts.publish("same", inbox(9));
+    await pass(0);
+    expect(stream.texts().slice(3)).toEqual(["same: 9 people at 9"]);
+  });
+
+  test("begins with a count that was published before the read of a known one", async () => {
+    store.inboxes.set("o", inbox(7));
+    const stream = follow(["o", 7]);
+    unreadCounts.publish("o", inbox(8));
+    expect((await stream).texts()).toEqual(["o: 8 people at 8"]);
   });
 
   test("gets the commits of its own process at once", async () => {
-    create();
-    const one = open("o");
-    const two = open("o");
-    await Promise.all([one.next(), two.next()]);
+    const streams = [await follow("o"), await follow("o")];
     unreadCounts.publish("o", inbox(1));
     unreadCounts.publish("other", inbox(5));
-    expect(await Promise.all([one.next(), two.next()])).toEqual([counts(1), counts(1)]);
+    await pass(0);
+    for (const { texts } of streams) {
+      expect(texts()).toEqual(["o: 0 people at 0", "o: 1 people at 1"]);
+    }
+  });
+
+  test("gets nothing while neither groups nor people change", async () => {
+    store.inboxes.set("o", inbox(1, 5));
+    const stream = await follow("o");
+    for (let version = 2; version <= 100; version++) unreadCounts.publish("o", inbox(version, 5));
+    for (let version = 101; version <= 200; version++) {
+      unreadCounts.publish("o", inbox(version, 5));
+      await pass(0);
+    }
+    store.inboxes.set("o", inbox(201, 5));
+    await pass(minuteMs);
+    expect(stream.texts()).toEqual(["o: 5 people at 1"]);
+    unreadCounts.publish("o", { ...inbox(202, 5), groupCount: 2 });
+    await pass(0);
+    unreadCounts.publish("o", { ...inbox(203, 6), groupCount: 2 });
+    await pass(0);
+    expect(stream.texts().slice(1)).toEqual(["o: 5 people at 202", "o: 6 people at 203"]);
+  });
+
+  test("gets a change of nothing but the unseen notifications", async () => {
+    store.inboxes.set("o", { ...inbox(3), unseen: [3] });
+    const stream = await follow("o");
+    unreadCounts.publish("o", { ...inbox(4, 3), seenVersion: 3 });
+    await pass(0);
+    const unseen = stream.events.map((event) => "badge" in event && event.badge.unseenCount);
+    expect(unseen).toEqual([1, 0]);
   });
 
   test("gets the changes of other processes through polls", async () => {
-    create({ pollMs: 5 });
-    const stream = open("o");
-    await stream.next();
+    const stream = await follow("o");
     for (const n of [1, 2, 3]) {
       store.inboxes.set("o", inbox(n));
-      expect(await stream.next()).toEqual(counts(n));
+      await pass(1_500);
+      expect(stream.texts().at(-1)).toBe(`o: ${n} people at ${n}`);
     }
   });
 
   test("never goes back", async () => {
-    create({ pollMs: 5 });
     store.inboxes.set("o", inbox(3));
-    const stream = open("o");
-    expect(await stream.next()).toEqual(counts(3));
+    const stream = await follow("o");
     unreadCounts.publish("o", inbox(5));
-    expect(await stream.next()).toEqual(counts(5));
-    // The store's copy lags, and a commit is published late.
-    const polled = store.polls.length;
-    await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 1);
-    unreadCounts.publish("o", inbox(4));
-    unreadCounts.publish("o", inbox(5));
-    unreadCounts.publish("o", inbox(6));
-    expect(await stream.next()).toEqual(counts(6));
+    // The store's copy lags, and commits are published late.
+    expect(await pollsIn(5_000)).toBeGreaterThan(1);
+    for (const n of [4, 5, 6]) unreadCounts.publish("o", inbox(n));
+    await pass(0);
+    expect(stream.texts()).toEqual(["o: 3 people at 3", "o: 5 people at 5", "o: 6 people at 6"]);
   });
 
-  test("that is read slowly gets only the latest count", async () => {
-    create();
-    const stream = open("o");
-    await stream.next();
+  test("that is read slowly gets only the latest counts", async () => {
+    const stream = open(["o", "p"]);
+    expect([await stream.next(), await stream.next()]).toEqual([
+      "o: 0 people at 0",
+      "p: 0 people at 0",
+    ]);
     for (let n = 1; n <= 1_000; n++) unreadCounts.publish("o", inbox(n));
-    expect(await stream.next()).toEqual(counts(1_000));
+    unreadCounts.publish("p", inbox(1));
+    expect(await stream.next()).toBe("o: 1000 people at 1000");
+    // An owner that keeps changing does not hold up another one.
     unreadCounts.publish("o", inbox(1_001));
-    expect(await stream.next()).toEqual(counts(1_001));
+    expect(await stream.next()).toBe("p: 1 people at 1");
+    expect(await stream.next()).toBe("o: 1001 people at 1001");
   });
 
   test("ends with its signal, also while it waits", async () => {
-    create();
     const leaving = new AbortController();
-    const stream = open("o", leaving.signal);
+    const stream = open(["o"], leaving);
     await stream.next();
     const waiting = stream.next();
     leaving.abort();
     expect(await waiting).toBeUndefined();
-    expect(await open("o", leaving.signal).next()).toBeUndefined();
+    expect(await open(["o"], leaving).next()).toBeUndefined();
   });
 
-  test("ends with the error of its first read", async () => {
-    create();
+  test("ends with the error of a first read", async () => {
     store.failure = new DomainError("STORE_UNAVAILABLE", "no answer");
-    await expect(open("o").next()).rejects.toBe(store.failure);
+    await expect(open(["o", "p"]).next()).rejects.toBe(store.failure);
+  });
+});
+
+/** Opens streams of an owner each, and returns the messages and times of their ends later. */
+function readMany(count: number) {
+  const start = performance.now();
+  const streams = Array.from({ length: count }, (_, i) => read(`o${i}`));
+  return () =>
+    streams.flatMap(({ events, times }) => {
+      const [last, at] = [events.at(-1), times.at(-1)];
+      return last && at !== undefined && "end" in last ? [{ ...last, ms: at - start }] : [];
+    });
+}
+
+/** How many of the numbers are in each tenth of the range. */
+const tenths = (numbers: readonly number[], from: number, to: number): number[] =>
+  Array.from({ length: 10 }, (_, i) => {
+    const width = (to - from) / 10;
+    const low = from + i * width;
+    return numbers.filter((number) => number >= low && number <= low + width).length;
   });
 
-  test("ends after its time", async () => {
-    create({ limitMs: 20 });
-    const stream = open("o");
-    await stream.next();
-    expect(await stream.next()).toEqual({ end: "TIME_LIMIT" });
-    expect(await stream.next()).toBeUndefined();
+describe("many streams that began together", () => {
+  test("end at half an hour more or less up to a tenth, and open again apart", async () => {
+    create(1_000);
+    const ends = readMany(1_000);
+    await pass(26.9 * minuteMs);
+    expect(ends()).toEqual([]);
+    await pass(6.2 * minuteMs);
+    expect(ends()).toHaveLength(1_000);
+    const minutes = ends().map(({ ms }) => ms / minuteMs);
+    // 100 are expected in each tenth.
+    for (const count of tenths(minutes, 27, 33)) expect(count).toBeGreaterThan(40);
+    expect(new Set(ends().map(({ end }) => end))).toEqual(new Set(["TIME_LIMIT"]));
+    const delays = ends().map(({ reopenDelayMs }) => reopenDelayMs);
+    for (const count of tenths(delays, 100, 1_000)) expect(count).toBeGreaterThan(40);
   });
 
-  test("ends when the server drains, and so do streams that are opened later", async () => {
-    create();
-    const stream = open("o");
+  test("end within the notice of a drain, and open again apart", async () => {
+    create(1_000);
+    const ends = readMany(1_000);
+    await pass(0);
+    unreadCounts.drain(2_000);
+    await pass(2_000);
+    expect(ends()).toHaveLength(1_000);
+    for (const count of tenths(
+      ends().map(({ ms }) => ms),
+      0,
+      2_000,
+    )) {
+      expect(count).toBeGreaterThan(40);
+    }
+    expect(new Set(ends().map(({ end }) => end))).toEqual(new Set(["DRAINING"]));
+    const delays = ends().map(({ reopenDelayMs }) => reopenDelayMs);
+    for (const count of tenths(delays, 1_000, 5_000)) expect(count).toBeGreaterThan(40);
+  });
+});
+
+describe("a draining server", () => {
+  const refused = { reason: "DRAINING", retryable: true };
+
+  test("refuses new streams, and sends changes to the open ones until they end", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const stream = await follow("o");
+    unreadCounts.drain(2_000);
+    await expect(open(["o"]).next()).rejects.toMatchObject(refused);
+    unreadCounts.publish("o", inbox(1));
+    await pass(999);
+    expect(stream.texts()).toEqual(["o: 0 people at 0", "o: 1 people at 1"]);
+    await pass(1);
+    expect(stream.events.at(-1)).toEqual({ end: "DRAINING", reopenDelayMs: 3_000 });
+    await expect(open(["o"]).next()).rejects.toMatchObject(refused);
+  });
+
+  test("ends the remaining streams at once when it closes", async () => {
+    const stream = open(["o"]);
     await stream.next();
     unreadCounts.publish("o", inbox(1));
+    unreadCounts.drain(2_000);
     unreadCounts.close();
     unreadCounts.publish("o", inbox(2));
-    for (const each of [stream, open("o")]) {
-      expect(await each.next()).toEqual({ end: "DRAINING" });
-      expect(await each.next()).toBeUndefined();
-    }
+    expect(await stream.next()).toBe("ends: DRAINING");
+    expect(await stream.next()).toBeUndefined();
+    await expect(open(["o"]).next()).rejects.toMatchObject(refused);
   });
 });
 
@@ -180,102 +246,60 @@ describe("the limit of streams", () => {
   const refused = { reason: "TOO_MANY_STREAMS", retryable: true };
 
   test("counts the streams of all owners", async () => {
-    create({ maxStreams: 2 });
-    const streams = [open("o"), open("o")];
+    create(2);
+    const streams = [open(["o"]), open(["o"])];
     for (const stream of streams) await stream.next();
-    await expect(open("p").next()).rejects.toMatchObject(refused);
+    await expect(open(["p"]).next()).rejects.toMatchObject(refused);
     await streams[0]?.leave();
-    expect(await open("p").next()).toBeDefined();
-    await expect(open("o").next()).rejects.toMatchObject(refused);
+    expect(await open(["p"]).next()).toBeDefined();
+    await expect(open(["o"]).next()).rejects.toMatchObject(refused);
+  });
+
+  test("counts each owner of a stream, and reserves all or none", async () => {
+    create(5);
+    const gateway = await follow("a", "b", "c");
+    await expect(open(["a", "b", "c"]).next()).rejects.toMatchObject(refused);
+    const other = await follow("d", "e");
+    await expect(open(["f"]).next()).rejects.toMatchObject(refused);
+    await gateway.leave();
+    await expect(open(["f", "g", "h", "i"]).next()).rejects.toMatchObject(refused);
+    expect((await follow("f", "g", "h")).events).toHaveLength(3);
+    expect(other.events).toHaveLength(2);
   });
 
   test("has a free place when a client leaves, even if its stream is not read", async () => {
-    create({ maxStreams: 1 });
+    create(1);
     const leaving = new AbortController();
-    await open("o", leaving.signal).next();
+    await open(["o"], leaving).next();
     leaving.abort();
-    expect(await open("o").next()).toBeDefined();
+    expect(await open(["o"]).next()).toBeDefined();
   });
 
   test("has a free place when a stream could not begin, or has ended", async () => {
-    create({ maxStreams: 1, limitMs: 20 });
+    create(1);
     store.failure = new Error("gone");
-    await expect(open("o").next()).rejects.toThrow("gone");
+    await expect(open(["o"]).next()).rejects.toThrow("gone");
     store.failure = undefined;
-    const stream = open("o");
-    await stream.next();
-    expect(await stream.next()).toEqual({ end: "TIME_LIMIT" });
-    expect(await stream.next()).toBeUndefined();
-    expect(await open("o").next()).toBeDefined();
-  });
-});
-
-describe("polls", () => {
-  test("read each owner once, a hundred in a request", async () => {
-    create({ pollMs: 5, maxStreams: 1_000 });
-    const ownerIds = Array.from({ length: 250 }, (_, i) => `o${i}`);
-    for (const ownerId of [...ownerIds, ...ownerIds]) await open(ownerId).next();
-    const polled = store.polls.length;
-    await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 6);
-    const sizes = store.polls.slice(-6).map(({ length }) => length);
-    expect(sizes.sort((a, b) => b - a)).toEqual([100, 100, 100, 100, 50, 50]);
-    const last = store.polls.findLastIndex(({ length }) => length === 50);
-    const whole = store.polls.slice(last - 2, last + 1).flat();
-    expect(new Set(whole)).toEqual(new Set(ownerIds));
-  });
-
-  test("stop while no stream is open", async () => {
-    create({ pollMs: 1 });
-    const quiet = async () => {
-      // A poll that was under way ends.
-      await sleep(20);
-      const polled = store.polls.length;
-      await sleep(50);
-      return store.polls.length === polled;
-    };
-    expect(await quiet()).toBe(true);
-    for (let round = 0; round < 3; round++) {
-      const streams = [open("o"), open("p")];
-      for (const stream of streams) await stream.next();
-      const polled = store.polls.length;
-      await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled);
-      for (const stream of streams) await stream.leave();
-      expect(await quiet()).toBe(true);
-    }
-    const stream = open("o");
-    await stream.next();
-    unreadCounts.close();
-    expect(await quiet()).toBe(true);
-  });
-
-  test("that fail are logged once, and the streams stay open", async () => {
-    create({ pollMs: 5 });
-    const stream = open("o");
-    await stream.next();
-    const lasts = async () => {
-      const polled = store.polls.length;
-      await expect.poll(() => store.polls.length, patience).toBeGreaterThan(polled + 3);
-    };
-    store.failure = new Error("gone");
-    await lasts();
-    expect(lines).toMatchObject([{ level: 40, err: { message: "gone" } }]);
-    store.failure = undefined;
-    store.inboxes.set("o", inbox(1));
-    expect(await stream.next()).toEqual(counts(1));
-    await lasts();
-    expect(lines).toMatchObject([{ level: 40 }, { level: 30 }]);
+    const stream = await follow("o");
+    await pass(33 * minuteMs);
+    expect(stream.texts().at(-1)).toBe("ends: TIME_LIMIT");
+    expect(await open(["o"]).next()).toBeDefined();
   });
 });
 
 test("closed streams do not keep a process running", async () => {
+  vi.useRealTimers();
   const script = `
     import { pino } from "pino";
     import { createUnreadCountStreams } from "./src/runtime/unread-count-streams.ts";
-    const reader = { get: async () => undefined, inboxes: async () => new Map() };
+    const reader = { many: async () => [], inboxes: async () => new Map() };
     const unreadCounts = createUnreadCountStreams({ reader, log: pino(), maxStreams: 9 });
     const signal = new AbortController().signal;
-    const streams = ["a", "b"].map((ownerId) => unreadCounts.watch(ownerId, signal));
+    const streams = ["a", "b"].map((ownerId) =>
+      unreadCounts.watch([{ ownerId, knownVersion: 0 }], signal),
+    );
     for (const stream of streams) await stream.next();
+    unreadCounts.drain(600_000);
     unreadCounts.close();
   `;
   const { stdout } = await promisify(execFile)(

@@ -24,6 +24,7 @@ import type { Reservation } from "../../src/domain/reservation.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
+import type { ItemStore } from "../../src/store/engine/item-store.ts";
 import { patience } from "../support/fixtures/waiting.ts";
 import { bothStores, fill, pages, rejection, write } from "../support/stores/both-stores.ts";
 
@@ -84,6 +85,7 @@ const reservation = (
   state: "PENDING",
   createTime: 1_780_000_000_000,
   updateTime: 1_780_000_000_000,
+  changedBy: "shop",
   ...more,
 });
 
@@ -301,6 +303,15 @@ describe.each(stores)("%s: records", (_, open) => {
         { lifetimeMonths: 36, effectiveTime: 1_790_000_000_001 },
       ],
       createTime: 0,
+      reservationPause: { time: 1_790_000_000_002, by: "desk", reason: "wrong points" },
+      notices: { expiryDays: 27, reservedGrants: true },
+    };
+    const quiet: Program = {
+      programId: "quiet",
+      timeZone: "UTC",
+      lifetimes: [{ lifetimeMonths: 1, effectiveTime: 0 }],
+      createTime: 0,
+      notices: { expiryDays: 0, reservedGrants: true },
     };
     const failed = reservation(p, id(64), {
       userId,
@@ -308,16 +319,22 @@ describe.each(stores)("%s: records", (_, open) => {
       reason: "r",
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
-      failedRunId: randomUUID(),
-      movedEarlier: true,
+      unsynced: true,
+      changedBy: "desk",
+      changeReason: "asked for",
     });
     const done = reservation(p, "x", {
       executeTime: 0,
+      state: "DONE",
+      executed: { time: 1_790_000_000_001, entryNumber: 9, dueSince: 0 },
+    });
+    const doneEarlier = reservation(p, "y", {
       state: "DONE",
       executed: { time: 1_790_000_000_001, entryNumber: 9 },
     });
     return [
       ["program", programRef(p), program],
+      ["program without notices of expiry", programRef(quiet.programId), quiet],
       ["account", accountRef(p, userId), full],
       ["account without points", accountRef(p, "u"), account(p, "u", { slots: [0] })],
       ["use", entryRef(p, userId, 1), used],
@@ -331,6 +348,7 @@ describe.each(stores)("%s: records", (_, open) => {
       ],
       ["failed reservation", reservationRef(p, id(64)), failed],
       ["done reservation", reservationRef(p, "x"), done],
+      ["reservation that an earlier version did", reservationRef(p, "y"), doneEarlier],
     ];
   };
 
@@ -537,6 +555,67 @@ describe.each(stores)("%s: lists", (kind, open) => {
   });
 });
 
+describe.each(stores)("%s: reservations by the beginning of their reason", (_, open) => {
+  // One row in five has the reason; others have none, or one that contains it elsewhere.
+  const reasons = ["", "a spring sale", "spring", "Spring sale", "spring sale: shoes"];
+  const window = { start: undefined, end: undefined };
+
+  const fillWith = async (store: ItemStore, p: string) => {
+    const rows = Array.from({ length: 60 }, (_, i) =>
+      reservation(p, `r${String(i).padStart(2, "0")}`, {
+        executeTime: 1_790_000_000_000 + i,
+        reason: reasons[i % reasons.length] as string,
+      }),
+    );
+    await fill(
+      store,
+      rows.map((row) => write(reservationRef(p, row.reservationId), row)),
+    );
+    return rows;
+  };
+
+  test.each(["user", "state"])("of a %s, over all pages", async (of) => {
+    const { store, reader } = open();
+    const p = newProgram();
+    const rows = await fillWith(store, p);
+    const list = (reasonPrefix: string, size: number, more: object = window) => {
+      const filter = { ...window, ...more, reasonPrefix };
+      return pages(
+        (page) =>
+          of === "user"
+            ? reader.reservationsOfUser({ programId: p, userId: "u" }, filter, page)
+            : reader.reservationsInState(p, "PENDING", filter, page),
+        size,
+      );
+    };
+    const startingWith = (prefix: string) => rows.filter(({ reason }) => reason.startsWith(prefix));
+    await vi.waitFor(async () => expect((await list("", 100)).flat()).toEqual(rows), patience);
+    for (const size of [1, 3, 100]) {
+      for (const prefix of ["", "spring", "spring sale", "none"]) {
+        expect((await list(prefix, size)).flat(), prefix).toEqual(startingWith(prefix));
+      }
+    }
+    const [start, end] = [1_790_000_000_010, 1_790_000_000_030];
+    const within = startingWith("spring").slice(4, 12);
+    expect((await list("spring", 4, { start, end })).flat()).toEqual(within);
+  });
+
+  test("a page of a user reads no more rows than it may have items", async () => {
+    const { store, reader } = open();
+    const p = newProgram();
+    await fillWith(store, p);
+    const list = (reasonPrefix: string, page: PageRequest) =>
+      reader.reservationsOfUser({ programId: p, userId: "u" }, { ...window, reasonPrefix }, page);
+    await vi.waitFor(async () => {
+      expect((await list("", { size: 100, cursor: undefined })).items).toHaveLength(60);
+    }, patience);
+    const first = await list("none", { size: 7, cursor: undefined });
+    expect(first).toEqual({ items: [], cursor: expect.any(String) });
+    const { items } = await list("", { size: 1, cursor: first.cursor });
+    expect(items[0]?.reservationId).toBe("r07");
+  });
+});
+
 describe("items stay under 1 KB", () => {
   const programId = "p".repeat(32);
   const userId = "u".repeat(64);
@@ -597,6 +676,7 @@ describe("items stay under 1 KB", () => {
 
   test("reservation", () => {
     const id = "i".repeat(64);
+    // A cancelled reservation may have failed, but it was never executed.
     const row = reservation(programId, id, {
       userId,
       points: maxPoints - 1,
@@ -607,10 +687,11 @@ describe("items stay under 1 KB", () => {
       executeTime: late,
       createTime: late,
       updateTime: late,
-      executed: { time: late, entryNumber: 999_999_999_999 },
+      executed: { time: late, entryNumber: 999_999_999_999, dueSince: late },
       failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
-      failedRunId: randomUUID(),
-      movedEarlier: true,
+      unsynced: true,
+      changedBy: "v".repeat(64),
+      changeReason: "y".repeat(128),
     });
     check("reservation", reservationRef(programId, id), row);
   });

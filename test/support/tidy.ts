@@ -33,9 +33,17 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ["src/gen/", { packages: /^@bufbuild\// }],
   ["src/domain/", { packages: PURE_PACKAGES }],
   ["src/contract.ts", { types: /^src\/domain\// }],
+  ["src/reconciler-contract.ts", {}],
+  ["src/notices-contract.ts", { types: /^src\/contract\.ts$/ }],
   ["src/config.ts", { packages: /^(zod|node:.+)$/ }],
   ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
-  ["src/app/", { project: /^src\/(domain\/|contract\.ts$)/, packages: /^node:.+$/ }],
+  [
+    "src/app/",
+    {
+      project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
+      packages: /^(p-limit|node:.+)$/,
+    },
+  ],
   [
     "src/store/",
     {
@@ -46,7 +54,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/temporal/",
     {
-      project: /^src\/(contract\.ts$|app\/ports\/|domain\/(errors|month)\.ts$)/,
+      project: /^src\/((\w+-)?contract\.ts$|app\/ports\/|domain\/(errors|month)\.ts$)/,
       types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/(client|common)|node:.+)$/,
     },
@@ -54,7 +62,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/rpc/",
     {
-      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|target)\.ts$)/,
+      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|target)\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
     },
@@ -73,6 +81,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/worker/",
     {
+      project: /^src\/domain\/reservation\.ts$/,
       types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/worker|prom-client|node:.+)$/,
     },
@@ -82,7 +91,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "workflows/",
     {
-      project: /^src\/(domain\/|contract\.ts$)/,
+      project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
       types: /^activities\//,
       packages: WORKFLOW_PACKAGES,
     },
@@ -90,7 +99,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "activities/",
     {
-      project: /^src\/(app\/|domain\/|contract\.ts$)/,
+      project: /^src\/(app\/|domain\/|(\w+-)?contract\.ts$)/,
       packages: /^@temporalio\/(activity|common)$/,
     },
   ],

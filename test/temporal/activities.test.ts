@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { type Activities, createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import type { PageRequest } from "../../src/app/ports/pages.ts";
-import type { ReservationInput, VerifySegmentResult } from "../../src/contract.ts";
+import type { GrantInput, OldReservationInput, VerifySegmentResult } from "../../src/contract.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
 
 const quiet = () => {};
@@ -30,7 +30,7 @@ async function failureOf(
     reader: { dueAccounts: () => Promise.reject(error) },
     background: () => {},
   } as unknown as Deps;
-  const activities = createActivities({ deps, onDone: () => {} });
+  const activities = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
   const environment = new MockActivityEnvironment(
     {},
     { logger: new DefaultLogger("ERROR", quiet) },
@@ -74,9 +74,16 @@ describe("a failed activity", () => {
   test("refuses an input of the wrong form without a retry", async () => {
     const refused = { type: "INVALID_REQUEST", nonRetryable: true };
     const bad = [undefined, {}, { program: "p", reservation: 1, user: "u" }];
-    for (const input of bad as unknown as ReservationInput[]) {
-      const failure = await failureOf(undefined, (all) => all.executeReservation(input));
-      expect(failure).toMatchObject(refused);
+    for (const input of bad as unknown as (GrantInput & OldReservationInput)[]) {
+      for (const name of [
+        "grantWhenDue",
+        "grantNow",
+        "grantAgain",
+        "executeReservation",
+      ] as const) {
+        const failure = await failureOf(undefined, (all) => all[name](input));
+        expect(failure).toMatchObject(refused);
+      }
     }
     const timeless = ({ rescheduleReservation }: Activities) =>
       rescheduleReservation({ program: "p", reservation: "r" }, { execute_time: "soon" });
@@ -113,7 +120,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     clock: { now: async () => ({ calendar: 0, wall: 0 }) },
     reader,
   } as unknown as Deps;
-  const { verifySegment } = createActivities({ deps, onDone: () => {} });
+  const { verifySegment } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
   const input = { program: "p", segment: 0, segments: 1 };
 
   const killed = new MockActivityEnvironment();

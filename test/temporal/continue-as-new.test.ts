@@ -5,8 +5,23 @@ import { getProgramVerification, verifyProgram } from "../../src/app/points/veri
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
-import { programKey } from "../../src/temporal/search-attributes.ts";
-import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { formatInstant } from "../../src/domain/month.ts";
+import {
+  callerKey,
+  executeTimeKey,
+  pointsKey,
+  programKey,
+  stateKey,
+  userKey,
+} from "../../src/temporal/search-attributes.ts";
+import { rowOf, showsDetails } from "../support/fixtures/operators.ts";
+import {
+  change,
+  endsAsCanceled,
+  expectGrantedOnce,
+  reserveAndStart,
+  verified,
+} from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -25,21 +40,52 @@ afterAll(async () => {
   await temporal.stop();
 });
 
-test("a reservation that is rescheduled ten times is granted once", async () => {
-  const { deps, programId } = stack;
-  const handle = await reserveAndStart(stack, { id: "moved", inMs: 3_600_000 });
+/** Moves a reservation by Updates until its run has continued as new. Returns its handle. */
+async function continued(id: string, points: number) {
+  const handle = await reserveAndStart(stack, { id, points, inMs: 3_600_000 });
   const { runId } = await handle.describe();
   for (let i = 1; i <= 10; i++) {
     const execute_time = new Date(Date.now() + 3_600_000 - i * 1_000).toISOString();
     await eventually(() => handle.executeUpdate("reschedule", { args: [{ execute_time }] }));
   }
+  expect((await handle.describe()).runId).not.toBe(runId);
+  return handle;
+}
+
+test("a reservation that is rescheduled ten times is granted once", async () => {
+  const { deps, programId } = stack;
+  const handle = await continued("moved", 10);
   const executeTime = Date.now() + 500;
-  await rescheduleReservation(deps, { programId, reservationId: "moved", executeTime });
+  await rescheduleReservation(deps, { ...change, programId, reservationId: "moved", executeTime });
   await expectGrantedOnce(stack, "moved");
-  const described = await handle.describe();
-  expect(described.runId).not.toBe(runId);
-  expect(described.memo?.summary).toContain("10 points for moved");
-  expect(described.typedSearchAttributes.get(programKey)).toBe(programId);
+  expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
+  const { memo, typedSearchAttributes } = await handle.describe();
+  expect(memo).toEqual({ summary: "10 points for moved" });
+  expect(typedSearchAttributes.get(programKey)).toBe(programId);
+  expect(typedSearchAttributes.get(stateKey)).toBe("DONE");
+  expect(typedSearchAttributes.get(executeTimeKey)).toEqual(new Date(executeTime));
+});
+
+test("a continued run still shows how much goes to whom, and can be cancelled", async () => {
+  const handle = await continued("stopped", 120);
+  const { executeTime } = await rowOf(stack, "stopped");
+  await eventually(async () => {
+    const { typedSearchAttributes: attributes, memo } = await handle.describe();
+    // Temporal gives the summary of a run to no other run. The memo and the details have it.
+    expect(memo).toEqual({ summary: "120 points for stopped" });
+    expect([
+      attributes.get(pointsKey),
+      attributes.get(userKey),
+      attributes.get(callerKey),
+      attributes.get(stateKey),
+      attributes.get(executeTimeKey)?.getTime(),
+    ]).toEqual([120, "stopped", "tests", "PENDING", executeTime]);
+  });
+  const time = formatInstant(executeTime, "Asia/Tokyo");
+  await showsDetails(handle, `120 points for stopped. Waits until ${time}.`);
+  await handle.cancel();
+  await endsAsCanceled(stack, "stopped");
+  expect(await verified(stack, "stopped")).toEqual({ balance: 0, entries: 0 });
 });
 
 test("a month-end sweep and a verification finish all their parts", async () => {
@@ -57,9 +103,17 @@ test("a month-end sweep and a verification finish all their parts", async () => 
     workflowId: "month-end-parts",
     taskQueue: config.taskQueue,
     args: [{ program: programId }],
+    typedSearchAttributes: [
+      { key: programKey, value: programId },
+      { key: stateKey, value: "RUNNING" },
+    ],
   });
-  expect(await handle.result()).toEqual({ settled, vain: 0, failed: 0 });
-  expect((await handle.describe()).runId).not.toBe(handle.firstExecutionRunId);
+  const months = { month: "2027-03", grantedUpTo: "2027-01" };
+  expect(await handle.result()).toMatchObject({ settled, vain: 0, failed: 0, months });
+  const description = await handle.describe();
+  expect(description.runId).not.toBe(handle.firstExecutionRunId);
+  expect(description.typedSearchAttributes.get(programKey)).toBe(programId);
+  expect(description.typedSearchAttributes.get(stateKey)).toBe("DONE");
 
   await verifyProgram(deps, programId);
   await eventually(async () => {

@@ -1,7 +1,8 @@
 /** Tests the month-end sweep: what it expires, and when its schedule runs it. */
 import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import type { WorkflowFailedError } from "@temporalio/client";
+import type { WorkflowFailedError, WorkflowHandle } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
+import type { temporal } from "@temporalio/proto";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
@@ -71,6 +72,21 @@ const tamper = (programId: string, userId: string, expression: string, value: At
     }),
   );
 
+/** The details that the Web UI shows, also after the end of the run. */
+async function currentDetails(handle: WorkflowHandle): Promise<string | null | undefined> {
+  const metadata = await handle.query<temporal.api.sdk.v1.IWorkflowMetadata>(
+    "__temporal_workflow_metadata",
+  );
+  return metadata.currentDetails;
+}
+
+/** Waits until the visibility store finds a run by its state. */
+const findByState = (prefix: string, state: string) =>
+  eventually(async () => {
+    const query = `WorkflowId STARTS_WITH "${prefix}" AND MeguriState = "${state}"`;
+    expect((await stack.client.workflow.count(query)).count).toBe(1);
+  });
+
 describe("a month's end", () => {
   test("expires what is due, and only that", async () => {
     const { deps } = stack;
@@ -82,9 +98,9 @@ describe("a month's end", () => {
     await grantTo(deps, programId, "old", "feb", 20);
 
     await setTime(deps, at(3, 31));
-    expect(await monthEnd(programId)).toEqual({ settled: 0, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toMatchObject({ settled: 0, vain: 0, failed: 0 });
     await setTime(deps, at(4));
-    expect(await monthEnd(programId)).toEqual({ settled: 1, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toMatchObject({ settled: 1, vain: 0, failed: 0 });
     expect(await ledgerOf(programId, "young")).toHaveLength(1);
     const expired = (await ledgerOf(programId, "old"))[2];
     expect(expired).toMatchObject({
@@ -93,7 +109,7 @@ describe("a month's end", () => {
       balance: 20,
       effectiveTime: Date.UTC(2027, 2, 31, 15),
     });
-    expect(await monthEnd(programId)).toEqual({ settled: 0, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toMatchObject({ settled: 0, vain: 0, failed: 0 });
     expect(await ledgerOf(programId, "old")).toHaveLength(3);
   });
 
@@ -110,10 +126,10 @@ describe("a month's end", () => {
     }
     for (const month of [4, 5, 6]) {
       await setTime(deps, at(month));
-      expect(await monthEnd(programs[0])).toEqual({ settled: 3, vain: 0, failed: 0 });
-      expect(await monthEnd(programs[0])).toEqual({ settled: 0, vain: 0, failed: 0 });
+      expect(await monthEnd(programs[0])).toMatchObject({ settled: 3, vain: 0, failed: 0 });
+      expect(await monthEnd(programs[0])).toMatchObject({ settled: 0, vain: 0, failed: 0 });
     }
-    expect(await monthEnd(programs[1])).toEqual({ settled: 3, vain: 0, failed: 0 });
+    expect(await monthEnd(programs[1])).toMatchObject({ settled: 3, vain: 0, failed: 0 });
     for (const userId of userIds) {
       const ledger = await ledgerOf(programs[0], userId);
       expect(ledger).toHaveLength(6);
@@ -158,6 +174,12 @@ describe("a month's end", () => {
       expect(cause.message).toContain(name);
     const [details] = cause.details as [MonthEndFailure];
     expect(details).toMatchObject({ settled: 2, vain: 0, failed: 2 });
+    const report = await currentDetails(ended);
+    expect(report).toBe(details.report);
+    expect(report).toMatch(/^The month end of March 2027 \(2027-03\) is incomplete\. /);
+    expect(report).toContain(": 2 accounts, 0 unchanged, 2 failed: ");
+    for (const name of ["b (CONTENDED)", "c (PROGRAM_STALE)"]) expect(report).toContain(name);
+    await findByState(first.workflowId, "FAILED");
     expect(details.failures.toSorted((x, y) => x.userId.localeCompare(y.userId))).toEqual([
       { userId: "b", reason: "CONTENDED" },
       { userId: "c", reason: "PROGRAM_STALE" },
@@ -178,6 +200,46 @@ describe("a month's end", () => {
     await expect(monthEnd("nowhere")).rejects.toMatchObject({
       cause: { type: "PROGRAM_NOT_FOUND", nonRetryable: true },
     });
+    await findByState("month-end-test", "FAILED");
+  });
+
+  test("reports its months in the program's zone, and how far it has come", async () => {
+    const { deps, client, config } = stack;
+    const programId = await newProgram("reported", "America/New_York");
+    await setTime(deps, Date.UTC(2026, 10, 10));
+    for (const userId of ["a", "b"]) await grantTo(deps, programId, userId, "nov", 10);
+    await setTime(deps, Date.UTC(2026, 11, 10));
+    await grantTo(deps, programId, "c", "dec", 10);
+    const run = (workflowId: string) =>
+      client.workflow.start("monthEnd", {
+        workflowId,
+        taskQueue: config.taskQueue,
+        args: [{ program: programId }],
+      });
+    // In New York, February begins five hours after this.
+    await setTime(deps, Date.UTC(2027, 1, 1));
+    const early = await run("month-end-early");
+    const december = { month: "2026-12", grantedUpTo: "2026-10" };
+    expect(await early.result()).toMatchObject({ settled: 0, months: december });
+
+    await setTime(deps, Date.UTC(2027, 1, 1, 5));
+    const handle = await run("month-end-reported");
+    const report =
+      "The month end of January 2027 (2027-01) is done. Expired what was granted up to " +
+      "November 2026 (2026-11): 2 accounts, 0 unchanged, 0 failed";
+    const months = { month: "2027-01", grantedUpTo: "2026-11" };
+    expect(await handle.result()).toEqual({ settled: 2, vain: 0, failed: 0, months, report });
+    expect(await currentDetails(handle)).toBe(report);
+    await findByState("month-end-reported", "DONE");
+
+    const { events } = await handle.fetchHistory();
+    const summaries = (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes, userMetadata }) =>
+        activityTaskScheduledEventAttributes?.activityType?.name === "settleShard"
+          ? [Buffer.from(userMetadata?.summary?.data ?? []).toString()]
+          : [],
+    );
+    expect(summaries).toContain('"shard 16 of 16"');
   });
 });
 
@@ -265,7 +327,14 @@ describe("the schedule", () => {
       throw new Error("not listed yet");
     });
     const handle = client.workflow.getHandle(workflowId);
-    expect(await handle.result()).toEqual({ settled: 0, vain: 0, failed: 0 });
-    expect(await (await handle.describe()).staticSummary()).toContain("Asia/Tokyo");
+    expect(await handle.result()).toMatchObject({ settled: 0, vain: 0, failed: 0 });
+    const description = await handle.describe();
+    expect(await description.staticSummary()).toContain("Asia/Tokyo");
+    const { raw } = description;
+    expect(Number(raw.executionConfig?.workflowRunTimeout?.seconds)).toBe(7 * 24 * 3_600);
+    const { events } = await handle.fetchHistory();
+    const started = events?.[0]?.workflowExecutionStartedEventAttributes?.searchAttributes;
+    const state = started?.indexedFields?.MeguriState?.data ?? [];
+    expect(Buffer.from(state).toString()).toBe('"RUNNING"');
   });
 });

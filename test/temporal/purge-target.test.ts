@@ -1,10 +1,12 @@
-/** Tests that a deleted target is purged completely, and that nothing else is purged. */
+/** Tests that all reactions to a deleted target are purged, and that nothing else is purged. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { inboxOf, markNotificationRead } from "../../src/app/notifications/commands.ts";
+import { markNotificationRead } from "../../src/app/notifications/commands.ts";
+import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { listNotifications } from "../../src/app/notifications/queries.ts";
+import { pendingPurgeRef } from "../../src/app/ports/records.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { reactionSummaries } from "../../src/app/reactions/queries.ts";
 import { deleteTarget, registerTarget, setTargetMuted } from "../../src/app/reactions/targets.ts";
@@ -87,12 +89,19 @@ const whole = {
   history: [userCount / 3, userCount / 3, userCount / 3],
 };
 
-const nothing = { like: 0, love: 0, unread: [], history: [] };
+/** After the delete: the unread groups are settled. */
+const settled = { ...whole, unread: [] };
+
+/** After the purge: lists skip the read groups until they expire. */
+const purged = { ...settled, like: 0, love: 0 };
 
 const unreadOf = async ({ deps }: WorkerStack, ownerId: string) => {
   const { groupCount, peopleCount } = await inboxOf(deps, ownerId);
   return { groupCount, peopleCount };
 };
+
+/** The badge of an owner with one target of `twoTargets`. */
+const unreadOfOne = { groupCount: 2, peopleCount: (userCount * 2) / 3 };
 
 const runOf = ({ client }: WorkerStack, target: TargetName) =>
   client.workflow.getHandle(purgeTargetId(target));
@@ -103,13 +112,12 @@ async function expectPurged(
   ownerId: string,
   { deleted, active }: Record<"deleted" | "active", TargetName>,
 ): Promise<void> {
+  await eventually(() => runOf(stack, deleted).describe());
   await runOf(stack, deleted).result();
-  expect(await stored(stack, ownerId, deleted)).toEqual(nothing);
+  expect(await stored(stack, ownerId, deleted)).toEqual(purged);
+  expect(await stack.deps.reader.get(pendingPurgeRef(deleted))).toBeUndefined();
   expect(await stored(stack, ownerId, active)).toEqual(whole);
-  expect(await unreadOf(stack, ownerId)).toEqual({
-    groupCount: 2,
-    peopleCount: (userCount * 2) / 3,
-  });
+  expect(await unreadOf(stack, ownerId)).toEqual(unreadOfOne);
 }
 
 describe("a target deleted", () => {
@@ -132,7 +140,7 @@ describe("a target deleted", () => {
     const bystander = await register(stack, "bystander", "another");
     await reactions(stack, bystander, "like", 3);
     const before = await inboxOf(deps, "owner");
-    expect(await deleteTarget(deps, { target })).toMatchObject({ deleted: true });
+    expect((await deleteTarget(deps, { target })).deleteTime).toBeDefined();
 
     // No worker is running yet.
     const own = { target, kind: "like", userId: "user-1" };
@@ -140,26 +148,29 @@ describe("a target deleted", () => {
     await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
     await expect(unreact(deps, own)).rejects.toMatchObject(refused);
     await expect(register(stack, "owner", target.id)).rejects.toMatchObject(refused);
-    expect(await reactionSummaries(deps, [target, active], "user-1")).toMatchObject([
+    expect(await reactionSummaries(deps, [target, active], { viewerId: "user-1" })).toMatchObject([
       { state: "DELETED", counts: {}, own: [] },
       { state: "ACTIVE", counts: { like: userCount, love: userCount }, own: { length: 2 } },
     ]);
-    expect(await stored(stack, "owner", target)).toEqual(whole);
-    const described = await runOf(stack, target).describe();
+    expect(await stored(stack, "owner", target)).toEqual(settled);
+    const after = await inboxOf(deps, "owner");
+    expect(after).toMatchObject({ ...unreadOfOne, version: before.version + 2 });
+    const described = await eventually(() => runOf(stack, target).describe());
     expect(described.status.name).toBe("RUNNING");
     expect(described.typedSearchAttributes.get(userKey)).toBe("owner");
+    expect((await runOf(stack, target).describe()).memo).toEqual({
+      summary: `purge reactions to the deleted post ${target.id}`,
+    });
 
     const stop = await stack.startWorker();
     await expectPurged(stack, "owner", targets);
-    const after = await inboxOf(deps, "owner");
-    expect(after.version).toBeGreaterThan(before.version);
     const listed = await allItems((page) => listNotifications(deps, "owner", "UNREAD", page));
     expect(listed.map(({ target: { id } }) => id)).toEqual([active.id, active.id]);
     expect(await unreadOf(stack, "bystander")).toEqual({ groupCount: 1, peopleCount: 3 });
 
     // A second purge finds nothing.
     const { runId } = await runOf(stack, target).describe();
-    await deleteTarget(deps, { target });
+    await stack.workflows.startPurge(target, "owner");
     await expectPurged(stack, "owner", targets);
     expect((await runOf(stack, target).describe()).runId).not.toBe(runId);
     expect(await inboxOf(deps, "owner")).toEqual(after);
@@ -170,8 +181,8 @@ describe("a target deleted", () => {
   test("several times while it is being purged has one purge", async () => {
     const target = await register(stack, "impatient", "twice");
     await deleteTarget(stack.deps, { target });
-    const { runId } = await runOf(stack, target).describe();
-    await Promise.all([1, 2, 3].map(() => deleteTarget(stack.deps, { target })));
+    const { runId } = await eventually(() => runOf(stack, target).describe());
+    await Promise.all([1, 2, 3].map(() => stack.workflows.startPurge(target, "impatient")));
     expect((await runOf(stack, target).describe()).runId).toBe(runId);
   });
 
@@ -198,7 +209,7 @@ describe("a target deleted", () => {
     worker = await stack.startWorkerProcess();
     await half.promise;
     await worker.killHard();
-    expect(await stored(stack, "killed", targets.deleted)).not.toEqual(nothing);
+    expect(await stored(stack, "killed", targets.deleted)).not.toEqual(purged);
     stack.proxy.faults({});
     worker = await stack.startWorkerProcess();
     await expectPurged(stack, "killed", targets);
@@ -220,20 +231,48 @@ describe("while Temporal is away", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("a target is deleted, and the same call later starts its purge", async () => {
-    const { deps } = stack;
+  test("a target is deleted, and the reconciler later starts its purge", async () => {
+    const { deps, client, config } = stack;
     const targets = await twoTargets(stack, "patient");
     const { deleted: target } = targets;
     await temporal.killHard();
-    const unavailable = { reason: "WORKFLOWS_UNAVAILABLE", retryable: true };
-    await expect(deleteTarget(deps, { target })).rejects.toMatchObject(unavailable);
+    // The server ends before its background task has reached Temporal.
+    await deleteTarget({ ...deps, background: () => {} }, { target });
+    expect(await unreadOf(stack, "patient")).toEqual(unreadOfOne);
+    expect(await stored(stack, "patient", target)).toEqual(settled);
     const late = { target, kind: "like", userId: "late", actorName: "Late" };
     await expect(react(deps, late)).rejects.toMatchObject({ reason: "TARGET_DELETED" });
+    await age(stack, target);
     const port = Number(temporal.address.split(":")[1]);
     const dataFile = join(folder, "data.db");
     temporal = await startTemporal({ ignoreRunning: true, port, dataFile });
-    await eventually(() => deleteTarget(deps, { target }));
     await stack.startWorker();
+    const reconciler = await eventually(() =>
+      client.workflow.start("reconciler", {
+        workflowId: "reconciler",
+        taskQueue: config.taskQueue,
+        args: [{}],
+        workflowIdConflictPolicy: "USE_EXISTING",
+      }),
+    );
+    await eventually(() => runOf(stack, target).describe());
     await expectPurged(stack, "patient", targets);
+    await reconciler.terminate();
   }, 120_000);
 });
+
+/** Makes a pending purge older than the time after which the reconciler starts it. */
+async function age({ deps }: WorkerStack, target: TargetName): Promise<void> {
+  const ref = pendingPurgeRef(target);
+  await deps.engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      const pending = tx.get(ref);
+      if (!pending) expect.unreachable("no purge is pending");
+      tx.put(ref, { ...pending, deleteTime: pending.deleteTime - 11_000 });
+    },
+  });
+}

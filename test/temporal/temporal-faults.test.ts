@@ -4,15 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
-import { reconcileReservations } from "../../src/app/reservations/reconcile.ts";
-import { fullReconcileId, monthEndId, reconcileId } from "../../src/contract.ts";
+import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
+import { fullReconcileId, monthEndId, reconcileId, workflowTypes } from "../../src/contract.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import {
+  change,
+  endsAsCanceled,
   expectGrantedOnce,
   handleOf,
   reserve,
   reserveAndStart,
+  stateOf,
   verified,
 } from "../support/fixtures/reservations.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
@@ -38,6 +42,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** One pass of the reconciler. Throws when Temporal does not answer. */
+async function reconcile(): Promise<void> {
+  const { deps } = stack;
+  const onFailed = (_: unknown, error: unknown) => expect.unreachable(String(error));
+  const counts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+  await executeOverdue(deps, counts, () => true, { onDone: () => {}, onFailed });
+  await syncRuns(deps, Date.now() - hour, onFailed);
+}
+
 /** Starts Temporal again at the same address, with its old data or without any. */
 async function startAgain(data: string): Promise<void> {
   temporal = await startTemporal({ ignoreRunning: true, port, dataFile: join(folder, data) });
@@ -52,20 +65,25 @@ describe("while Temporal is away", () => {
     await temporal.killHard();
 
     await reserve(deps, programId, { id: "made", inMs: overdue });
-    await cancelReservation(deps, { programId, reservationId: "cancelled" });
-    await cancelReservation(deps, { programId, reservationId: "cancelled-soon-due" });
+    await cancelReservation(deps, { ...change, programId, reservationId: "cancelled" });
+    await cancelReservation(deps, { ...change, programId, reservationId: "cancelled-soon-due" });
     const executeTime = Date.now() + overdue;
-    await rescheduleReservation(deps, { programId, reservationId: "moved", executeTime });
+    await rescheduleReservation(deps, {
+      ...change,
+      programId,
+      reservationId: "moved",
+      executeTime,
+    });
 
     await new Promise((resolve) => setTimeout(resolve, 3_000));
     await startAgain("first.db");
-    await eventually(() => reconcileReservations(deps, { everything: false }, () => {}));
+    await eventually(reconcile);
     for (const id of ["made", "moved", "due-while-away"]) await expectGrantedOnce(stack, id);
-    expect(await handleOf(stack, "cancelled-soon-due").result()).toEqual({ step: "CANCELLED" });
+    expect(await stateOf(stack, "cancelled-soon-due")).toBe("CANCELLED");
     expect(await verified(stack, "cancelled-soon-due")).toEqual({ balance: 0, entries: 0 });
-    // A caller's retry does not change the row, but it signals the workflow.
-    await cancelReservation(deps, { programId, reservationId: "cancelled" });
-    expect(await handleOf(stack, "cancelled").result()).toEqual({ step: "CANCELLED" });
+    // A caller's retry does not change the row, but it cancels the run.
+    await cancelReservation(deps, { ...change, programId, reservationId: "cancelled" });
+    await endsAsCanceled(stack, "cancelled");
   });
 
   test("calls are refused within seconds, and succeed when it is back", async () => {
@@ -105,10 +123,13 @@ describe("a lost namespace", () => {
     expect((await described(monthEndId(programId))).spec.timezone).toBe("Asia/Tokyo");
     const reconciler = await described(reconcileId);
     stop();
+    expect(reconciler.action).toMatchObject({ workflowType: workflowTypes.reconciler });
     expect(reconciler.policies.overlap).toBe("SKIP");
     expect(reconciler.spec.intervals?.[0]?.every).toBe(60_000);
     const pass = client.workflow.getHandle(fullReconcileId);
-    expect(await pass.result()).toEqual({ started: ids.length + 1 });
+    expect((await pass.describe()).type).toBe(workflowTypes.startRuns);
+    const started = ids.length + 1;
+    expect(await pass.result()).toEqual({ started, failed: 0, failures: [] });
     for (const id of ids) await expectGrantedOnce(stack, id);
     expect((await handleOf(stack, "far").describe()).status.name).toBe("RUNNING");
   });

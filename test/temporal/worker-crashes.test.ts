@@ -8,11 +8,13 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
-import type { MonthEndResult } from "../../src/contract.ts";
+import type { GrantInput, MonthEndResult } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import {
+  eventsOf,
   expectGrantedOnce,
+  handleOf,
   reserveAndStart,
   stateOf,
   verified,
@@ -31,17 +33,100 @@ afterEach(async () => {
 });
 afterAll(() => stack.stop());
 
-const ids = (name: string) => Array.from({ length: 20 }, (_, i) => `${name}-${i}`);
+const ids = (name: string, count = 20) => Array.from({ length: count }, (_, i) => `${name}-${i}`);
 
-describe("a worker killed", () => {
-  test("while reservations sleep leaves them to the next one", async () => {
-    worker = await stack.startWorkerProcess();
-    for (const id of ids("asleep")) await reserveAndStart(stack, { id, inMs: 3_000 });
-    await worker.killHard();
-    worker = await stack.startWorkerProcess();
-    for (const id of ids("asleep")) await expectGrantedOnce(stack, id);
+/** Starts `count` workers as processes of their own. */
+const startWorkers = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => stack.startWorkerProcess()));
+
+/** A time or a duration of an event, in ms. */
+const toMs = (
+  of: { seconds?: { toString(): string } | null; nanos?: number | null } | null | undefined,
+): number => Number(of?.seconds ?? 0) * 1_000 + (of?.nanos ?? 0) / 1_000_000;
+
+/** From the execute time to the end of an attempt that holds. */
+const graceMs = 1_200;
+
+/**
+ * Expects one grant of each, and that an attempt of a killed worker ends soon after the execute
+ * time. How late the next attempt is depends on the machine, too, so it is only shown.
+ */
+async function expectGrantedInTime(ids: readonly string[]): Promise<void> {
+  const lateMs: number[] = [];
+  for (const id of ids) {
+    const { executeTime, executed } = await expectGrantedOnce(stack, id);
+    lateMs.push((executed?.time ?? 0) - executeTime);
+    const { events } = await handleOf(stack, id).fetchHistory();
+    const task = events?.find((event) => event.workflowTaskStartedEventAttributes);
+    const activity = events?.find((event) => event.activityTaskScheduledEventAttributes);
+    const scheduled = activity?.activityTaskScheduledEventAttributes;
+    const input = Buffer.from(scheduled?.input?.payloads?.[0]?.data ?? []).toString();
+    const { lead_ms } = JSON.parse(input) as GrantInput;
+    const leftMs = executeTime - toMs(task?.eventTime);
+    const differenceMs =
+      toMs(scheduled?.startToCloseTimeout) - (Math.min(lead_ms, leftMs) + graceMs);
+    expect(Math.abs(differenceMs)).toBeLessThanOrEqual(1);
+  }
+  console.log(`${ids[0]} and others: at most ${Math.max(...lateMs)} ms late`);
+}
+
+/** Reserves, and waits until the grant activity of each reservation is in a state. */
+async function reserveUntil(
+  isReached: (state: number) => boolean,
+  reservations: readonly { readonly id: string; readonly inMs: number }[],
+): Promise<void> {
+  const handles = await Promise.all(reservations.map((each) => reserveAndStart(stack, each)));
+  for (const handle of handles) {
+    await eventually(async () => {
+      const { raw } = await handle.describe();
+      expect(raw.pendingActivities?.some(({ state }) => state && isReached(state))).toBe(true);
+    });
+  }
+}
+
+/** Of `temporal.api.enums.v1.PendingActivityState`. */
+const started = 2;
+
+describe("one of two workers killed", () => {
+  test("while reservations sleep leaves them to the other one", async () => {
+    const [killed, other] = await startWorkers(2);
+    worker = other;
+    const asleep = ids("asleep", 40);
+    // Some of them are held already, the others wait for their next attempt.
+    await reserveUntil(
+      () => true,
+      asleep.map((id, i) => ({ id, inMs: 6_000 + i * 150 })),
+    );
+    await killed?.killHard();
+    await expectGrantedInTime(asleep);
   });
 
+  test("while it holds reservations leaves them to the other one", async () => {
+    const [killed, other] = await startWorkers(2);
+    worker = other;
+    const held = ids("held", 40);
+    await reserveUntil(
+      (state) => state === started,
+      held.map((id) => ({ id, inMs: 6_000 })),
+    );
+    await killed?.killHard();
+    await expectGrantedInTime(held);
+  });
+});
+
+test("a worker completes 100 reservations of one moment in time for its sticky queue", async () => {
+  worker = await stack.startWorkerProcess();
+  const burst = ids("burst", 100);
+  const due = Date.now() + 12_000;
+  await Promise.all(burst.map((id) => reserveAndStart(stack, { id, inMs: due - Date.now() })));
+  for (const id of burst) {
+    await expectGrantedOnce(stack, id);
+    await handleOf(stack, id).result();
+    expect(await eventsOf(handleOf(stack, id))).not.toContain("workflowTaskTimedOut");
+  }
+});
+
+describe("a worker killed", () => {
   test("while it grants leaves every grant done once", async () => {
     const { proxy } = stack;
     worker = await stack.startWorkerProcess();

@@ -1,12 +1,15 @@
-/** The use cases that mark notifications as read. */
-import { checkVersion, emptyInbox, type Inbox, markRead } from "../../domain/notification.ts";
+/** The use cases that mark notifications as read or seen. */
+import { emptyInbox, type Inbox, markSeen } from "../../domain/inbox.ts";
+import { markRead } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
+import { firstVersionOf, versionOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import { inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
+import { inboxOf } from "./inbox.ts";
 
 /** Names one owner's unread group. */
-export interface NotificationName {
+export interface UnreadName {
   readonly ownerId: string;
   readonly target: TargetName;
   readonly kind: string;
@@ -25,12 +28,12 @@ interface ReadMark {
 const pageSize = 48;
 
 /**
- * Marks one group as read up to `version`. Members who joined later stay unread. Refusal:
- * INVALID_REQUEST for a version that the inbox has not reached.
+ * Marks one group as read up to `version`. Members who joined later stay unread. A version beyond
+ * the inbox counts as the latest.
  */
 export async function markNotificationRead(
   deps: Pick<Deps, "engine" | "unreadCounts" | "historyMs">,
-  { ownerId, target, kind, version, deadline }: NotificationName & ReadMark,
+  { ownerId, target, kind, version, deadline }: UnreadName & ReadMark,
 ): Promise<{ changed: boolean; inbox: Inbox }> {
   const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
   const result = await deps.engine.transact({
@@ -42,13 +45,13 @@ export async function markNotificationRead(
       const state = { inbox: tx.get(refs.inbox) ?? emptyInbox, group: tx.get(refs.group) };
       const kept = { now: wall, keptMs: deps.historyMs };
       const { inbox, group, read } = markRead(state, version, kept, (range) =>
-        tx.groupMembers({ target, kind, ...range }),
+        tx.groupMembers({ target, kind, group: refs.group, range }),
       );
       if (!read) return { changed: false, inbox };
       tx.put(refs.inbox, inbox);
       if (group) tx.put(refs.group, group);
       else tx.delete(refs.group);
-      tx.put(readGroupRef(ownerId, read), read);
+      tx.put(readGroupRef(ownerId, versionOf(read), target, kind), read);
       return { changed: true, inbox };
     },
   });
@@ -60,21 +63,21 @@ export async function markNotificationRead(
  * Marks every group of an owner as read up to `version`, each by its own decision. The groups are
  * read by version, oldest first, so that a group which gets a reaction meanwhile is read again on a
  * later page. After an interruption the same call marks the remaining groups. Returns the number of
- * marked groups and the inbox. Refusal: INVALID_REQUEST for a version that the inbox has not
- * reached.
+ * marked groups and the inbox.
  */
 export async function markAllNotificationsRead(
   deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
   { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
 ): Promise<{ markedCount: number; inbox: Inbox }> {
-  checkVersion(await inboxOf(deps, ownerId), version);
+  // Reactions that come in while the groups are marked stay unread.
+  const upTo = Math.min(version, (await inboxOf(deps, ownerId)).version);
   let markedCount = 0;
   const pages = allPages(pageSize, (page) => deps.reader.unreadGroups(ownerId, false, page));
   for await (const groups of pages) {
-    const toMark = groups.filter(({ firstVersion }) => firstVersion <= version);
+    const toMark = groups.filter((group) => firstVersionOf(group) <= upTo);
     const results = await Promise.all(
       toMark.map(({ target, kind }) =>
-        markNotificationRead(deps, { ownerId, target, kind, version, deadline }),
+        markNotificationRead(deps, { ownerId, target, kind, version: upTo, deadline }),
       ),
     );
     markedCount += results.filter(({ changed }) => changed).length;
@@ -82,7 +85,28 @@ export async function markAllNotificationsRead(
   return { markedCount, inbox: await inboxOf(deps, ownerId) };
 }
 
-/** Reads an owner's inbox. An owner without one has an inbox of zeros at version 0. */
-export async function inboxOf({ reader }: Pick<Deps, "reader">, ownerId: string): Promise<Inbox> {
-  return (await reader.get(inboxRef(ownerId)))?.value ?? emptyInbox;
+/**
+ * Notes that the owner has seen the list at `version`. Nothing becomes read. A version beyond the
+ * inbox counts as the latest. Returns the inbox.
+ */
+export async function markNotificationsSeen(
+  deps: Pick<Deps, "engine" | "unreadCounts">,
+  { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
+): Promise<Inbox> {
+  const ref = inboxRef(ownerId);
+  const { inbox, changed } = await deps.engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline,
+    decide(tx) {
+      const before = tx.get(ref) ?? emptyInbox;
+      const after = markSeen(before, version);
+      if (after === before) return { inbox: before, changed: false };
+      tx.put(ref, after);
+      return { inbox: after, changed: true };
+    },
+  });
+  if (changed) deps.unreadCounts.publish(ownerId, inbox);
+  return inbox;
 }

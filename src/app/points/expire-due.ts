@@ -1,54 +1,54 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
-import {
-  type ExpireShardInput,
-  type ExpireShardResult,
-  type FailedAccount,
-  maxReports,
-} from "../../contract.ts";
+import type { ExpireShardInput, ExpireShardResult, MonthEndMonths } from "../../contract.ts";
+import { formatMonth, monthAt } from "../../domain/month.ts";
 import { expireForMonthEnd } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
-import { failedAccount, type OnFailed } from "./failed-accounts.ts";
+import { type DueAccountsPlace, sweepDueAccounts } from "./sweep-due-accounts.ts";
 
-/** The number of accounts that are processed concurrently. */
-const pageSize = 32;
+/** The progress within a shard, from which another call can continue. */
+export type ExpireShardProgress = ExpireShardResult & DueAccountsPlace;
 
 /**
  * Expires what is due in the accounts of one shard, from the cursor on, until `shouldContinue`
- * returns false. A page may be processed again: expiring twice changes nothing. An account that
- * fails is counted and named, and the work continues with the next one. Throws PROGRAM_NOT_FOUND,
- * PROGRAM_STALE, and the error of an outage.
+ * returns false. The input may contain the progress so far, which is added to. A page may be
+ * processed again: expiring twice changes nothing. An account that fails is counted and named, and
+ * the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of
+ * an outage.
  */
 export async function expireDueInShard(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
-  { program: programId, shard, cursor: start }: ExpireShardInput,
-  shouldContinue: (progress: ExpireShardResult) => boolean,
-  onFailed: OnFailed = () => {},
+  input: ExpireShardInput & Partial<ExpireShardProgress>,
+  shouldContinue: (progress: ExpireShardProgress) => boolean,
+  onFailed: (userId: string, error: unknown) => void = () => {},
 ): Promise<ExpireShardResult> {
+  const { program: programId, shard, settled = 0, vain = 0, failed = 0, failures = [] } = input;
   const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
   const month = expiredMonth(program, calendar);
-  const counts = { settled: 0, vain: 0, failed: 0 };
-  const failures: FailedAccount[] = [];
-  let cursor = start;
-  for (;;) {
-    const request = { size: pageSize, cursor };
-    const page = await deps.reader.dueAccounts(programId, shard, month, request);
-    const expire = ({ userId }: AccountName) =>
-      expireDueInAccount(deps, program, userId).catch((error) =>
-        failedAccount(userId, error, onFailed),
-      );
-    for (const outcome of await Promise.all(page.items.map(expire))) {
-      counts[typeof outcome === "string" ? outcome : "failed"] += 1;
-      if (typeof outcome !== "string" && failures.length < maxReports) failures.push(outcome);
-    }
-    cursor = page.cursor;
-    const progress = { ...counts, failures: [...failures] };
-    const result = { ...progress, ...(cursor !== undefined && { cursor }) };
-    if (cursor === undefined || !shouldContinue(result)) return result;
-  }
+  const process = ({ userId }: AccountName) => expireDueInAccount(deps, program, userId);
+  return sweepDueAccounts(
+    deps,
+    { programId, shard, month, process, onFailed },
+    { settled, vain, failed, failures },
+    input,
+    shouldContinue,
+  );
+}
+
+/** Returns the months of a month end that runs now. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE. */
+export async function readMonths(
+  deps: Pick<Deps, "clock" | "programs">,
+  programId: string,
+): Promise<MonthEndMonths> {
+  const program = await deps.programs.get(programId);
+  const { calendar } = await deps.clock.now();
+  return {
+    month: formatMonth(monthAt(program.timeZone, calendar) - 1),
+    grantedUpTo: formatMonth(expiredMonth(program, calendar)),
+  };
 }
 
 /** Returns which count of `ExpireShardResult` the account adds to. */

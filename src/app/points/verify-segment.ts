@@ -1,14 +1,14 @@
 /** Verifies the accounts of one segment in steps that can be interrupted, even within a ledger. */
 import {
   type AccountReport,
-  type FailedAccount,
   maxReports,
   type VerifySegmentInput,
   type VerifySegmentResult,
 } from "../../contract.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
-import { failedAccount, type OnFailed } from "./failed-accounts.ts";
+import type { Page } from "../ports/pages.ts";
+import { type SweepCounts, storeOutages, sweep } from "../sweep.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
 /** The number of items of the table that one step of the scan reads. */
@@ -29,110 +29,117 @@ interface Place {
   readonly progress?: AccountProgress;
 }
 
-/** Reports progress. Returns whether the work should continue. */
-type ShouldContinue = (progress: VerifySegmentResult) => boolean;
+/** A page of the scan. */
+interface ScannedPage {
+  /** The reader's cursors of this page and of the next one. */
+  readonly scan: string | undefined;
+  readonly next: string | undefined;
+  readonly program: Program;
+  readonly userIds: readonly string[];
+}
+
+/** The account that is verified next. */
+interface NextAccount {
+  readonly program: Program;
+  readonly userId: string;
+  readonly scan: string | undefined;
+  /** Where its verification continues. */
+  readonly progress: AccountProgress | undefined;
+}
 
 /** The counts and reports of the accounts so far. */
-interface Tally {
-  accounts: number;
-  entries: number;
-  wrong: number;
-  failed: number;
-  readonly reports: AccountReport[];
-  readonly failures: FailedAccount[];
+interface Tally extends SweepCounts<{ readonly userId: string }> {
+  readonly accounts: number;
+  readonly entries: number;
+  readonly wrong: number;
+  readonly reports: readonly AccountReport[];
 }
 
 /**
  * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
- * is called after every account and every page of a ledger. An account that fails is counted and
- * named, and the work continues with the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and
- * the error of an outage.
+ * is called after every account and every page of a ledger. The input may contain the progress so
+ * far, which is added to. An account that fails is counted and named, and the work continues with
+ * the next one. Throws PROGRAM_NOT_FOUND, PROGRAM_STALE, and the error of an outage.
  */
 export async function verifySegment(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
-  { program: programId, segment, segments, cursor }: VerifySegmentInput,
-  shouldContinue: ShouldContinue,
-  onFailed: OnFailed = () => {},
+  input: VerifySegmentInput & Partial<VerifySegmentResult>,
+  shouldContinue: (progress: VerifySegmentResult) => boolean,
+  onFailed: (userId: string, error: unknown) => void = () => {},
 ): Promise<VerifySegmentResult> {
-  const tally: Tally = { accounts: 0, entries: 0, wrong: 0, failed: 0, reports: [], failures: [] };
-  let place = placeOf(cursor);
-  for (;;) {
-    const program = await deps.programs.get(programId);
-    const request = { size: scanPage, cursor: place.scan };
-    const page = await deps.reader.accounts(programId, segment, segments, request);
-    const userIds = page.items.map(({ userId }) => userId);
-    const { scan } = place;
-    for (let i = Math.max(userIds.indexOf(place.userId ?? ""), 0); i < userIds.length; i++) {
-      const userId = userIds[i] as string;
-      const from = userId === place.userId ? place.progress : undefined;
-      const continueWithin = (progress: AccountProgress) =>
-        shouldContinue(resultOf(tally, cursorOf({ scan, userId, progress })));
-      const stopped = await verifyNext(
-        deps,
-        program,
-        userId,
-        from,
-        tally,
-        onFailed,
-        continueWithin,
-      );
-      if (stopped) return resultOf(tally, cursorOf({ scan, userId, progress: stopped }));
-      const next = userIds[i + 1];
-      if (next === undefined) break;
-      const result = resultOf(tally, cursorOf({ scan, userId: next }));
-      if (!shouldContinue(result)) return result;
-    }
-    const result = resultOf(tally, page.cursor);
-    if (page.cursor === undefined || !shouldContinue(result)) return result;
-    place = { scan: page.cursor };
-  }
+  const { accounts = 0, entries = 0, wrong = 0, reports = [], failed = 0, failures = [] } = input;
+  return sweep(
+    {
+      read: accountReader(deps, input),
+      process: (account, checkpoint) => verifyNext(deps, account, checkpoint),
+      add: addAccount,
+      nameOf: ({ userId }) => ({ userId }),
+      onFailed: ({ userId }, error) => onFailed(userId, error),
+      concurrency: 1,
+      outages: storeOutages,
+      outageAfter: 1,
+    },
+    { accounts, entries, wrong, reports, failed, failures },
+    input,
+    shouldContinue,
+  );
 }
 
-/** Adds one account to the tally. Returns the progress when `shouldContinue` returns false. */
+/**
+ * Returns a function that reads the account at a cursor, as a page of its own, because a ledger may
+ * be longer than a step. It keeps the page of the scan, which has many accounts.
+ */
+function accountReader(
+  deps: Pick<Deps, "reader" | "programs">,
+  { program: programId, segment, segments }: VerifySegmentInput,
+): (cursor: string | undefined) => Promise<Page<NextAccount>> {
+  let scanned: ScannedPage | undefined;
+  return async (cursor) => {
+    const { scan, userId: at, progress } = placeOf(cursor);
+    if (!scanned || scanned.scan !== scan) {
+      const program = await deps.programs.get(programId);
+      const request = { size: scanPage, cursor: scan };
+      const page = await deps.reader.accounts(programId, segment, segments, request);
+      const userIds = page.items.map(({ userId }) => userId);
+      scanned = { scan, program, userIds, next: page.cursor };
+    }
+    const { program, userIds } = scanned;
+    const index = Math.max(userIds.indexOf(at ?? ""), 0);
+    const userId = userIds[index];
+    const following = userIds[index + 1];
+    const next = following === undefined ? scanned.next : cursorOf({ scan, userId: following });
+    const from = userId === at ? progress : undefined;
+    const items = userId === undefined ? [] : [{ program, userId, scan, progress: from }];
+    return { items, ...(next !== undefined && { cursor: next }) };
+  };
+}
+
+/** Verifies one account. Returns undefined when `checkpoint` returns false. */
 async function verifyNext(
   deps: Pick<Deps, "engine" | "reader" | "clock">,
-  program: Program,
-  userId: string,
-  from: AccountProgress | undefined,
-  tally: Tally,
-  onFailed: OnFailed,
-  shouldContinue: (progress: AccountProgress) => boolean,
-): Promise<AccountProgress | undefined> {
-  try {
-    const steps = verificationSteps(deps, program, userId, from ? { from } : {});
-    for (;;) {
-      const { done, value } = await steps.next();
-      if (done) {
-        addAccount(tally, userId, value);
-        return undefined;
-      }
-      if (!shouldContinue(value)) return value;
-    }
-  } catch (error) {
-    const failure = failedAccount(userId, error, onFailed);
-    tally.failed += 1;
-    if (tally.failures.length < maxReports) tally.failures.push(failure);
-    return undefined;
+  { program, userId, scan, progress: from }: NextAccount,
+  checkpoint: (cursor: string) => boolean,
+): Promise<{ readonly userId: string; readonly found: VerifiedAccount } | undefined> {
+  const steps = verificationSteps(deps, program, userId, from ? { from } : {});
+  for (;;) {
+    const { done, value } = await steps.next();
+    if (done) return { userId, found: value };
+    if (!checkpoint(cursorOf({ scan, userId, progress: value }))) return undefined;
   }
 }
 
-function addAccount(tally: Tally, userId: string, found: VerifiedAccount): void {
-  tally.accounts += 1;
-  tally.entries += found.sum.entryCount;
-  if (found.differenceCount === 0) return;
-  tally.wrong += 1;
-  if (tally.reports.length === maxReports) return;
+function addAccount(tally: Tally, verified: Awaited<ReturnType<typeof verifyNext>>): Tally {
+  if (!verified) return tally;
+  const { userId, found } = verified;
+  const accounts = tally.accounts + 1;
+  const entries = tally.entries + found.sum.entryCount;
+  if (found.differenceCount === 0) return { ...tally, accounts, entries };
   const differences = found.differences.slice(0, maxNamed);
   const unreported = found.differenceCount - differences.length;
-  tally.reports.push({ user: userId, differences, ...(unreported > 0 && { unreported }) });
+  const report = { user: userId, differences, ...(unreported > 0 && { unreported }) };
+  const reports = [...tally.reports, report].slice(0, maxReports);
+  return { ...tally, accounts, entries, wrong: tally.wrong + 1, reports };
 }
-
-const resultOf = (tally: Tally, cursor: string | undefined): VerifySegmentResult => ({
-  ...tally,
-  reports: [...tally.reports],
-  failures: [...tally.failures],
-  ...(cursor !== undefined && { cursor }),
-});
 
 const cursorOf = (place: Place): string => JSON.stringify(place);
 

@@ -31,6 +31,11 @@ export interface Deps {
   readonly unreadCounts: UnreadCountStreams;
   /** How long a read group is kept, in ms. */
   readonly historyMs: number;
+  /**
+   * How long a person whose reaction the owner has read does not notify the owner again by the same
+   * kind of reaction to the same target, in ms.
+   */
+  readonly coolDownMs: number;
   /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;
 }

@@ -1,6 +1,6 @@
 /** The commit engine as the use cases see it. */
-import type { MemberRange, Members } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
+import type { MemberRange, Members } from "../../domain/unread-group.ts";
 import type { Now } from "./clock.ts";
 import type { Kind, Records, Ref } from "./records.ts";
 
@@ -14,17 +14,19 @@ export interface Transaction {
   /** Deletes a record of `readSet` or `expectAbsent`. Does nothing when it does not exist. */
   delete(ref: Ref): void;
   /**
-   * The notified reactions of a group before this batch: a call that queries is decided before all
-   * calls that write. Every change of a reaction writes the owner's inbox, and the result is valid
-   * only for one version of it, so the decision has to get the inbox, too.
+   * The members of a group as its record, which the decision has to get, describes them. A call
+   * with a query comes before calls that change this group.
    */
   groupMembers(query: MembersQuery): Members;
 }
 
-/** A range of the notified reactions of one kind to a target. */
-export interface MembersQuery extends MemberRange {
+/** A query for the members of one group. */
+export interface MembersQuery {
   readonly target: TargetName;
   readonly kind: string;
+  /** The record of the group, which changes with every member. */
+  readonly group: Ref<"unreadGroup">;
+  readonly range: MemberRange;
 }
 
 /**

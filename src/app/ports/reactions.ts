@@ -1,5 +1,5 @@
 /** Reads of reactions, the owner of a target, and the purge of a deleted target. */
-import type { Reaction, TargetName } from "../../domain/target.ts";
+import type { PendingPurge, Reaction, TargetName } from "../../domain/target.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
 /** The reactions to list: all, or the notified ones of a range of versions, both included. */
@@ -14,18 +14,14 @@ export interface ReactionReader {
   reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
   /** Lists the reactions of one person, newest first. Lags behind by moments. */
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
+  /** Lists the deleted targets whose purges have not ended, by type and id. */
+  pendingPurges(page: PageRequest): Promise<Page<PendingPurge>>;
 }
 
-/** Deletes records of a deleted target page by page, without the engine. */
+/** Deletes the reactions to a deleted target page by page, without the engine. */
 export interface Purger {
   /** Deletes up to 1,000 reactions of one kind. Returns whether there may be more. */
   reactions(target: TargetName, kind: string): Promise<boolean>;
-  /** Deletes a page of the target's read groups. Returns the next cursor; undefined at the end. */
-  history(
-    ownerId: string,
-    target: TargetName,
-    cursor: string | undefined,
-  ): Promise<string | undefined>;
 }
 
 /** The owners of targets, which never change. */

@@ -1,11 +1,18 @@
 /** The records of the store, and the names by which use cases and store refer to them. */
 import type { Account } from "../../domain/account.ts";
+import type { Inbox } from "../../domain/inbox.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
-import type { Inbox, ReadGroup, UnreadGroup } from "../../domain/notification.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import type { Reaction, Target, TargetName } from "../../domain/target.ts";
+import type {
+  PendingPurge,
+  Reaction,
+  Target,
+  TargetName,
+  WithdrawnReaction,
+} from "../../domain/target.ts";
+import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 
 /** The records by kind. Every kind has its own form of key. */
 export interface Records {
@@ -15,11 +22,29 @@ export interface Records {
   event: EventKey;
   reservation: Reservation;
   target: Target;
-  reaction: Reaction;
+  pendingPurge: PendingPurge;
+  reaction: Reaction | WithdrawnReaction;
   inbox: Inbox;
   unreadGroup: UnreadGroup;
   readGroup: ReadGroup;
+  mutedPerson: MutedPerson;
+  notifiedEvent: NotifiedEvent;
   testClock: TestTime;
+}
+
+/** A person whom an owner has muted, and since when. */
+export interface MutedPerson {
+  readonly userId: string;
+  readonly time: Instant;
+}
+
+/** An event that was reported by Notify. */
+interface NotifiedEvent {
+  readonly hash: string;
+  /** Whether the owner was notified of it. */
+  readonly notified: boolean;
+  /** From this instant on its id may be used again. */
+  readonly expireTime: Instant;
 }
 
 /** The time of the test clock, which changes only when a caller sets it. */
@@ -50,6 +75,8 @@ export const eventRef = (programId: string, userId: string, name: string): Ref<"
 export const reservationRef = (programId: string, reservationId: string): Ref<"reservation"> =>
   ref("reservation", programId, reservationId);
 export const targetRef = ({ type, id }: TargetName): Ref<"target"> => ref("target", type, id);
+export const pendingPurgeRef = ({ type, id }: TargetName): Ref<"pendingPurge"> =>
+  ref("pendingPurge", type, id);
 export const reactionRef = (
   { type, id }: TargetName,
   kind: string,
@@ -61,8 +88,16 @@ export const unreadGroupRef = (
   { type, id }: TargetName,
   kind: string,
 ): Ref<"unreadGroup"> => ref("unreadGroup", ownerId, kind, type, id);
-export const readGroupRef = (ownerId: string, group: UnreadGroup): Ref<"readGroup"> =>
-  ref("readGroup", ownerId, group.version, group.kind, group.target.type, group.target.id);
+export const readGroupRef = (
+  ownerId: string,
+  version: number,
+  { type, id }: TargetName,
+  kind: string,
+): Ref<"readGroup"> => ref("readGroup", ownerId, version, kind, type, id);
+export const mutedPersonRef = (ownerId: string, userId: string): Ref<"mutedPerson"> =>
+  ref("mutedPerson", ownerId, userId);
+export const notifiedEventRef = (ownerId: string, eventId: string): Ref<"notifiedEvent"> =>
+  ref("notifiedEvent", ownerId, eventId);
 export const testClockRef: Ref<"testClock"> = ref("testClock");
 
 /** Reads of single records by their names. */

@@ -3,18 +3,43 @@ import type { Reservation } from "../../domain/reservation.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
 import type { AccountName } from "./points.ts";
 
+/** Which reservations to list: those due in the window and, if given, with such a reason. */
+export interface ReservationFilter extends Window {
+  /** What the reason begins with. Absent or empty for any reason. */
+  readonly reasonPrefix?: string;
+}
+
+/**
+ * Each call reads a bounded number of rows: with a `reasonPrefix` a page may be short, or even
+ * empty, although it has a cursor.
+ */
 export interface ReservationReader {
   /** Lists a user's reservations by execute time. Lags behind by moments. */
   reservationsOfUser(
     name: AccountName,
-    window: Window,
+    filter: ReservationFilter,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
   /** Lists by execute time, merged from all shards. Lags behind by moments. */
   reservationsInState(
     programId: string,
     state: Reservation["state"],
+    filter: ReservationFilter,
+    page: PageRequest,
+  ): Promise<Page<Reservation>>;
+  /** Lists the rows of one shard of a state by execute time. Lags behind by moments. */
+  reservationsInShard(
+    shard: ReservationShard,
     window: Window,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
+}
+
+/** A part of the index by state, in which rows that are not synced are apart from the others. */
+export interface ReservationShard {
+  readonly programId: string;
+  readonly state: Reservation["state"];
+  readonly unsynced: boolean;
+  /** 0 to `shardCount` - 1. */
+  readonly shard: number;
 }

@@ -1,9 +1,11 @@
 /** The use cases that create and change programs. */
 import { DomainError } from "../../domain/errors.ts";
-import { lengthen, type Program } from "../../domain/program.ts";
+import { lengthen, type Program, type ProgramNotices, setNotices } from "../../domain/program.ts";
 import { timeZoneOf } from "../../domain/time-zone.ts";
 import type { Deps } from "../ports/deps.ts";
 import { programRef } from "../ports/records.ts";
+import { changeProgram } from "./change-program.ts";
+import { getProgram } from "./queries.ts";
 
 /**
  * Creates a program. Returns it, replayed, when it exists with this zone (in any case) and this
@@ -52,33 +54,30 @@ export async function createProgram(
 }
 
 /**
- * Lengthens a program's lifetime, which takes effect in two minutes. Refusals: PROGRAM_NOT_FOUND,
- * WRONG_STATE for a shorter lifetime.
+ * Lengthens a program's lifetime, which takes effect in two minutes, and sets at once what the
+ * members are notified of. Whatever is absent stays as it is. Refusals: PROGRAM_NOT_FOUND,
+ * WRONG_STATE for a shorter lifetime, which changes nothing.
  */
-export function updateProgram(
-  deps: Pick<Deps, "engine">,
+export async function updateProgram(
+  deps: Pick<Deps, "engine" | "reader" | "workflows" | "background">,
   input: {
     readonly programId: string;
-    readonly lifetimeMonths: number;
+    readonly lifetimeMonths?: number | undefined;
+    readonly notices?: ProgramNotices | undefined;
     readonly deadline: number | undefined;
   },
 ): Promise<Program> {
-  const ref = programRef(input.programId);
-  return deps.engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: input.deadline,
-    decide(tx, now) {
-      const program = tx.get(ref);
-      if (!program) throw programNotFound(input.programId);
-      const changed = lengthen(program, input.lifetimeMonths, now.calendar);
-      if (changed !== program) tx.put(ref, changed);
-      return changed;
-    },
+  const { programId, lifetimeMonths, notices } = input;
+  const changed = await changeProgram(deps, input, (program, { calendar }) => {
+    const longer =
+      lifetimeMonths === undefined ? program : lengthen(program, lifetimeMonths, calendar);
+    return notices ? setNotices(longer, notices) : longer;
   });
+  if (notices) {
+    // Reads the program again, because a task that is retried may come after a later update.
+    deps.background(async () =>
+      deps.workflows.ensureExpiryNotices(await getProgram(deps, programId)),
+    );
+  }
+  return changed;
 }
-
-/** The refusal PROGRAM_NOT_FOUND. */
-export const programNotFound = (programId: string) =>
-  new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);

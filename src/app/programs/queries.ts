@@ -3,7 +3,7 @@ import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { programRef } from "../ports/records.ts";
-import { programNotFound } from "./commands.ts";
+import { programNotFound } from "./change-program.ts";
 
 /** Reads the stored program, not the copy of this process. Refusal: PROGRAM_NOT_FOUND. */
 export async function getProgram(deps: Pick<Deps, "reader">, programId: string): Promise<Program> {

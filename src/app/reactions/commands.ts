@@ -1,13 +1,16 @@
 /** The use cases that set and take back a reaction. */
-import { emptyInbox, type Inbox } from "../../domain/notification.ts";
-import { type ReactionState, react as reactTo, withdraw } from "../../domain/reaction.ts";
-import { countOf, requireActive, type TargetName } from "../../domain/target.ts";
+import type { Inbox } from "../../domain/inbox.ts";
+import { activeRow, react as reactTo, withdraw } from "../../domain/reaction.ts";
+import { countOf, isEventKind, type TargetName } from "../../domain/target.ts";
+import { isPersonMuted } from "../notifications/muted-people.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { Transaction } from "../ports/engine.ts";
-import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/records.ts";
+import type { Transaction, TransactionRequest } from "../ports/engine.ts";
+import { mutedPersonRef } from "../ports/records.ts";
+import { type CheckKinds, withKinds } from "./known-kinds.ts";
+import { membersOf, putState, readState, refsOf } from "./reaction-records.ts";
 
-type ReactionDeps = Pick<Deps, "engine" | "owners" | "unreadCounts">;
+type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts" | "coolDownMs">;
 
 /** Names one person's reaction of one kind to one target, with the deadline of the caller. */
 export interface ReactionInput {
@@ -17,6 +20,14 @@ export interface ReactionInput {
   readonly deadline?: number | undefined;
 }
 
+interface ReactInput extends ReactionInput {
+  readonly actorName: string;
+  /** Whether it replaces the person's reactions of other kinds to the target. */
+  readonly exclusive?: boolean;
+  /** Whether the owner is not notified. */
+  readonly silent?: boolean;
+}
+
 export interface ReactionResult {
   /** Whether the call changed anything. */
   readonly changed: boolean;
@@ -24,76 +35,112 @@ export interface ReactionResult {
   readonly reactionCount: number;
 }
 
+/** The result of a transaction, and the inbox if it has changed. */
+type Changed = ReactionResult & { readonly inbox?: Inbox };
+
 /**
- * Sets a reaction: writes row, counts, unread group and inbox by one transaction. Changes nothing
- * when the reaction is active. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
- * seventeenth kind.
+ * Sets a reaction: writes row, counts, unread group and inbox by one transaction. An active
+ * reaction stays as it is. An exclusive one takes back the person's other kinds in the same
+ * transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the seventeenth kind.
  */
-export function react(
-  deps: ReactionDeps,
-  input: ReactionInput & { readonly actorName: string },
-): Promise<ReactionResult> {
-  const { kind, userId, actorName } = input;
-  return changeReaction(deps, input, "expectAbsent", (state, { wall }) =>
-    state.row ? undefined : reactTo(state, kind, { userId, actorName }, wall),
-  );
+export async function react(deps: ReactionDeps, input: ReactInput): Promise<ReactionResult> {
+  const ownerId = await deps.owners.of(input.target);
+  const changed = input.exclusive
+    ? await withKinds(deps, input.target, (kinds, checkKinds) =>
+        reactRequest(deps, ownerId, input, kinds, checkKinds),
+      )
+    : await deps.engine.transact(reactRequest(deps, ownerId, input));
+  return publish(deps, ownerId, changed);
+}
+
+/** `kinds` are the other kinds that an exclusive reaction may have to take back. */
+function reactRequest(
+  { coolDownMs }: ReactionDeps,
+  ownerId: string,
+  { silent = false, ...input }: ReactInput,
+  kinds: readonly string[] = [],
+  checkKinds?: CheckKinds,
+): TransactionRequest<Changed> {
+  const { target, kind, userId, actorName, deadline } = input;
+  const refs = refsOf(ownerId, input);
+  const otherNames = kinds
+    .filter((each) => each !== kind && !isEventKind(each))
+    .map((each) => ({ target, kind: each, userId }));
+  const otherRefs = otherNames.map((name) => refsOf(ownerId, name));
+  return {
+    key: refs.inbox,
+    readSet: [
+      refs.target,
+      refs.inbox,
+      refs.group,
+      ...otherRefs.flatMap(({ group, row }) => [group, row]),
+    ],
+    // Probably absent, which saves their reads.
+    expectAbsent: [refs.row, mutedPersonRef(ownerId, userId)],
+    deadline,
+    decide(tx, { wall }) {
+      const first = readState(tx, refs);
+      checkKinds?.(first.target);
+      for (const name of otherNames) takeBack(tx, ownerId, name, { now: wall, coolDownMs });
+      const before = readState(tx, refs);
+      let after = before;
+      if (!activeRow(before.row)) {
+        const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
+        const actor = { userId, actorName };
+        after = reactTo(before, kind, { actor, now: wall, silent: silent || isMuted });
+        putState(tx, refs, before, after);
+      }
+      const reactionCount = countOf(after.target, kind);
+      const changed = after.inbox !== first.inbox;
+      return { changed, reactionCount, ...(changed && { inbox: after.inbox }) };
+    },
+  };
 }
 
 /**
  * Takes a reaction back. Changes nothing when there is none. Refusals: TARGET_NOT_FOUND,
  * TARGET_DELETED.
  */
-export function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
-  const { target, kind } = input;
-  return changeReaction(deps, input, "readSet", (state, _, tx) =>
-    state.row
-      ? withdraw(state, state.row, (range) => tx.groupMembers({ target, kind, ...range }))
-      : undefined,
-  );
-}
-
-/**
- * Changes a reaction and all records that depend on it, unless `decide` returns undefined. A row
- * that probably exists belongs to the read set. One that probably does not is expected to be
- * absent, which saves its read.
- */
-async function changeReaction(
-  deps: ReactionDeps,
-  { target, kind, userId, deadline }: ReactionInput,
-  rowIn: "readSet" | "expectAbsent",
-  decide: (state: ReactionState, now: Now, tx: Transaction) => ReactionState | undefined,
-): Promise<ReactionResult> {
-  const ownerId = await deps.owners.of(target);
-  const refs = {
-    target: targetRef(target),
-    inbox: inboxRef(ownerId),
-    group: unreadGroupRef(ownerId, target, kind),
-    row: reactionRef(target, kind, userId),
-  };
-  const always = [refs.target, refs.inbox, refs.group];
-  const { inbox, ...result } = await deps.engine.transact({
+export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
+  const ownerId = await deps.owners.of(input.target);
+  const refs = refsOf(ownerId, input);
+  const changed = await deps.engine.transact({
     key: refs.inbox,
-    readSet: rowIn === "readSet" ? [...always, refs.row] : always,
-    expectAbsent: rowIn === "expectAbsent" ? [refs.row] : [],
-    deadline,
-    decide(tx, now): ReactionResult & { inbox?: Inbox } {
-      const before = {
-        target: requireActive(tx.get(refs.target)),
-        inbox: tx.get(refs.inbox) ?? emptyInbox,
-        group: tx.get(refs.group),
-        row: tx.get(refs.row),
-      };
-      const after = decide(before, now, tx);
-      if (!after) return { changed: false, reactionCount: countOf(before.target, kind) };
-      tx.put(refs.target, after.target);
-      tx.put(refs.inbox, after.inbox);
-      if (after.row) tx.put(refs.row, after.row);
-      else tx.delete(refs.row);
-      if (!after.group && before.group) tx.delete(refs.group);
-      else if (after.group && after.group !== before.group) tx.put(refs.group, after.group);
-      return { changed: true, reactionCount: countOf(after.target, kind), inbox: after.inbox };
+    readSet: [refs.target, refs.inbox, refs.group, refs.row],
+    expectAbsent: [],
+    deadline: input.deadline,
+    decide(tx, { wall }): Changed {
+      const times = { now: wall, coolDownMs: deps.coolDownMs };
+      const after = takeBack(tx, ownerId, input, times);
+      const { target, inbox } = after ?? readState(tx, refs);
+      const reactionCount = countOf(target, input.kind);
+      return { changed: after !== undefined, reactionCount, ...(after && { inbox }) };
     },
   });
-  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+  return publish(deps, ownerId, changed);
+}
+
+/** Takes a reaction back and returns the state after it. Undefined when there is none. */
+function takeBack(
+  tx: Transaction,
+  ownerId: string,
+  name: ReactionInput,
+  times: { readonly now: Now["wall"]; readonly coolDownMs: number },
+) {
+  const refs = refsOf(ownerId, name);
+  const before = readState(tx, refs);
+  const row = activeRow(before.row);
+  if (!row) return undefined;
+  const after = withdraw(before, row, times, membersOf(tx, refs, name));
+  putState(tx, refs, before, after);
+  return after;
+}
+
+function publish(
+  { unreadCounts }: ReactionDeps,
+  ownerId: string,
+  { inbox, ...result }: Changed,
+): ReactionResult {
+  if (inbox) unreadCounts.publish(ownerId, inbox);
   return result;
 }

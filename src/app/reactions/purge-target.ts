@@ -1,12 +1,51 @@
-/** The use cases that purge what a deleted target has left. */
-import { type Inbox, withoutGroup } from "../../domain/notification.ts";
+/** The use cases that purge what a deleted target has left, and start purges that never ran. */
+import { type Inbox, replaceGroup } from "../../domain/inbox.ts";
 import type { Target, TargetName } from "../../domain/target.ts";
+import { countedOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
-import { inboxRef, targetRef, unreadGroupRef } from "../ports/records.ts";
+import type { Transaction } from "../ports/engine.ts";
+import { inBatches } from "../ports/pages.ts";
+import {
+  inboxRef,
+  pendingPurgeRef,
+  type Ref,
+  targetRef,
+  unreadGroupRef,
+} from "../ports/records.ts";
+
+/** A purge of this age should be running: the background task that starts it has failed. */
+const unstartedMs = 10_000;
+
+/** How many pending purges one pass reads, and how many of them it starts concurrently. */
+const pageSize = 100;
+const concurrency = 20;
 
 /**
- * Deletes the unread groups of a deleted target. Returns the kinds of its reactions, which are to
- * be purged next. Does nothing for an active target and returns no kinds.
+ * Deletes the unread groups of a target and takes them off the owner's inbox. Returns the inbox;
+ * undefined when there was no group.
+ */
+export function deleteUnreadGroups(
+  tx: Transaction,
+  ownerId: string,
+  groupRefs: readonly Ref<"unreadGroup">[],
+): Inbox | undefined {
+  const ref = inboxRef(ownerId);
+  let changed: Inbox | undefined;
+  for (const groupRef of groupRefs) {
+    const group = tx.get(groupRef);
+    const inbox = group && (changed ?? tx.get(ref));
+    if (!inbox) continue;
+    tx.delete(groupRef);
+    changed = replaceGroup(inbox, countedOf(group), undefined);
+  }
+  if (changed) tx.put(ref, changed);
+  return changed;
+}
+
+/**
+ * Returns the kinds of a deleted target's reactions, which are to be purged next. Deletes unread
+ * groups that are left, which happens only after a delete by a server of the version before. Does
+ * nothing for an active target and returns no kinds.
  */
 export async function purgeUnread(
   deps: Pick<Deps, "engine" | "reader" | "unreadCounts">,
@@ -17,26 +56,14 @@ export async function purgeUnread(
   const { ownerId, counts } = tombstone;
   const kinds = Object.keys(counts);
   const groupRefs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
-  const ref = inboxRef(ownerId);
-  const changedInbox = await deps.engine.transact({
-    key: ref,
-    readSet: [ref, ...groupRefs],
+  const inbox = await deps.engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [inboxRef(ownerId), ...groupRefs],
     expectAbsent: [],
     deadline: undefined,
-    decide(tx) {
-      let inbox = tx.get(ref);
-      let changed: Inbox | undefined;
-      for (const groupRef of groupRefs) {
-        const group = tx.get(groupRef);
-        if (!group || !inbox) continue;
-        tx.delete(groupRef);
-        changed = inbox = withoutGroup(inbox, group);
-      }
-      if (changed) tx.put(ref, changed);
-      return changed;
-    },
+    decide: (tx) => deleteUnreadGroups(tx, ownerId, groupRefs),
   });
-  if (changedInbox) deps.unreadCounts.publish(ownerId, changedInbox);
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
   return kinds;
 }
 
@@ -52,18 +79,44 @@ export async function purgeReactions(
   return (await tombstoneOf(deps, target)) ? deps.purger.reactions(target, kind) : false;
 }
 
-/**
- * Deletes a page of a deleted target's read groups. Returns the cursor of the next page; undefined
- * at the end. Does nothing for an active target.
- */
-export async function purgeHistory(
-  deps: Pick<Deps, "reader" | "purger">,
-  ownerId: string,
+/** Records that the purge of a target has ended, so that it is not started again. */
+export async function endPurge(
+  { engine }: Pick<Deps, "engine">,
   target: TargetName,
-  cursor: string | undefined,
-): Promise<string | undefined> {
-  const tombstone = await tombstoneOf(deps, target);
-  return tombstone && deps.purger.history(ownerId, target, cursor);
+): Promise<void> {
+  const ref = pendingPurgeRef(target);
+  await engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      if (tx.get(ref)) tx.delete(ref);
+    },
+  });
+}
+
+/**
+ * Starts the purges that should have started some time ago and have not ended, up to 100. A purge
+ * that is running is not started twice. A later call finds the purges that are left: an ended one
+ * is not listed any more. Calls `onFailed` for each that could not be started. Throws
+ * STORE_UNAVAILABLE.
+ */
+export async function startPendingPurges(
+  { reader, clock, workflows }: Pick<Deps, "reader" | "clock" | "workflows">,
+  onFailed: (target: TargetName, error: unknown) => void,
+): Promise<void> {
+  const { items } = await reader.pendingPurges({ size: pageSize, cursor: undefined });
+  if (items.length === 0) return;
+  const { wall } = await clock.now();
+  const due = items.filter(({ deleteTime }) => deleteTime < wall - unstartedMs);
+  for (const batch of inBatches(due, concurrency)) {
+    await Promise.all(
+      batch.map(({ target, ownerId }) =>
+        workflows.startPurge(target, ownerId).catch((error) => onFailed(target, error)),
+      ),
+    );
+  }
 }
 
 /** Reads the target. Returns undefined unless it is deleted. */
@@ -72,5 +125,5 @@ async function tombstoneOf(
   target: TargetName,
 ): Promise<Target | undefined> {
   const found = await reader.get(targetRef(target));
-  return found?.value.deleted ? found.value : undefined;
+  return found?.value.deleteTime === undefined ? undefined : found.value;
 }

@@ -1,8 +1,21 @@
 /** The use cases that read reactions. */
-import { type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
+import pLimit from "p-limit";
+import { activeRow } from "../../domain/reaction.ts";
+import {
+  countOf,
+  isEventKind,
+  type Reaction,
+  requireActive,
+  type Target,
+  type TargetName,
+} from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { reactionRef, targetRef } from "../ports/records.ts";
+
+/** How many people a count names, and how many lists of them are read at a time. */
+const recentCount = 3;
+const concurrency = 16;
 
 /** The counts of a target, empty unless it is active, and the viewer's own reactions. */
 export interface ReactionSummary {
@@ -11,33 +24,82 @@ export interface ReactionSummary {
   readonly counts: Readonly<Record<string, number>>;
   /** The kinds with which the viewer reacts. */
   readonly own: readonly string[];
+  /** The latest reactions of each kind, latest first; of no kind unless they were requested. */
+  readonly recent: Readonly<Record<string, readonly Reaction[]>>;
 }
 
 /** Summarizes many targets, in the order requested. `own` is empty without a viewer. */
 export async function reactionSummaries(
   { reader }: Pick<Deps, "reader">,
   targets: readonly TargetName[],
-  viewerId: string | undefined,
+  { viewerId, recent }: { readonly viewerId?: string | undefined; readonly recent?: boolean },
 ): Promise<ReactionSummary[]> {
   const found = await reader.many(targets.map(targetRef));
-  const refs = found.flatMap((target) =>
-    target && !target.deleted && viewerId !== undefined
-      ? Object.keys(target.counts).map((kind) => reactionRef(target, kind, viewerId))
+  const active = found.flatMap((target) =>
+    target && target.deleteTime === undefined
+      ? reactionKinds(target).map((kind) => ({ target, kind }))
       : [],
   );
-  const rows = await reader.many(refs);
-  const own = new Set(refs.filter((_, i) => rows[i] !== undefined).map(({ id }) => id));
-  return targets.map((target, i) => {
-    const { type, id } = target;
-    const summary = { target: { type, id }, counts: {}, own: [] };
+  const [own, latest] = await Promise.all([
+    viewerId === undefined ? new Set() : ownReactions(reader, active, viewerId),
+    recent ? latestReactions(reader, active) : new Map(),
+  ]);
+  return targets.map(({ type, id }, i) => {
+    const summary = { target: { type, id }, counts: {}, own: [], recent: {} };
     const stored = found[i];
     if (!stored) return { ...summary, state: "UNKNOWN" };
-    if (stored.deleted) return { ...summary, state: "DELETED" };
-    const { counts } = stored;
-    const isOwn = (kind: string) =>
-      viewerId !== undefined && own.has(reactionRef(target, kind, viewerId).id);
-    return { ...summary, state: "ACTIVE", counts, own: Object.keys(counts).filter(isOwn) };
+    if (stored.deleteTime !== undefined) return { ...summary, state: "DELETED" };
+    const kinds = reactionKinds(stored);
+    const byKind = <T>(of: (kind: string) => T) =>
+      Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
+    return {
+      ...summary,
+      state: "ACTIVE",
+      counts: byKind((kind) => countOf(stored, kind)),
+      own: kinds.filter((kind) => own.has(groupName(stored, kind))),
+      recent: recent ? byKind((kind) => latest.get(groupName(stored, kind)) ?? []) : {},
+    };
   });
+}
+
+/** A target and one kind of reactions to it. */
+interface TargetKind {
+  readonly target: TargetName;
+  readonly kind: string;
+}
+
+/** The kinds of reactions to a target, without the kinds of events. */
+const reactionKinds = ({ counts }: Target): string[] =>
+  Object.keys(counts).filter((kind) => !isEventKind(kind));
+
+const groupName = ({ type, id }: TargetName, kind: string): string => `${type}#${id}#${kind}`;
+
+/** Returns the names of the groups in which the viewer has an active reaction. */
+async function ownReactions(
+  reader: Deps["reader"],
+  active: readonly TargetKind[],
+  viewerId: string,
+): Promise<ReadonlySet<string>> {
+  const rows = await reader.many(
+    active.map(({ target, kind }) => reactionRef(target, kind, viewerId)),
+  );
+  const own = active.filter((_, i) => activeRow(rows[i]));
+  return new Set(own.map(({ target, kind }) => groupName(target, kind)));
+}
+
+/** Reads the latest reactions of each target and kind. */
+async function latestReactions(
+  reader: Deps["reader"],
+  active: readonly TargetKind[],
+): Promise<ReadonlyMap<string, readonly Reaction[]>> {
+  const page = { size: recentCount, cursor: undefined };
+  const limit = pLimit(concurrency);
+  const pages = await limit.map(active, ({ target, kind }) =>
+    reader.reactions({ target, kind }, page),
+  );
+  return new Map(
+    active.map(({ target, kind }, i) => [groupName(target, kind), pages[i]?.items ?? []]),
+  );
 }
 
 /**

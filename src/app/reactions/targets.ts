@@ -1,13 +1,19 @@
 /** The use cases that register, mute and delete targets. */
+import { cutToBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
+import type { Inbox } from "../../domain/inbox.ts";
 import {
+  maxTitleBytes,
   requireActive,
   requireExisting,
+  reservedType,
   type Target,
   type TargetName,
 } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
-import { inboxRef, targetRef } from "../ports/records.ts";
+import { inboxRef, pendingPurgeRef, targetRef, unreadGroupRef } from "../ports/records.ts";
+import { withKinds } from "./known-kinds.ts";
+import { deleteUnreadGroups } from "./purge-target.ts";
 
 /** A change of one target, with the deadline of the caller. */
 interface TargetInput {
@@ -17,14 +23,21 @@ interface TargetInput {
 
 /**
  * Registers a target, so that people can react to it. Sets title and link of an existing target.
- * Refusals: ID_REUSED when it belongs to another owner, TARGET_DELETED.
+ * Refusals: INVALID_REQUEST for the reserved type, ID_REUSED when it belongs to another owner,
+ * TARGET_DELETED.
  */
-export function registerTarget(
+export async function registerTarget(
   deps: Pick<Deps, "engine">,
   input: TargetInput & { readonly ownerId: string; readonly title: string; readonly link: string },
 ): Promise<Target> {
-  const { ownerId, title, link, deadline } = input;
+  const { ownerId, link, deadline } = input;
   const { type, id } = input.target;
+  if (type === reservedType) {
+    throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
+      field: "target.type",
+    });
+  }
+  const title = cutToBytes(input.title, maxTitleBytes);
   const ref = targetRef(input.target);
   return deps.engine.transact({
     key: inboxRef(ownerId),
@@ -38,39 +51,60 @@ export function registerTarget(
       }
       if (found) requireActive(found);
       if (found?.title === title && found.link === link) return found;
-      const defaults = { counts: {}, muted: false, deleted: false, createTime: wall };
-      const target: Target = { ...defaults, type, id, ownerId, ...found, title, link };
+      const defaults = { counts: {}, muted: false, createTime: wall };
+      const changed = { title, link, updateTime: wall };
+      const target: Target = { ...defaults, type, id, ownerId, ...found, ...changed };
       tx.put(ref, target);
       return target;
     },
   });
 }
 
+/** The result of a deletion. */
+interface Deletion {
+  readonly tombstone: Target;
+  /** The owner's inbox, if unread groups were deleted. */
+  readonly inbox?: Inbox | undefined;
+  /** Whether the purge has still to run. */
+  readonly isPending: boolean;
+}
+
 /**
- * Sets the tombstone of a target, which ends all reactions to it, then starts the workflow that
- * purges what is left. Waits for both, so that a call without an error needs no retry. Refusal:
- * TARGET_NOT_FOUND. Retryable: WORKFLOWS_UNAVAILABLE.
+ * Sets the tombstone of a target, which ends all reactions to it, and deletes its unread groups in
+ * the same transaction. Then starts the workflow that purges its reactions in the background, so
+ * that the caller does not wait for Temporal. Changes nothing when the target is deleted, but
+ * starts a purge that has not ended. Refusal: TARGET_NOT_FOUND.
  */
 export async function deleteTarget(
-  deps: Pick<Deps, "engine" | "workflows" | "owners">,
+  deps: Pick<Deps, "engine" | "reader" | "workflows" | "owners" | "unreadCounts" | "background">,
   { target, deadline }: TargetInput,
 ): Promise<Target> {
   const ownerId = await deps.owners.of(target);
-  const ref = targetRef(target);
-  const tombstone = await deps.engine.transact({
-    key: inboxRef(ownerId),
-    readSet: [ref],
-    expectAbsent: [],
-    deadline,
-    decide(tx) {
-      const found = requireExisting(tx.get(ref));
-      if (found.deleted) return found;
-      const deleted = { ...found, deleted: true };
-      tx.put(ref, deleted);
-      return deleted;
-    },
+  const { type, id } = target;
+  const refs = { target: targetRef(target), pending: pendingPurgeRef(target) };
+  const deletion = await withKinds<Deletion>(deps, target, (kinds, checkKinds) => {
+    const groupRefs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
+    return {
+      key: inboxRef(ownerId),
+      readSet: [refs.target, inboxRef(ownerId), ...groupRefs],
+      expectAbsent: [refs.pending],
+      deadline,
+      decide(tx, { wall }) {
+        const found = requireExisting(tx.get(refs.target));
+        if (found.deleteTime !== undefined) {
+          return { tombstone: found, isPending: tx.get(refs.pending) !== undefined };
+        }
+        checkKinds(found);
+        const tombstone = { ...found, updateTime: wall, deleteTime: wall };
+        tx.put(refs.target, tombstone);
+        tx.put(refs.pending, { target: { type, id }, ownerId, deleteTime: wall });
+        return { tombstone, inbox: deleteUnreadGroups(tx, ownerId, groupRefs), isPending: true };
+      },
+    };
   });
-  await deps.workflows.startPurge(target, ownerId);
+  const { tombstone, inbox, isPending } = deletion;
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+  if (isPending) deps.background(() => deps.workflows.startPurge(target, ownerId));
   return tombstone;
 }
 
@@ -89,10 +123,10 @@ export async function setTargetMuted(
     readSet: [ref],
     expectAbsent: [],
     deadline,
-    decide(tx) {
+    decide(tx, { wall }) {
       const found = requireActive(tx.get(ref));
       if (found.muted === muted) return found;
-      const changed = { ...found, muted };
+      const changed = { ...found, muted, updateTime: wall };
       tx.put(ref, changed);
       return changed;
     },
@@ -100,7 +134,7 @@ export async function setTargetMuted(
 }
 
 /** Throws TARGET_NOT_FOUND unless the target belongs to this owner. */
-export async function checkOwner(
+async function checkOwner(
   deps: Pick<Deps, "owners">,
   target: TargetName,
   ownerId: string,

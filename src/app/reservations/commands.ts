@@ -2,6 +2,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
+  type Change,
   cancel,
   checkExecuteTime,
   type Reservation,
@@ -11,31 +12,37 @@ import {
 import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
-import {
-  type ReservationName,
-  reservationNotFound,
-  type VisibleReservation,
-  visible,
-} from "./visible.ts";
-import { refreshRun, startRun } from "./workflow-runs.ts";
+import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
+import { changeRow } from "./change-row.ts";
+import { type ReservationName, type VisibleReservation, visible } from "./visible.ts";
+import { startRun, syncRun } from "./workflow-runs.ts";
+
+/** What a caller reserves. */
+interface NewReservation {
+  readonly reservationId: string;
+  readonly userId: string;
+  readonly points: number;
+  readonly reason: string;
+  readonly executeTime: Instant;
+}
+
+/** A reservation, and whether an earlier call had created it. */
+type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 
 type CommandDeps = Pick<Deps, "engine" | "programs" | "workflows" | "background">;
 
 /**
  * Writes the row, then starts its workflow in the background, so that the caller does not wait for
- * Temporal. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a time more than five years ahead,
- * ID_REUSED.
+ * Temporal. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
-  input: ReservationName & {
-    readonly userId: string;
-    readonly points: number;
-    readonly reason: string;
-    readonly executeTime: Instant;
+  input: NewReservation & {
+    readonly programId: string;
     readonly caller: string;
+    readonly deadline?: number | undefined;
   },
-): Promise<VisibleReservation & { replayed: boolean }> {
+): Promise<CreatedReservation> {
   const { programId, reservationId, userId, points, reason, executeTime, caller } = input;
   await deps.programs.get(programId);
   const hash = requestHash("reserve", caller, { user: userId, points, reason, executeTime });
@@ -64,69 +71,65 @@ export async function createReservation(
         state: "PENDING",
         createTime: wall,
         updateTime: wall,
+        unsynced: true,
+        changedBy: caller,
       };
       tx.put(ref, row);
       return { ...visible(row, wall), replayed: false };
     },
   });
-  const { row } = created;
-  if (row.state === "PENDING") deps.background(() => startRun(deps, row));
+  const { row, replayed } = created;
+  if (!replayed) deps.background(() => startRun(deps, row));
+  else if (row.unsynced) deps.background(() => syncRun(deps, row));
   return created;
 }
 
-/** Cancels a pending reservation. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
-export async function cancelReservation(
+/**
+ * Creates every reservation of a batch, as `createReservation` does. Refusals of single ones are
+ * their results; PROGRAM_NOT_FOUND and PROGRAM_STALE refuse the whole batch.
+ */
+export async function createReservations(
   deps: CommandDeps,
-  name: ReservationName,
+  batch: {
+    readonly programId: string;
+    readonly reservations: readonly NewReservation[];
+    readonly caller: string;
+    readonly deadline: number | undefined;
+  },
+  onFailed: OnFailed,
+): Promise<ItemResult<CreatedReservation>[]> {
+  const { reservations, ...shared } = batch;
+  await deps.programs.get(shared.programId);
+  const create = (item: NewReservation) => createReservation(deps, { ...item, ...shared });
+  return doEach(reservations, create, onFailed);
+}
+
+/** Cancels a pending or failed reservation. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
+export function cancelReservation(
+  deps: CommandDeps,
+  input: ReservationName & Change,
 ): Promise<VisibleReservation> {
-  const changed = await changeRow(deps, name, cancel);
-  deps.background(() => refreshRun(deps, changed.row, false));
-  return changed;
+  return changeRow(deps, input, (row, now) => cancel(row, input, now));
 }
 
 /**
  * Moves a pending reservation to another time. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE,
- * INVALID_REQUEST for a time more than five years ahead.
+ * INVALID_REQUEST as `checkExecuteTime`.
  */
-export async function rescheduleReservation(
+export function rescheduleReservation(
   deps: CommandDeps,
-  name: ReservationName & { readonly executeTime: Instant },
+  input: ReservationName & Change & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
-  const changed = await changeRow(deps, name, (row, now) => reschedule(row, name.executeTime, now));
-  deps.background(() => refreshRun(deps, changed.row, true));
-  return changed;
+  return changeRow(deps, input, (row, now) => reschedule(row, input.executeTime, input, now));
 }
 
 /**
  * Sets a failed reservation to pending and starts a new run. Refusals: RESERVATION_NOT_FOUND,
  * WRONG_STATE.
  */
-export async function retryReservation(
+export function retryReservation(
   deps: CommandDeps,
-  name: ReservationName,
+  input: ReservationName & Change,
 ): Promise<VisibleReservation> {
-  const changed = await changeRow(deps, name, retry);
-  deps.background(() => startRun(deps, changed.row));
-  return changed;
-}
-
-function changeRow(
-  deps: Pick<Deps, "engine">,
-  { programId, reservationId, deadline }: ReservationName,
-  change: (row: Reservation, now: Instant) => Reservation,
-): Promise<VisibleReservation> {
-  const ref = reservationRef(programId, reservationId);
-  return deps.engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline,
-    decide(tx, { wall }) {
-      const row = tx.get(ref);
-      if (!row) throw reservationNotFound(reservationId);
-      const changed = change(row, wall);
-      if (changed !== row) tx.put(ref, changed);
-      return visible(changed, wall);
-    },
-  });
+  return changeRow(deps, input, (row, now) => retry(row, input, now));
 }

@@ -1,68 +1,116 @@
 /** The use case that grants the points of a reservation when they are due. */
-import type { ReservationStep } from "../../contract.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { eventName } from "../../domain/ledger.ts";
+import type { Instant } from "../../domain/month.ts";
 import { grant } from "../../domain/points.ts";
-import type { Program } from "../../domain/program.ts";
+import type { Program, ReservationPause } from "../../domain/program.ts";
 import { complete, fail, nextStep, type Reservation } from "../../domain/reservation.ts";
 import { putChange, replayedResult } from "../points/change-account.ts";
-import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, eventRef, reservationRef } from "../ports/records.ts";
 import { reservationNotFound } from "./visible.ts";
 
-/** One attempt of one workflow run to execute a reservation. */
+/** One attempt to execute a reservation. */
 export interface Attempt {
   readonly programId: string;
   readonly reservationId: string;
   readonly userId: string;
-  readonly runId: string;
+  /** When an operator has reset the workflow run of this attempt, if one has. */
+  readonly resetTime?: Instant | undefined;
+  /** The instant at which the attempt has to end, in `performance.now()` milliseconds. */
+  readonly deadline?: number | undefined;
 }
+
+/** What an attempt has done, or what follows from the row. */
+export type Execution =
+  | Granted
+  | { readonly outcome: "WAIT" | "CANCELLED" | "FAILED"; readonly row: Reservation }
+  | { readonly outcome: "PAUSED"; readonly row: Reservation; readonly pause: ReservationPause };
+
+/** The points are granted, by this attempt or an earlier one. */
+export interface Granted {
+  readonly outcome: "DONE";
+  readonly row: Reservation;
+  /** The points of the account after the grant. */
+  readonly balance: number;
+  /** Whether the program notifies the user of it. */
+  readonly notifies: boolean;
+}
+
+/** An execution before the balance of a grant by an earlier attempt is known. */
+type Decided =
+  | Exclude<Execution, Granted>
+  | { readonly outcome: "DONE"; readonly row: Reservation; readonly balance?: number };
+
+type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
 
 /**
  * Grants the points of a due reservation and sets its row DONE in one transaction. Otherwise
- * returns the step that follows from the row: not due, cancelled, done or failed. A refusal of the
- * grant sets the row FAILED. May be repeated. Refusal: RESERVATION_NOT_FOUND.
+ * returns what follows from the row: not due, cancelled, done or failed. A refusal of the grant
+ * sets the row FAILED; a retryable error changes nothing and is thrown. May be repeated. Refusals:
+ * RESERVATION_NOT_FOUND, INVALID_REQUEST for another user than the row's.
  */
-export async function executeReservation(
-  deps: Pick<Deps, "engine" | "programs">,
-  attempt: Attempt,
-): Promise<{ step: ReservationStep; row: Reservation }> {
+export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> {
+  let program: Program | undefined;
+  let decided: Decided;
   try {
-    const program = await deps.programs.get(attempt.programId);
-    return await grantOnce(deps, attempt, program);
+    program = await deps.programs.read(attempt.programId);
+    decided = await grantOnce(deps, attempt, program);
   } catch (error) {
-    const isRefusal = error instanceof DomainError && !error.retryable;
-    if (!isRefusal || error.reason === "RESERVATION_NOT_FOUND") throw error;
-    return setFailed(deps, attempt, error);
+    if (!isRefusalOfGrant(error)) throw error;
+    decided = await setFailed(deps, attempt, error);
   }
+  if (decided.outcome !== "DONE") return decided;
+  const { row, balance = await balanceAfter(deps, attempt) } = decided;
+  const notifies = program?.notices?.reservedGrants ?? false;
+  return { outcome: "DONE", row, balance, notifies };
 }
 
-function grantOnce(deps: Pick<Deps, "engine">, attempt: Attempt, program: Program) {
-  const { userId, reservationId } = attempt;
-  const event = { origin: "r", eventId: reservationId } as const;
-  const account = accountRef(program.programId, userId);
-  const eventKey = eventRef(program.programId, userId, eventName(event));
-  const ref = reservationRef(program.programId, reservationId);
-  return deps.engine.transact({
+/** Reads the balance after the grant of an earlier attempt. */
+async function balanceAfter({ reader }: ExecuteDeps, attempt: Attempt): Promise<number> {
+  return (await reader.get(eventKeyOf(attempt)))?.value.balance ?? 0;
+}
+
+/** A retryable error says nothing about the grant, and an unknown row cannot become FAILED. */
+const isRefusalOfGrant = (error: unknown): error is DomainError =>
+  error instanceof DomainError &&
+  !error.retryable &&
+  error.reason !== "RESERVATION_NOT_FOUND" &&
+  error.reason !== "INVALID_REQUEST";
+
+const eventOf = ({ reservationId }: Attempt) => ({ origin: "r", eventId: reservationId }) as const;
+
+const eventKeyOf = (attempt: Attempt) =>
+  eventRef(attempt.programId, attempt.userId, eventName(eventOf(attempt)));
+
+function grantOnce({ engine }: ExecuteDeps, attempt: Attempt, program: Program): Promise<Decided> {
+  const { programId, userId, reservationId, deadline } = attempt;
+  const event = eventOf(attempt);
+  const account = accountRef(programId, userId);
+  const eventKey = eventKeyOf(attempt);
+  const ref = reservationRef(programId, reservationId);
+  return engine.transact({
     key: account,
     readSet: [account, ref],
     expectAbsent: [eventKey],
-    deadline: undefined,
-    decide(tx, now) {
-      const { row, step } = readStep(tx, attempt, now);
-      if (step) return { step, row };
+    deadline,
+    decide(tx, now): Decided {
+      const row = readRow(tx, attempt);
+      const step = nextStep(row, now.wall, attempt.resetTime);
+      if (step !== "GRANT") return { outcome: step, row };
+      const { reservationPause: pause } = program;
+      if (pause) return { outcome: "PAUSED", row, pause };
       const granted = tx.get(eventKey);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const { reason, caller, points, hash } = row;
       // The event key is authoritative: the row may come from a backup.
-      const { entry } = granted
+      const { entry, balance } = granted
         ? replayedResult(granted, hash)
         : putChange(tx, eventKey, hash, grant(state, { event, reason, caller }, points));
       const done = complete(row, entry.number, now.wall);
       tx.put(ref, done);
-      return { step: { step: "DONE", entry: entry.number } as const, row: done };
+      return { outcome: "DONE", row: done, balance };
     },
   });
 }
@@ -71,51 +119,33 @@ function grantOnce(deps: Pick<Deps, "engine">, attempt: Attempt, program: Progra
  * Sets the row FAILED. This is a transaction of its own, because the engine commits nothing for a
  * refused decision. Read validation has confirmed the refusal before.
  */
-function setFailed(deps: Pick<Deps, "engine">, attempt: Attempt, refusal: DomainError) {
+function setFailed(
+  { engine }: ExecuteDeps,
+  attempt: Attempt,
+  refusal: DomainError,
+): Promise<Decided> {
   const ref = reservationRef(attempt.programId, attempt.reservationId);
-  return deps.engine.transact({
+  return engine.transact({
     key: ref,
     readSet: [ref],
     expectAbsent: [],
-    deadline: undefined,
-    decide(tx, now) {
-      const { row, step } = readStep(tx, attempt, now);
-      if (step) return { step, row };
-      const failed = fail(row, refusal, attempt.runId, now.wall);
+    deadline: attempt.deadline,
+    decide(tx, now): Decided {
+      const row = readRow(tx, attempt);
+      const step = nextStep(row, now.wall, attempt.resetTime);
+      if (step !== "GRANT") return { outcome: step, row };
+      const failed = fail(row, refusal, now.wall);
       tx.put(ref, failed);
-      return { step: failedStep(failed), row: failed };
+      return { outcome: "FAILED", row: failed };
     },
   });
 }
 
-/** Reads the row and the step that follows from it. Without a step, this run has to grant. */
-function readStep(
-  tx: Transaction,
-  { programId, reservationId, runId }: Attempt,
-  { wall }: Now,
-): { row: Reservation; step?: ReservationStep } {
+function readRow(tx: Transaction, { programId, reservationId, userId }: Attempt): Reservation {
   const row = tx.get(reservationRef(programId, reservationId));
   if (!row) throw reservationNotFound(reservationId);
-  switch (nextStep(row, runId, wall)) {
-    case "GRANT":
-      return { row };
-    case "WAIT": {
-      const { executeTime } = row;
-      return { row, step: { step: "WAIT", executeTime, waitMs: executeTime - wall } };
-    }
-    case "DONE":
-      return { row, step: { step: "DONE", entry: row.executed?.entryNumber ?? 0 } };
-    case "CANCELLED":
-      return { row, step: { step: "CANCELLED" } };
-    case "FAILED":
-      return { row, step: failedStep(row) };
+  if (row.userId !== userId) {
+    throw new DomainError("INVALID_REQUEST", `user_id: the reservation is for ${row.userId}`);
   }
-}
-
-function failedStep({ failure }: Reservation): ReservationStep {
-  const { reason, message } = failure ?? {
-    reason: "WRONG_STATE",
-    message: "this run has failed before; another one tries again",
-  };
-  return { step: "FAILED", reason, message };
+  return row;
 }

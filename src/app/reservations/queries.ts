@@ -4,6 +4,7 @@ import type { VisibleState } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";
+import type { ReservationFilter } from "../ports/reservations.ts";
 import {
   type ReservationName,
   reservationNotFound,
@@ -24,26 +25,27 @@ export async function getReservation(
 
 /**
  * Lists the reservations of a user or in a state, by execute time. A pending reservation whose time
- * has come is listed as PROCESSING. The lists lag behind by moments. Refusals: PROGRAM_NOT_FOUND,
+ * has come is listed as PROCESSING. The lists lag behind by moments. With a prefix of the reason,
+ * pages may be short or empty while there are more. Refusals: PROGRAM_NOT_FOUND,
  * INVALID_REQUEST for a bad cursor.
  */
 export async function listReservations(
   deps: Pick<Deps, "reader" | "clock" | "programs">,
   programId: string,
-  filter: { readonly userId: string } | { readonly state: VisibleState },
-  window: Window,
+  of: { readonly userId: string } | { readonly state: VisibleState },
+  filter: ReservationFilter,
   page: PageRequest,
 ): Promise<Page<VisibleReservation>> {
   await deps.programs.get(programId);
   const { wall } = await deps.clock.now();
-  const range = "state" in filter ? narrowed(filter.state, window, wall) : window;
+  const range = "state" in of ? { ...filter, ...narrowed(of.state, filter, wall) } : filter;
   const isEmpty = range.start !== undefined && range.end !== undefined && range.start >= range.end;
   // A page with a cursor is always read, because the reader validates the cursor.
   if (isEmpty && page.cursor === undefined) return { items: [] };
   const rows =
-    "userId" in filter
-      ? await deps.reader.reservationsOfUser({ programId, userId: filter.userId }, range, page)
-      : await deps.reader.reservationsInState(programId, storedState(filter.state), range, page);
+    "userId" in of
+      ? await deps.reader.reservationsOfUser({ programId, userId: of.userId }, range, page)
+      : await deps.reader.reservationsInState(programId, storedState(of.state), range, page);
   return { ...rows, items: rows.items.map((row) => visible(row, wall)) };
 }
 

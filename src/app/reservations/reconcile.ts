@@ -1,49 +1,118 @@
-/** Starts the workflow runs that pending reservations are missing. */
-import type { ReconcileInput } from "../../contract.ts";
+/** The use cases of the reconciler: whatever state its run is in, a reservation is granted. */
+import type { Reservation } from "../../domain/reservation.ts";
+import type { OverdueCounts, RunName, StartCounts } from "../../reconciler-contract.ts";
+import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
-import { allPages, inBatches, type Window } from "../ports/pages.ts";
-import { refreshRun, startRun } from "./workflow-runs.ts";
+import { type SweepPlace, storeOutages, sweep } from "../sweep.ts";
+import { executeReservation } from "./execute.ts";
+import { notifyGranted } from "./notify-granted.ts";
+import { pendingParts, rowPages } from "./pending-rows.ts";
+import { startRun } from "./workflow-runs.ts";
 
-/** Overdue for this long: the workflow is missing, or it missed a signal. */
-const overdueMs = 60_000;
+/** How long after its execute time a reservation is executed by the reconciler. */
+const overdueMs = 15_000;
 
-const pageSize = 200;
+/** How many rows are processed concurrently. */
+const concurrency = 20;
 
-/** How many runs are started concurrently. */
-const atOnce = 20;
+/** The number of failures in a row that are an outage: until then, a row is tried again. */
+const outageAfter = 40;
+
+/** What one overdue reservation adds to the counts. */
+type Executed = Pick<OverdueCounts, "granted" | "refused" | "oldestMs">;
+
+type OnFailed = (name: RunName, error: unknown) => void;
+
+const nameOf = ({ programId, reservationId }: Reservation): RunName => ({
+  programId,
+  reservationId,
+});
 
 /**
- * Starts a run for every pending reservation that is overdue. With `everything`, after the loss of
- * a Temporal namespace, starts one for every pending reservation. A running run continues. A run
- * that may sleep until an old, later time gets a signal to read its row again. Returns the number
- * of runs that were started or found running.
+ * Executes the pending reservations that are overdue, except those of paused programs, from a
+ * place on until `shouldContinue` returns false. It does not ask Temporal about their runs: a run
+ * that comes later finds the row done. `onDone` is called for every row that was granted. Users are
+ * notified of their grants in the background, which no other overdue row waits for: the row of a
+ * notification that fails is done, so neither this sweep nor a later one comes back to it.
  */
-export async function reconcileReservations(
-  deps: Pick<Deps, "reader" | "clock" | "programs" | "workflows">,
-  { everything }: ReconcileInput,
-  progress: (started: number) => void,
-): Promise<number> {
-  const { reader, clock } = deps;
-  const { wall } = await clock.now();
-  const window: Window = { start: undefined, end: everything ? undefined : wall - overdueMs };
-  let started = 0;
-  for await (const programs of allPages(100, (page) => reader.programs(page))) {
-    for (const { programId } of programs) {
-      const pages = allPages(pageSize, (page) =>
-        reader.reservationsInState(programId, "PENDING", window, page),
-      );
-      for await (const rows of pages) {
-        for (const batch of inBatches(rows, atOnce)) {
-          await Promise.all(
-            batch.map((row) =>
-              row.movedEarlier ? refreshRun(deps, row, true) : startRun(deps, row),
-            ),
-          );
-          started += batch.length;
-          progress(started);
+export async function executeOverdue(
+  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
+  from: OverdueCounts & SweepPlace<RunName>,
+  shouldContinue: (progress: OverdueCounts & SweepPlace<RunName>) => boolean,
+  { onDone, onFailed }: { readonly onDone: (row: Reservation) => void; onFailed: OnFailed },
+): Promise<OverdueCounts & { readonly cursor?: string }> {
+  const { wall } = await deps.clock.now();
+  const { cursor: _, done: __, ...counts } = from;
+  return sweep<Reservation, RunName, Executed, OverdueCounts>(
+    {
+      read: rowPages(deps, {
+        window: { start: undefined, end: wall - overdueMs },
+        parts: pendingParts,
+        isWanted: ({ reservationPause }) => reservationPause === undefined,
+      }),
+      async process(found) {
+        const { programId, reservationId, userId, executeTime } = found;
+        const executed = await executeReservation(deps, { programId, reservationId, userId });
+        if (executed.outcome === "DONE") {
+          onDone(executed.row);
+          if (executed.notifies) deps.background(() => notifyGranted(deps, executed));
         }
-      }
-    }
-  }
-  return started;
+        return {
+          granted: executed.outcome === "DONE" ? 1 : 0,
+          refused: executed.outcome === "FAILED" ? 1 : 0,
+          oldestMs: wall - executeTime,
+        };
+      },
+      add: (total, { granted, refused, oldestMs }) => ({
+        ...total,
+        overdue: total.overdue + 1,
+        granted: total.granted + granted,
+        refused: total.refused + refused,
+        oldestMs: Math.max(total.oldestMs, oldestMs),
+      }),
+      nameOf,
+      onFailed,
+      concurrency,
+      outages: storeOutages,
+      outageAfter,
+    },
+    counts,
+    from,
+    shouldContinue,
+  );
+}
+
+/** Temporal or the store is away: the sweep continues when they are back. */
+const startOutages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]);
+
+/**
+ * Starts a run for every pending reservation that has none, after the loss of a namespace, from a
+ * place on until `shouldContinue` returns false.
+ */
+export function startAllRuns(
+  deps: Pick<Deps, "engine" | "reader" | "programs" | "workflows">,
+  from: StartCounts & SweepPlace<RunName>,
+  shouldContinue: (progress: StartCounts & SweepPlace<RunName>) => boolean,
+  onFailed: OnFailed,
+): Promise<StartCounts & { readonly cursor?: string }> {
+  const { cursor: _, done: __, ...counts } = from;
+  return sweep<Reservation, RunName, void, StartCounts>(
+    {
+      read: rowPages(deps, {
+        window: { start: undefined, end: undefined },
+        parts: pendingParts,
+        isWanted: () => true,
+      }),
+      process: (row) => startRun(deps, row),
+      add: (total) => ({ ...total, started: total.started + 1 }),
+      nameOf,
+      onFailed,
+      concurrency,
+      outages: startOutages,
+      outageAfter,
+    },
+    counts,
+    from,
+    shouldContinue,
+  );
 }

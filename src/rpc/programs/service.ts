@@ -1,20 +1,16 @@
 /** The handlers of the ProgramService. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
 import { createProgram, updateProgram } from "../../app/programs/commands.ts";
 import { getProgram, listPrograms } from "../../app/programs/queries.ts";
-import type { Instant } from "../../domain/month.ts";
-import type { Program } from "../../domain/program.ts";
-import { defaultLifetimeMonths, defaultTimeZone, lifetimeAt } from "../../domain/program.ts";
-import type { ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
+import { defaultLifetimeMonths, defaultTimeZone } from "../../domain/program.ts";
 import {
   ListProgramsRequestSchema,
   type ProgramService,
 } from "../../gen/meguri/programs/v1/program_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../server/page-tokens.ts";
-import { fromInstant } from "../server/scalars.ts";
+import { fromProgram } from "./messages.ts";
 
 export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
   const now = async () => (await deps.clock.now()).calendar;
@@ -43,24 +39,14 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
       };
     },
 
-    async updateProgram({ programId, lifetimeMonths }, context) {
-      const deadline = deadlineOf(context);
-      const program = await updateProgram(deps, { programId, lifetimeMonths, deadline });
+    async updateProgram({ programId, lifetimeMonths, notices }, context) {
+      const program = await updateProgram(deps, {
+        programId,
+        lifetimeMonths: lifetimeMonths || undefined,
+        notices,
+        deadline: deadlineOf(context),
+      });
       return { program: fromProgram(program, await now()) };
     },
-  };
-}
-
-function fromProgram(program: Program, now: Instant): MessageInitShape<typeof ProgramSchema> {
-  const { programId, timeZone, lifetimes, createTime } = program;
-  return {
-    programId,
-    timeZone,
-    lifetimeMonths: lifetimeAt(program, now),
-    lifetimeChanges: lifetimes.map(({ lifetimeMonths, effectiveTime }, i) => ({
-      lifetimeMonths,
-      effectiveTime: fromInstant(i === 0 ? createTime : effectiveTime),
-    })),
-    createTime: fromInstant(createTime),
   };
 }

@@ -47,15 +47,19 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     },
 
     async react(request, context) {
-      const input = { ...toInput(request, context), actorName: request.actorName };
+      const { actorName, exclusive, suppressNotification: silent } = request;
+      const input = { ...toInput(request, context), actorName, exclusive, silent };
       return fromResult(await react(deps, input));
     },
 
     unreact: async (request, context) => fromResult(await unreact(deps, toInput(request, context))),
 
-    async batchGetReactionSummaries({ targets, viewerId }) {
-      const names = targets.map((target) => toTarget({ target }));
-      const summaries = await reactionSummaries(deps, names, viewerId || undefined);
+    async batchGetReactionSummaries(request) {
+      const names = request.targets.map((target) => toTarget({ target }));
+      const summaries = await reactionSummaries(deps, names, {
+        viewerId: request.viewerId || undefined,
+        recent: request.includeRecentReactors,
+      });
       return { summaries: summaries.map(fromSummary) };
     },
 
@@ -99,6 +103,7 @@ function fromSummary({
   state,
   counts,
   own,
+  recent,
 }: ReactionSummary): MessageInitShape<typeof ReactionSummarySchema> {
   const inOrder = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
@@ -108,6 +113,7 @@ function fromSummary({
       kind,
       reactionCount: BigInt(count),
       viewerReacted: own.includes(kind),
+      recentReactors: (recent[kind] ?? []).map(({ userId, actorName }) => ({ userId, actorName })),
     })),
   };
 }

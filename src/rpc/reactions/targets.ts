@@ -18,14 +18,15 @@ export function toTarget(request: { readonly target?: WireName | undefined }): T
 export const toKind = (kind: string): string => kind || defaultKind;
 
 export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
-  const { type, id, ownerId, title, link, muted, deleted, createTime } = target;
+  const { type, id, ownerId, title, link, muted, createTime, updateTime, deleteTime } = target;
   return {
     name: { type, id },
     ownerId,
     title,
     link,
     muted,
-    deleted,
     createTime: fromInstant(createTime),
+    updateTime: fromInstant(updateTime),
+    ...(deleteTime !== undefined && { deleteTime: fromInstant(deleteTime) }),
   };
 }

@@ -1,10 +1,11 @@
 /** Reads page sizes and page tokens, and makes the tokens of next pages. */
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import type { Page, PageRequest } from "../../app/ports/pages.ts";
+import type { PageRequest } from "../../app/ports/pages.ts";
 import { invalid } from "./errors.ts";
 
 const defaultPageSize = 50;
+const defaultMaxPageSize = 200;
 
 /** The version of the format. A token of another version is refused. */
 const version = "1";
@@ -12,22 +13,26 @@ const version = "1";
 /** Long enough to detect the token of another list, or a damaged one. It gives no access. */
 const digestLength = 16;
 
-type ListRequest = { pageSize: number; pageToken: string };
+/** A method whose pages have a fixed size has no page_size. */
+type ListRequest = { pageSize?: number; pageToken: string };
 
 /** The page of a list request, and the function that makes the token of the next page. */
 interface RequestedPage {
   readonly page: PageRequest;
   /** The token of the page after `page`; empty at the end of the list. */
-  next(page: Page<unknown>): string;
+  next(page: { readonly cursor?: string }): string;
 }
 
 /**
- * Reads page_size and page_token. A token is valid only for the list that issued it: it starts with
- * a digest of the list's other parameters and of its cursor. Throws INVALID_REQUEST otherwise.
+ * Reads page_size and page_token. A page_size above the list's maximum counts as the maximum
+ * (https://google.aip.dev/158), so that a maximum can be lowered without a break of the contract.
+ * A token is valid only for the list that issued it: it starts with a digest of the list's other
+ * parameters and of its cursor. Throws INVALID_REQUEST otherwise.
  */
 export function requestedPage<D extends DescMessage>(
   schema: D,
   request: MessageShape<D> & ListRequest,
+  maxPageSize = defaultMaxPageSize,
 ): RequestedPage {
   const list = clone(schema, request);
   Object.assign(list, { pageSize: 0, pageToken: "" } satisfies ListRequest);
@@ -43,7 +48,7 @@ export function requestedPage<D extends DescMessage>(
       .slice(0, digestLength);
   return {
     page: {
-      size: request.pageSize || defaultPageSize,
+      size: Math.min(request.pageSize || defaultPageSize, maxPageSize),
       cursor: request.pageToken === "" ? undefined : open(request.pageToken, seal),
     },
     next: ({ cursor }) =>

@@ -1,8 +1,17 @@
 /** Reads the members of an unread group: the notified reactions of a range of versions. */
-import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
+import {
+  type DynamoDBClient,
+  QueryCommand,
+  type QueryCommandInput,
+} from "@aws-sdk/client-dynamodb";
 import type { MembersQuery } from "../../app/ports/engine.ts";
-import { type Members, shownFirst, shownLatest } from "../../domain/notification.ts";
 import type { Reaction, TargetName } from "../../domain/target.ts";
+import {
+  type MemberRange,
+  type Members,
+  shownFirst,
+  shownLatest,
+} from "../../domain/unread-group.ts";
 import { reaction, reactionsKey } from "./codecs/reactions.ts";
 import { type Item, N } from "./sdk/attributes.ts";
 import { orUnavailable } from "./sdk/client.ts";
@@ -11,6 +20,12 @@ import { byVersionIndex } from "./tables.ts";
 /** One more than is shown, because one of them may be the actor whose reaction is deleted. */
 const firstWanted = shownFirst + 1;
 const latestWanted = shownLatest + 1;
+
+/** How many items the first page of a count reads. Each further page reads four times as many. */
+const firstPage = 32;
+
+/** Above every version of an inbox. */
+const maxVersion = Number.MAX_SAFE_INTEGER;
 
 /** A query for the notified reactions of one kind to a target, with versions in a range. */
 export const notifiedIn = (target: TargetName, kind: string, from: number, to: number) => ({
@@ -25,25 +40,87 @@ export const notifiedIn = (target: TargetName, kind: string, from: number, to: n
   },
 });
 
-type Query = ReturnType<typeof notifiedIn> & { readonly TableName: string };
+/** Makes the query for a range of versions of one group. */
+type RangeQuery = (from: number, to: number) => QueryCommandInput;
 
-/** Reads the members of a group strongly consistently, each page at its own moment. */
+/** Reads members strongly consistently, each page at its own moment. */
 export async function readMembers(
   client: DynamoDBClient,
   TableName: string,
-  { target, kind, from, to, counted, whole }: MembersQuery,
+  { target, kind, range }: MembersQuery,
 ): Promise<Members> {
-  const query = { TableName, ...notifiedIn(target, kind, from, to) };
-  if (whole !== undefined) {
-    const all = await membersAtEnd(client, query, true, whole + 1);
-    return { count: all.length, first: all, latest: all.toReversed() };
+  const query: RangeQuery = (from, to) => ({ TableName, ...notifiedIn(target, kind, from, to) });
+  const first = (from: number, to: number, wanted: number) =>
+    membersAtEnd(client, query(from, to), true, wanted);
+  const latest = (from: number, to: number) =>
+    membersAtEnd(client, query(from, to), false, latestWanted);
+  switch (range.read) {
+    case "recent": {
+      const all = await first(range.after + 1, maxVersion, range.count + 1);
+      return { count: all.length, first: all, latest: all.toReversed() };
+    }
+    case "ends": {
+      const { from, to } = range;
+      const ends = await Promise.all([first(from, to, firstWanted), latest(from, to)]);
+      return { count: 0, first: ends[0], latest: ends[1] };
+    }
+    case "split": {
+      const [counts, after, before] = await Promise.all([
+        countSides(client, query, range),
+        first(range.at + 1, range.to, firstWanted),
+        latest(range.from, range.at),
+      ]);
+      return { ...counts, first: after, latest: before };
+    }
   }
-  if (counted) return countMembers(client, query);
-  const [first, latest] = await Promise.all([
-    membersAtEnd(client, query, true, firstWanted),
-    membersAtEnd(client, query, false, latestWanted),
-  ]);
-  return { count: 0, first, latest };
+}
+
+/**
+ * Counts the members up to `at`. Counts both sides of the split side by side, page by page, until
+ * one of them ends, so that the cost follows the shorter side, whichever it is. With leavers, it
+ * counts both to their ends.
+ */
+async function countSides(
+  client: DynamoDBClient,
+  query: RangeQuery,
+  { from, at, to, total, hasLeavers }: MemberRange & { read: "split" },
+): Promise<Pick<Members, "count" | "restCount">> {
+  const before = countMembers(client, query(from, at));
+  const after = countMembers(client, query(at + 1, to));
+  if (hasLeavers) {
+    const [count, restCount] = await Promise.all([lastOf(before), lastOf(after)]);
+    return { count, restCount };
+  }
+  for (;;) {
+    const [upToAt, beyond] = await Promise.all([before.next(), after.next()]);
+    if (upToAt.done) return { count: upToAt.value };
+    if (beyond.done) return { count: total - beyond.value };
+  }
+}
+
+/** Runs a generator to its end and returns its result. */
+async function lastOf<T>(generator: AsyncGenerator<undefined, T>): Promise<T> {
+  for (;;) {
+    const step = await generator.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** Counts all members in a range, in pages that become larger. Yields after each page. */
+async function* countMembers(
+  client: DynamoDBClient,
+  query: QueryCommandInput,
+): AsyncGenerator<undefined, number> {
+  let count = 0;
+  let ExclusiveStartKey: Item | undefined;
+  for (let Limit = firstPage; ; Limit *= 4) {
+    const page = new QueryCommand({ ...query, Select: "COUNT", Limit, ExclusiveStartKey });
+    const { Count = 0, LastEvaluatedKey } = await orUnavailable(client.send(page));
+    count += Count;
+    if (!LastEvaluatedKey) return count;
+    ExclusiveStartKey = LastEvaluatedKey;
+    yield;
+  }
 }
 
 /**
@@ -52,7 +129,7 @@ export async function readMembers(
  */
 async function membersAtEnd(
   client: DynamoDBClient,
-  query: Query,
+  query: QueryCommandInput,
   ScanIndexForward: boolean,
   wanted: number,
 ): Promise<Reaction[]> {
@@ -65,26 +142,8 @@ async function membersAtEnd(
     if (!LastEvaluatedKey || found.length >= wanted) break;
     ExclusiveStartKey = LastEvaluatedKey;
   }
-  return found.slice(0, wanted).map(reaction.decode);
+  return found.slice(0, wanted).map(activeReaction);
 }
 
-/** Counts all members, and keeps the first and the latest ones. */
-async function countMembers(client: DynamoDBClient, query: Query): Promise<Members> {
-  let count = 0;
-  const first: Item[] = [];
-  let latest: Item[] = [];
-  let ExclusiveStartKey: Item | undefined;
-  do {
-    const page = new QueryCommand({ ...query, ExclusiveStartKey });
-    const { Items = [], LastEvaluatedKey } = await orUnavailable(client.send(page));
-    count += Items.length;
-    first.push(...Items.slice(0, firstWanted - first.length));
-    latest = [...latest, ...Items.slice(-latestWanted)].slice(-latestWanted);
-    ExclusiveStartKey = LastEvaluatedKey;
-  } while (ExclusiveStartKey);
-  return {
-    count,
-    first: first.map(reaction.decode),
-    latest: latest.reverse().map(reaction.decode),
-  };
-}
+/** Decodes an item of the index, which has active reactions only. */
+export const activeReaction = (item: Item): Reaction => reaction.decode(item) as Reaction;

@@ -183,7 +183,7 @@ const between = (account: string, first: number, last: number, offset = maxPacke
   ExpressionAttributeValues: {
     ":a": codec.key(`${account}#0`).pk as AttributeValue,
     ":first": codec.key(`#${Math.max(first - offset, 0)}`).sk as AttributeValue,
-    ":last": codec.key(`#${last}`).sk as AttributeValue,
+    ":last": codec.key(`#${Math.min(last, maxNumber)}`).sk as AttributeValue,
   },
 });
 

@@ -19,7 +19,7 @@ export const byVersionIndex = "by-n";
 export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";
 
-/** The attribute with the time, in seconds, after which DynamoDB deletes a read group. */
+/** The attribute with the time, in seconds, after which DynamoDB deletes an item. */
 const ttlAttribute = "ttl";
 
 /** Returns the name of a table with the prefix of its environment. */
@@ -116,6 +116,7 @@ export async function createTables(client: DynamoDBClient, name: TableName): Pro
     }),
   );
   await enableTimeToLive(client, name("notifications"));
+  await enableTimeToLive(client, name("reactions"));
 }
 
 /** Enables the TTL of a table. DynamoDB refuses to enable it twice, so a refusal is checked. */

@@ -2,7 +2,7 @@
 import type { Now } from "../../app/ports/clock.ts";
 import type { MembersQuery, Transaction, TransactionRequest } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
-import type { Members } from "../../domain/notification.ts";
+import type { Members } from "../../domain/unread-group.ts";
 import { firstVersion, type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
 
 /** A record as it was read or committed. */
@@ -15,8 +15,8 @@ export interface CachedRecord extends Loaded {
 /** The records that a batch starts from, by name. A missing one is taken as absent. */
 export type Snapshot = Map<string, CachedRecord>;
 
-/** The members of groups that were read for a batch, by `queryName`. */
-export type GroupMembers = Map<string, Members>;
+/** The members of groups that were read for the calls of a queue, by `queryName`. */
+export type GroupMembers = ReadonlyMap<string, Members>;
 
 /** A call that waits for its answer. */
 export interface Pending {
@@ -38,8 +38,8 @@ export interface Outcome {
   /** Gives the caller its answer. Called only after the batch has committed. */
   readonly deliver: () => void;
   /**
-   * The records that the decision read, by name. Without those that earlier calls of the batch
-   * write: the conditions of the transaction validate them.
+   * The records that the decision read, by name. Empty when earlier calls of the batch have written
+   * all of them: the conditions of the transaction validate these.
    */
   readonly readSet: ReadonlyMap<string, Ref>;
   /** Whether the decision writes anything. */
@@ -52,8 +52,8 @@ export interface Batch {
   readonly writes: readonly Write[];
   /** Calls that did not fit, or that have to be the first of the next batch. */
   readonly left: readonly Pending[];
-  /** What the first call needs to read before it can be decided. No call is decided then. */
-  readonly missing?: MembersQuery;
+  /** What the calls need to read before they can be decided. No call is decided then. */
+  readonly missing: readonly MembersQuery[];
 }
 
 /** Thrown by `groupMembers` to interrupt a decision that needs one more read. */
@@ -82,16 +82,20 @@ export function decide(
   const outcomes: Outcome[] = [];
   const counter = store.countItems();
   const validated = new Set<string>();
-  const stopAt = (i: number) => ({
-    outcomes,
-    writes: [...writes.values()],
-    left: calls.slice(i),
-  });
+  const missing: MembersQuery[] = [];
+  const stopAt = (i: number) =>
+    missing.length > 0
+      ? { outcomes: [], writes: [], left: calls, missing }
+      : { outcomes, writes: [...writes.values()], left: calls.slice(i), missing };
   for (const [i, pending] of calls.entries()) {
     const decided = decideOne(snapshot, members, writes, pending, now);
     if (decided instanceof MissingRead) {
-      return writes.size > 0 ? stopAt(i) : { ...stopAt(i), missing: decided.query };
+      if (changedBy(writes, nameOf(decided.query.group))) return stopAt(i);
+      missing.push(decided.query);
+      continue;
     }
+    // The reads that later calls need can be sent together with those of an earlier one.
+    if (missing.length > 0) continue;
     const { outcome, own } = decided;
     let count = 0;
     for (const [name, write] of own) if (!writes.has(name)) count = counter.add(write);
@@ -130,9 +134,13 @@ function decideOne(
   const current = (ref: Ref): Loaded => {
     const name = nameOf(ref);
     const changed = own.get(name) ?? changedBy(ahead, name);
+    if (!own.has(name)) readSet.set(name, ref);
     if (changed) return { value: changed.value, version: changed.next };
-    readSet.set(name, ref);
     return { value: snapshot.get(name)?.value, version: versionOf(name) };
+  };
+  const toRead = () => {
+    const isCovered = [...readSet.keys()].every((name) => changedBy(ahead, name));
+    return isCovered ? new Map<string, Ref>() : readSet;
   };
   const conditionOf = (name: string) => (declared.has(name) ? versionOf(name) : 0);
   const tx: Transaction = {
@@ -141,7 +149,8 @@ function decideOne(
     put(ref, value) {
       const name = nameOf(ref);
       const version = conditionOf(name);
-      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value);
+      const replaced = (own.get(name) ?? changedBy(ahead, name))?.next;
+      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value, replaced);
       own.set(name, { ref, op: "put", value, version, next });
     },
     delete(ref) {
@@ -149,7 +158,8 @@ function decideOne(
       own.set(name, { ref, op: "delete", value: undefined, version: conditionOf(name), next: 0 });
     },
     groupMembers(query) {
-      const found = ahead.size === 0 && members.get(queryName(query));
+      const isChanged = changedBy(ahead, nameOf(query.group)) !== undefined;
+      const found = isChanged ? undefined : members.get(queryName(query));
       if (!found) throw new MissingRead(query);
       return found;
     },
@@ -160,16 +170,16 @@ function decideOne(
     const writes = own.size > 0;
     if (writes) {
       for (const [name, ref] of readSet) {
-        if (own.has(name)) continue;
+        if (own.has(name) || changedBy(ahead, name)) continue;
         const version = versionOf(name);
         own.set(name, { ref, op: "check", value: undefined, version, next: version });
       }
     }
-    return { outcome: { pending, deliver, readSet, writes }, own };
+    return { outcome: { pending, deliver, readSet: toRead(), writes }, own };
   } catch (error) {
     if (error instanceof MissingRead) return error;
     const deliver = () => pending.reject(error);
-    return { outcome: { pending, deliver, readSet, writes: false }, own: new Map() };
+    return { outcome: { pending, deliver, readSet: toRead(), writes: false }, own: new Map() };
   }
 }
 
@@ -178,8 +188,9 @@ export function deliver({ outcomes }: Batch): void {
   for (const outcome of outcomes) outcome.deliver();
 }
 
-/** The key of a query in `GroupMembers`. */
-export const queryName = (query: MembersQuery): string => JSON.stringify(query);
+/** The key of a query in `GroupMembers`: the group, and the state of it that the query is about. */
+export const queryName = ({ group, range }: MembersQuery): string =>
+  `${nameOf(group)} ${range.key}`;
 
 function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
   const write = ahead.get(name);

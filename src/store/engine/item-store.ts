@@ -1,16 +1,20 @@
 /** What the commit engine needs from a store: reads, transactions and the size of a transaction. */
 import type { MembersQuery } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
-import type { Members } from "../../domain/notification.ts";
+import { type Members, versionOf } from "../../domain/unread-group.ts";
 
 /**
  * The version of a record that is put where none exists. Normally 1; for a kind that is deleted and
  * created again, the version of the owner's inbox at its creation, so that two records of one name
- * never have the same version.
+ * never have the same version. A withdrawn reaction has no such version: it keeps `replaced`, the
+ * version of the reaction that an earlier call of the same transaction has put.
  */
-export function firstVersion(kind: Kind, value: Records[Kind]): number {
-  if (kind === "reaction") return (value as Records["reaction"]).version;
-  if (kind === "unreadGroup") return (value as Records["unreadGroup"]).version;
+export function firstVersion(kind: Kind, value: Records[Kind], replaced = 1): number {
+  if (kind === "reaction") {
+    const row = value as Records["reaction"];
+    return "version" in row ? row.version : replaced;
+  }
+  if (kind === "unreadGroup") return versionOf(value as Records["unreadGroup"]);
   return 1;
 }
 

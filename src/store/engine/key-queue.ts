@@ -1,18 +1,9 @@
 /** The calls of one process on one key: one batch at a time is decided, validated and committed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../app/ports/clock.ts";
-import type { MembersQuery } from "../../app/ports/engine.ts";
-import { type Ref, reactionRef } from "../../app/ports/records.ts";
+import type { Ref } from "../../app/ports/records.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
-import { maxWhole } from "../../domain/notification.ts";
-import {
-  type Batch,
-  decide,
-  deliver,
-  type GroupMembers,
-  type Pending,
-  queryName,
-} from "./batch.ts";
+import { type Batch, decide, deliver, type Pending } from "./batch.ts";
 import { commitUntilDefinite } from "./definite-commit.ts";
 import {
   type CommitResult,
@@ -22,6 +13,7 @@ import {
   nameOf,
   type Write,
 } from "./item-store.ts";
+import { MemberReads } from "./member-reads.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
@@ -37,8 +29,15 @@ const longQueue = 16;
 /** How often in a row the records of a contended key are read before a batch is sent anyway. */
 const maxUncontendedReads = 8;
 
+/**
+ * After so many commits in this time, a process pauses: other processes, whose versions are always
+ * old, would starve behind one that always knows the latest.
+ */
+const commitsInTurn = 32;
+const turnMs = 1_200;
+
 /** How often a batch reads the members of groups that keep changing. */
-const maxQueries = 4;
+const maxMemberReads = 4;
 
 /** What the queues of one engine share. */
 export interface QueueContext {
@@ -57,6 +56,7 @@ export class KeyQueue {
   idleSince = 0;
   readonly #context: QueueContext;
   readonly #records: RecordCache;
+  readonly #members: MemberReads;
   #calls: Pending[] = [];
   #isServing = false;
   /** Why the calls at the head of the queue have not been served yet. */
@@ -68,11 +68,19 @@ export class KeyQueue {
   /** When the request in flight was sent; undefined between requests. */
   #requestedAt: number | undefined;
   #contendedAt = Number.NEGATIVE_INFINITY;
+  #turnAt = 0;
+  #commits = 0;
 
   constructor(key: string, context: QueueContext) {
     this.key = key;
     this.#context = context;
     this.#records = new RecordCache(context.store);
+    this.#members = new MemberReads({
+      records: this.#records,
+      maxItems: context.store.maxItems,
+      query: (query) => this.#awaiting(context.store.groupMembers(query)),
+      readAtomically: (refs) => this.#readAtomicallySoon(refs),
+    });
   }
 
   get isServing(): boolean {
@@ -107,6 +115,7 @@ export class KeyQueue {
         }
       }
     }
+    this.#members.clear();
     this.#isServing = false;
     this.idleSince = performance.now();
   }
@@ -196,18 +205,18 @@ export class KeyQueue {
 
   /**
    * Decides until everything that the outcomes depend on has been read and validated. Undefined
-   * when a record to read is in a transaction, or has changed around a query of members.
+   * when a record to read is in a transaction, or when groups keep changing while they are read.
    */
   async #decide(calls: readonly Pending[]): Promise<Batch | undefined> {
     const { store, clock } = this.#context;
-    const members: GroupMembers = new Map();
-    let queries = 0;
-    for (;;) {
-      const batch = decide(this.#records.snapshot, members, calls, await clock.now(), store);
-      if (batch.missing) {
-        queries += 1;
-        const isRead = await this.#readMembers(batch.missing, batch.left[0] as Pending, members);
-        if (!isRead || queries > maxQueries) return undefined;
+    const { snapshot } = this.#records;
+    for (let memberReads = 0; ; ) {
+      const batch = decide(snapshot, this.#members.known, calls, await clock.now(), store);
+      if (batch.missing.length > 0) {
+        memberReads += 1;
+        const isRead = await this.#members.read(batch.missing);
+        if (!isRead || memberReads > maxMemberReads) return undefined;
+        if (this.#isContended) await this.#readAgain(calls);
         continue;
       }
       const refs = this.#records.toValidate(batch.outcomes);
@@ -215,42 +224,27 @@ export class KeyQueue {
       for (const { pending, readSet, writes } of batch.outcomes) {
         pending.readSet = writes ? [] : [...readSet.values()];
       }
-      const versions = this.#records.versionsOf(refs);
       if (!(await this.#readAtomically(refs))) return undefined;
-      if (members.size > 0 && versions !== this.#records.versionsOf(refs)) return undefined;
     }
   }
 
   /**
-   * Reads the members of a group. A query may miss a row that a running transaction has still to
-   * apply, or return one that it has still to delete, while the inbox has been written already. So
-   * the rows of a whole group are read again in one TransactGetItems with the records of the call:
-   * rows that are unchanged, as many as the group counts, are its members (docs/decisions/0014).
-   * False when a row has changed or is in a transaction.
+   * Reads the records of a contended key again after a read that took long: other processes have
+   * probably changed one meanwhile, which would cancel the transaction of the whole batch. If they
+   * keep writing, the batch is sent anyway, so that a busy process cannot starve this one.
    */
-  async #readMembers(
-    query: MembersQuery,
-    { request }: Pending,
-    members: GroupMembers,
-  ): Promise<boolean> {
-    const found = await this.#awaiting(this.#context.store.groupMembers(query));
-    if (query.whole === undefined) {
-      members.set(queryName(query), found);
-      this.#records.invalidate();
-      return true;
-    }
-    const rows = found.first.map(({ target, kind, userId }) => reactionRef(target, kind, userId));
-    if (rows.length > maxWhole) return false;
-    const refs = distinct([...request.readSet, ...rows]);
+  async #readAgain(calls: readonly Pending[]): Promise<void> {
+    const refs = distinct(calls.flatMap(({ request }) => [request.key, ...request.readSet]));
+    await this.#readAtomicallySoon(refs.slice(0, this.#context.store.maxItems));
+  }
+
+  /** Reads records at one moment; false when transactions keep writing them. */
+  async #readAtomicallySoon(refs: readonly Ref[]): Promise<boolean> {
     for (let tries = 1; !(await this.#readAtomically(refs)); tries++) {
       if (tries === maxUncontendedReads) return false;
       await this.#pause();
     }
-    members.set(queryName({ ...query, whole: found.count }), found);
-    return found.first.every(({ version }, i) => {
-      const row = this.#records.get(rows[i] as Ref<"reaction">);
-      return row?.version === version;
-    });
+    return true;
   }
 
   async #committed(batch: Batch, sent: number): Promise<void> {
@@ -261,11 +255,20 @@ export class KeyQueue {
     // The next batch is sent before the answers of this one are written: a hot key needs both.
     if (this.#calls.length > 0) setImmediate(deliver, batch);
     else deliver(batch);
-    if (!this.#isContended) return;
+    if (!this.#isContended) return this.#endTurn();
     // Leaves the next turns to other processes, each of which reads and commits: without this pause
     // a call costs more than 1.5 times as many write units.
     this.#records.clear();
     await sleep(context.commitMs * (3 + 4 * context.random()));
+  }
+
+  /** Pauses after many commits in a short time, for as long as another process needs to commit. */
+  async #endTurn(): Promise<void> {
+    if (++this.#commits < commitsInTurn) return;
+    const now = performance.now();
+    const isBusy = now - this.#turnAt < turnMs;
+    [this.#commits, this.#turnAt] = [0, now];
+    if (isBusy) await sleep(3 * this.#context.commitMs);
   }
 
   /** After failed conditions: the records that were found are what the next decision needs. */

@@ -93,19 +93,14 @@ export class RecordCache {
     return true;
   }
 
-  /** Forgets what was read together: a query has returned rows of a later moment. */
-  invalidate(): void {
-    this.#validated = nothingValidated;
-  }
-
   /** What has to be read together before these outcomes may be delivered. */
   toValidate(outcomes: readonly Outcome[]): Ref[] {
     return toValidate(outcomes, this.#records, this.#validated);
   }
 
-  /** The versions of these records as one text, to be compared; 0 for one that is absent. */
-  versionsOf(refs: readonly Ref[]): string {
-    return refs.map((ref) => this.#records.get(nameOf(ref))?.version ?? 0).join();
+  /** The version of a record that was read; 0 for one that is absent. */
+  versionOf(ref: Ref): number {
+    return this.#records.get(nameOf(ref))?.version ?? 0;
   }
 
   #keep(refs: readonly Ref[], loaded: readonly Loaded[], at: number): CachedRecord[] {

@@ -88,15 +88,14 @@ test("a reservation restored from before its grant is DONE, even on a frozen acc
   const name = { programId, reservationId: "r" };
   const input = { ...name, userId: "u", points: 5, reason: "", executeTime: 0, caller: "test" };
   const { row } = await createReservation(deps, input);
-  const attempt = { ...name, userId: "u", runId: "run-1" };
+  const attempt = { ...name, userId: "u" };
   const granted = await executeReservation(deps, attempt);
-  expect(granted.step).toEqual({ step: "DONE", entry: 1 });
+  expect(granted).toMatchObject({ outcome: "DONE", row: { executed: { entryNumber: 1 } } });
 
   store.force(reservationRef(programId, "r"), row as Reservation);
   const frozen = { programId, userId: "u", eventId: "f", reason: "", caller: "test" };
   await freezeAccount(deps, { ...frozen, deadline: undefined });
-  const again = await executeReservation(deps, { ...attempt, runId: "run-2" });
-  expect(again.step).toEqual({ step: "DONE", entry: 1 });
-  expect(again.row.state).toBe("DONE");
+  const again = await executeReservation(deps, attempt);
+  expect(again).toMatchObject({ outcome: "DONE", balance: 5, row: { state: "DONE" } });
   expect(await balance(deps, "u")).toBe(5);
 });

@@ -2,11 +2,7 @@
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
-import {
-  purgeHistory,
-  purgeReactions,
-  purgeUnread,
-} from "../../../src/app/reactions/purge-target.ts";
+import { endPurge, purgeReactions, purgeUnread } from "../../../src/app/reactions/purge-target.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -21,6 +17,6 @@ test("nothing of an active target is purged, whoever starts the purge", async ()
   expect(Object.keys(before).some((name) => name.startsWith("readGroup#"))).toBe(true);
   expect(await purgeUnread(deps, target)).toEqual([]);
   expect(await purgeReactions(deps, target, "like")).toBe(false);
-  expect(await purgeHistory(deps, "owner", target, undefined)).toBeUndefined();
+  await endPurge(deps, target);
   expect(store.dump()).toEqual(before);
 });

@@ -1,19 +1,22 @@
 /** Tests unread count streams through gRPC and HTTP/1.1, from two server processes. */
 import { once } from "node:events";
 import { connect } from "node:http2";
-import { toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Child } from "../../../src/dev/stack/child.ts";
 import { findPorts } from "../../../src/dev/stack/free-port.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
+import type { UnreadCount } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as service from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
 import { type Refusal, toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
-const { NotificationService, WatchNotificationsRequestSchema } = service;
+const { NotificationService, WatchUnreadCountRequestSchema } = service;
+const EndReason = service.WatchUnreadCountResponse_EndReason;
 
 let server: TestServer;
 /** Another process on the same store, which allows two streams. */
@@ -63,22 +66,39 @@ async function createOwner() {
   };
 }
 
-/** Opens a stream that the test reads message by message: `2 people in 1 at 3`, or its end. */
-function watch(ownerId: string, client: Client<typeof NotificationService> = server.notifications) {
+type Watches = readonly { readonly ownerId: string; readonly knownVersion?: bigint }[];
+
+/** Opens a stream that the test reads message by message. */
+function watchAll(
+  watches: Watches,
+  client: Client<typeof NotificationService> = server.notifications,
+) {
   const leaving = new AbortController();
   const { signal } = leaving;
-  const messages = client.watchNotifications({ ownerId }, { headers, signal });
+  const messages = client.watchUnreadCount({ watches: [...watches] }, { headers, signal });
   const iterator = messages[Symbol.asyncIterator]();
   return {
-    async next(): Promise<string | undefined> {
+    async message(): Promise<service.WatchUnreadCountResponse["event"] | undefined> {
       const { value } = await iterator.next();
-      const event = (value as service.WatchNotificationsResponse | undefined)?.event;
-      if (event?.case !== "unreadCount") return event && `ends: ${event.value}`;
-      const { peopleCount, groupCount, version } = event.value;
-      return `${peopleCount} people in ${groupCount} at ${version}`;
+      return (value as service.WatchUnreadCountResponse | undefined)?.event;
+    },
+    /** Such as `o: 2 people in 1 at 3`; undefined after the last message. */
+    async next(): Promise<string | undefined> {
+      const event = await this.message();
+      if (event?.case !== "count") return event && `ends: ${event.value?.reason}`;
+      const { ownerId, unreadCount } = event.value;
+      const { peopleCount, groupCount, version } = unreadCount as UnreadCount;
+      return `${ownerId}: ${peopleCount} people in ${groupCount} at ${version}`;
     },
     leave: () => leaving.abort(),
   };
+}
+
+/** Opens a stream of one owner. Its counts are read without the owner. */
+function watch(ownerId: string, client?: Client<typeof NotificationService>) {
+  const stream = watchAll([{ ownerId }], client);
+  const next = async () => (await stream.next())?.replace(`${ownerId}: `, "");
+  return { ...stream, next };
 }
 
 /** The refusal of the other process to open a stream; undefined when it opens. */
@@ -94,7 +114,7 @@ async function openingRefused(ownerId: string): Promise<Refusal | undefined> {
   }
 }
 
-describe("WatchNotifications", () => {
+describe("WatchUnreadCount", () => {
   test("sends the count at once, and again when it has changed", async () => {
     const owner = await createOwner();
     const stream = watch(owner.ownerId);
@@ -165,16 +185,14 @@ describe("WatchNotifications", () => {
     const session = connect(`http://127.0.0.1:${server.port}`);
     const request = session.request({
       ":method": "POST",
-      ":path": "/meguri.notifications.v1.NotificationService/WatchNotifications",
+      ":path": "/meguri.notifications.v1.NotificationService/WatchUnreadCount",
       "content-type": "application/grpc",
       "grpc-timeout": "300m",
       te: "trailers",
       ...headers,
     });
-    const body = toBinary(WatchNotificationsRequestSchema, {
-      $typeName: "meguri.notifications.v1.WatchNotificationsRequest",
-      ownerId: "o",
-    });
+    const message = create(WatchUnreadCountRequestSchema, { watches: [{ ownerId: "o" }] });
+    const body = toBinary(WatchUnreadCountRequestSchema, message);
     const prefix = Buffer.alloc(5);
     prefix.writeUInt32BE(body.length, 1);
     request.end(Buffer.concat([prefix, body]));
@@ -185,29 +203,84 @@ describe("WatchNotifications", () => {
   });
 
   test("accepts a deadline that is longer than a stream", async () => {
-    const messages = server.notifications.watchNotifications(
-      { ownerId: "o" },
+    const messages = server.notifications.watchUnreadCount(
+      { watches: [{ ownerId: "o" }] },
       { timeoutMs: 35 * 60_000 },
     );
     for await (const { event } of messages) {
-      expect(event.case).toBe("unreadCount");
+      expect(event.case).toBe("count");
       break;
     }
   });
 
-  test("sends DRAINING and ends; a stream that is opened then ends at once", async () => {
-    const { tablePrefix } = server.config;
-    const draining = await startServer({ testClock: false, tablePrefix });
-    const stream = watch("o", draining.notifications);
-    await stream.next();
-    const drained = draining.server.drain();
-    const late = watch("o", draining.notifications);
-    for (const each of [stream, late]) {
-      expect(await each.next()).toBe(
-        `ends: ${service.WatchNotificationsResponse_EndReason.DRAINING}`,
-      );
-      expect(await each.next()).toBeUndefined();
+  test("watches several owners at once, and sends nothing that the client knows", async () => {
+    const [one, two] = [await createOwner(), await createOwner()];
+    await one.react("A");
+    const watches = [{ ownerId: one.ownerId, knownVersion: 1n }, { ownerId: two.ownerId }];
+    const stream = watchAll(watches);
+    expect(await stream.next()).toBe(`${two.ownerId}: 0 people in 0 at 0`);
+    await one.react("B");
+    expect(await stream.next()).toBe(`${one.ownerId}: 2 people in 1 at 2`);
+    await two.react("C");
+    expect(await stream.next()).toBe(`${two.ownerId}: 1 people in 1 at 1`);
+    stream.leave();
+  });
+
+  test("sends nothing for likes of a muted target", async () => {
+    const owner = await createOwner();
+    const { ownerId } = owner;
+    const streams = [watch(ownerId), watch(ownerId, other())];
+    for (const stream of streams) expect(await stream.next()).toBe("0 people in 0 at 0");
+    const target = { type: "post", id: ownerId };
+    await server.notifications.setTargetMuted({ ownerId, target, muted: true });
+    for (let i = 0; i < 5; i++) await owner.react(`muted${i}`);
+    await server.notifications.setTargetMuted({ ownerId, target, muted: false });
+    await owner.react("A");
+    // Nothing has come in between.
+    for (const stream of streams) {
+      expect(await stream.next()).toMatch(/^1 people in 1 at/);
+      stream.leave();
     }
+  });
+
+  test.each([
+    ["no owner", [], "watches"],
+    ["101 owners", Array.from({ length: 101 }, (_, i) => ({ ownerId: `o${i}` })), "watches"],
+    ["an owner twice", [{ ownerId: "o" }, { ownerId: "o" }], "watches"],
+    ["a malformed owner", [{ ownerId: "o" }, { ownerId: "#" }], "watches[1].owner_id"],
+    [
+      "a version beyond 2^53",
+      [{ ownerId: "o", knownVersion: 2n ** 60n }],
+      "watches[0].known_version",
+    ],
+  ])("refuses %s", async (_, watches: Watches, field) => {
+    const error = await watchAll(watches).next().catch(toRefusal);
+    expect(error).toMatchObject({ reason: "INVALID_REQUEST", fields: [field] });
+  });
+
+  test("is ended by a drain with a delay, and refused while the server drains", async () => {
+    const { tablePrefix } = server.config;
+    const env = { MEGURI_DRAIN_SECONDS: "30" };
+    const draining = await startServer({ testClock: false, tablePrefix, env });
+    const streams = Array.from({ length: 5 }, (_, i) => watch(`o${i}`, draining.notifications));
+    for (const stream of streams) await stream.next();
+    const drained = draining.server.drain();
+    const refused = await watch("o", draining.notifications).next().catch(toRefusal);
+    expect(refused).toMatchObject({ code: "Unavailable", reason: "DRAINING", retries: true });
+    const delays = await Promise.all(
+      streams.map(async ({ message, next }) => {
+        const event = await message();
+        expect(event).toMatchObject({ case: "end", value: { reason: EndReason.DRAINING } });
+        expect(await next()).toBeUndefined();
+        const end = event?.value as service.WatchUnreadCountResponse_End;
+        return durationMs(end.reopenDelay as Duration);
+      }),
+    );
+    for (const ms of delays) {
+      expect(ms).toBeGreaterThanOrEqual(1_000);
+      expect(ms).toBeLessThanOrEqual(5_000);
+    }
+    expect(new Set(delays).size).toBeGreaterThan(1);
     await drained;
     await draining.stop();
   });

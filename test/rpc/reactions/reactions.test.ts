@@ -1,13 +1,10 @@
-/** Tests targets and reactions through gRPC: states, counts, lists and deletion. */
+/** Tests reactions through gRPC: states, counts and lists. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DomainError } from "../../../src/domain/errors.ts";
-import { ReactionSummary_State as State } from "../../../src/gen/meguri/reactions/v1/reaction_pb.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
-import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
-import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { type Name, post, reactionCalls } from "../../support/fixtures/reaction-calls.ts";
+import { refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
-import { dump } from "../../support/stores/dump.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -15,100 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-type Name = { readonly type: string; readonly id: string };
-
-const post = (id: string): Name => ({ type: "post", id });
-
-let targets = 0;
-
-/** Registers a target of its own. */
-async function register(ownerId = "owner"): Promise<Name> {
-  const target = post(`t${++targets}`);
-  await server.reactions.registerTarget({ target, ownerId });
-  return target;
-}
-
-const react = (target: Name, userId: string, kind = "") =>
-  server.reactions.react({ target, userId, actorName: userId.toUpperCase(), kind });
-
-const unreact = (target: Name, userId: string, kind = "") =>
-  server.reactions.unreact({ target, userId, kind });
-
-/** State and counts in order, with a star at the viewer's kinds: `ACTIVE like:2* star:1`. */
-async function summaries(names: readonly Name[], viewerId = ""): Promise<string[]> {
-  const answer = await server.reactions.batchGetReactionSummaries({
-    targets: [...names],
-    viewerId,
-  });
-  expect(answer.summaries.map(({ target }) => target?.id)).toEqual(names.map(({ id }) => id));
-  return answer.summaries.map(({ state, counts }) => {
-    const name = Object.entries(State).find(([, value]) => value === state)?.[0];
-    const shown = counts.map(
-      ({ kind, reactionCount, viewerReacted }) =>
-        `${kind}:${reactionCount}${viewerReacted ? "*" : ""}`,
-    );
-    return [name, ...shown].join(" ");
-  });
-}
-
-describe("RegisterTarget", () => {
-  test("again for the same owner sets title and link, and nothing else", async () => {
-    const target = post("again");
-    const request = { target, ownerId: "o", title: "A", link: "/a" };
-    const first = await server.reactions.registerTarget(request);
-    expect(first.target).toMatchObject({
-      name: target,
-      ownerId: "o",
-      title: "A",
-      link: "/a",
-      muted: false,
-      deleted: false,
-    });
-    await react(target, "u");
-    await server.notifications.setTargetMuted({ target, ownerId: "o", muted: true });
-    expect((await server.reactions.registerTarget(request)).target).toEqual({
-      ...first.target,
-      muted: true,
-    });
-    const other = await server.reactions.registerTarget({ target, ownerId: "o", title: "B" });
-    expect(other.target).toEqual({ ...first.target, title: "B", link: "", muted: true });
-    expect(await summaries([target], "u")).toEqual(["ACTIVE like:1*"]);
-  });
-
-  test("for another owner is another target", async () => {
-    const target = await register("o");
-    const before = await dump(server);
-    const call = server.reactions.registerTarget({ target, ownerId: "p", title: "mine" });
-    expect(await refusalOf(call)).toMatchObject({
-      code: "FailedPrecondition",
-      reason: "ID_REUSED",
-    });
-    expect(await dump(server)).toEqual(before);
-  });
-
-  test("the same id of another type is another target", async () => {
-    const target = await register("o");
-    await server.reactions.registerTarget({ target: { ...target, type: "x" }, ownerId: "p" });
-    await react(target, "u");
-    expect(await summaries([target, { ...target, type: "x" }])).toEqual([
-      "ACTIVE like:1",
-      "ACTIVE",
-    ]);
-  });
-
-  test("never registers a deleted one again", async () => {
-    const target = await register("o");
-    await server.reactions.deleteTarget({ target });
-    const before = await dump(server);
-    const again = (ownerId: string) => server.reactions.registerTarget({ target, ownerId });
-    expect(await refusalOf(again("o"))).toMatchObject({
-      code: "NotFound",
-      reason: "TARGET_DELETED",
-    });
-    expect(await reasonOf(again("p"))).toBe("ID_REUSED");
-    expect(await dump(server)).toEqual(before);
-  });
-});
+const { register, react, unreact, summaries } = reactionCalls(() => server);
 
 describe("React and Unreact", () => {
   test("set a state: twice is once", async () => {
@@ -198,38 +102,6 @@ describe("React and Unreact", () => {
   });
 });
 
-describe("an unknown or deleted target", () => {
-  test("is refused, and nothing is written", async () => {
-    const unknown = post("unknown");
-    const deleted = await register("owner");
-    await react(deleted, "a");
-    await server.reactions.deleteTarget({ target: deleted });
-    const before = await dump(server);
-    const { reactions, notifications } = server;
-    const calls = (target: Name) => [
-      react(target, "u"),
-      unreact(target, "a"),
-      reactions.listReactors({ target }),
-      notifications.setTargetMuted({ ownerId: "owner", target, muted: true }),
-    ];
-    for (const refusal of await Promise.all(calls(unknown).map(refusalOf))) {
-      expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_NOT_FOUND" });
-    }
-    for (const refusal of await Promise.all(calls(deleted).map(refusalOf))) {
-      expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_DELETED" });
-    }
-    expect(await reasonOf(reactions.deleteTarget({ target: unknown }))).toBe("TARGET_NOT_FOUND");
-    expect(await dump(server)).toEqual(before);
-  });
-
-  test("is not registered by a refused reaction", async () => {
-    const target = post("later");
-    expect(await reasonOf(react(target, "a"))).toBe("TARGET_NOT_FOUND");
-    await server.reactions.registerTarget({ target, ownerId: "owner" });
-    expect((await react(target, "a")).changed).toBe(true);
-  });
-});
-
 describe("BatchGetReactionSummaries", () => {
   test("lists many targets in the order of the request", async () => {
     const names = Array.from({ length: 97 }, (_, i) => post(`many${i}`));
@@ -296,7 +168,8 @@ describe("ListReactors", () => {
     const { nextPageToken: pageToken } = await reactions.listReactors(list);
     expect(pageToken).not.toBe("");
     const other = await register();
-    const range = { firstVersion: 1n, version: 9n };
+    const { notifications: lines } = await notifications.listNotifications({ ownerId: "owner" });
+    const name = lines[0]?.name ?? "";
     const calls = [
       reactions.listReactors({ ...list, kind: "wow", pageToken }),
       reactions.listReactors({ ...list, kind: "like", pageToken }),
@@ -305,7 +178,7 @@ describe("ListReactors", () => {
       reactions.listReactors({ ...list, pageToken: pageToken.slice(0, -4) }),
       reactions.listUserReactions({ userId: "a", pageToken }),
       notifications.listNotifications({ ownerId: "owner", state: 1, pageToken }),
-      notifications.listNotificationActors({ ownerId: "owner", target, ...range, pageToken }),
+      notifications.listNotificationActors({ name, pageToken }),
     ];
     for (const refusal of await Promise.all(calls.map(refusalOf))) {
       expect(refusal).toMatchObject({
@@ -341,43 +214,5 @@ describe("ListUserReactions", () => {
     await expect.poll(listed, { timeout: 30_000 }).toEqual(expected);
     await unreact(names[1] as Name, "reader");
     await expect.poll(listed, { timeout: 30_000 }).toEqual(expected.toSpliced(1, 1));
-  });
-});
-
-describe("DeleteTarget", () => {
-  test("leaves a tombstone and starts a purge, each time that it is called", async () => {
-    const target = await register("dead");
-    await react(target, "a");
-    const first = await server.reactions.deleteTarget({ target });
-    expect(first.target).toMatchObject({ name: target, ownerId: "dead", deleted: true });
-    expect(await server.reactions.deleteTarget({ target })).toEqual(first);
-    const request = `startPurge post ${target.id} of dead`;
-    expect(server.workflows.calls.filter((each) => each === request)).toHaveLength(2);
-    expect(await summaries([target], "a")).toEqual(["DELETED"]);
-  });
-
-  test("while Temporal is away deletes the target and asks for a retry", async () => {
-    const recording = recordWorkflows();
-    let away = true;
-    const workflows = {
-      ...recording,
-      async startPurge(...target: Parameters<typeof recording.startPurge>) {
-        if (away) throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
-        return recording.startPurge(...target);
-      },
-    };
-    const { tablePrefix } = server.config;
-    const other = await startServer({ testClock: false, tablePrefix, workflows });
-    try {
-      const target = await register("dead");
-      const refusal = await refusalOf(other.reactions.deleteTarget({ target }));
-      expect(refusal).toMatchObject({ reason: "WORKFLOWS_UNAVAILABLE", retries: true });
-      expect(await reasonOf(react(target, "a"))).toBe("TARGET_DELETED");
-      away = false;
-      expect((await other.reactions.deleteTarget({ target })).target?.deleted).toBe(true);
-      expect(recording.calls).toEqual([`startPurge post ${target.id} of dead`]);
-    } finally {
-      await other.stop();
-    }
   });
 });

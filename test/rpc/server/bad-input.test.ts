@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { encodeName } from "../../../src/rpc/notifications/names.ts";
 import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -22,17 +23,34 @@ const account = { ...program, userId: "u" };
 const event = { ...account, eventId: "e", reason: "r" };
 const reservation = { ...program, reservationId: "r" };
 const target = { type: "post", id: "t" };
-const notification = { ownerId: "o", target, kind: "like" };
+const name = encodeName({ ownerId: "o", target, kind: "like" });
+const person = { userId: "u", actorName: "U" };
 const page = { pageSize: 10, pageToken: "" };
 const window = { startTime: at("2026-01-01T00:00:00Z"), endTime: at("2026-02-01T00:00:00Z") };
 const executeTime = at("2027-01-01T00:00:00Z");
+
+const newReservation = {
+  reservationId: "new",
+  userId: "u",
+  points: 1n,
+  reason: "r",
+  executeTime,
+};
+
+const notices = { expiryDays: 7, reservedGrants: true };
+
+const watch = { ownerId: "o", knownVersion: 1n };
 
 /** A good request of each RPC. */
 const good: Record<string, Init> = {
   CreateProgram: { programId: "p", timeZone: "UTC", lifetimeMonths: 12 },
   GetProgram: program,
   ListPrograms: page,
-  UpdateProgram: { ...program, lifetimeMonths: 12 },
+  UpdateProgram: {
+    ...program,
+    lifetimeMonths: 12,
+    notices,
+  },
   GrantPoints: { ...event, points: 1n },
   UsePoints: { ...event, points: 1n, allowPartial: true },
   RefundPoints: {
@@ -45,37 +63,56 @@ const good: Record<string, Init> = {
   FreezeAccount: event,
   UnfreezeAccount: event,
   GetBalance: account,
+  GetForecast: { ...account, time: executeTime },
   ListLedgerEntries: { ...account, ...page, ...window, types: [Type.USED], order: 1 },
   GetLedgerEntry: { ...account, key: { case: "event", value: { eventId: "e" } } },
   VerifyAccount: account,
   VerifyProgram: program,
   GetProgramVerification: program,
   CreateReservation: {
-    ...reservation,
-    reservationId: "new",
-    userId: "u",
-    points: 1n,
-    reason: "r",
-    executeTime,
+    ...program,
+    ...newReservation,
   },
+  CreateReservations: { ...program, reservations: [newReservation] },
   GetReservation: reservation,
-  ListReservations: { ...program, ...page, ...window, filter: { case: "userId", value: "u" } },
-  CancelReservation: reservation,
-  RescheduleReservation: { ...reservation, executeTime },
-  RetryReservation: reservation,
+  ListReservations: {
+    ...program,
+    ...page,
+    ...window,
+    filter: { case: "userId", value: "u" },
+    reasonPrefix: "r",
+  },
+  CancelReservation: { ...reservation, changeReason: "r" },
+  CancelReservations: {
+    ...program,
+    filter: { case: "userId", value: "u" },
+    changeReason: "r",
+    validateOnly: true,
+    pageToken: "",
+  },
+  RescheduleReservation: { ...reservation, changeReason: "r", executeTime },
+  RetryReservation: { ...reservation, changeReason: "r" },
+  PauseProgramReservations: { ...program, reason: "r" },
+  ResumeProgramReservations: program,
   RegisterTarget: { target, ownerId: "o", title: "A post", link: "https://example.com/t" },
   DeleteTarget: { target },
-  React: { target, kind: "like", userId: "u", actorName: "U" },
+  React: { target, kind: "like", ...person, exclusive: true, suppressNotification: true },
   Unreact: { target, kind: "like", userId: "u" },
-  BatchGetReactionSummaries: { targets: [target], viewerId: "u" },
+  BatchGetReactionSummaries: { targets: [target], viewerId: "u", includeRecentReactors: true },
   ListReactors: { ...page, target, kind: "like" },
   ListUserReactions: { ...page, userId: "u" },
   ListNotifications: { ...page, ownerId: "o", state: 1 },
   GetUnreadCount: { ownerId: "o" },
-  MarkNotificationRead: { ...notification, version: 1n },
+  MarkNotificationRead: { name, version: 1n },
   MarkAllNotificationsRead: { ownerId: "o", version: 1n },
-  ListNotificationActors: { ...page, ...notification, firstVersion: 1n, version: 1n },
-  WatchNotifications: { ownerId: "o" },
+  MarkNotificationsSeen: { ownerId: "o", version: 1n },
+  ListNotificationActors: { ...page, name },
+  WatchUnreadCount: { watches: [watch] },
+  Notify: { eventId: "e", target, kind: "comment", ...person },
+  GetPreferences: { ownerId: "o" },
+  UpdatePreferences: { ownerId: "o", preferences: { allMuted: true, mutedKinds: ["wow"] } },
+  SetPersonMuted: { ownerId: "o", userId: "u", muted: true },
+  ListMutedPeople: { ...page, ownerId: "o" },
   SetTargetMuted: { ownerId: "o", target, muted: true },
   GetTime: {},
   SetTime: { time: at("2026-01-01T00:00:00Z") },
@@ -98,8 +135,9 @@ const badTimes = [
   { seconds: -(2n ** 63n) },
 ];
 const badLifetimes = [-1, 37, 2_147_483_647];
-const badPageSizes = [-1, 201, 2_147_483_647];
+const badPageSizes = [-1, -2_147_483_648];
 const badNames = [text(21), "A", "-a", "_a", "a.b", " ", ...unprintable];
+const badTexts = ["a\n", "\u0000", "\u2028", "a\u202eb", "\u2066"];
 const badVersions = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badTokens = ["x", "%", text(1_025), Buffer.from("1{}").toString("base64url")];
 
@@ -109,6 +147,8 @@ const bad: Record<string, readonly unknown[]> = {
   "*.user_id": badIds64,
   "*.event_id": badIds128,
   "*.reason": badReasons,
+  "*.change_reason": badReasons,
+  "*.reason_prefix": badReasons,
   "*.points": badPoints,
   "*.page_size": badPageSizes,
   "*.page_token": badTokens,
@@ -116,23 +156,45 @@ const bad: Record<string, readonly unknown[]> = {
   "*.end_time": badTimes,
   "*.reservation_id": badIds64,
   "*.execute_time": [...badTimes, undefined, at("2099-01-01T00:00:00Z")],
+  // Too far ahead is the result of one reservation, not a refusal of the call.
+  "NewReservation.execute_time": [...badTimes, undefined],
+  "CreateReservationsRequest.reservations": [[], Array.from({ length: 101 }, () => newReservation)],
+  // ReasonFilter has rules for its own fields, and the oneof has the rule that it is required.
+  "CancelReservationsRequest.reason": [],
+  "ReasonFilter.reason_prefix": ["", ...badReasons],
+  "ReasonFilter.start_time": [...badTimes, undefined],
+  "ReasonFilter.end_time": [...badTimes, undefined],
   "*.use_event_id": badIds128,
   "*.owner_id": badIds64,
   "*.viewer_id": badIds64.slice(1),
   "*.kind": badNames,
   "*.target": [undefined],
-  "*.title": [text(97), "あ".repeat(33)],
+  "*.title": [text(1_025), "あ".repeat(342), ...badTexts],
   "*.link": [text(201), "あ".repeat(67)],
-  "*.actor_name": ["", text(257), "あ".repeat(86)],
-  "*.first_version": badVersions,
-  // The last version is later than the inbox's.
-  "*.version": [...badVersions, 1_000n],
+  "*.actor_name": ["", text(257), "あ".repeat(86), ...badTexts],
+  "*.version": badVersions,
+  "*.name": ["", text(513), "x", name.slice(1), `${name}=`],
+  "*.preferences": [
+    undefined,
+    { mutedKinds: Array.from({ length: 9 }, (_, i) => `k${i}`) },
+    { mutedKinds: ["like", "like"] },
+    ...["", ...badNames].map((kind) => ({ mutedKinds: [kind] })),
+  ],
+  "*.watches": [
+    [],
+    [watch, { ownerId: "p" }, watch],
+    Array.from({ length: 101 }, (_, i) => ({ ownerId: `o${i}` })),
+  ],
+  "Watch.known_version": [-1n, -(2n ** 63n)],
+  // An event may have no actor, and its label may be empty.
+  "NotifyRequest.user_id": badIds64.slice(1),
+  "NotifyRequest.actor_name": [text(257), "あ".repeat(86), ...badTexts],
+  "NotifyRequest.event_id": badIds64,
+  "NotifyRequest.kind": ["", ...badNames],
   "TargetName.type": ["", ...badNames],
   "TargetName.id": badIds64,
   "BatchGetReactionSummariesRequest.targets": [[], Array.from({ length: 101 }, () => target)],
-  "ListNotificationsRequest.page_size": [101, ...badPageSizes],
-  "ListNotificationsRequest.state": [0, 3, -1],
-  "ListNotificationActorsRequest.version": badVersions,
+  "ListNotificationsRequest.state": [3, -1],
   "CreateProgramRequest.program_id": ["", ...badPrograms],
   "GetProgramRequest.program_id": ["", ...badPrograms],
   "UpdateProgramRequest.program_id": ["", ...badPrograms],
@@ -149,7 +211,8 @@ const bad: Record<string, readonly unknown[]> = {
     "\u0000",
   ],
   "CreateProgramRequest.lifetime_months": badLifetimes,
-  "UpdateProgramRequest.lifetime_months": [0, ...badLifetimes],
+  "UpdateProgramRequest.lifetime_months": badLifetimes,
+  "Notices.expiry_days": [-1, 28],
   "RefundPointsRequest.expired_points": [0, 3, -1],
   "RevokePointsRequest.grant": [undefined],
   "EventRef.origin": [5, -1],
@@ -160,6 +223,12 @@ const bad: Record<string, readonly unknown[]> = {
   // EventRef has rules for its own fields, and the oneof has the rule that it is required.
   "GetLedgerEntryRequest.event": [],
   "ListReservationsRequest.state": [Reservation_State.UNSPECIFIED, 6, -1],
+  "GetForecastRequest.time": [
+    ...badTimes,
+    undefined,
+    at("2020-01-01T00:00:00Z"),
+    at("2099-01-01T00:00:00Z"),
+  ],
   "SetTimeRequest.time": [...badTimes, undefined, at("9990-01-01T00:00:00Z")],
   "AdvanceRequest.duration": [
     ...nanos.map((each) => ({ seconds: 1n, nanos: each })),
@@ -173,15 +242,26 @@ const bad: Record<string, readonly unknown[]> = {
 
 /** Fields that take anything. */
 const free = new Set([
+  "UpdateProgramRequest.notices",
+  "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
+  "CancelReservationsRequest.validate_only",
   "VerifyAccountRequest.repair",
   "SetTargetMutedRequest.muted",
+  "SetPersonMutedRequest.muted",
+  "ReactRequest.exclusive",
+  "ReactRequest.suppress_notification",
+  "BatchGetReactionSummariesRequest.include_recent_reactors",
 ]);
 
 /** Messages whose own fields are tested wherever they are part of a request. */
 const parts = new Map<string | undefined, Init>([
   ["meguri.points.v1.EventRef", { eventId: "e" }],
+  ["meguri.notifications.v1.WatchUnreadCountRequest.Watch", watch],
+  ["meguri.programs.v1.Program.Notices", notices],
   ["meguri.reactions.v1.TargetName", target],
+  ["meguri.reservations.v1.NewReservation", newReservation],
+  ["meguri.reservations.v1.ReasonFilter", { reasonPrefix: "r", ...window }],
 ]);
 
 const keyOf = (message: DescMessage, field: DescField) => `${message.name}.${field.name}`;
@@ -209,7 +289,7 @@ function* badRequests(method: DescMethod): Generator<[path: string, request: Ini
     for (const inner of part ? (field.message?.fields ?? []) : []) {
       for (const value of badValues(field.message as DescMessage, inner) ?? []) {
         const wrong = withField(part as Init, inner, value);
-        const wrongField = field.fieldKind === "list" ? [target, wrong] : wrong;
+        const wrongField = field.fieldKind === "list" ? [part, wrong] : wrong;
         yield [`${field.name}.${inner.name}`, withField(request, field, wrongField)];
       }
     }

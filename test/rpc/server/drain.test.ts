@@ -91,13 +91,15 @@ test("calls under way are answered, new ones are refused, the process exits with
   );
   const events: (string | undefined)[] = [];
   const watched = (async () => {
-    for await (const { event } of notifications.watchNotifications({ ownerId: "o" })) {
+    for await (const { event } of notifications.watchUnreadCount({
+      watches: [{ ownerId: "o" }],
+    })) {
       events.push(event.case);
-      if (event.case === "endReason") return event.value;
+      if (event.case === "end") return event.value.reason;
     }
     return undefined;
   })();
-  await expect.poll(() => events, patience).toEqual(["unreadCount"]);
+  await expect.poll(() => events, patience).toEqual(["count"]);
   await grpc.grantPoints({ userId: "u", eventId: "warm", points: 1n });
   await http1.getBalance({ userId: "u" });
 
@@ -109,7 +111,7 @@ test("calls under way are answered, new ones are refused, the process exits with
   await expect.poll(() => proxy.stats().faults.delay, patience).toBe(2);
   process.kill(child.pid, "SIGTERM");
   await expect.poll(() => child.lastOutput(), patience).toContain("draining");
-  expect(await watched).toBe(watching.WatchNotificationsResponse_EndReason.DRAINING);
+  expect(await watched).toBe(watching.WatchUnreadCountResponse_EndReason.DRAINING);
   await expect.poll(() => refused(connect(baseUrl)), patience).toBe("ECONNREFUSED");
   await expect(grpc.getBalance({ userId: "u" })).rejects.toThrow();
   expect((await answers).map(({ balance }) => balance)).toEqual([5n, 7n]);

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  ListMutedPeopleRequestSchema,
   ListNotificationActorsRequestSchema,
   ListNotificationsRequestSchema,
   ListNotificationsRequest_State as NotificationState,
@@ -15,6 +16,7 @@ import {
 } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import * as reservations from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { encodeName } from "../../../src/rpc/notifications/names.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -29,6 +31,7 @@ beforeAll(async () => {
   await server.reservations.createReservation(reservation);
   await server.reactions.registerTarget({ target, ownerId: "o" });
   await server.reactions.react({ target, userId: "u", actorName: "U" });
+  await server.notifications.setPersonMuted({ ownerId: "o", userId: "m", muted: true });
 });
 afterAll(() => server.stop());
 
@@ -81,6 +84,14 @@ const cursors = [
   "000001861920000000#r",
   "001861920000000#",
   "999999999999999#r",
+  // Of the reservations that a reason cancels: no state, another state, a bad cursor in it.
+  "PENDING",
+  "DONE ",
+  "PENDING x",
+  "FAILED 999999999999999#r",
+  // Of notifications in both states: no version that a key can hold.
+  "-1",
+  "1.5",
 ];
 
 /** Every list with a name and a call that sends a cursor. */
@@ -120,23 +131,36 @@ for (const filter of [
     );
   }
 }
+const ofReason = { reasonPrefix: "r", ...window };
+for (const filter of [
+  { case: "userId", value: "u" } as const,
+  { case: "reason", value: ofReason } as const,
+]) {
+  const parameters = { filter, validateOnly: true };
+  const schema = reservations.CancelReservationsRequestSchema;
+  list(`cancelled reservations, ${filter.case}`, schema, parameters, (r) =>
+    server.reservations.cancelReservations(r),
+  );
+}
 list("reactors", ListReactorsRequestSchema, { target, kind: "like" }, (r) =>
   server.reactions.listReactors(r),
 );
 list("reactions of a user", ListUserReactionsRequestSchema, { userId: "u" }, (r) =>
   server.reactions.listUserReactions(r),
 );
-for (const state of [NotificationState.UNREAD, NotificationState.READ]) {
+const { UNSPECIFIED, UNREAD, READ } = NotificationState;
+for (const state of [UNSPECIFIED, UNREAD, READ]) {
   list(`notifications ${state}`, ListNotificationsRequestSchema, { ownerId: "o", state }, (r) =>
     server.notifications.listNotifications(r),
   );
 }
-for (const version of [9n, 1n]) {
-  const actors = { ownerId: "o", target, kind: "like", firstVersion: 2n, version };
-  list(`actors up to ${version}`, ListNotificationActorsRequestSchema, actors, (r) =>
-    server.notifications.listNotificationActors(r),
-  );
-}
+const name = encodeName({ ownerId: "o", kind: "like", target });
+list("actors", ListNotificationActorsRequestSchema, { name }, (r) =>
+  server.notifications.listNotificationActors(r),
+);
+list("muted people", ListMutedPeopleRequestSchema, { ownerId: "o" }, (r) =>
+  server.notifications.listMutedPeople(r),
+);
 
 test.each(lists)("%s: no forged token is accepted", async (_, ask) => {
   for (const cursor of cursors) {

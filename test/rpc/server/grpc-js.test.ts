@@ -34,6 +34,8 @@ afterAll(async () => {
 });
 
 type Answer = Record<string, unknown>;
+/** A request, or what makes it of earlier answers once it is sent. */
+type Request = Answer | (() => Answer);
 type UnaryMethod = (
   request: Answer,
   metadata: grpc.Metadata,
@@ -42,33 +44,48 @@ type UnaryMethod = (
 type StreamMethod = (request: Answer, metadata: grpc.Metadata) => grpc.ClientReadableStream<Answer>;
 
 /** Calls `meguri.points.v1.PointsService/GrantPoints`; of a stream it reads one message. */
-function call(method: string, request: Answer, caller = "grpc-js"): Promise<Answer> {
+function call(method: string, request: Request, caller = "grpc-js"): Promise<Answer> {
   const [service, name] = method.split("/") as [string, string];
   const client = clients.get(service) as unknown as Record<string, UnaryMethod & StreamMethod>;
+  const message = typeof request === "function" ? request() : request;
   const metadata = new grpc.Metadata();
   if (caller) metadata.set("meguri-caller", caller);
   const isStream = (definitions[service] as grpc.ServiceDefinition)[name]?.responseStream;
   return new Promise((resolve, reject) => {
     if (isStream) {
-      const stream = client[name]?.(request, metadata);
+      const stream = client[name]?.(message, metadata);
       stream?.on("error", reject).once("data", (answer) => {
         resolve(answer);
         stream.cancel();
       });
       return;
     }
-    client[name]?.(request, metadata, (error, answer) => (error ? reject(error) : resolve(answer)));
+    client[name]?.(message, metadata, (error, answer) => (error ? reject(error) : resolve(answer)));
   });
 }
 
 const account = { user_id: "u" };
 const reservation = { reservation_id: "r" };
 const target = { type: "post", id: "t" };
-const notification = { owner_id: "o", target, kind: "like" };
 const later = { seconds: "1900000000", nanos: 0 };
+const far = { seconds: "9900000000", nanos: 0 };
+/** An instant of the wall clock: the test clock moves only the calendar of points. */
+const now = { seconds: expect.stringMatching(/^\d{10}$/), nanos: expect.any(Number) };
+/** What the notifications of one person about the target have in common. */
+const unread = {
+  name: expect.stringMatching(/^.{1,512}$/),
+  target: { name: target, title: "巡り" },
+  people_count: "1",
+  create_time: now,
+  update_time: now,
+  read_time: null,
+  expire_time: null,
+};
+/** The opaque name of the like's notification, as ListNotifications has answered it. */
+let likeName = "";
 
 /** A request and its answer for every RPC, in an order in which each changes or finds records. */
-const calls: Record<string, [request: Answer, answer: Answer]> = {
+const calls: Record<string, [request: Request, answer: Answer]> = {
   "meguri.testing.v1.ClockService/SetTime": [
     { time: { seconds: "1780000000" } },
     { time: { seconds: "1780000000" } },
@@ -128,6 +145,10 @@ const calls: Record<string, [request: Answer, answer: Answer]> = {
     account,
     { balance: { available: "0", totals: { issued: "100", used: "30", revoked: "80" } } },
   ],
+  "meguri.points.v1.PointsService/GetForecast": [
+    { ...account, time: later },
+    { forecast: { balance: "0", current_balance: "0", changes: [], frozen: false } },
+  ],
   "meguri.points.v1.PointsService/ListLedgerEntries": [
     { ...account, page_size: 1 },
     { entries: [{ number: "6" }] },
@@ -152,6 +173,20 @@ const calls: Record<string, [request: Answer, answer: Answer]> = {
     { ...reservation, ...account, points: "5", execute_time: later },
     { reservation: { state: "STATE_PENDING", execute_time: later, points: "5" } },
   ],
+  "meguri.reservations.v1.ReservationService/CreateReservations": [
+    {
+      reservations: [
+        { reservation_id: "b", user_id: "batch", points: "5", execute_time: later },
+        { reservation_id: "c", user_id: "batch", points: "5", execute_time: far },
+      ],
+    },
+    {
+      results: [
+        { created: { reservation: { reservation_id: "b" }, replayed: false } },
+        { error: { reason: "INVALID_REQUEST", retryable: false } },
+      ],
+    },
+  ],
   "meguri.reservations.v1.ReservationService/GetReservation": [
     reservation,
     { reservation: { user_id: "u", caller: "grpc-js" } },
@@ -172,9 +207,21 @@ const calls: Record<string, [request: Answer, answer: Answer]> = {
     reservation,
     { refused: "WRONG_STATE" },
   ],
+  "meguri.reservations.v1.ReservationService/CancelReservations": [
+    { user_id: "batch", change_reason: "left" },
+    { cancelled_count: 1, cancelled_points: "5", reservation_ids: ["b"], next_page_token: "" },
+  ],
+  "meguri.reservations.v1.ReservationService/PauseProgramReservations": [
+    { program_id: "p", reason: "wrong points" },
+    { program: { reservation_pause: { by: "grpc-js", reason: "wrong points" } } },
+  ],
+  "meguri.reservations.v1.ReservationService/ResumeProgramReservations": [
+    { program_id: "p" },
+    { program: { program_id: "p", reservation_pause: null } },
+  ],
   "meguri.reactions.v1.ReactionService/RegisterTarget": [
     { target, owner_id: "o", title: "巡り", link: "/t" },
-    { target: { name: target, owner_id: "o", title: "巡り", link: "/t", deleted: false } },
+    { target: { name: target, owner_id: "o", title: "巡り", link: "/t", delete_time: null } },
   ],
   "meguri.reactions.v1.ReactionService/React": [
     { target, user_id: "u", actor_name: "U" },
@@ -199,38 +246,86 @@ const calls: Record<string, [request: Answer, answer: Answer]> = {
     { user_id: "u" },
     { reactions: [{ target, user_id: "u", actor_name: "U" }] },
   ],
+  "meguri.notifications.v1.NotificationService/Notify": [
+    { target, event_id: "e", kind: "comment", user_id: "w", actor_name: "W" },
+    { notified: true, replayed: false },
+  ],
+  "meguri.notifications.v1.NotificationService/WatchUnreadCount": [
+    { watches: [{ owner_id: "o", known_version: "1" }] },
+    {
+      count: {
+        owner_id: "o",
+        unread_count: { people_count: "2", group_count: "2", version: "2", unseen_count: "2" },
+      },
+    },
+  ],
+  "meguri.notifications.v1.NotificationService/MarkNotificationsSeen": [
+    { owner_id: "o", version: "1" },
+    { unread_count: { people_count: "2", group_count: "2", version: "3", unseen_count: "1" } },
+  ],
   "meguri.notifications.v1.NotificationService/ListNotifications": [
     { owner_id: "o", state: "STATE_UNREAD" },
     {
       notifications: [
         {
-          target: { name: target, title: "巡り" },
-          people_count: "1",
-          text: { names: ["U"], other_count: "0" },
-          read_time: null,
+          ...unread,
+          kind: "comment",
+          source: "SOURCE_EVENT",
+          first_actors: [{ user_id: "w", actor_name: "W", create_time: now }],
+          latest_actors: [{ user_id: "w", actor_name: "W", create_time: now }],
+          version: "2",
+          seen: false,
+        },
+        {
+          ...unread,
+          kind: "like",
+          source: "SOURCE_REACTION",
+          first_actors: [{ user_id: "u", actor_name: "U", create_time: now }],
+          latest_actors: [{ user_id: "u", actor_name: "U", create_time: now }],
+          version: "1",
+          seen: true,
         },
       ],
+      next_page_token: "",
     },
   ],
   "meguri.notifications.v1.NotificationService/GetUnreadCount": [
     { owner_id: "o" },
-    { unread_count: { people_count: "1", group_count: "1", version: "1" } },
-  ],
-  "meguri.notifications.v1.NotificationService/WatchNotifications": [
-    { owner_id: "o" },
-    { unread_count: { people_count: "1", group_count: "1", version: "1" } },
+    { unread_count: { people_count: "2", group_count: "2", version: "3", unseen_count: "1" } },
   ],
   "meguri.notifications.v1.NotificationService/ListNotificationActors": [
-    { ...notification, first_version: "1", version: "1" },
-    { actors: [{ user_id: "u", actor_name: "U" }] },
+    () => ({ name: likeName }),
+    { actors: [{ user_id: "u", actor_name: "U", create_time: now }], next_page_token: "" },
   ],
   "meguri.notifications.v1.NotificationService/MarkNotificationRead": [
-    { ...notification, version: "1" },
-    { changed: true, unread_count: { people_count: "0", group_count: "0", version: "2" } },
+    () => ({ name: likeName, version: "1" }),
+    {
+      changed: true,
+      unread_count: { people_count: "1", group_count: "1", version: "4", unseen_count: "1" },
+    },
   ],
   "meguri.notifications.v1.NotificationService/MarkAllNotificationsRead": [
-    { owner_id: "o", version: "2" },
-    { marked_count: "0", unread_count: { version: "2" } },
+    { owner_id: "o", version: "4" },
+    {
+      marked_count: "1",
+      unread_count: { people_count: "0", group_count: "0", version: "5", unseen_count: "0" },
+    },
+  ],
+  "meguri.notifications.v1.NotificationService/UpdatePreferences": [
+    { owner_id: "o", preferences: { all_muted: true, muted_kinds: ["like", "comment"] } },
+    { preferences: { all_muted: true, muted_kinds: ["comment", "like"] } },
+  ],
+  "meguri.notifications.v1.NotificationService/GetPreferences": [
+    { owner_id: "o" },
+    { preferences: { all_muted: true, muted_kinds: ["comment", "like"] } },
+  ],
+  "meguri.notifications.v1.NotificationService/SetPersonMuted": [
+    { owner_id: "o", user_id: "w", muted: true },
+    { changed: true },
+  ],
+  "meguri.notifications.v1.NotificationService/ListMutedPeople": [
+    { owner_id: "o" },
+    { user_ids: ["w"], next_page_token: "" },
   ],
   "meguri.notifications.v1.NotificationService/SetTargetMuted": [
     { owner_id: "o", target, muted: true },
@@ -242,7 +337,7 @@ const calls: Record<string, [request: Answer, answer: Answer]> = {
   ],
   "meguri.reactions.v1.ReactionService/DeleteTarget": [
     { target },
-    { target: { name: target, deleted: true } },
+    { target: { name: target, delete_time: { nanos: expect.any(Number) } } },
   ],
 };
 
@@ -258,7 +353,10 @@ describe("every RPC", () => {
     if (expected.refused) {
       expect(await refusal(call(method, request))).toMatchObject({ reason: expected.refused });
     } else {
-      expect(await call(method, request)).toMatchObject(expected);
+      const answer = await call(method, request);
+      expect(answer).toMatchObject(expected);
+      const [, like] = (answer.notifications ?? []) as [Answer?, Answer?];
+      if (like) likeName = like.name as string;
     }
   });
 

@@ -302,6 +302,27 @@ describe("ListReservations", () => {
     expect(await ids({ ...inState(PENDING), endTime: at("2020-01-02T00:00:00Z") })).toEqual([]);
   });
 
+  test("with a reason that begins as requested", async () => {
+    const ofShop = { filter: { case: "userId", value: "shop-user" } as const };
+    for (const [i, reason] of ["", "sale: a", "a sale", "sale: b", "sal"].entries()) {
+      await server.reservations.createReservation({
+        reservationId: `sale-${i}`,
+        userId: "shop-user",
+        points: 1n,
+        reason,
+        executeTime: hour(100 + i),
+      });
+    }
+    const pending = inState(Reservation_State.PENDING);
+    for (const list of [ofShop, pending]) {
+      const named = { ...list, startTime: hour(100) };
+      expect(await ids({ ...named, reasonPrefix: "sale" })).toEqual(["sale-1", "sale-3"]);
+      expect(await ids({ ...named, reasonPrefix: "sale", pageSize: 1 })).toHaveLength(2);
+      expect(await ids({ ...named, reasonPrefix: "none" })).toEqual([]);
+      expect(await ids(named)).toHaveLength(5);
+    }
+  });
+
   test("a token is valid only for its list", async () => {
     const list = { ...inState(Reservation_State.PENDING), pageSize: 2 };
     const { nextPageToken: pageToken } = await server.reservations.listReservations(list);
@@ -310,6 +331,7 @@ describe("ListReservations", () => {
       { ...ofUser, pageToken },
       { ...inState(Reservation_State.DONE), pageToken },
       { ...list, startTime: hour(1), pageToken },
+      { ...list, reasonPrefix: "r", pageToken },
       { ...list, programId: "a", pageToken },
     ]) {
       const { reason, fields } = await refusalOf(server.reservations.listReservations(wrong));

@@ -9,13 +9,14 @@ import {
   TransactionInProgressException,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { accountRef, type Ref } from "../../../src/app/ports/records.ts";
+import { accountRef, type Ref, unreadGroupRef } from "../../../src/app/ports/records.ts";
+import type { MemberRange } from "../../../src/domain/unread-group.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
-import { type Clients, skewOf } from "../../../src/store/dynamodb/sdk/client.ts";
+import type { Clients } from "../../../src/store/dynamodb/sdk/client.ts";
 import type { Write } from "../../../src/store/engine/item-store.ts";
 
 /** Clients whose answers a test defines. */
@@ -119,22 +120,27 @@ describe("a store that is away", () => {
   const reader = createDynamoReader(away, (table) => table);
   const purger = createDynamoPurger(away, (table) => table);
   const page = { size: 1, cursor: undefined };
-  const range = { target, kind: "like", from: 1, to: 2 };
+  const members = (range: MemberRange) =>
+    store.groupMembers({ target, kind: "like", group: unreadGroupRef("o", target, "like"), range });
+  const any = { key: "any", hasLeavers: false };
+  const versions = { ...any, from: 1, to: 3 };
 
   test.each<[string, () => Promise<unknown>]>([
     ["an atomic read", () => store.readAtomically([ref])],
-    ["the ends of a group", () => store.groupMembers({ ...range, counted: false })],
-    ["the members of a group", () => store.groupMembers({ ...range, counted: true })],
+    ["recent members", () => members({ ...any, read: "recent", after: 1, count: 2 })],
+    ["the ends of a group", () => members({ ...versions, read: "ends" })],
+    ["a split of a group", () => members({ ...versions, read: "split", at: 2, total: 3 })],
     ["many records", () => reader.many([ref])],
     ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
     ["reactions of one person", () => reader.reactionsOfUser("u", page)],
     ["unread groups", () => reader.unreadGroups("o", true, page)],
     ["history", () => reader.readGroups("o", 0, page)],
+    ["muted people", () => reader.mutedPeople("o", page)],
     ["inboxes", () => reader.inboxes(["o"])],
     ["purge of reactions", () => purger.reactions(target, "like")],
-    ["purge of history", () => purger.history("o", target, undefined)],
-  ])("%s", async (_, ask) => {
-    await expect(ask()).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    ["pending purges", () => reader.pendingPurges(page)],
+  ])("%s", async (_, read) => {
+    await expect(read()).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 });
 
@@ -210,15 +216,4 @@ describe("the result of a transaction", () => {
   ])("%s is thrown", async (_, error) => {
     await expect(commit(error)).rejects.toBe(error);
   });
-});
-
-test.each<[string, number, number, number, number]>([
-  ["the same second", 10_000, 10_200, 10_250, 0],
-  ["the server's second begins during the request", 11_000, 10_900, 11_100, 0],
-  ["the end of the server's second", 10_000, 10_990, 11_010, 0],
-  ["a slow answer", 13_000, 10_500, 14_000, 0],
-  ["ahead", 10_000, 17_500, 17_600, 6_500],
-  ["behind", 20_000, 12_000, 12_100, -7_900],
-])("the skew of a clock: %s", (_, date, sent, received, skew) => {
-  expect(skewOf(date, sent, received)).toBe(skew);
 });

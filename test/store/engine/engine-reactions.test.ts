@@ -1,152 +1,34 @@
-/** Tests the commit engine where records are deleted, only read, or members of a group. */
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+/** Tests the commit engine where records are deleted or only read, and what a reaction costs. */
+import { describe, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Transaction } from "../../../src/app/ports/engine.ts";
-import {
-  inboxRef,
-  type Ref,
-  reactionRef,
-  targetRef,
-  unreadGroupRef,
-} from "../../../src/app/ports/records.ts";
-import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
+import type { Ref } from "../../../src/app/ports/records.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
-import type { UnreadGroup } from "../../../src/domain/notification.ts";
+import { emptyInbox } from "../../../src/domain/inbox.ts";
 import type { Reaction } from "../../../src/domain/target.ts";
+import type { UnreadGroup } from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
+import { isolations } from "../../support/fixtures/account-fixture.ts";
 import {
-  beforeItemOf,
-  createGate,
-  type Isolation,
-  isolations,
-} from "../../support/fixtures/account-fixture.ts";
+  done,
+  fakeEngineTime,
+  like,
+  ownerId,
+  post,
+  reactionFixturesIn,
+  read,
+  refs,
+  same,
+  unlike,
+} from "../../support/fixtures/reaction-fixture.ts";
 import { settled } from "../../support/fixtures/settled.ts";
-import { type Fault, memoryDeps, type Request } from "../../support/stores/memory-store.ts";
 
 // The engine's pauses use the global timers, which are faked.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-const ownerId = "owner";
-const post = { type: "post", id: "1" };
-const refs = {
-  target: targetRef(post),
-  inbox: inboxRef(ownerId),
-  group: unreadGroupRef(ownerId, post, "like"),
-  row: (userId: string) => reactionRef(post, "like", userId),
-};
-
-const like = (deps: Deps, userId: string): Promise<ReactionResult> =>
-  react(deps, { target: post, kind: "like", userId, actorName: userId.toUpperCase() });
-const unlike = (deps: Deps, userId: string): Promise<ReactionResult> =>
-  unreact(deps, { target: post, kind: "like", userId });
-const read = async (deps: Deps, version: number): Promise<boolean> => {
-  const name = { ownerId, target: post, kind: "like" };
-  return (await markNotificationRead(deps, { ...name, version })).changed;
-};
-
-/** Calls after earlier calls, because a reaction first reads its owner. */
-const afterwards = <T>(call: () => Promise<T>): Promise<T> =>
-  new Promise((resolve) => setTimeout(resolve, 1)).then(call);
-
-const done = (count: number): ReactionResult => ({ changed: true, reactionCount: count });
-const same = (count: number): ReactionResult => ({ changed: false, reactionCount: count });
-
-const reactionFixturesIn =
-  (isolation: Isolation) =>
-  (...likers: string[]) =>
-    createReactionFixture(isolation, likers);
-
-async function createReactionFixture(isolation: Isolation, likers: readonly string[]) {
-  const { deps, store, process } = memoryDeps({ random: () => 0.5 });
-  store.latencyMs = 1;
-  store.beforeItem = beforeItemOf(isolation);
-  const others = { title: "", link: "" };
-  await settled(registerTarget(deps, { target: post, ownerId, ...others }));
-  for (const userId of likers) await settled(like(deps, userId));
-  store.resetStats();
-
-  /** Starts `calls` during a commit on their key, so that the engine coalesces them. */
-  async function coalesced<T>(from: Deps, calls: () => readonly Promise<T>[]): Promise<T[]> {
-    const gate = createGate();
-    store.arriving = async ({ op }) => {
-      if (op !== "commit") return undefined;
-      store.arriving = undefined;
-      gate.reach();
-      await gate.passed;
-      return undefined;
-    };
-    const target = { type: "post", id: `first-${Math.random()}` };
-    const first = registerTarget(from, { target, ownerId, ...others });
-    await settled(gate.reached);
-    const started = calls();
-    for (const each of started) each.catch(() => undefined);
-    await vi.advanceTimersByTimeAsync(5);
-    store.resetStats();
-    gate.open();
-    const answers = await settled(Promise.all(started));
-    await settled(first);
-    return answers;
-  }
-
-  /** Runs `act` once, before the next request with this operation takes effect. */
-  const once = (op: Request["op"], act: () => Promise<unknown>): void => {
-    store.arriving = async (request): Promise<Fault | undefined> => {
-      if (request.op !== op) return undefined;
-      store.arriving = undefined;
-      await act();
-      return undefined;
-    };
-  };
-
-  /** The operations and kinds of the writes of each commit. */
-  const commits: string[][] = [];
-  store.answering = ({ op, writes }) => {
-    if (op !== "commit") return;
-    commits.push(writes.map((write) => `${write.op} ${write.ref.kind}`));
-  };
-
-  /** Compares counts, group and inbox with the rows, and returns the unread and read actors. */
-  async function check(): Promise<{ unread: string[]; read: string[][] }> {
-    const rows = (
-      await deps.reader.reactions(
-        { target: post, kind: "like" },
-        { size: 1_000, cursor: undefined },
-      )
-    ).items.toReversed();
-    const target = (await deps.reader.get(refs.target))?.value;
-    const inbox = (await deps.reader.get(refs.inbox))?.value;
-    const group = (await deps.reader.get(refs.group))?.value;
-    expect(target?.counts.like ?? 0).toBe(rows.length);
-    const members = rows.filter(
-      ({ version, notified }) => notified && group && version >= group.firstVersion,
-    );
-    expect(group?.peopleCount ?? 0).toBe(members.length);
-    expect(inbox).toMatchObject({ groupCount: group ? 1 : 0, peopleCount: members.length });
-    const userIds = members.map(({ userId }) => userId);
-    expect((group?.firstActors ?? []).map(({ userId }) => userId)).toEqual(userIds.slice(0, 2));
-    expect((group?.latestActors ?? []).map(({ userId }) => userId)).toEqual(
-      userIds.toReversed().slice(0, 3),
-    );
-    const history = await deps.reader.readGroups(ownerId, 0, { size: 1_000, cursor: undefined });
-    const read = history.items.map(({ firstActors, peopleCount }) => [
-      String(peopleCount),
-      ...firstActors.map(({ userId }) => userId),
-    ]);
-    return { unread: userIds, read };
-  }
-
-  return { deps, store, process, coalesced, once, commits, check };
-}
+fakeEngineTime();
 
 describe.each(isolations)("deleting, applied %s", (isolation) => {
   const createFixture = reactionFixturesIn(isolation);
@@ -245,8 +127,8 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       deadline: undefined,
       decide(tx) {
         const group = tx.get(refs.group) as UnreadGroup;
-        seen.push(group.firstActors.map(({ userId }) => userId));
-        tx.put(refs.group, { ...group, updateTime: 7 });
+        seen.push(group.firstMembers.map(({ userId }) => userId));
+        tx.put(refs.group, { ...group, leaveCount: 7 });
       },
     });
     await settled(call);
@@ -266,7 +148,7 @@ describe.each(isolations)("records that are only read, applied %s", (isolation) 
       deadline: undefined,
       decide(tx) {
         seen.push([...reads, ...absent].map((ref) => tx.recordVersion(ref)).join());
-        tx.put(refs.inbox, tx.get(refs.inbox) ?? { version: 9, groupCount: 0, peopleCount: 0 });
+        tx.put(refs.inbox, tx.get(refs.inbox) ?? emptyInbox);
       },
     });
 
@@ -289,10 +171,11 @@ describe.each(isolations)("records that are only read, applied %s", (isolation) 
     await settled(read(deps, 2));
     await settled(like(deps, "b"));
     await coalesced(deps, () => [unlike(deps, "a")]);
+    // The row stays for the cool-down.
     expect(commits.at(-1)?.toSorted()).toEqual([
       "check unreadGroup",
-      "delete reaction",
       "put inbox",
+      "put reaction",
       "put target",
     ]);
     // Where later calls write the group, that write has the condition.
@@ -301,102 +184,6 @@ describe.each(isolations)("records that are only read, applied %s", (isolation) 
       "put unreadGroup",
     ]);
     expect(await check()).toEqual({ unread: ["c"], read: [["2", "a", "z"]] });
-  });
-});
-
-describe.each(isolations)("reading members, applied %s", (isolation) => {
-  const createFixture = reactionFixturesIn(isolation);
-
-  test("is the first call of a batch, and later calls are coalesced with it", async () => {
-    const { deps, store, coalesced, commits, check } = await createFixture("a", "b");
-    const answers = await coalesced<unknown>(deps, () => [
-      like(deps, "c"),
-      afterwards(() => read(deps, 1)),
-      afterwards(() => like(deps, "d")),
-      afterwards(() => unlike(deps, "b")),
-    ]);
-    expect(answers).toEqual([done(3), true, done(4), done(3)]);
-    expect(await check()).toEqual({ unread: ["c", "d"], read: [["1", "a"]] });
-    // "c" has to be in the store when the actors after version 1 are counted.
-    expect(commits.slice(-2).map((each) => each.includes("put readGroup"))).toEqual([false, true]);
-    // A small group is read whole.
-    expect(store.stats).toMatchObject({ queries: 1, commits: 2 });
-  });
-
-  test("does not split the batch of the calls ahead of it", async () => {
-    const userIds = Array.from({ length: 9 }, (_, i) => `u${i}`);
-    const { deps, coalesced, commits, check } = await createFixture(...userIds);
-    // "u4" is not shown, "u0" and "u8" are.
-    await coalesced(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
-    const sizes = commits.slice(-3).map((each) => each.filter((one) => one.endsWith("reaction")));
-    expect(sizes.map(({ length }) => length)).toEqual([1, 2, 1]);
-    expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
-  });
-
-  test("a split reads the members again after a version conflict", async () => {
-    const { deps, process, store, once, check } = await createFixture("a", "b", "c");
-    once("commit", () => like(process(), "d"));
-    expect(await settled(read(deps, 1))).toBe(true);
-    expect(await check()).toEqual({ unread: ["b", "c", "d"], read: [["1", "a"]] });
-    expect(store.stats.queries).toBe(2);
-  });
-
-  test("members are dropped when the records have other versions", async () => {
-    const { deps, process, store, check } = await createFixture("a", "b");
-    // This process still has "a" in its cache.
-    await settled(unlike(process(), "a"));
-    store.resetStats();
-    await vi.advanceTimersByTimeAsync(1);
-    expect(await settled(read(deps, 1))).toBe(false);
-    // The row is read again together with inbox and group, which have changed: that
-    // one read validates the row and the answer.
-    expect(store.stats).toMatchObject({ reads: 1, queries: 1, commits: 0 });
-    expect(await check()).toEqual({ unread: ["b"], read: [] });
-  });
-
-  test.each<[string, (deps: Deps) => Promise<unknown>, boolean, string[]]>([
-    ["the only actor that was seen leaves", (other) => unlike(other, "a"), false, ["b"]],
-    ["as many join as were seen", (other) => like(other, "c"), true, ["b", "c"]],
-    ["all later actors leave", (other) => unlike(other, "b"), true, []],
-    ["another process has read it", (other) => read(other, 2), false, []],
-  ])("between the reads and the answer: %s", async (_, act, changed, unread) => {
-    const { process, once, check } = await createFixture("a", "b");
-    once("members", async () => {
-      await act(process());
-    });
-    expect(await settled(read(process(), 1))).toBe(changed);
-    expect((await check()).unread).toEqual(unread);
-  });
-
-  test("between the two ends of a group", async () => {
-    // More than are read whole.
-    const userIds = Array.from({ length: 105 }, (_, i) => `u${i}`);
-    const { deps, process, store, check } = await createFixture(...userIds);
-    let started = 0;
-    store.arriving = async ({ op }) => {
-      if (op !== "members") return undefined;
-      started += 1;
-      if (started === 2) {
-        store.arriving = undefined;
-        await unlike(process(), "u104");
-        await like(process(), "u105");
-      }
-      return undefined;
-    };
-    expect(await settled(unlike(deps, "u0"))).toEqual(done(104));
-    expect((await check()).unread).toEqual([...userIds.slice(1, -1), "u105"]);
-  });
-
-  test("a query without an answer is retried, and given up in the end", async () => {
-    const { deps, store, check } = await createFixture("a", "b");
-    let left = 2;
-    store.arriving = ({ op }) => (op === "members" && left-- > 0 ? "unavailable" : undefined);
-    expect(await settled(read(deps, 1))).toBe(true);
-    expect(await check()).toEqual({ unread: ["b"], read: [["1", "a"]] });
-    await settled(like(deps, "c"));
-    store.arriving = ({ op }) => (op === "members" ? "unavailable" : undefined);
-    const error = await settled(read(deps, 2).catch((each: unknown) => each));
-    expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 });
 

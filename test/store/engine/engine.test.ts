@@ -174,7 +174,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
         executeTime: 0,
         caller: "test",
       };
-      await createReservation(deps, { programId, ...row });
+      await createReservation({ ...deps, background: () => {} }, { programId, ...row });
     }
     store.resetStats();
     const commits: number[] = [];
@@ -183,13 +183,9 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
     };
     const fresh = createEngine(deps, store.itemStore);
     const steps = await Promise.all(
-      ids.map((id) =>
-        executeReservation(fresh, { programId, reservationId: id, userId, runId: "run" }),
-      ),
+      ids.map((id) => executeReservation(fresh, { programId, reservationId: id, userId })),
     );
-    expect(steps.map(({ step }) => step)).toEqual(
-      ids.map((_, i) => ({ step: "DONE", entry: 73 + i })),
-    );
+    expect(steps.map(({ row }) => row.executed?.entryNumber)).toEqual(ids.map((_, i) => 73 + i));
     // First one call: account, 36 expiries, its entry, key and row; then the other nine calls.
     expect(commits).toEqual([40, 28]);
     expect(await balance(deps)).toBe(50);
@@ -380,7 +376,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("after a write of the same batch cost only a read of their event key", async () => {
+  test("after a write of the same batch cost only one read more", async () => {
     const { deps, store, coalesced } = createFixture();
     const requests: string[] = [];
     const answers = await coalesced(deps, () => {
@@ -389,7 +385,7 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
     });
     expect(answers).toEqual([done(1, 0), "INSUFFICIENT_POINTS"]);
     const commit = "account+entry+event";
-    expect(requests).toEqual([commit, "event", commit]);
+    expect(requests).toEqual([commit, "event+account", commit]);
   });
 
   test("never mix what was read before a change with what was read after it", async () => {
@@ -591,12 +587,12 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
     };
     await createReservation(deps, { ...requests, executeTime: 0 });
     const pending = (await deps.reader.get(ref))?.value;
-    const attempt = { programId, reservationId: "r", userId, runId: "one" };
+    const attempt = { programId, reservationId: "r", userId };
     const first = await executeReservation(deps, attempt);
-    expect(first.step).toEqual({ step: "DONE", entry: 1 });
+    expect(first).toMatchObject({ outcome: "DONE", balance: 5 });
     store.force(ref, pending);
-    const again = await executeReservation(process(), { ...attempt, runId: "two" });
-    expect(again.step).toEqual({ step: "DONE", entry: 1 });
+    const again = await executeReservation(process(), attempt);
+    expect(again).toMatchObject({ outcome: "DONE", balance: 5 });
     expect(await balance(deps)).toBe(5);
     expect(await differences(deps)).toEqual([]);
   });

@@ -2,7 +2,7 @@
  * Tests calls that are sent again while the first transaction is applied item by item: the second
  * call, on another process, must not be answered from a part of that transaction.
  */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import {
@@ -15,6 +15,7 @@ import {
 } from "../../../src/app/ports/records.ts";
 import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { emptyInbox } from "../../../src/domain/inbox.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import {
   answer,
@@ -118,9 +119,13 @@ const ownerId = "owner";
 const like = { target: { type: "post", id: "1" }, kind: "like", userId: "a", actorName: "A" };
 
 async function createLikedPost(...likers: string[]) {
-  const { deps, process, store } = createAccountFixture();
+  const { deps, process, store, clock } = createAccountFixture();
   await registerTarget(deps, { target: like.target, ownerId, title: "", link: "" });
-  for (const userId of likers) await react(deps, { ...like, userId });
+  for (const userId of likers) {
+    // Of many people, 45 take more than a second.
+    clock.time += 30;
+    await react(deps, { ...like, userId });
+  }
   return { store, processes: [deps, process()] as const };
 }
 
@@ -151,7 +156,7 @@ test("a mark-read that changes nothing has the right unread count", async () => 
   const answers = await twice(store, inboxRef(ownerId), processes, (deps) =>
     markNotificationRead(deps, { ownerId, target: like.target, kind: "like", version: 2 }),
   );
-  const inbox = { version: 3, groupCount: 0, peopleCount: 0 };
+  const inbox = { ...emptyInbox, version: 3 };
   expect(answers).toEqual([
     { changed: true, inbox },
     { changed: false, inbox },
@@ -168,7 +173,7 @@ async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
   const people = (await reader.get(inboxRef(ownerId)))?.value.peopleCount;
   const names = (actors: readonly { userId: string }[] = []) =>
     actors.map(({ userId }) => userId).join("");
-  return [group?.peopleCount, names(group?.firstActors), names(group?.latestActors), people];
+  return [group?.peopleCount, names(group?.firstMembers), names(group?.latestMembers), people];
 }
 
 test("a mark-read counts the newcomer whose row is applied last", async () => {
@@ -201,4 +206,38 @@ test("a name that leaves is replaced by the one whose row is applied last", asyn
   const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "f" });
   await whileLate(store, rowOf("g"), processes, newcomer, leaving);
   expect(await unreadOf(processes)).toEqual([6, "ab", "ged", 6]);
+});
+
+describe("the recent members of a large group", () => {
+  const names = Array.from({ length: 200 }, (_, i) => `u${i + 1}`);
+
+  test("are read with the newcomer whose row is applied last", async () => {
+    const { store, processes } = await createLikedPost(...names);
+    const newcomer = (deps: Deps) => react(deps, { ...like, userId: "new" });
+    await whileLate(store, rowOf("new"), processes, newcomer, readAt(196));
+    expect(await unreadOf(processes)).toEqual([5, "u197u198", "newu200u199", 5]);
+  });
+
+  test("are read without the one whose row is deleted last", async () => {
+    const { store, processes } = await createLikedPost(...names);
+    const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "u198" });
+    await whileLate(store, rowOf("u198"), processes, leaving, readAt(196));
+    expect(await unreadOf(processes)).toEqual([3, "u197u199", "u200u199u197", 3]);
+  });
+
+  test("are not all that an older split waits for: one of the others is deleted last", async () => {
+    const { store, processes } = await createLikedPost(...names);
+    const leaving = (deps: Deps) => unreact(deps, { ...like, userId: "u20" });
+    await whileLate(store, rowOf("u20"), processes, leaving, readAt(50));
+    expect(await unreadOf(processes)).toEqual([150, "u51u52", "u200u199u198", 150]);
+  });
+
+  test("begin the group of an older split when the other members have left", async () => {
+    const { store, processes } = await createLikedPost(...names.slice(0, 90));
+    // Of the members after version 40 only the latest one is left.
+    for (const userId of names.slice(40, 89)) await unreact(processes[0], { ...like, userId });
+    const newcomer = (deps: Deps) => react(deps, { ...like, userId: "new" });
+    await whileLate(store, rowOf("new"), processes, newcomer, readAt(40));
+    expect(await unreadOf(processes)).toEqual([2, "u90new", "newu90", 2]);
+  });
 });

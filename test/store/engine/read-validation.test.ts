@@ -1,9 +1,16 @@
 /** Tests which records read validation reads before the outcomes of a batch are delivered. */
 import { expect, test } from "vitest";
+import type { Transaction } from "../../../src/app/ports/engine.ts";
 import { inboxRef, type Ref, targetRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
-import type { Outcome, Pending, Snapshot } from "../../../src/store/engine/batch.ts";
+import {
+  decide,
+  type Outcome,
+  type Pending,
+  type Snapshot,
+} from "../../../src/store/engine/batch.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { toValidate } from "../../../src/store/engine/read-validation.ts";
+import { createMemoryStore } from "../../support/stores/memory-store.ts";
 
 const name = { type: "post", id: "p" };
 const [shared, one, other] = [
@@ -65,4 +72,20 @@ test("a transaction validates its writers, and outcomes that depend on nothing e
   ];
   expect(toValidate([writer, twin], late, nothing)).toEqual([]);
   expect(toValidate([writer, refusal], late, nothing)).toEqual([one, other]);
+});
+
+test("a refusal is validated together with what an earlier call of its batch has changed", () => {
+  const call = (decideCall: (tx: Transaction) => void) =>
+    ({
+      request: { key: shared, readSet: [shared, one], expectAbsent: [], decide: decideCall },
+    }) as unknown as Pending;
+  const reader = (...refs: readonly Ref[]) =>
+    call((tx) => {
+      for (const ref of refs) tx.get(ref);
+    });
+  const calls = [call((tx) => tx.delete(shared)), reader(shared, one), reader(shared)];
+  const { itemStore } = createMemoryStore();
+  const { outcomes } = decide(late, new Map(), calls, { calendar: 0, wall: 0 }, itemStore);
+  expect(toValidate(outcomes, late, read(9, one))).toEqual([shared, one]);
+  expect(toValidate(outcomes.slice(2), late, nothing)).toEqual([]);
 });

@@ -44,7 +44,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
   const clients = createClients({ endpoint, region: "ap-northeast-1" });
   const store = createDynamoItemStore(clients.single, names);
   const reader = createDynamoReader(clients, names);
-  const clock = createSystemClock(clients.skewMs);
+  const clock = createSystemClock(clients);
   const engine = new CommitEngine({ store, clock });
   const programs = createProgramCache(reader);
   const background = (work: () => Promise<void>) => void work().catch(() => undefined);
@@ -58,6 +58,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
     purger: createDynamoPurger(clients, names),
     unreadCounts: noUnreadCountStreams,
     historyMs: 90 * 24 * 3_600_000,
+    coolDownMs: 24 * 3_600_000,
     background,
   };
   return { deps, engine, close: clients.close };

@@ -1,49 +1,19 @@
-/** The use cases of reactions as the system of a history, on any store and on the one in memory. */
+/** The use cases of reactions on the store in memory as the system of a history. */
 import fc from "fast-check";
-import {
-  inboxOf,
-  markAllNotificationsRead,
-  markNotificationRead,
-} from "../../../src/app/notifications/commands.ts";
-import {
-  listNotificationActors,
-  listNotifications,
-  type Notification,
-} from "../../../src/app/notifications/queries.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-
-import { type Kind, targetRef } from "../../../src/app/ports/records.ts";
-import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
-import {
-  purgeHistory,
-  purgeReactions,
-  purgeUnread,
-} from "../../../src/app/reactions/purge-target.ts";
-import {
-  listReactors,
-  listUserReactions,
-  reactionSummaries,
-} from "../../../src/app/reactions/queries.ts";
-import {
-  deleteTarget,
-  registerTarget,
-  setTargetMuted,
-} from "../../../src/app/reactions/targets.ts";
-import { DomainError } from "../../../src/domain/errors.ts";
+import type { Kind, Records } from "../../../src/app/ports/records.ts";
+import { endPurge, purgeReactions, purgeUnread } from "../../../src/app/reactions/purge-target.ts";
+import { listUserReactions } from "../../../src/app/reactions/queries.ts";
+import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
+import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
+import type { Write } from "../../../src/store/engine/item-store.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
-import { history, keptMs, play, type System, type Turns, turnsOf } from "./reactions-model.ts";
-import {
-  type Answer,
-  label,
-  type Request,
-  type Selection,
-  type Shown,
-  type ShownGroup,
-  type ShownTarget,
-  type TargetName,
-} from "./reactions-oracle.ts";
+import { coolDownMs, keptMs, play, type System, type Turns, turnsOf } from "./reactions-model.ts";
+import type { TargetName } from "./reactions-requests.ts";
+import { history } from "./reactions-templates.ts";
+import { answerTo, show } from "./reactions-use-cases.ts";
 import { inVirtualTime } from "./virtual-time.ts";
 
 /**
@@ -59,10 +29,12 @@ export function openMemory(
   const processes = [deps, another()].map((each) => ({
     ...each,
     historyMs: keptMs,
+    coolDownMs,
     reader: inTurns(each.reader, turn),
   }));
   let plan: Fault[] = [];
-  store.arriving = async ({ op }) => {
+  store.arriving = async ({ op, writes }) => {
+    checkSizes(writes);
     await turn();
     return op === "commit" ? plan.shift() : undefined;
   };
@@ -82,7 +54,7 @@ export function openMemory(
       const found = await allItems((page) => listUserReactions(deps, userId, page));
       return found.map(({ target: { type, id }, kind }) => `${type}/${id} ${kind}`);
     },
-    purge: (ownerId, target) => purge(deps, ownerId, target),
+    purge: (_, target) => purge(deps, target),
     wait(ms) {
       clock.time += ms;
       return ms;
@@ -125,160 +97,18 @@ const inTurns = (reader: Reader, turn: () => Promise<void>): Reader => ({
   },
 });
 
-/** Calls the use case of a request. Throws a retryable error, which is not an answer. */
-export async function answerTo(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
-  try {
-    return await send(deps, ownerId, request);
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.retryable) throw error;
-    return { refused: error.reason };
+/** Throws when an item that is written is not smaller than 1 KB. */
+function checkSizes(writes: readonly Write[]): void {
+  for (const { ref, op, value, next } of writes) {
+    if (op !== "put") continue;
+    const bytes = itemSize(toItem(ref, value as Records[Kind], next));
+    if (bytes >= 1_024) throw new Error(`${ref.kind} ${ref.id} has ${bytes} bytes`);
   }
 }
-
-async function send(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
-  switch (request.op) {
-    case "register":
-      return targetAnswerOf(await registerTarget(deps, { ...request, ownerId, link: "" }));
-    case "react":
-      return changeOf(await react(deps, request));
-    case "unreact":
-      return changeOf(await unreact(deps, request));
-    case "read": {
-      const { changed, inbox } = await markNotificationRead(deps, { ...request, ownerId });
-      return { changed, badge: inbox };
-    }
-    case "readAll": {
-      const { markedCount, inbox } = await markAllNotificationsRead(deps, { ...request, ownerId });
-      return { markedCount, badge: inbox };
-    }
-    case "mute":
-      return targetAnswerOf(await setTargetMuted(deps, { ...request, ownerId }));
-    case "delete":
-      return targetAnswerOf(await deleteTarget(deps, request));
-    case "purgeUnread":
-      return { kinds: (await purgeUnread(deps, request.target)).sort() };
-  }
-}
-
-const changeOf = ({ changed, reactionCount }: ReactionResult) => ({ changed, reactionCount });
-
-const targetAnswerOf = ({ title, muted, deleted }: Awaited<ReturnType<typeof registerTarget>>) => ({
-  title,
-  muted,
-  deleted,
-});
 
 /** All steps of a purge. */
-export async function purge(deps: Deps, ownerId: string, target: TargetName): Promise<void> {
+export async function purge(deps: Deps, target: TargetName): Promise<void> {
   const kinds = await purgeUnread(deps, target);
   for (const kind of kinds) while (await purgeReactions(deps, target, kind));
-  const summaries = await reactionSummaries(deps, [target], undefined);
-  if (summaries[0]?.state !== "DELETED") return;
-  let cursor: string | undefined;
-  do cursor = await purgeHistory(deps, ownerId, target, cursor);
-  while (cursor !== undefined);
+  await endPurge(deps, target);
 }
-
-/** Everything about an owner that the use cases return. */
-export async function show(deps: Deps, ownerId: string, selection: Selection): Promise<Shown> {
-  const list = async (state: "UNREAD" | "READ") => {
-    // Small pages, so that lists have several.
-    const found = await allItems((page) => listNotifications(deps, ownerId, state, page), 3);
-    const groups: ShownGroup[] = [];
-    for (const each of found) groups.push(await groupOf(deps, ownerId, each));
-    return groups;
-  };
-  const { version, groupCount, peopleCount } = await inboxOf(deps, ownerId);
-  return {
-    badge: { version, groupCount, peopleCount },
-    unread: await list("UNREAD"),
-    read: await list("READ"),
-    targets: await Promise.all(
-      selection.targets.map((each) => targetOf(deps, ownerId, each, selection)),
-    ),
-  };
-}
-
-async function groupOf(
-  deps: Deps,
-  ownerId: string,
-  { group, target, text }: Notification,
-): Promise<ShownGroup> {
-  const {
-    kind,
-    firstVersion,
-    version,
-    peopleCount,
-    firstActors,
-    latestActors,
-    createTime,
-    updateTime,
-  } = group;
-  const { type, id, title, deleted } = target;
-  const range = { from: firstVersion, to: version };
-  const actors = await allItems((page) =>
-    listNotificationActors(deps, { ownerId, target, kind }, range, page),
-  );
-  return {
-    target: { type, id, title, deleted },
-    kind,
-    firstVersion,
-    version,
-    peopleCount,
-    ...text,
-    firstActors: firstActors.map(label),
-    latestActors: latestActors.map(label),
-    actors: actors.map(label),
-    times: [
-      createTime,
-      updateTime,
-      ...("readTime" in group ? [group.readTime, group.expireTime] : []),
-    ],
-  };
-}
-
-async function targetOf(
-  deps: Deps,
-  ownerId: string,
-  target: TargetName,
-  { kinds, viewerId }: Selection,
-): Promise<ShownTarget> {
-  const [summary] = await reactionSummaries(deps, [target], viewerId);
-  const { state = "", counts = {}, own = [] } = summary ?? {};
-  const byKind = async <T>(of: (kind: string) => Promise<T>) =>
-    Object.fromEntries(await Promise.all(kinds.map(async (kind) => [kind, await of(kind)])));
-  const everything = { from: 1, to: 1e9 };
-  return {
-    state,
-    ...(await titleAndMuted(deps, target)),
-    counts,
-    own: own.toSorted(),
-    reactors: await byKind((kind) =>
-      orReason(allItems((page) => listReactors(deps, target, kind, page))),
-    ),
-    notified: await byKind((kind) =>
-      orReason(
-        allItems((page) =>
-          listNotificationActors(deps, { ownerId, target, kind }, everything, page),
-        ),
-      ),
-    ),
-    versions: await byKind(async (kind) =>
-      (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(
-        ({ version }) => version,
-      ),
-    ),
-  };
-}
-
-/** The fields of a target that readers get only with notifications of it. */
-export async function titleAndMuted({ reader }: Deps, target: TargetName) {
-  const { title = "", muted = false } = (await reader.get(targetRef(target)))?.value ?? {};
-  return { title, muted };
-}
-
-const orReason = (people: Promise<readonly { userId: string; actorName: string }[]>) =>
-  people.then(
-    (found) => found.map(label),
-    (error: DomainError) => error.reason,
-  );

@@ -1,172 +1,36 @@
-/** Random histories of two owners' targets, run against the service and the oracle. */
+/** Plays random histories of two owners' targets against the service and the oracle. */
 import { deepStrictEqual, fail, ok } from "node:assert";
-import fc, { type Scheduler } from "fast-check";
+import type { Scheduler } from "fast-check";
 import type { Fault } from "../stores/memory-store.ts";
-import {
-  type Answer,
-  Oracle,
-  type Request,
-  type Selection,
-  type Shown,
-  type TargetName,
-} from "./reactions-oracle.ts";
+import { Oracle } from "./reactions-oracle.ts";
 import { explain } from "./reactions-order.ts";
+import type {
+  Answer,
+  Request,
+  RequestOf,
+  Selection,
+  Shown,
+  TargetName,
+} from "./reactions-requests.ts";
+import { requestOf } from "./reactions-resolve.ts";
+import {
+  type Call,
+  eventKinds,
+  kinds,
+  moreKinds,
+  type RequestTemplate,
+  type Step,
+  userIds,
+} from "./reactions-templates.ts";
 
-/** Which version an owner has seen, relative to the versions that exist. */
-interface Seen {
-  readonly at: "number" | "member" | "between" | "last" | "stale" | "future";
-  readonly back: number;
-}
+const hour = 3_600_000;
 
-/** A request with numbers in place of names and versions. */
-type RequestTemplate =
-  | { readonly op: "register"; readonly targetIndex: number; readonly title: number }
-  | {
-      readonly op: "react";
-      readonly targetIndex: number;
-      readonly kind: string;
-      readonly user: number;
-      readonly name: number;
-    }
-  | {
-      readonly op: "unreact";
-      readonly targetIndex: number;
-      readonly kind: string;
-      readonly user: number;
-    }
-  | {
-      readonly op: "read";
-      readonly targetIndex: number;
-      readonly kind: string;
-      readonly seen: Seen;
-    }
-  | { readonly op: "readAll"; readonly targetIndex: number; readonly seen: Seen }
-  | { readonly op: "mute"; readonly targetIndex: number; readonly muted: boolean }
-  | { readonly op: "delete" | "purgeUnread"; readonly targetIndex: number };
+/** The settings of the service under test. */
+export const keptMs = 90 * 24 * hour;
+export const coolDownMs = 24 * hour;
 
-interface Call {
-  readonly template: RequestTemplate;
-  readonly process: number;
-}
-
-export type Step =
-  | ({ readonly step: "one" } & Call)
-  | { readonly step: "together"; readonly calls: readonly Call[] }
-  /** A user reacts with sixteen more kinds. */
-  | { readonly step: "kinds"; readonly targetIndex: number; readonly user: number }
-  /** Another owner registers a target that may exist. */
-  | { readonly step: "steal"; readonly targetIndex: number }
-  | { readonly step: "purge"; readonly targetIndex: number }
-  | { readonly step: "wait"; readonly days: number }
-  | { readonly step: "faults"; readonly faults: readonly Fault[] };
-
-const day = 86_400_000;
-export const keptMs = 90 * day;
-
-const kinds = ["like", "love"];
-const moreKinds = Array.from({ length: 16 }, (_, i) => `k${i}`);
-
-/** More than a group shows; the last one owns most targets. */
-const userIds = [...Array.from({ length: 9 }, (_, i) => `user-${i}`), "owner-a"];
-
-/** Some are longer than what is stored of a name. */
-const names = ["Ann", "Bo", "巡".repeat(30), "👍".repeat(20), "n".repeat(64)];
-
-/** Most requests are about the first target. */
-const targetIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 2);
-const kind = fc.constantFrom("like", "like", "like", "love");
-const user = fc.nat(userIds.length - 1);
-const name = fc.nat(names.length - 1);
-const process = fc.nat(1);
-
-const seen: fc.Arbitrary<Seen> = fc.record({
-  at: fc.constantFrom(
-    ...(["number", "number", "member", "member", "between", "last", "stale", "future"] as const),
-  ),
-  back: fc.nat(6),
-});
-
-const is = <T extends string>(value: T) => fc.constant(value);
-
-const react = fc.record({ op: is("react"), targetIndex, kind, user, name });
-const unreact = fc.record({ op: is("unreact"), targetIndex, kind, user });
-const read = fc.record({ op: is("read"), targetIndex, kind, seen });
-const readAll = fc.record({ op: is("readAll"), targetIndex, seen });
-
-const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
-  { weight: 24, arbitrary: react },
-  { weight: 10, arbitrary: unreact },
-  { weight: 7, arbitrary: read },
-  { weight: 2, arbitrary: readAll },
-  { weight: 2, arbitrary: fc.record({ op: is("mute"), targetIndex, muted: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ op: is("register"), targetIndex, title: fc.nat(2) }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ op: fc.constantFrom("delete", "purgeUnread"), targetIndex }),
-  },
-);
-
-const calls = fc.array(fc.record({ template, process }), { minLength: 2, maxLength: 5 });
-
-/** One user, or two, who react and unreact at the same time, and an owner who reads. */
-const callsOfOneUser = fc
-  .record({
-    at: fc.record({ targetIndex, kind }),
-    users: fc.tuple(user, user),
-    calls: fc.array(
-      fc.record({
-        template: fc.oneof(
-          { weight: 4, arbitrary: react },
-          { weight: 4, arbitrary: unreact },
-          { weight: 1, arbitrary: read },
-        ),
-        which: fc.nat(3),
-        process,
-      }),
-      { minLength: 2, maxLength: 6 },
-    ),
-  })
-  .map(({ at, users, calls }) =>
-    calls.map(({ template, which, process }): Call => {
-      const user = which === 0 ? users[1] : users[0];
-      const request = "user" in template ? { ...template, ...at, user } : { ...template, ...at };
-      return { template: request, process };
-    }),
-  );
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 36, arbitrary: fc.record({ step: is("one"), template, process }) },
-  { weight: 5, arbitrary: fc.record({ step: is("together"), calls }) },
-  { weight: 5, arbitrary: fc.record({ step: is("together"), calls: callsOfOneUser }) },
-  { weight: 1, arbitrary: fc.record({ step: is("purge"), targetIndex }) },
-  { weight: 1, arbitrary: fc.record({ step: is("steal"), targetIndex }) },
-  { weight: 1, arbitrary: fc.record({ step: is("wait"), days: fc.integer({ min: 1, max: 100 }) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      step: is("faults"),
-      faults: fc.array(
-        fc.constantFrom<Fault[]>("conflict", "throttled", "lost before", "lost after"),
-        { minLength: 1, maxLength: 3 },
-      ),
-    }),
-  },
-);
-
-/** The largest number of groups that a concurrent mark-all may read. */
+/** The largest number of lines that a concurrent mark-all may read. */
 const mostRead = 5;
-
-/** At most once in a history, because it is long. */
-const manyKinds: fc.Arbitrary<Step | undefined> = fc.option(
-  fc.record({ step: is("kinds"), targetIndex, user }),
-  { freq: 30, nil: undefined },
-);
-
-/** At least half of `maxSteps`, because long histories find more than short ones. */
-export const history = (maxSteps: number): fc.Arbitrary<Step[]> =>
-  fc
-    .tuple(fc.array(step, { minLength: Math.floor(maxSteps / 2), maxLength: maxSteps }), manyKinds)
-    .map(([steps, many]) => (many ? steps.toSpliced(steps.length >> 1, 0, many) : steps));
 
 /** The system under test: it gets the requests of a history. */
 export interface System {
@@ -207,7 +71,7 @@ export async function play(
   const owner = (name: string, targets: TargetName[]) => ({
     name: `${prefix}${name}`,
     targets,
-    oracle: new Oracle({ ownerId: `${prefix}${name}`, keptMs }),
+    oracle: new Oracle({ ownerId: `${prefix}${name}`, keptMs, coolDownMs }),
   });
   const id = `${prefix}x`;
   // The same id with two types, which are two targets.
@@ -240,13 +104,15 @@ async function playStep(run: Run, step: Step): Promise<void> {
       run.kinds = [...kinds, ...moreKinds];
       for (const kind of moreKinds) {
         const { targetIndex, user } = step;
-        await one(run, { op: "react", targetIndex, kind, user, name: 0 }, 0);
+        const plain = { name: 0, exclusive: false, silent: false };
+        await one(run, { op: "react", targetIndex, kind, user, ...plain }, 0);
       }
       return;
+    case "crowd":
+      return crowd(run, step);
     case "steal": {
       const { target, oracle } = at(run, step.targetIndex);
-      const shown = oracle.shown({ targets: [target], kinds: [], viewerId: "" }, 0);
-      if (shown.targets[0]?.state === "UNKNOWN") return;
+      if (!oracle.isRegistered(target)) return;
       const request: Request = { op: "register", target, title: "mine" };
       deepStrictEqual(await system.send("thief", request, 0), { refused: "ID_REUSED" });
       return;
@@ -259,7 +125,7 @@ async function playStep(run: Run, step: Step): Promise<void> {
       return;
     }
     case "wait":
-      run.now += system.wait(step.days * day);
+      run.now += system.wait(step.hours * hour);
       return;
     case "faults":
       return system.faults(step.faults);
@@ -268,16 +134,38 @@ async function playStep(run: Run, step: Step): Promise<void> {
 
 async function one(run: Run, template: RequestTemplate, process: number): Promise<void> {
   const { name, oracle } = at(run, template.targetIndex);
-  const request = requestOf(run, template);
+  const request = resolve(run, template);
   const answer = await run.system.send(name, request, process);
   deepStrictEqual(answer, oracle.apply(request, run.now), JSON.stringify(request));
+}
+
+/** New people react at the same time; the counts in the answers say in which order. */
+async function crowd(run: Run, step: Step & { step: "crowd" }): Promise<void> {
+  const { name, target, oracle } = at(run, step.targetIndex);
+  const { system, prefix, steps, now } = run;
+  const requests = Array.from({ length: step.count }, (_, i): RequestOf<"react"> => {
+    const userId = `${prefix}crowd-${steps}-${i}`;
+    const plain = { exclusive: false, silent: false };
+    return { op: "react", target, kind: step.kind, userId, actorName: userId, ...plain };
+  });
+  const sent = await Promise.all(
+    requests.map(async (request) => ({
+      request,
+      answer: await system.send(name, request, step.process),
+    })),
+  );
+  const countOf = ({ answer }: { answer: Answer }) =>
+    "reactionCount" in answer ? answer.reactionCount : 0;
+  for (const { request, answer } of sent.sort((a, b) => countOf(a) - countOf(b))) {
+    deepStrictEqual(answer, oracle.apply(request, now), JSON.stringify(request));
+  }
 }
 
 /** Sends concurrent requests: each owner's must have an order that explains all answers. */
 async function together(run: Run, calls: readonly Call[]): Promise<void> {
   const sent = withOneReader(run, calls).map(({ template, process }) => {
     const { name } = at(run, template.targetIndex);
-    return { name, request: requestOf(run, template), process };
+    return { name, request: resolve(run, template), process };
   });
   const answers = await run.system.race(() =>
     Promise.all(sent.map(({ name, request, process }) => run.system.send(name, request, process))),
@@ -300,7 +188,7 @@ async function together(run: Run, calls: readonly Call[]): Promise<void> {
   }
 }
 
-/** Keeps at most one mark-all, of few groups, because the search tries every order. */
+/** Keeps at most one mark-all, of few lines, because the search tries every order. */
 function withOneReader(run: Run, calls: readonly Call[]): Call[] {
   const groupCountOf = ({ template }: Call) =>
     at(run, template.targetIndex).oracle.badge.groupCount;
@@ -327,23 +215,22 @@ async function compare(run: Run): Promise<void> {
 }
 
 /** Checks what holds after every history. */
-export function checkSums({ badge, unread, read }: Shown): void {
-  const people = unread.reduce((sum, group) => sum + group.peopleCount, 0);
+export function checkSums({ badge, unread, read, merged }: Shown): void {
   deepStrictEqual(badge, {
     version: badge.version,
     groupCount: unread.length,
-    peopleCount: people,
+    peopleCount: unread.reduce((sum, { peopleCount }) => sum + peopleCount, 0),
+    unseenCount: unread.filter(({ seen }) => !seen).length,
   });
-  for (const { version, firstVersion, peopleCount, firstActors, latestActors } of [
-    ...unread,
-    ...read,
-  ]) {
-    ok(firstVersion >= 1 && firstVersion <= version && version <= badge.version);
+  deepStrictEqual(merged.length, unread.length + read.length);
+  for (const { version, peopleCount, firstActors, latestActors } of [...unread, ...read]) {
+    ok(version >= 1 && version <= badge.version);
     deepStrictEqual(
       [firstActors.length, latestActors.length],
       [Math.min(peopleCount, 2), Math.min(peopleCount, 3)],
     );
   }
+  for (const { peopleCount, actors } of unread) deepStrictEqual(peopleCount, actors.length);
 }
 
 /** The viewer, who is another user after each step. */
@@ -352,6 +239,7 @@ const viewerOf = ({ prefix, steps }: Run): string => `${prefix}${userIds[steps %
 const selectionOf = (run: Run, targets: readonly TargetName[]): Selection => ({
   targets,
   kinds: run.kinds,
+  eventKinds,
   viewerId: viewerOf(run),
 });
 
@@ -362,62 +250,9 @@ function at({ owners }: Run, targetIndex: number) {
   return { ...owner, target };
 }
 
-function requestOf(run: Run, template: RequestTemplate): Request {
+function resolve(run: Run, template: RequestTemplate): Request {
   const { target, oracle } = at(run, template.targetIndex);
-  const { prefix } = run;
-  switch (template.op) {
-    case "register":
-      return { op: "register", target, title: ["", "one", "another"][template.title] as string };
-    case "react": {
-      const userId = `${prefix}${userIds[template.user]}`;
-      return {
-        op: "react",
-        target,
-        kind: template.kind,
-        userId,
-        actorName: names[template.name] as string,
-      };
-    }
-    case "unreact":
-      return {
-        op: "unreact",
-        target,
-        kind: template.kind,
-        userId: `${prefix}${userIds[template.user]}`,
-      };
-    case "read": {
-      const version = versionOf(oracle, template.seen, target, template.kind);
-      return { op: "read", target, kind: template.kind, version };
-    }
-    case "readAll":
-      return { op: "readAll", version: versionOf(oracle, template.seen) };
-    case "mute":
-      return { op: "mute", target, muted: template.muted };
-    default:
-      return { op: template.op, target };
-  }
-}
-
-/** A version of one group or of any group: an earlier, the current or a later one. */
-function versionOf(oracle: Oracle, { at: where, back }: Seen, target?: TargetName, kind?: string) {
-  const { version } = oracle.badge;
-  const groups = oracle.unread.filter((group) => {
-    if (target === undefined) return true;
-    return (
-      group.kind === kind && group.target.type === target.type && group.target.id === target.id
-    );
-  });
-  const group = groups[back % groups.length];
-  const member = group?.members[back % group.members.length]?.version ?? version;
-  const versions = {
-    number: version - back,
-    member,
-    between: member - 1,
-    last: group?.version ?? version,
-    stale: (group?.firstVersion ?? version) - 1 - back,
-    future: version + 1 + back,
-  };
-  return Math.max(versions[where], 1);
+  return requestOf({ target, oracle, prefix: run.prefix }, template);
 }
 
 /** The points at which the scheduler decides what goes on next, during a race. */

@@ -1,138 +1,37 @@
 /**
- * A second implementation of the reactions to one owner's targets, with which the models compare
- * the service: lists of actors in the order of their reactions. It shares nothing with src/domain.
+ * A second implementation of the reactions and events of one owner's targets, with which the models
+ * compare the service: lists of members in the order of their versions. It shares nothing with src.
  */
+import {
+  type Answer,
+  type Badge,
+  isEvents,
+  type LineName,
+  plainKind,
+  type Request,
+  type RequestOf,
+  type Selection,
+  type Shown,
+  type TargetName,
+  textOf,
+} from "./reactions-requests.ts";
+import {
+  badgeOf,
+  emptyState,
+  type Line,
+  type Member,
+  type Row,
+  type State,
+  shownOf,
+  stateOf,
+  type TargetState,
+} from "./reactions-state.ts";
 
-export interface TargetName {
-  readonly type: string;
-  readonly id: string;
-}
-
-export type Request =
-  | { readonly op: "register"; readonly target: TargetName; readonly title: string }
-  | {
-      readonly op: "react";
-      readonly target: TargetName;
-      readonly kind: string;
-      readonly userId: string;
-      readonly actorName: string;
-    }
-  | {
-      readonly op: "unreact";
-      readonly target: TargetName;
-      readonly kind: string;
-      readonly userId: string;
-    }
-  | {
-      readonly op: "read";
-      readonly target: TargetName;
-      readonly kind: string;
-      readonly version: number;
-    }
-  | { readonly op: "readAll"; readonly version: number }
-  | { readonly op: "mute"; readonly target: TargetName; readonly muted: boolean }
-  | { readonly op: "delete"; readonly target: TargetName }
-  /** The first step of a purge; it does not change an active target. */
-  | { readonly op: "purgeUnread"; readonly target: TargetName };
-
-export interface Badge {
-  readonly version: number;
-  readonly groupCount: number;
-  readonly peopleCount: number;
-}
-
-export type Answer =
-  | { readonly refused: string }
-  | { readonly changed: boolean; readonly reactionCount: number }
-  | { readonly changed: boolean; readonly badge: Badge }
-  | { readonly markedCount: number; readonly badge: Badge }
-  | { readonly title: string; readonly muted: boolean; readonly deleted: boolean }
-  | { readonly kinds: readonly string[] };
-
-/** A group as a reader sees it. */
-export interface ShownGroup {
-  readonly target: TargetName & { readonly title: string; readonly deleted: boolean };
-  readonly kind: string;
-  readonly firstVersion: number;
-  readonly version: number;
-  readonly peopleCount: number;
-  readonly names: readonly string[];
-  readonly otherCount: number;
-  readonly firstActors: readonly string[];
-  readonly latestActors: readonly string[];
-  /** The actors who still react, newest first. */
-  readonly actors: readonly string[];
-  readonly times: readonly number[];
-}
-
-export interface ShownTarget {
-  readonly state: string;
-  readonly title: string;
-  readonly muted: boolean;
-  readonly counts: Readonly<Record<string, number>>;
-  /** The kinds with which the viewer reacts. */
-  readonly own: readonly string[];
-  /** Who reacts, newest first, or the reason of the refusal. */
-  readonly reactors: Readonly<Record<string, readonly string[] | string>>;
-  /** Whose reactions notified the owner, newest first, also of a deleted target. */
-  readonly notified: Readonly<Record<string, readonly string[] | string>>;
-  /** The versions of the reactions, newest first. */
-  readonly versions: Readonly<Record<string, readonly number[]>>;
-}
-
-/** What is read, and for which viewer. */
-export interface Selection {
-  readonly targets: readonly TargetName[];
-  readonly kinds: readonly string[];
-  readonly viewerId: string;
-}
-
-/** Everything about an owner that can be read. */
-export interface Shown {
-  readonly badge: Badge;
-  /** The groups with the latest version first, here and in `read`. */
-  readonly unread: readonly ShownGroup[];
-  readonly read: readonly ShownGroup[];
-  readonly targets: readonly ShownTarget[];
-}
-
-interface Member {
-  userId: string;
-  actorName: string;
-  version: number;
-  time: number;
-}
-
-interface TargetState {
-  title: string;
-  muted: boolean;
-  deleted: boolean;
-  /** The kinds whose reactions were purged: every later purge reads them again. */
-  purged: string[];
-  /** By kind, in the order of the reactions. */
-  actors: Record<string, (Member & { notified: boolean })[]>;
-}
-
-interface Group {
-  target: TargetName;
-  kind: string;
-  firstVersion: number;
-  version: number;
-  createTime: number;
-  updateTime: number;
-  members: Member[];
-}
-
-interface State {
-  version: number;
-  targets: Record<string, TargetState>;
-  unread: Group[];
-  read: (Group & { readTime: number; expireTime: number })[];
-}
-
+/** The settings of the service, in ms. */
 export interface OracleRules {
   readonly ownerId: string;
   readonly keptMs: number;
+  readonly coolDownMs: number;
 }
 
 const mostKinds = 16;
@@ -142,13 +41,13 @@ export class Oracle {
   readonly #rules: OracleRules;
   #state: State;
 
-  constructor(rules: OracleRules, state?: State) {
+  constructor(rules: OracleRules, state: State = emptyState) {
     this.#rules = rules;
-    this.#state = state ?? { version: 0, targets: {}, unread: [], read: [] };
+    this.#state = structuredClone(state);
   }
 
   copy(): Oracle {
-    return new Oracle(this.#rules, structuredClone(this.#state));
+    return new Oracle(this.#rules, this.#state);
   }
 
   /** The state as text: equal texts mean equal states. */
@@ -157,29 +56,42 @@ export class Oracle {
   }
 
   get badge(): Badge {
-    const { version, unread } = this.#state;
-    const actors = unread.reduce((sum, { members }) => sum + members.length, 0);
-    return { version, groupCount: unread.length, peopleCount: actors };
+    return badgeOf(this.#state);
   }
 
-  /** The unread groups with the versions of their members. */
-  get unread(): readonly Readonly<Group>[] {
+  /** The unread lines with their members. */
+  get unread(): readonly Readonly<Line>[] {
     return this.#state.unread;
   }
 
-  unreadOf(target: TargetName, kind: string): Readonly<Group> | undefined {
-    return this.#unreadGroup(target, kind);
+  unreadOf(name: LineName): Readonly<Line> | undefined {
+    const isLine = (line: Line) => line.kind === name.kind && same(line.target, name.target);
+    return this.#state.unread.find(isLine);
   }
 
-  /** How many actors react; undefined for a target to which nobody can react. */
-  count(target: TargetName, kind: string): number | undefined {
-    const state = this.#stateOf(target);
-    return state && !state.deleted ? (state.actors[kind]?.length ?? 0) : undefined;
+  /** How many react; undefined for a target to which nobody can react. */
+  count({ target, kind }: LineName): number | undefined {
+    const state = stateOf(this.#state, target);
+    return state && !state.deleted ? (state.rows[kind]?.length ?? 0) : undefined;
   }
 
-  reacts(target: TargetName, kind: string, userId: string): boolean {
-    const actors = this.#stateOf(target)?.actors[kind] ?? [];
-    return actors.some((member) => member.userId === userId);
+  /** Whether a target is or was registered. */
+  isRegistered(target: TargetName): boolean {
+    return stateOf(this.#state, target) !== undefined;
+  }
+
+  /** The kinds with which a person reacts. */
+  kindsOf(target: TargetName, userId: string): string[] {
+    const rows = Object.entries(stateOf(this.#state, target)?.rows ?? {});
+    return rows
+      .filter(([kind, of]) => !isEvents(kind) && of.some((row) => row.userId === userId))
+      .map(([kind]) => kind);
+  }
+
+  /** The request of an event that was reported. */
+  event(eventId: string): RequestOf<"notify"> | undefined {
+    const known = this.#state.events[eventId];
+    return known && JSON.parse(known.request);
   }
 
   /** Applies `request`. A refused one changes nothing. */
@@ -190,51 +102,45 @@ export class Oracle {
       case "react":
         return this.#react(request, now);
       case "unreact":
-        return this.#unreact(request);
+        return this.#unreact(request, now);
+      case "notify":
+        return this.#notify(request, now);
       case "read":
-        return this.#read(request, now);
+        return { changed: this.#read(request, now), badge: this.badge };
       case "readAll": {
-        const { version } = request;
-        if (version > this.#state.version) return { refused: "INVALID_REQUEST" };
-        const marks = this.#state.unread
-          .filter(({ firstVersion }) => firstVersion <= version)
-          .map(({ target, kind }) => this.#read({ target, kind, version }, now));
-        const marked = marks.filter((mark) => "changed" in mark && mark.changed).length;
-        return { markedCount: marked, badge: this.badge };
+        const marks = this.#state.unread.map(({ target, kind }) =>
+          this.#read({ target, kind, version: request.version }, now),
+        );
+        return { markedCount: marks.filter(Boolean).length, badge: this.badge };
       }
+      case "seen":
+        this.#seen(request.version);
+        return { badge: this.badge };
       case "mute":
         return this.#change(request.target, { muted: request.muted });
-      case "delete": {
-        const state = this.#stateOf(request.target);
-        if (!state) return { refused: "TARGET_NOT_FOUND" };
-        state.deleted = true;
-        return answerOf(state);
+      case "mutePerson":
+        return { changed: this.#mutePerson(request) };
+      case "prefer": {
+        const { allMuted, mutedKinds } = request.preferences;
+        const preferences = { allMuted, mutedKinds: mutedKinds.toSorted() };
+        Object.assign(this.#state, preferences);
+        return { preferences };
       }
+      case "delete":
+        return this.#delete(request.target);
       case "purgeUnread":
-        return this.#purgeUnread(request.target);
+        return { kinds: stateOf(this.#state, request.target)?.purgedKinds.toSorted() ?? [] };
     }
   }
 
   /** The rest of a purge, after `purgeUnread`. It does not change an active target. */
   purge(target: TargetName): void {
-    const state = this.#stateOf(target);
-    if (!state?.deleted) return;
-    state.purged.push(...Object.keys(state.actors));
-    state.actors = {};
-    this.#state.read = this.#state.read.filter((group) => !same(group.target, target));
+    const state = stateOf(this.#state, target);
+    if (state?.deleted) state.rows = {};
   }
 
-  shown({ targets, kinds, viewerId }: Selection, now: number): Shown {
-    const { unread, read } = this.#state;
-    return {
-      badge: this.badge,
-      unread: unread.toSorted(byLast).map((group) => this.#shownGroup(group, [])),
-      read: read
-        .filter(({ expireTime }) => expireTime > now)
-        .toSorted(byLast)
-        .map((group) => this.#shownGroup(group, [group.readTime, group.expireTime])),
-      targets: targets.map((target) => this.#shownTarget(target, kinds, viewerId)),
-    };
+  shown(selection: Selection, now: number): Shown {
+    return shownOf(this.#state, selection, now);
   }
 
   /** The reactions of a user and their times. */
@@ -243,204 +149,193 @@ export class Oracle {
     targets: readonly TargetName[],
   ): { reaction: string; time: number }[] {
     return targets.flatMap((target) =>
-      Object.entries(this.#stateOf(target)?.actors ?? {}).flatMap(([kind, actors]) =>
-        actors
-          .filter((member) => member.userId === userId)
-          .map(({ time }) => ({ reaction: `${text(target)} ${kind}`, time })),
+      Object.entries(stateOf(this.#state, target)?.rows ?? {}).flatMap(([kind, rows]) =>
+        rows
+          .filter((row) => row.userId === userId && !isEvents(kind))
+          .map(({ time }) => ({ reaction: `${textOf(target)} ${kind}`, time })),
       ),
     );
   }
 
   #register(target: TargetName, title: string): Answer {
-    const state = this.#stateOf(target);
-    if (state) return this.#change(target, { title });
-    const fresh = { title, muted: false, deleted: false, purged: [], actors: {} };
-    this.#state.targets[text(target)] = fresh;
+    if (stateOf(this.#state, target)) return this.#change(target, { title });
+    const lists = { purgedKinds: [], rows: {}, quiet: {} };
+    const fresh: TargetState = { title, muted: false, deleted: false, ...lists };
+    this.#state.targets[textOf(target)] = fresh;
     return answerOf(fresh);
   }
 
   #change(target: TargetName, change: Partial<TargetState>): Answer {
-    const state = this.#stateOf(target);
-    if (!state) return { refused: "TARGET_NOT_FOUND" };
-    if (state.deleted) return { refused: "TARGET_DELETED" };
-    return answerOf(Object.assign(state, change));
+    const state = this.#active(target);
+    return "refused" in state ? state : answerOf(Object.assign(state, change));
   }
 
-  #react(request: Request & { op: "react" }, now: number): Answer {
-    const { target, kind, userId, actorName } = request;
-    const state = this.#stateOf(target);
+  #delete(target: TargetName): Answer {
+    const state = stateOf(this.#state, target);
     if (!state) return { refused: "TARGET_NOT_FOUND" };
-    if (state.deleted) return { refused: "TARGET_DELETED" };
-    const actors = state.actors[kind] ?? [];
-    if (actors.some((member) => member.userId === userId)) {
-      return { changed: false, reactionCount: actors.length };
+    if (state.deleted) return answerOf(state);
+    const { unread } = this.#state;
+    this.#state.unread = unread.filter((line) => !same(line.target, target));
+    this.#state.version += unread.length - this.#state.unread.length;
+    state.deleted = true;
+    state.purgedKinds = Object.keys(state.rows);
+    return answerOf(state);
+  }
+
+  #active(target: TargetName): TargetState | { readonly refused: string } {
+    const state = stateOf(this.#state, target);
+    if (!state) return { refused: "TARGET_NOT_FOUND" };
+    return state.deleted ? { refused: "TARGET_DELETED" } : state;
+  }
+
+  #react(request: RequestOf<"react">, now: number): Answer {
+    const { target, kind, userId, exclusive, silent } = request;
+    const state = this.#active(target);
+    if ("refused" in state) return state;
+    const own = this.kindsOf(target, userId);
+    const replaced = exclusive ? own.filter((each) => each !== kind) : [];
+    const isNew = !own.includes(kind);
+    const ended = replaced.filter((each) => state.rows[each]?.length === 1).length;
+    const kindCount = Object.keys(state.rows).length - ended;
+    if (isNew && !state.rows[kind] && kindCount >= mostKinds) return { refused: "LIMIT_EXCEEDED" };
+    for (const each of replaced) this.#takeBack(state, { target, kind: each, userId }, now);
+    if (isNew) this.#add(state, request, now, silent);
+    return {
+      changed: isNew || replaced.length > 0,
+      reactionCount: state.rows[kind]?.length as number,
+    };
+  }
+
+  #unreact(request: RequestOf<"unreact">, now: number): Answer {
+    const { target, kind, userId } = request;
+    const state = this.#active(target);
+    if ("refused" in state) return state;
+    const changed = this.kindsOf(target, userId).includes(kind);
+    if (changed) this.#takeBack(state, request, now);
+    return { changed, reactionCount: state.rows[kind]?.length ?? 0 };
+  }
+
+  #notify(request: RequestOf<"notify">, now: number): Answer {
+    const { target, kind, userId, eventId } = request;
+    if (!stateOf(this.#state, target)) return { refused: "TARGET_NOT_FOUND" };
+    const known = this.#state.events[eventId];
+    const text = JSON.stringify(request);
+    if (known && known.expireTime > now) {
+      if (known.request !== text) return { refused: "ID_REUSED" };
+      return { notified: known.notified, replayed: true };
     }
-    if (actors.length === 0 && Object.keys(state.actors).length === mostKinds) {
+    const state = this.#active(target);
+    if ("refused" in state) return state;
+    if (!state.rows[kind] && Object.keys(state.rows).length >= mostKinds) {
       return { refused: "LIMIT_EXCEEDED" };
     }
-    const version = ++this.#state.version;
-    const notified = !state.muted && userId !== this.#rules.ownerId;
-    const member = { userId, actorName: shorten(actorName), version, time: now };
-    actors.push({ ...member, notified });
-    state.actors[kind] = actors;
-    if (notified) this.#join(target, kind, member);
-    return { changed: true, reactionCount: actors.length };
+    if (state.rows[kind]?.some((row) => row.userId === userId)) {
+      this.#takeBack(state, request, now);
+    }
+    const notified = this.#add(state, request, now, false);
+    const expireTime = now + this.#rules.keptMs;
+    this.#state.events[eventId] = { request: text, notified, expireTime };
+    return { notified, replayed: false };
   }
 
-  #join(target: TargetName, kind: string, member: Member): void {
-    const group = this.#unreadGroup(target, kind);
-    const { version, time } = member;
-    if (group) {
-      group.members.push(member);
-      group.version = version;
-      group.updateTime = time;
+  /** Adds a row, to the unread line as well if it notifies the owner; returns whether it does. */
+  #add(
+    state: TargetState,
+    { target, kind, userId, actorName }: LineName & { userId: string; actorName: string },
+    now: number,
+    silent: boolean,
+  ): boolean {
+    const { allMuted, mutedKinds, mutedPeople } = this.#state;
+    const quietUntil = state.quiet[`${kind} ${userId}`] ?? 0;
+    delete state.quiet[`${kind} ${userId}`];
+    const isQuiet = quietUntil > now;
+    const isMuted =
+      state.muted ||
+      allMuted ||
+      mutedKinds.includes(plainKind(kind)) ||
+      mutedPeople.includes(userId);
+    const notified = !silent && !isQuiet && !isMuted && userId !== this.#rules.ownerId;
+    const version = ++this.#state.version;
+    const member: Member = { userId, actorName: shorten(actorName), version, time: now };
+    const row: Row = { ...member, notified, ...(isQuiet && { quietUntil }) };
+    state.rows[kind] = [...(state.rows[kind] ?? []), row];
+    if (!notified) return false;
+    const line = this.unreadOf({ target, kind });
+    if (line) (line as Line).members.push(member);
+    else this.#state.unread.push({ target, kind, members: [member] });
+    return true;
+  }
+
+  /** Removes a row, and its member from the unread line. */
+  #takeBack(
+    state: TargetState,
+    { target, kind, userId }: LineName & { userId: string },
+    now: number,
+  ): void {
+    const rows = state.rows[kind] ?? [];
+    const row = rows.find((each) => each.userId === userId) as Row;
+    this.#state.version += 1;
+    if (rows.length > 1) state.rows[kind] = rows.filter((each) => each !== row);
+    else delete state.rows[kind];
+    const line = this.unreadOf({ target, kind });
+    if (line?.members.some(({ version }) => version === row.version)) {
+      const left = line.members.filter(({ version }) => version !== row.version);
+      if (left.length > 0) (line as Line).members = left;
+      else this.#drop(line);
       return;
     }
-    const times = { createTime: time, updateTime: time };
-    this.#state.unread.push({
-      target,
-      kind,
-      firstVersion: version,
-      version,
-      ...times,
-      members: [member],
-    });
+    const wasRead = row.notified && !isEvents(kind);
+    const quietUntil = wasRead ? row.time + this.#rules.coolDownMs : (row.quietUntil ?? 0);
+    if (quietUntil > now) state.quiet[`${kind} ${userId}`] = quietUntil;
   }
 
-  #unreact({ target, kind, userId }: Request & { op: "unreact" }): Answer {
-    const state = this.#stateOf(target);
-    if (!state) return { refused: "TARGET_NOT_FOUND" };
-    if (state.deleted) return { refused: "TARGET_DELETED" };
-    const actors = state.actors[kind] ?? [];
-    const left = actors.filter((member) => member.userId !== userId);
-    if (left.length === actors.length) return { changed: false, reactionCount: left.length };
-    this.#state.version += 1;
-    if (left.length > 0) state.actors[kind] = left;
-    else delete state.actors[kind];
-    const group = this.#unreadGroup(target, kind);
-    if (group) {
-      group.members = group.members.filter((member) => member.userId !== userId);
-      if (group.members.length === 0) this.#drop(group);
-    }
-    return { changed: true, reactionCount: left.length };
-  }
-
-  #read(
-    { target, kind, version }: { target: TargetName; kind: string; version: number },
-    now: number,
-  ): Answer {
-    if (version > this.#state.version) return { refused: "INVALID_REQUEST" };
-    const group = this.#unreadGroup(target, kind);
-    const seen = group?.members.filter((member) => member.version <= version) ?? [];
-    if (!group || seen.length === 0) return { changed: false, badge: this.badge };
+  /** Marks a line as read up to a version; returns whether that changed anything. */
+  #read({ version, ...name }: LineName & { version: number }, now: number): boolean {
+    const line = this.unreadOf(name);
+    const seen = line?.members.filter((member) => member.version <= version) ?? [];
+    if (!line || seen.length === 0) return false;
     this.#state.version += 1;
     const times = { readTime: now, expireTime: now + this.#rules.keptMs };
-    const later = group.members.filter((member) => member.version > version);
-    if (later.length === 0) {
-      this.#drop(group);
-      this.#state.read.push({ ...group, ...times });
-      return { changed: true, badge: this.badge };
-    }
-    const last = seen.at(-1) as Member;
-    const moved = { version: last.version, updateTime: last.time };
-    this.#state.read.push({ ...group, members: seen, ...moved, ...times });
-    group.members = later;
-    group.firstVersion = version + 1;
-    group.createTime = (later[0] as Member).time;
-    return { changed: true, badge: this.badge };
+    this.#state.read.push({ ...line, members: seen, ...times });
+    const later = line.members.filter((member) => member.version > version);
+    if (later.length > 0) (line as Line).members = later;
+    else this.#drop(line);
+    return true;
   }
 
-  #purgeUnread(target: TargetName): Answer {
-    const state = this.#stateOf(target);
-    if (!state?.deleted) return { kinds: [] };
-    for (const group of this.#state.unread.filter((each) => same(each.target, target))) {
-      this.#drop(group);
-      this.#state.version += 1;
-    }
-    return { kinds: [...state.purged, ...Object.keys(state.actors)].sort() };
+  /** The version grows only when the badge changes. */
+  #seen(version: number): void {
+    const before = this.badge.unseenCount;
+    const seen = Math.min(version, this.#state.version);
+    this.#state.seenVersion = Math.max(this.#state.seenVersion, seen);
+    if (this.badge.unseenCount < before) this.#state.version += 1;
   }
 
-  #stateOf(target: TargetName): TargetState | undefined {
-    return this.#state.targets[text(target)];
+  #mutePerson({ userId, muted }: RequestOf<"mutePerson">): boolean {
+    const others = this.#state.mutedPeople.filter((each) => each !== userId);
+    const changed = muted === (others.length === this.#state.mutedPeople.length);
+    this.#state.mutedPeople = muted ? [...others, userId] : others;
+    return changed;
   }
 
-  #unreadGroup(target: TargetName, kind: string): Group | undefined {
-    return this.#state.unread.find((group) => same(group.target, target) && group.kind === kind);
-  }
-
-  #drop(group: Group): void {
-    this.#state.unread = this.#state.unread.filter((each) => each !== group);
-  }
-
-  #shownGroup(group: Group, times: readonly number[]): ShownGroup {
-    const { target, kind, firstVersion, version, members, createTime, updateTime } = group;
-    const { title = "", deleted = false, actors = {} } = this.#stateOf(target) ?? {};
-    const names = members.map(({ actorName }) => actorName);
-    const present = (actors[kind] ?? []).filter(
-      (member) => member.notified && member.version >= firstVersion && member.version <= version,
-    );
-    return {
-      target: { ...target, title, deleted },
-      kind,
-      firstVersion,
-      version,
-      peopleCount: members.length,
-      names: names.slice(0, names.length > 2 ? 1 : 2),
-      otherCount: names.length > 2 ? names.length - 1 : 0,
-      firstActors: members.slice(0, 2).map(label),
-      latestActors: members.slice(-3).reverse().map(label),
-      actors: present.reverse().map(label),
-      times: [createTime, updateTime, ...times],
-    };
-  }
-
-  #shownTarget(target: TargetName, kinds: readonly string[], viewerId: string): ShownTarget {
-    const state = this.#stateOf(target);
-    const byKind = <T>(of: (kind: string) => T) =>
-      Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
-    const of = (kind: string) => (state?.actors[kind] ?? []).toReversed();
-    const notified = (kind: string) => of(kind).filter((member) => member.notified);
-    const { title = "", muted = false } = state ?? {};
-    const shown = {
-      title,
-      muted,
-      counts: {},
-      own: [],
-      notified: byKind((kind) => (state ? notified(kind).map(label) : "TARGET_NOT_FOUND")),
-      versions: byKind((kind) => of(kind).map(({ version }) => version)),
-    };
-    if (!state) return { ...shown, state: "UNKNOWN", reactors: byKind(() => "TARGET_NOT_FOUND") };
-    if (state.deleted) {
-      return { ...shown, state: "DELETED", reactors: byKind(() => "TARGET_DELETED") };
-    }
-    const reacted = Object.keys(state.actors).sort();
-    return {
-      ...shown,
-      state: "ACTIVE",
-      counts: Object.fromEntries(reacted.map((kind) => [kind, of(kind).length])),
-      own: reacted.filter((kind) => of(kind).some(({ userId }) => userId === viewerId)),
-      reactors: byKind((kind) => of(kind).map(label)),
-    };
+  #drop(line: Readonly<Line>): void {
+    this.#state.unread = this.#state.unread.filter((each) => each !== line);
   }
 }
 
-const text = ({ type, id }: TargetName): string => `${type}/${id}`;
-const same = (a: TargetName, b: TargetName): boolean => text(a) === text(b);
-const byLast = (a: Group, b: Group): number => b.version - a.version;
+const same = (a: TargetName, b: TargetName): boolean => textOf(a) === textOf(b);
 const answerOf = ({ title, muted, deleted }: TargetState): Answer => ({ title, muted, deleted });
 
-/** An actor as text: the user id and the name. */
-export const label = ({
-  userId,
-  actorName,
-}: {
-  readonly userId: string;
-  readonly actorName: string;
-}): string => `${userId} ${actorName}`;
+const clusters = new Intl.Segmenter("ja", { granularity: "grapheme" });
 
-/** The longest beginning of whole characters that fits. */
+/** The longest beginning of whole grapheme clusters that fits, or else of whole code points. */
 function shorten(name: string): string {
-  let kept = [...name];
-  while (Buffer.byteLength(kept.join("")) > mostBytes) kept = kept.slice(0, -1);
-  return kept.join("");
+  const whole = Array.from(clusters.segment(name), ({ segment }) => segment);
+  return longestFit(whole) || longestFit([...name]);
+}
+
+/** Joins the parts, without as many of the last ones as do not fit. */
+function longestFit(parts: readonly string[]): string {
+  const joined = parts.join("");
+  return Buffer.byteLength(joined) > mostBytes ? longestFit(parts.slice(0, -1)) : joined;
 }

@@ -1,25 +1,24 @@
 /** Finds an order of concurrent requests in which the oracle gives their answers. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Answer, Oracle, Request, Shown, TargetName } from "./reactions-oracle.ts";
+import type { Oracle } from "./reactions-oracle.ts";
+import type { Answer, LineName, Request, RequestOf, Shown } from "./reactions-requests.ts";
 
 export interface Answered {
   readonly request: Request;
   readonly answer: Answer;
 }
 
-interface GroupName {
-  readonly target: TargetName;
-  readonly kind: string;
-}
-
 /**
- * The remaining part of a request. A mark-all reads group by group, so that other requests come in
- * between. A request without a change reads several records, each at some time during the call.
+ * The remaining part of a request. A mark-all lists the lines and then reads one by one, so that
+ * other requests come in between. A request without a change reads several records, each at
+ * some time during the call.
  */
 interface Remaining extends Answered {
   readonly reads?: "reaction" | "counts";
-  readonly groups?: readonly GroupName[];
+  /** Up to which version a mark-all reads these lines. */
+  readonly upTo?: number;
+  readonly lines?: readonly LineName[];
   readonly markedCount?: number;
 }
 
@@ -59,70 +58,75 @@ type Step = readonly [Oracle, readonly Remaining[]];
 /** All parts of one request that may come next. */
 function nextSteps(oracle: Oracle, left: Remaining, now: number): Step[] {
   const { request, answer } = left;
-  if (request.op === "readAll") return readAllSteps(oracle, left, now);
-  if ("changed" in answer && !answer.changed) {
+  if (request.op === "readAll") return readAllSteps(oracle, left, request, now);
+  if (hasParts(request) && "changed" in answer && !answer.changed) {
     const parts = ["reaction", "counts"] as const;
     if (!left.reads) return [[oracle, parts.map((reads) => ({ ...left, reads }))]];
     const isRight =
-      left.reads === "counts" ? hasRightCounts(oracle, left) : changesNothing(oracle, left);
+      left.reads === "counts" ? hasRightCounts(oracle, left) : changesNothing(oracle, request);
     return isRight ? [[oracle, []]] : [];
   }
   const after = oracle.copy();
   if (!isDeepStrictEqual(after.apply(request, now), answer)) return [];
-  const isUnchanged = "refused" in answer || ("kinds" in answer && answer.kinds.length === 0);
-  return [[isUnchanged ? oracle : after, []]];
+  return [[changesNothingByAnswer(answer) ? oracle : after, []]];
 }
 
+/** Whether an answer says that the request has changed nothing, at whatever moment it came. */
+function changesNothingByAnswer(answer: Answer): boolean {
+  if ("changed" in answer) return !answer.changed;
+  if ("replayed" in answer) return answer.replayed;
+  return "refused" in answer || ("kinds" in answer && answer.kinds.length === 0);
+}
+
+/** Requests that read several records when they change nothing. */
+type InParts = RequestOf<"react" | "unreact" | "read">;
+
+const hasParts = (request: Request): request is InParts =>
+  request.op === "react" || request.op === "unreact" || request.op === "read";
+
 /** Whether a request changes nothing. */
-function changesNothing(oracle: Oracle, { request }: Answered): boolean {
-  switch (request.op) {
-    case "react":
-      return oracle.reacts(request.target, request.kind, request.userId);
-    case "unreact":
-      return !oracle.reacts(request.target, request.kind, request.userId);
-    case "read": {
-      const group = oracle.unreadOf(request.target, request.kind);
-      return !group?.members.some(({ version }) => version <= request.version);
-    }
-    default:
-      return false;
+function changesNothing(oracle: Oracle, request: InParts): boolean {
+  if (request.op === "read") {
+    const line = oracle.unreadOf(request);
+    return !line?.members.some(({ version }) => version <= request.version);
   }
+  const kinds = oracle.kindsOf(request.target, request.userId);
+  const reacts = kinds.includes(request.kind);
+  if (request.op === "unreact") return !reacts;
+  return reacts && !(request.exclusive && kinds.length > 1);
 }
 
 /** Whether the counts of an answer are right. */
 function hasRightCounts(oracle: Oracle, { request, answer }: Answered): boolean {
-  if (request.op === "read") {
-    const { badge } = oracle;
-    return (
-      request.version <= badge.version &&
-      "badge" in answer &&
-      isDeepStrictEqual(answer.badge, badge)
-    );
-  }
-  if (!("reactionCount" in answer) || !("kind" in request)) return false;
-  return oracle.count(request.target, request.kind) === answer.reactionCount;
+  if ("badge" in answer) return isDeepStrictEqual(answer.badge, oracle.badge);
+  if (!("reactionCount" in answer) || !hasParts(request)) return false;
+  return oracle.count(request) === answer.reactionCount;
 }
 
-function readAllSteps(oracle: Oracle, left: Remaining, now: number): Step[] {
-  const { request, answer, groups, markedCount = 0 } = left;
-  const { version } = request as Request & { op: "readAll" };
-  if (!groups) {
-    if (version > oracle.badge.version) {
-      return "refused" in answer && answer.refused === "INVALID_REQUEST" ? [[oracle, []]] : [];
-    }
-    if ("refused" in answer) return [];
-    const found = oracle.unread.filter(({ firstVersion }) => firstVersion <= version);
+function readAllSteps(
+  oracle: Oracle,
+  left: Remaining,
+  request: RequestOf<"readAll">,
+  now: number,
+): Step[] {
+  const { answer, upTo, lines, markedCount = 0 } = left;
+  if (!lines || upTo === undefined) {
+    const last = oracle.badge.version;
+    const version = Math.min(request.version, last);
+    const found = oracle.unread.filter(({ members }) => (members[0]?.version ?? 0) <= version);
     const all = found.map(({ target, kind }) => ({ target, kind }));
-    return [[oracle, [{ ...left, groups: all }]]];
+    // A version beyond the inbox is clamped: a later moment gives other lines.
+    const next = request.version > last ? oracle.copy() : oracle;
+    return [[next, [{ ...left, upTo: version, lines: all }]]];
   }
-  if (groups.length === 0) {
+  if (lines.length === 0) {
     return isDeepStrictEqual({ markedCount, badge: oracle.badge }, answer) ? [[oracle, []]] : [];
   }
-  return groups.map(({ target, kind }) => {
+  return lines.map(({ target, kind }) => {
     const after = oracle.copy();
-    const mark = after.apply({ op: "read", target, kind, version }, now);
+    const mark = after.apply({ op: "read", target, kind, version: upTo }, now);
     const more = "changed" in mark && mark.changed ? 1 : 0;
-    const rest = groups.filter((group) => group.target !== target || group.kind !== kind);
-    return [after, [{ ...left, groups: rest, markedCount: markedCount + more }]];
+    const rest = lines.filter((line) => line.target !== target || line.kind !== kind);
+    return [after, [{ ...left, lines: rest, markedCount: markedCount + more }]];
   });
 }

@@ -3,8 +3,14 @@ import type { Workflows } from "../../../src/app/ports/workflows.ts";
 
 export const noWorkflows: Workflows = {
   startReservation: async () => undefined,
-  signalRefresh: async () => undefined,
+  refreshReservation: async () => undefined,
+  cancelReservationRun: async () => undefined,
+  refreshPaused: async () => undefined,
+  async *brokenRuns() {},
+  async *overdueRuns() {},
+  terminateRun: async () => undefined,
   ensureMonthEnd: async () => undefined,
+  ensureExpiryNotices: async () => undefined,
   startVerification: async () => undefined,
   verification: async () => undefined,
   startPurge: async () => undefined,

@@ -15,11 +15,25 @@ export function recordWorkflows(): RecordingWorkflows {
     async startReservation({ programId, reservationId }) {
       calls.push(`startReservation ${programId} ${reservationId}`);
     },
-    async signalRefresh({ programId, reservationId }, start) {
-      calls.push(`signalRefresh ${programId} ${reservationId}${start ? " or start" : ""}`);
+    async refreshReservation({ programId, reservationId }) {
+      calls.push(`refreshReservation ${programId} ${reservationId}`);
+    },
+    async cancelReservationRun({ programId, reservationId }) {
+      calls.push(`cancelReservationRun ${programId} ${reservationId}`);
+    },
+    async *brokenRuns() {},
+    async *overdueRuns() {},
+    async terminateRun({ programId, reservationId }) {
+      calls.push(`terminateRun ${programId} ${reservationId}`);
+    },
+    async refreshPaused(programId) {
+      calls.push(`refreshPaused ${programId}`);
     },
     async ensureMonthEnd({ programId }) {
       calls.push(`ensureMonthEnd ${programId}`);
+    },
+    async ensureExpiryNotices({ programId, notices }) {
+      calls.push(`ensureExpiryNotices ${programId} ${notices?.expiryDays ?? 0}`);
     },
     async startVerification(programId) {
       calls.push(`startVerification ${programId}`);

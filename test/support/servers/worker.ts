@@ -137,8 +137,12 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   };
 }
 
-/** Dependencies whose calls to Temporal do nothing, as if each of them were lost. */
-export const withoutTemporal = (deps: Deps): Deps => ({ ...deps, workflows: noWorkflows });
+/** Dependencies whose calls to Temporal are lost, so that no row is confirmed as synced. */
+export const withoutTemporal = (deps: Deps): Deps => ({
+  ...deps,
+  workflows: noWorkflows,
+  background: () => {},
+});
 
 const connect = ({ temporalAddress: address, temporalNamespace: namespace, taskQueue }: Config) =>
   createWorkflows({ address, namespace, taskQueue, log: quiet });

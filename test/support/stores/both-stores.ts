@@ -96,9 +96,14 @@ export const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Commits any number of writes, 100 in each transaction. */
+/** Commits any number of writes, 100 in each transaction, again if an answer was lost. */
 export async function fill(store: ItemStore, writes: readonly Write[]): Promise<void> {
   for (const batch of inBatches(writes, 100)) {
-    expect(await store.commit(batch, randomUUID())).toEqual({ kind: "committed" });
+    const token = randomUUID();
+    let result = await store.commit(batch, token);
+    for (let tries = 1; result.kind === "unknown" && tries < 5; tries++) {
+      result = await store.commit(batch, token);
+    }
+    expect(result).toEqual({ kind: "committed" });
   }
 }

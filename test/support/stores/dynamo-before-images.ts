@@ -123,6 +123,8 @@ type PageRequest = Placeholders & {
   readonly KeyConditionExpression?: string;
   readonly FilterExpression?: string;
   readonly ProjectionExpression?: string;
+  /** `COUNT`: the answer has no items. */
+  readonly Select?: string;
   readonly ScanIndexForward?: boolean;
   readonly Limit?: number;
   readonly ExclusiveStartKey?: AttributeMap;
@@ -140,7 +142,13 @@ const PAGE_MEMBERS = [
   "Limit",
   "ExclusiveStartKey",
 ];
-const QUERY_MEMBERS = [...PAGE_MEMBERS, "IndexName", "KeyConditionExpression", "ScanIndexForward"];
+const QUERY_MEMBERS = [
+  ...PAGE_MEMBERS,
+  "IndexName",
+  "KeyConditionExpression",
+  "ScanIndexForward",
+  "Select",
+];
 const SCAN_MEMBERS = [...PAGE_MEMBERS, "Segment", "TotalSegments"];
 
 /** The items that one page has read, before the filter. */
@@ -155,7 +163,7 @@ async function planPage(req: WireRequest, upstream: Upstream): Promise<PlainRead
   const request = parse<PageRequest>(req.body);
   const isQuery = req.operation === "Query";
   onlyWith(isQuery ? QUERY_MEMBERS : SCAN_MEMBERS, request);
-  const { FilterExpression, ProjectionExpression, ...rest } = request;
+  const { FilterExpression, ProjectionExpression, Select, ...rest } = request;
   const { ExpressionAttributeNames, ExpressionAttributeValues, ...bare } = rest;
   const passes = conditionOf(FilterExpression, request);
   const projected = projectionOf(ProjectionExpression, request);
@@ -173,7 +181,9 @@ async function planPage(req: WireRequest, upstream: Upstream): Promise<PlainRead
         : scanned({ items, last }, request, schema, images);
       const Items = page.items.filter(passes).map((item) => pick(item, projected));
       const counts = { Count: Items.length, ScannedCount: page.items.length };
-      return { ...content, Items, ...counts, LastEvaluatedKey: page.last };
+      const found = { ...counts, LastEvaluatedKey: page.last };
+      const { Items: _, ...others } = content;
+      return Select === "COUNT" ? { ...others, ...found } : { ...content, Items, ...found };
     },
   };
 }

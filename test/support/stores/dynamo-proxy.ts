@@ -21,6 +21,7 @@ import {
   type Outcome,
   operationOf,
   parse,
+  parseValues,
   readAll,
   send,
   serverErrorAnswer,
@@ -397,9 +398,9 @@ function createRecorder() {
     captured: (): CapturedRequest[] =>
       kept.map(({ operation, body, outcome: { answer, forwarded } }) => ({
         operation,
-        request: parse(body),
+        request: parseValues(body),
         status: answer.status,
-        response: parse(answer.body),
+        response: parseValues(answer.body),
         forwarded,
       })),
   };

@@ -367,3 +367,9 @@ export function readAll(message: IncomingMessage): Promise<Buffer> {
 export function parse<T = unknown>(body: Buffer): T {
   return JSON.parse(body.toString("utf8")) as T;
 }
+
+/** The same with binary values as the SDK has them; on the wire they are base64. */
+export const parseValues = (body: Buffer): unknown =>
+  JSON.parse(body.toString("utf8"), (type, value) =>
+    type === "B" && typeof value === "string" ? Buffer.from(value, "base64") : value,
+  );

@@ -1,37 +1,55 @@
-/** Reads and purges reactions and notifications in the store in memory. */
+/** Reads reactions and notifications in the store in memory, and purges reactions. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { MembersQuery } from "../../../src/app/ports/engine.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import { inboxRef, type Records } from "../../../src/app/ports/records.ts";
-import { type Members, shownFirst, shownLatest } from "../../../src/domain/notification.ts";
-import type { Reaction, TargetName } from "../../../src/domain/target.ts";
+import { activeRow } from "../../../src/domain/reaction.ts";
+import { isEventKind, type Reaction, type TargetName } from "../../../src/domain/target.ts";
+import {
+  type Members,
+  shownFirst,
+  shownLatest,
+  versionOf,
+} from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
 
 type MemoryRecords = ReadonlyMap<string, Stored>;
 
-/** The number of notified reactions in a range, and the ones at its ends. */
+/** The members of a group that a query is about. */
 export function membersOf(
   records: MemoryRecords,
-  { target, kind, from, to, whole }: Omit<MembersQuery, "counted">,
+  { target, kind, range }: Omit<MembersQuery, "group">,
 ): Members {
-  const found = reactionsTo(records, target, kind)
-    .filter(({ version, notified }) => notified && version >= from && version <= to)
-    .sort((a, b) => a.version - b.version);
-  if (whole !== undefined) {
-    return { count: found.length, first: found, latest: found.toReversed() };
+  const between = (from: number, to: number) =>
+    reactionsTo(records, target, kind)
+      .filter(({ version, notified }) => notified && version >= from && version <= to)
+      .sort((a, b) => a.version - b.version);
+  const all = Number.MAX_SAFE_INTEGER;
+  switch (range.read) {
+    case "recent": {
+      // One more than expected shows that the range has more.
+      const found = between(range.after + 1, all).slice(0, range.count + 1);
+      return { count: found.length, first: found, latest: found.toReversed() };
+    }
+    case "ends": {
+      const found = between(range.from, range.to);
+      return { count: 0, first: firstOf(found), latest: latestOf(found) };
+    }
+    case "split": {
+      const before = between(range.from, range.at);
+      const after = between(range.at + 1, range.to);
+      const ends = { first: firstOf(after), latest: latestOf(before) };
+      if (range.hasLeavers) return { count: before.length, restCount: after.length, ...ends };
+      // The shorter side is counted, as in DynamoDB.
+      const isShorter = before.length <= after.length;
+      return { count: isShorter ? before.length : range.total - after.length, ...ends };
+    }
   }
-  return {
-    count: found.length,
-    first: found.slice(0, shownFirst + 1),
-    latest: found.toReversed().slice(0, shownLatest + 1),
-  };
 }
 
-const isOf =
-  ({ type, id }: TargetName) =>
-  (target: TargetName): boolean =>
-    target.type === type && target.id === id;
+const firstOf = (rows: readonly Reaction[]) => rows.slice(0, shownFirst + 1);
+const latestOf = (rows: readonly Reaction[]) => rows.toReversed().slice(0, shownLatest + 1);
 
 /** Copies only the requested rows, because the models read every target after every step. */
 const reactionsTo = (
@@ -42,11 +60,11 @@ const reactionsTo = (
   const prefix = `reaction#${type}#${id}#${kind}#`;
   return [...records.entries()]
     .filter(([name]) => name.startsWith(prefix))
-    .map(([, { value }]) => structuredClone(value) as Reaction);
+    .flatMap(([, { value }]) => activeRow(structuredClone(value) as Records["reaction"]) ?? []);
 };
 
 /** The groups of an owner, whose id is the beginning of theirs. */
-const ownedBy = <K extends "unreadGroup" | "readGroup">(
+const ownedBy = <K extends "unreadGroup" | "readGroup" | "mutedPerson">(
   records: MemoryRecords,
   kind: K,
   ownerId: string,
@@ -57,7 +75,16 @@ const ownedBy = <K extends "unreadGroup" | "readGroup">(
 
 export function reactionReads(
   records: MemoryRecords,
-): Pick<Reader, "reactions" | "reactionsOfUser" | "unreadGroups" | "readGroups" | "inboxes"> {
+): Pick<
+  Reader,
+  | "reactions"
+  | "reactionsOfUser"
+  | "pendingPurges"
+  | "unreadGroups"
+  | "readGroups"
+  | "mutedPeople"
+  | "inboxes"
+> {
   return {
     async reactions({ target, kind, notified }, page) {
       const { from, to } = notified ?? { from: 0, to: Number.MAX_SAFE_INTEGER };
@@ -71,7 +98,9 @@ export function reactionReads(
     },
 
     async reactionsOfUser(userId, page) {
-      const rows = allOf(records, "reaction").filter((row) => row.userId === userId);
+      const rows = allOf(records, "reaction")
+        .flatMap((row) => activeRow(row) ?? [])
+        .filter((row) => row.userId === userId && !isEventKind(row.kind));
       const sorted = rows.map((row) => {
         const { target, kind, createTime } = row;
         return { sort: `${padBack(createTime)}#${target.type}#${target.id}#${kind}`, row };
@@ -79,22 +108,36 @@ export function reactionReads(
       return pageOf(`reactions of ${userId}`, sorted, page);
     },
 
-    async unreadGroups(ownerId, newestFirst, page) {
-      const order = newestFirst ? padBack : pad;
-      const sorted = ownedBy(records, "unreadGroup", ownerId).map(({ row }) => ({
-        sort: order(row.version),
+    async pendingPurges(page) {
+      const sorted = allOf(records, "pendingPurge").map((row) => ({
+        sort: `${row.target.type}#${row.target.id}`,
         row,
       }));
+      return pageOf("pending purges", sorted, page);
+    },
+
+    async unreadGroups(ownerId, newestFirst, page, before = Number.MAX_SAFE_INTEGER) {
+      const order = newestFirst ? padBack : pad;
+      const sorted = ownedBy(records, "unreadGroup", ownerId)
+        .filter(({ row }) => versionOf(row) < before)
+        .map(({ row }) => ({ sort: order(versionOf(row)), row }));
       return pageOf(`unread ${ownerId}`, sorted, page);
     },
 
-    async readGroups(ownerId, now, page) {
-      const sorted = ownedBy(records, "readGroup", ownerId).map(({ name, row }) => ({
-        sort: `${padBack(row.version)}#${name}`,
-        row,
-      }));
+    async readGroups(ownerId, now, page, before = Number.MAX_SAFE_INTEGER) {
+      const sorted = ownedBy(records, "readGroup", ownerId)
+        .filter(({ row }) => versionOf(row) < before)
+        .map(({ name, row }) => ({ sort: `${padBack(versionOf(row))}#${name}`, row }));
       const found = pageOf(`history ${ownerId}`, sorted, page);
       return { ...found, items: found.items.filter(({ expireTime }) => expireTime > now) };
+    },
+
+    async mutedPeople(ownerId, page) {
+      const sorted = ownedBy(records, "mutedPerson", ownerId).map(({ name, row }) => ({
+        sort: name,
+        row,
+      }));
+      return pageOf(`muted ${ownerId}`, sorted, page);
     },
 
     inboxes: async (ownerIds) =>
@@ -119,19 +162,6 @@ export function createPurger(records: Map<string, Stored>): Purger {
       const names = [...records.keys()].filter((name) => name.startsWith(prefix));
       for (const name of names.slice(0, pageSize)) records.delete(name);
       return names.length >= pageSize;
-    },
-
-    async history(ownerId, target, cursor) {
-      const sorted = ownedBy(records, "readGroup", ownerId).map(({ name, row }) => ({
-        sort: `${pad(row.version)}#${name}`,
-        row: { name, target: row.target },
-      }));
-      const found = pageOf(`purge ${ownerId}`, sorted, { size: pageSize, cursor });
-      const isTarget = isOf(target);
-      for (const each of found.items) {
-        if (isTarget(each.target)) records.delete(`readGroup#${each.name}`);
-      }
-      return found.cursor;
     },
   };
 }

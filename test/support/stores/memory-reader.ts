@@ -1,6 +1,7 @@
 /** The reader port on the store in memory. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
+import type { ReservationFilter, ReservationReader } from "../../../src/app/ports/reservations.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
@@ -102,34 +103,44 @@ export function createReader(
   };
 }
 
-function reservationReads(
-  records: ReadonlyMap<string, Stored>,
-): Pick<Reader, "reservationsOfUser" | "reservationsInState"> {
+function reservationReads(records: ReadonlyMap<string, Stored>): ReservationReader {
+  const rowsInState = (programId: string, state: Reservation["state"]) =>
+    allOf(records, "reservation").filter(
+      (row) => row.programId === programId && row.state === state,
+    );
   return {
-    reservationsOfUser: async ({ programId, userId }, window, page) =>
-      pageOf(
-        `reservations ${programId}#${userId}`,
-        allOf(records, "reservation")
-          .filter((row) => row.programId === programId && row.userId === userId)
-          .filter(isWithin(window))
-          .map(sorted),
-        page,
-      ),
-
-    async reservationsInState(programId, state, window, { size, cursor }) {
+    async reservationsOfUser({ programId, userId }, filter, page) {
       const rows = allOf(records, "reservation")
-        .filter((row) => row.programId === programId && row.state === state)
-        .filter(isWithin(window))
+        .filter((row) => row.programId === programId && row.userId === userId)
+        .filter(isWithin(filter))
+        .map(sorted);
+      const found = pageOf(`reservations ${programId}#${userId}`, rows, page);
+      return { ...found, items: found.items.filter(hasReason(filter)) };
+    },
+
+    async reservationsInState(programId, state, filter, { size, cursor }) {
+      const rows = rowsInState(programId, state)
+        .filter(isWithin(filter))
         .map(sorted)
         .filter(({ sort }) => cursor === undefined || sort > cursor)
         .sort(bySort);
       const found = rows.slice(0, size);
       const last = found.at(-1)?.sort;
       return {
-        items: found.map(({ row }) => row),
+        items: found.map(({ row }) => row).filter(hasReason(filter)),
         ...(rows.length > size && last !== undefined && { cursor: last }),
       };
     },
+
+    reservationsInShard: async ({ programId, state, unsynced, shard }, window, page) =>
+      pageOf(
+        `shard ${programId}#${state}#${unsynced}#${shard}`,
+        rowsInState(programId, state)
+          .filter((row) => !!row.unsynced === unsynced && shardOf(row.reservationId) === shard)
+          .filter(isWithin(window))
+          .map(sorted),
+        page,
+      ),
   };
 }
 
@@ -137,6 +148,12 @@ const sorted = (row: Reservation): Sorted<Reservation> => ({
   sort: `${pad(row.executeTime)}#${row.reservationId}`,
   row,
 });
+
+/** As in DynamoDB, the filter drops rows of a page that was read without it. */
+const hasReason =
+  ({ reasonPrefix = "" }: ReservationFilter) =>
+  ({ reason }: Reservation): boolean =>
+    reason.startsWith(reasonPrefix);
 
 const isWithin =
   ({ start, end }: { start: number | undefined; end: number | undefined }) =>

@@ -131,11 +131,11 @@ export function createMemoryStore(): MemoryStore {
     },
 
     async groupMembers(query: MembersQuery) {
-      const read = () => membersOf(table.records, query);
-      if (query.counted) return queryMembers(read);
-      // Each end is read at its own moment.
-      const [{ first }, { latest }] = await Promise.all([queryMembers(read), queryMembers(read)]);
-      return { count: 0, first, latest };
+      const read = () => queryMembers(() => membersOf(table.records, query));
+      if (query.range.read === "recent") return read();
+      // The count and each end are read at their own moments.
+      const [counts, { first }, { latest }] = await Promise.all([read(), read(), read()]);
+      return { ...counts, first, latest };
     },
 
     async readAtomically(refs) {
@@ -231,6 +231,7 @@ export const noUnreadCountStreams: UnreadCountStreams = {
   watch: () => {
     throw new Error("there are no unread count streams here");
   },
+  drain: () => undefined,
   close: () => undefined,
 };
 
@@ -261,6 +262,7 @@ export function memoryDeps(
     purger,
     unreadCounts: noUnreadCountStreams,
     historyMs: 90 * 24 * 3_600_000,
+    coolDownMs: 24 * 3_600_000,
     background: (work) => void work().catch(() => undefined),
   });
   return { deps: process(), store, clock, process };

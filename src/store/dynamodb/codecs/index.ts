@@ -2,9 +2,9 @@
 import type { Kind, Records, Ref } from "../../../app/ports/records.ts";
 import { type Item, N, num } from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
-import { inbox, readGroup, unreadGroup } from "./notifications.ts";
+import { inbox, mutedPerson, notifiedEvent, readGroup, unreadGroup } from "./notifications.ts";
 import { account, entry, event, program, testClock } from "./points.ts";
-import { reaction, target } from "./reactions.ts";
+import { pendingPurge, reaction, target } from "./reactions.ts";
 import { reservation } from "./reservations.ts";
 
 export type { Item } from "../sdk/attributes.ts";
@@ -16,10 +16,13 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   event,
   reservation,
   target,
+  pendingPurge,
   reaction,
   inbox,
   unreadGroup,
   readGroup,
+  mutedPerson,
+  notifiedEvent,
   testClock,
 };
 

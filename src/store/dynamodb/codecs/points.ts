@@ -25,14 +25,19 @@ import { type Codec, shardOf } from "./codec.ts";
 export const program: Codec<"program"> = {
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: ({ timeZone, lifetimes, createTime }) => ({
+  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, notices }) => ({
     z: S(timeZone),
     l: numbers(
       lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
     ),
     t: N(createTime),
+    ...(pause && { pt: N(pause.time), pw: S(pause.by) }),
+    ...(pause?.reason && { pr: S(pause.reason) }),
+    ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
   }),
   decode: (item) => {
+    const pause = { time: num(item, "pt"), by: text(item, "pw"), reason: text(item, "pr") };
+    const notices = { expiryDays: num(item, "ne"), reservedGrants: item.ng?.BOOL === true };
     const flat = nums(item, "l");
     const lifetimes = [];
     for (let i = 0; i < flat.length; i += 2) {
@@ -43,6 +48,8 @@ export const program: Codec<"program"> = {
       timeZone: text(item, "z"),
       lifetimes,
       createTime: num(item, "t"),
+      ...(item.pt && { reservationPause: pause }),
+      ...(item.ne && { notices }),
     };
   },
 };

@@ -1,7 +1,7 @@
-/** How targets and reactions are stored. */
+/** How targets, pending purges and reactions are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { TargetName } from "../../../domain/target.ts";
-import { N, num, parts, S, text } from "../sdk/attributes.ts";
+import { isEventKind, noActor, type TargetName } from "../../../domain/target.ts";
+import { N, num, optional, parts, S, text } from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
 
 export const target: Codec<"target"> = {
@@ -13,10 +13,11 @@ export const target: Codec<"target"> = {
       M: Object.fromEntries(Object.entries(value.counts).map(([kind, count]) => [kind, N(count)])),
     },
     c: N(value.createTime),
+    l: N(value.updateTime),
     ...(value.title !== "" && { h: S(value.title) }),
     ...(value.link !== "" && { u: S(value.link) }),
     ...(value.muted && { m: { BOOL: true } }),
-    ...(value.deleted && { d: { BOOL: true } }),
+    ...(value.deleteTime !== undefined && { d: N(value.deleteTime) }),
   }),
   decode: (item) => {
     const [, type, id] = parts(item, "pk") as [string, string, string];
@@ -29,9 +30,26 @@ export const target: Codec<"target"> = {
       link: text(item, "u"),
       counts: Object.fromEntries(counts.map(([kind, count]) => [kind, Number(count.N)])),
       muted: item.m?.BOOL === true,
-      deleted: item.d?.BOOL === true,
       createTime: num(item, "c"),
+      updateTime: num(item, "l"),
+      ...(item.d && { deleteTime: num(item, "d") }),
     };
+  },
+};
+
+/** A key cannot be empty. No user id contains `#`. */
+const noActorKey = "#";
+
+/** The one partition of all pending purges. */
+export const pendingPurgesKey: AttributeValue = S("P");
+
+export const pendingPurge: Codec<"pendingPurge"> = {
+  table: "reactions",
+  key: (id) => ({ pk: pendingPurgesKey, sk: S(id) }),
+  encode: (value) => ({ o: S(value.ownerId), d: N(value.deleteTime) }),
+  decode: (item) => {
+    const [type, id] = parts(item, "sk") as [string, string];
+    return { target: { type, id }, ownerId: text(item, "o"), deleteTime: num(item, "d") };
   },
 };
 
@@ -43,24 +61,36 @@ export const reaction: Codec<"reaction"> = {
   table: "reactions",
   key: (name) => {
     const [type, id, kind, userId] = name.split("#") as [string, string, string, string];
-    return { pk: reactionsKey({ type, id }, kind), sk: S(userId) };
+    return { pk: reactionsKey({ type, id }, kind), sk: S(userId || noActorKey) };
   },
-  encode: (value) => ({
-    a: S(value.actorName),
-    n: N(value.version),
-    t: N(value.createTime),
-    ...(!value.notified && { q: { BOOL: true } }),
-  }),
+  encode: (value) => {
+    if (!("userId" in value)) {
+      return { e: N(value.quietUntil), ttl: N(Math.ceil(value.quietUntil / 1_000)) };
+    }
+    const time = N(value.createTime);
+    return {
+      a: S(value.actorName),
+      n: N(value.version),
+      // Without `t` an item is not in the index by person, which lists reactions only.
+      ...(isEventKind(value.kind) ? { w: time } : { t: time }),
+      ...(!value.notified && { q: { BOOL: true } }),
+      ...(value.quietUntil !== undefined && { e: N(value.quietUntil) }),
+    };
+  },
   decode: (item) => {
+    const quietUntil = optional(item, "e");
+    if (!item.n) return { quietUntil: quietUntil ?? 0 };
     const [, type, id, kind] = parts(item, "pk") as [string, string, string, string];
+    const person = text(item, "sk");
     return {
       target: { type, id },
       kind,
-      userId: text(item, "sk"),
+      userId: person === noActorKey ? noActor : person,
       actorName: text(item, "a"),
       version: num(item, "n"),
       notified: item.q === undefined,
-      createTime: num(item, "t"),
+      createTime: num(item, item.t ? "t" : "w"),
+      ...(quietUntil !== undefined && { quietUntil }),
     };
   },
 };

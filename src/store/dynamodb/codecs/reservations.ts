@@ -1,4 +1,5 @@
 /** How reservations are stored. */
+import type { ReservationShard } from "../../../app/ports/reservations.ts";
 import type { Reason } from "../../../domain/errors.ts";
 import type { ReservationState } from "../../../domain/reservation.ts";
 import { N, num, pad, parts, S, text } from "../sdk/attributes.ts";
@@ -9,7 +10,7 @@ export const reservation: Codec<"reservation"> = {
   key: (id) => ({ pk: S(id) }),
   encode: (value) => ({
     iu: S(`${value.programId}#${value.userId}`),
-    is: S(stateKey(value.programId, value.state, shardOf(value.reservationId))),
+    is: S(stateKey({ ...value, unsynced: !!value.unsynced }, shardOf(value.reservationId))),
     ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
     p: N(value.points),
@@ -20,12 +21,19 @@ export const reservation: Codec<"reservation"> = {
     m: N(value.updateTime),
     ...(value.reason !== "" && { r: S(value.reason) }),
     ...(value.executed && { d: N(value.executed.time), n: N(value.executed.entryNumber) }),
+    ...(value.executed?.dueSince !== undefined && { ds: N(value.executed.dueSince) }),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
-    ...(value.failedRunId && { fx: S(value.failedRunId) }),
-    ...(value.movedEarlier && { q: { BOOL: true } }),
+    ...(value.unsynced && { y: { BOOL: true } }),
+    ...(value.changedBy !== value.caller && { mw: S(value.changedBy) }),
+    ...(value.changeReason && { mr: S(value.changeReason) }),
   }),
   decode: (item) => {
     const [programId, reservationId] = parts(item, "pk") as [string, string];
+    const executed = {
+      time: num(item, "d"),
+      entryNumber: num(item, "n"),
+      ...(item.ds && { dueSince: num(item, "ds") }),
+    };
     const failure = { reason: text(item, "fr") as Reason, message: text(item, "fm") };
     return {
       programId,
@@ -39,17 +47,23 @@ export const reservation: Codec<"reservation"> = {
       state: text(item, "s") as ReservationState,
       createTime: num(item, "c"),
       updateTime: num(item, "m"),
-      ...(item.d && { executed: { time: num(item, "d"), entryNumber: num(item, "n") } }),
+      ...(item.d && { executed }),
       ...(item.fr && { failure }),
-      ...(item.fx && { failedRunId: text(item, "fx") }),
-      ...(item.q && { movedEarlier: true as const }),
+      ...(item.y && { unsynced: true as const }),
+      changedBy: item.mw ? text(item, "mw") : text(item, "w"),
+      ...(item.mr && { changeReason: text(item, "mr") }),
     };
   },
 };
 
-/** The hash key of the state index. */
-export const stateKey = (programId: string, state: ReservationState, shard: number): string =>
-  `${programId}#${state}#${shard}`;
+/**
+ * The hash key of the state index. Rows that are not synced have keys of their own, so that the
+ * reconciler finds them without reading the others.
+ */
+export const stateKey = (
+  { programId, state, unsynced }: Omit<ReservationShard, "shard">,
+  shard: number,
+): string => `${programId}#${state}${unsynced ? "!" : ""}#${shard}`;
 
 /** An execute time in the range key, padded so that it sorts as text in the order of times. */
 export const executeKey = (time: number): string => pad(time, 15);

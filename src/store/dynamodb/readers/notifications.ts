@@ -3,13 +3,24 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { NotificationReader } from "../../../app/ports/notifications.ts";
 import { inBatches } from "../../../app/ports/pages.ts";
 import { inboxRef } from "../../../app/ports/records.ts";
-import type { Inbox } from "../../../domain/notification.ts";
-import { inboxKey, readGroup, readGroupsKey, unreadGroup } from "../codecs/notifications.ts";
+import type { Inbox } from "../../../domain/inbox.ts";
+import {
+  inboxKey,
+  mutedPeopleKey,
+  mutedPerson,
+  readGroup,
+  readGroupsBefore,
+  readGroupsKey,
+  unreadGroup,
+} from "../codecs/notifications.ts";
 import { readLimit, readMany } from "../item-store.ts";
 import { N } from "../sdk/attributes.ts";
 import { orUnavailable } from "../sdk/client.ts";
 import { query } from "../sdk/query-pages.ts";
 import { byLastIndex, type TableName } from "../tables.ts";
+
+/** Above every version of an inbox that a sort key can hold. */
+const maxVersion = 10 ** 15 - 1;
 
 export function notificationReads(
   client: DynamoDBClient,
@@ -17,24 +28,36 @@ export function notificationReads(
 ): NotificationReader {
   const notifications = tableName("notifications");
   return {
-    unreadGroups: (ownerId, newestFirst, page) =>
+    unreadGroups: (ownerId, newestFirst, page, before = maxVersion) =>
       query(client, page, unreadGroup.decode, {
         TableName: notifications,
         IndexName: byLastIndex,
         ConsistentRead: true,
         ScanIndexForward: !newestFirst,
-        KeyConditionExpression: "pk = :o",
-        ExpressionAttributeValues: { ":o": inboxKey(ownerId) },
+        KeyConditionExpression: "pk = :o AND l < :before",
+        ExpressionAttributeValues: { ":o": inboxKey(ownerId), ":before": N(before) },
       }),
 
-    readGroups: (ownerId, now, page) =>
+    readGroups: (ownerId, now, page, before = maxVersion) =>
       query(client, page, readGroup.decode, {
         TableName: notifications,
         ConsistentRead: true,
         ScanIndexForward: false,
-        KeyConditionExpression: "pk = :o",
+        KeyConditionExpression: "pk = :o AND sk < :before",
         FilterExpression: "x > :now",
-        ExpressionAttributeValues: { ":o": readGroupsKey(ownerId), ":now": N(now) },
+        ExpressionAttributeValues: {
+          ":o": readGroupsKey(ownerId),
+          ":before": readGroupsBefore(before),
+          ":now": N(now),
+        },
+      }),
+
+    mutedPeople: (ownerId, page) =>
+      query(client, page, mutedPerson.decode, {
+        TableName: notifications,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :o",
+        ExpressionAttributeValues: { ":o": mutedPeopleKey(ownerId) },
       }),
 
     async inboxes(ownerIds) {

@@ -4,45 +4,73 @@ import {
   QueryCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { Window } from "../../../app/ports/pages.ts";
+import type { Page, Window } from "../../../app/ports/pages.ts";
 import { shardCount } from "../../../app/ports/points.ts";
-import type { ReservationReader } from "../../../app/ports/reservations.ts";
-import type { Reservation } from "../../../domain/reservation.ts";
+import type { ReservationFilter, ReservationReader } from "../../../app/ports/reservations.ts";
+import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
 import { executeKey, reservation, stateKey } from "../codecs/reservations.ts";
+import { text } from "../sdk/attributes.ts";
 import { badCursor, pageAnswer, query } from "../sdk/query-pages.ts";
 import { byStateIndex, byUserIndex } from "../tables.ts";
 
 export function reservationReads(client: DynamoDBClient, TableName: string): ReservationReader {
   return {
-    reservationsOfUser: ({ programId, userId }, window, page) =>
+    reservationsOfUser: ({ programId, userId }, filter, page) =>
       query(client, page, reservation.decode, {
         TableName,
         IndexName: byUserIndex,
-        ...inWindow("iu", `${programId}#${userId}`, window),
+        ...matching("iu", `${programId}#${userId}`, filter),
       }),
 
-    async reservationsInState(programId, state, window, { size, cursor }) {
-      if (cursor !== undefined && !isCursorIn(window, cursor)) throw badCursor();
+    async reservationsInState(programId, state, filter, { size, cursor }) {
+      if (cursor !== undefined && !isCursorIn(filter, cursor)) throw badCursor();
       // The window of PENDING reservations starts now, which may be later than its end.
-      if (isEmpty(window)) return { items: [] };
+      if (isEmpty(filter)) return { items: [] };
       const shards = await Promise.all(
-        Array.from({ length: shardCount }, (_, shard) =>
+        keysOf(programId, state).map((key) =>
           firstRowsOf(client, size, cursor, {
             TableName,
             IndexName: byStateIndex,
-            ...inWindow("is", stateKey(programId, state, shard), window, cursor),
+            ...matching("is", key, filter, cursor),
           }),
         ),
       );
-      const merged = shards.flat().sort((a, b) => (a.sort < b.sort ? -1 : 1));
-      const found = merged.slice(0, size);
-      const last = found.at(-1)?.sort;
-      return {
-        items: found.map(({ row }) => row),
-        ...(merged.length > size && last !== undefined && { cursor: last }),
-      };
+      return merged(shards, size);
     },
+
+    reservationsInShard: ({ shard, ...part }, window, page) =>
+      query(client, page, reservation.decode, {
+        TableName,
+        IndexName: byStateIndex,
+        ...matching("is", stateKey(part, shard), window),
+      }),
   };
+}
+
+/** The hash keys of a state in the index by state. */
+const keysOf = (programId: string, state: ReservationState) =>
+  [false, true].flatMap((unsynced) =>
+    Array.from({ length: shardCount }, (_, shard) =>
+      stateKey({ programId, state, unsynced }, shard),
+    ),
+  );
+
+/**
+ * The first rows of all shards. A shard that is not read to its end is complete up to the row where
+ * its read stopped, so the page ends at the earliest of these places.
+ */
+function merged(shards: readonly ShardRows[], size: number): Page<Reservation> {
+  const stops = shards.flatMap(({ stop }) => stop ?? []).sort();
+  const [complete] = stops;
+  const rows = shards
+    .flatMap((shard) => shard.rows)
+    .filter(({ sort }) => complete === undefined || sort <= complete)
+    .sort((a, b) => (a.sort < b.sort ? -1 : 1))
+    // While the index lags behind, a row may be found under its old key and its new one.
+    .filter(({ sort }, i, all) => sort !== all[i - 1]?.sort);
+  const found = rows.slice(0, size);
+  const cursor = rows.length > size ? found.at(-1)?.sort : complete;
+  return { items: found.map(({ row }) => row), ...(cursor !== undefined && { cursor }) };
 }
 
 /** Whether a cursor is a range key of the index by state (execute time, id) before the end. */
@@ -53,31 +81,47 @@ const isEmpty = ({ start, end }: Window): boolean =>
   start !== undefined && end !== undefined && start >= end;
 
 /**
- * The key condition for execute times in a window, and after the range key `after` if given. The
- * window may start later than `after`: that of PENDING reservations starts now.
+ * The condition for execute times in a window, and after the range key `after` if given. The window
+ * may start later than `after`: that of PENDING reservations starts now.
  */
-function inWindow(hash: string, key: string, { start, end }: Window, after?: string) {
+function matching(
+  hash: string,
+  key: string,
+  { start, end, reasonPrefix = "" }: ReservationFilter,
+  after?: string,
+) {
   const first = executeKey(start ?? 0);
   const from = after !== undefined && after > first ? `${after} ` : first;
   const to = end === undefined ? "~" : executeKey(end);
-  return {
+  const values = { ":h": { S: key }, ":from": { S: from }, ":to": { S: to } };
+  const condition = {
     KeyConditionExpression: "#h = :h AND ix BETWEEN :from AND :to",
     ExpressionAttributeNames: { "#h": hash },
-    ExpressionAttributeValues: { ":h": { S: key }, ":from": { S: from }, ":to": { S: to } },
+  };
+  if (reasonPrefix === "") return { ...condition, ExpressionAttributeValues: values };
+  return {
+    ...condition,
+    FilterExpression: "begins_with(r, :r)",
+    ExpressionAttributeValues: { ...values, ":r": { S: reasonPrefix } },
   };
 }
 
-/** The first rows of one shard: one more than a page, to find out whether a next page exists. */
+/** The first rows of one shard, with their range keys. */
+interface ShardRows {
+  readonly rows: readonly { readonly sort: string; readonly row: Reservation }[];
+  /** The range key of the last row that was read. Absent when the shard has no further rows. */
+  readonly stop: string | undefined;
+}
+
+/** Reads one row more than a page has, to find out whether a next page exists. */
 async function firstRowsOf(
   client: DynamoDBClient,
   size: number,
   cursor: string | undefined,
   input: QueryCommandInput,
-): Promise<{ sort: string; row: Reservation }[]> {
+): Promise<ShardRows> {
   const command = new QueryCommand({ ...input, Limit: size + 1 });
-  const { Items: items = [] } = await pageAnswer(client.send(command), cursor);
-  return items.map((item) => ({
-    sort: item.ix?.S ?? "",
-    row: reservation.decode(item),
-  }));
+  const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
+  const rows = Items.map((item) => ({ sort: text(item, "ix"), row: reservation.decode(item) }));
+  return { rows, stop: LastEvaluatedKey && text(LastEvaluatedKey, "ix") };
 }

@@ -20,4 +20,14 @@ export const texts = (item: Item, name: string): string[] =>
 /** The parts of a key attribute, which `#` joins. */
 export const parts = (item: Item, name: string): string[] => text(item, name).split("#");
 
-export const pad = (value: number, digits: number): string => String(value).padStart(digits, "0");
+/**
+ * A number in a sort key, padded so that keys sort as text in the order of the numbers. Throws a
+ * RangeError for a number that is not whole, negative or too long, because its key would sort
+ * elsewhere and decode to another number.
+ */
+export function pad(value: number, digits: number): string {
+  if (!Number.isSafeInteger(value) || value < 0 || value >= 10 ** digits) {
+    throw new RangeError(`a key of ${digits} digits cannot hold ${value}`);
+  }
+  return String(value).padStart(digits, "0");
+}

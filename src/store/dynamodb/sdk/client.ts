@@ -2,7 +2,9 @@
 import { Agent } from "node:http";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { isServerError, isThrottlingError, isTransientError } from "@smithy/core/retry";
+import type { ClockSkew } from "../../../app/ports/clock.ts";
 import { DomainError } from "../../../domain/errors.ts";
+import { type ClockReading, createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 
 /** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
 interface DynamoConfig {
@@ -11,16 +13,11 @@ interface DynamoConfig {
 }
 
 /** The clients of one process, which share a pool of connections. */
-export interface Clients {
+export interface Clients extends ClockSkew {
   /** Retries transient errors, as the SDK does by default. */
   readonly retrying: DynamoDBClient;
   /** Sends once, because the commit engine handles the result of each attempt itself. */
   readonly single: DynamoDBClient;
-  /**
-   * How far this machine's clock is ahead of DynamoDB's, in ms (negative: behind); 0 as far as
-   * DynamoDB's times, which are whole seconds, cannot show a difference.
-   */
-  skewMs(): number;
   close(): void;
 }
 
@@ -52,15 +49,16 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     requestHandler: retrying.config.requestHandler,
     maxAttempts: 1,
   });
-  let skew = 0;
+  const skew = createSkewEstimator(readClocks);
   for (const client of [retrying, single]) {
     removeMiddleware(client);
-    observeSkew(client, (ms) => (skew = ms));
+    observeSkew(client, skew);
   }
   return {
     retrying,
     single,
-    skewMs: () => skew,
+    skewMs: skew.skewMs,
+    offsetMs: skew.offsetMs,
     close: () => {
       retrying.destroy();
       single.destroy();
@@ -93,31 +91,23 @@ function removeMiddleware(client: DynamoDBClient): void {
   );
 }
 
-/** Compares the Date header of each response, cut to a second, with the local clock. */
-function observeSkew(client: DynamoDBClient, onSkew: (ms: number) => void): void {
+/** Compares the Date header of each response, cut to a second, with the local clocks. */
+function observeSkew(client: DynamoDBClient, skew: SkewEstimator): void {
   client.middlewareStack.add(
     (next) => async (args) => {
-      const sent = Date.now();
+      const sent = readClocks();
       const result = await next(args);
-      const received = Date.now();
+      const received = readClocks();
       const headers = (result.response as { headers?: Record<string, string> }).headers;
       const date = Date.parse(headers?.date ?? "");
-      if (Number.isFinite(date)) onSkew(skewOf(date, sent, received));
+      if (Number.isFinite(date)) skew.observe(date, sent, received);
       return result;
     },
     { step: "deserialize", name: "meguriClockSkew", priority: "low" },
   );
 }
 
-/**
- * The least difference in ms by which the local clock is ahead of the server's (negative: behind).
- * The server read its clock between `sent` and `received`, in the second that starts at `date`.
- */
-export function skewOf(date: number, sent: number, received: number): number {
-  if (sent > date + 1_000) return sent - (date + 1_000);
-  if (received < date) return received - date;
-  return 0;
-}
+const readClocks = (): ClockReading => ({ monotonic: performance.now(), wall: Date.now() });
 
 /** An error with the fields that the SDK adds to errors of requests. */
 type RequestError = Parameters<typeof isTransientError>[0] & { readonly code?: string };

@@ -2,42 +2,43 @@
 // @generated from file meguri/notifications/v1/notification.proto (package meguri.notifications.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Target } from "../../reactions/v1/target_pb.ts";
 import { file_meguri_reactions_v1_target } from "../../reactions/v1/target_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/notifications/v1/notification.proto.
  */
 export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIl0KBUFjdG9yEg8KB3VzZXJfaWQYASABKAkSEgoKYWN0b3JfbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinAQKDE5vdGlmaWNhdGlvbhIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldBIMCgRraW5kGAIgASgJEhQKDHBlb3BsZV9jb3VudBgDIAEoAxI4CgR0ZXh0GAQgASgLMioubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlRleHQSNAoMZmlyc3RfYWN0b3JzGAUgAygLMh4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuQWN0b3ISNQoNbGF0ZXN0X2FjdG9ycxgGIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkFjdG9yEhUKDWZpcnN0X3ZlcnNpb24YByABKAMSDwoHdmVyc2lvbhgIIAEoAxIvCgtjcmVhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXJlYWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGioKBFRleHQSDQoFbmFtZXMYASADKAkSEwoLb3RoZXJfY291bnQYAiABKAMiSQoLVW5yZWFkQ291bnQSFAoMcGVvcGxlX2NvdW50GAEgASgDEhMKC2dyb3VwX2NvdW50GAIgASgDEg8KB3ZlcnNpb24YAyABKANiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
+  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIl0KBUFjdG9yEg8KB3VzZXJfaWQYASABKAkSEgoKYWN0b3JfbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi4wQKDE5vdGlmaWNhdGlvbhIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldBIMCgRraW5kGAIgASgJEhQKDHBlb3BsZV9jb3VudBgDIAEoAxI0CgxmaXJzdF9hY3RvcnMYBSADKAsyHi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5BY3RvchI1Cg1sYXRlc3RfYWN0b3JzGAYgAygLMh4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuQWN0b3ISDwoHdmVyc2lvbhgIIAEoAxIvCgtjcmVhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXJlYWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYDSABKAkSPAoGc291cmNlGA4gASgOMiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlNvdXJjZRIMCgRzZWVuGA8gASgIIkcKBlNvdXJjZRIWChJTT1VSQ0VfVU5TUEVDSUZJRUQQABITCg9TT1VSQ0VfUkVBQ1RJT04QARIQCgxTT1VSQ0VfRVZFTlQQAkoECAQQBUoECAcQCFIEdGV4dFINZmlyc3RfdmVyc2lvbiJfCgtVbnJlYWRDb3VudBIUCgxwZW9wbGVfY291bnQYASABKAMSEwoLZ3JvdXBfY291bnQYAiABKAMSDwoHdmVyc2lvbhgDIAEoAxIUCgx1bnNlZW5fY291bnQYBCABKAMiNQoLUHJlZmVyZW5jZXMSEQoJYWxsX211dGVkGAEgASgIEhMKC211dGVkX2tpbmRzGAIgAygJYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
 
 /**
- * Actor is one person who reacts.
+ * Actor is one person in a notification.
  *
  * @generated from message meguri.notifications.v1.Actor
  */
 export type Actor = Message<"meguri.notifications.v1.Actor"> & {
   /**
-   * The person.
+   * The person. Empty for an event without an actor.
    *
    * @generated from field: string user_id = 1;
    */
   userId: string;
 
   /**
-   * The person's name at the time, at most 64 bytes; for display only.
+   * The person's name at the time, or the label of an event without an actor, at most 64 bytes; for
+   * display only.
    *
    * @generated from field: string actor_name = 2;
    */
   actorName: string;
 
   /**
-   * The instant at which the person reacted. Unset in a notification.
+   * The instant of the reaction or event.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
@@ -52,39 +53,32 @@ export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 0);
 
 /**
- * Notification merges all reactions of one kind to one target since the owner has last read them. A
- * reaction after that starts a new notification.
+ * Notification merges all reactions, or all events, of one kind about one target since the owner
+ * has last read them. One after that starts a new notification.
  *
  * @generated from message meguri.notifications.v1.Notification
  */
 export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   /**
-   * The target of the reactions, as it is now.
+   * The target, as it is now.
    *
    * @generated from field: meguri.reactions.v1.Target target = 1;
    */
   target?: Target | undefined;
 
   /**
-   * The kind of the reactions, such as "like".
+   * The kind, such as "like" or "comment".
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * The number of people in the notification, 1 or more.
+   * The number of people in the notification, 1 or more. All events without an actor count as one.
    *
    * @generated from field: int64 people_count = 3;
    */
   peopleCount: bigint;
-
-  /**
-   * The parts of a sentence about them.
-   *
-   * @generated from field: meguri.notifications.v1.Notification.Text text = 4;
-   */
-  text?: Notification_Text | undefined;
 
   /**
    * The earliest people, earliest first, at most two.
@@ -102,28 +96,21 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   latestActors: Actor[];
 
   /**
-   * The first version of the unread count that may have added a person to the notification.
-   *
-   * @generated from field: int64 first_version = 7;
-   */
-  firstVersion: bigint;
-
-  /**
-   * The version of the unread count with the latest person.
+   * The version of the unread count at which the latest of its people came in.
    *
    * @generated from field: int64 version = 8;
    */
   version: bigint;
 
   /**
-   * The instant at which the first person reacted.
+   * The instant at which the first of its people came in.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The instant at which the latest person reacted.
+   * The instant at which the latest of its people came in.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
@@ -142,6 +129,29 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
    * @generated from field: google.protobuf.Timestamp expire_time = 12;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * The name of the notification: an opaque id, at most 512 characters. An unread notification keeps
+   * it while people come and go; once it is read it has another one.
+   *
+   * @generated from field: string name = 13;
+   */
+  name: string;
+
+  /**
+   * Where its people came from.
+   *
+   * @generated from field: meguri.notifications.v1.Notification.Source source = 14;
+   */
+  source: Notification_Source;
+
+  /**
+   * Whether the owner has seen it: nobody came in since the version of the last
+   * MarkNotificationsSeen. True of a read notification.
+   *
+   * @generated from field: bool seen = 15;
+   */
+  seen: boolean;
 };
 
 /**
@@ -152,33 +162,45 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 1);
 
 /**
- * Text has the parts of a sentence in any language: one name ("A likes"), two names ("A and B
- * like"), or one name and a number ("A and 5 others like").
+ * Source says by which call the people of a notification came in.
  *
- * @generated from message meguri.notifications.v1.Notification.Text
+ * @generated from enum meguri.notifications.v1.Notification.Source
  */
-export type Notification_Text = Message<"meguri.notifications.v1.Notification.Text"> & {
+export const Notification_Source = {
   /**
-   * The names of one or two people, the earliest first.
+   * Never occurs.
    *
-   * @generated from field: repeated string names = 1;
+   * @generated from enum value: SOURCE_UNSPECIFIED = 0;
    */
-  names: string[];
+  UNSPECIFIED: 0,
 
   /**
-   * The number of people without a name in names, 0 or more.
+   * By React.
    *
-   * @generated from field: int64 other_count = 2;
+   * @generated from enum value: SOURCE_REACTION = 1;
    */
-  otherCount: bigint;
-};
+  REACTION: 1,
+
+  /**
+   * By Notify, or by Meguri itself.
+   *
+   * @generated from enum value: SOURCE_EVENT = 2;
+   */
+  EVENT: 2,
+} as const;
 
 /**
- * Describes the message meguri.notifications.v1.Notification.Text.
- * Use `create(Notification_TextSchema)` to create a new message.
+ * Source says by which call the people of a notification came in.
+ *
+ * @generated from enum meguri.notifications.v1.Notification.Source
  */
-export const Notification_TextSchema: GenMessage<Notification_Text> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 1, 0);
+export type Notification_Source = (typeof Notification_Source)[keyof typeof Notification_Source] | UnknownEnum;
+
+/**
+ * Describes the enum meguri.notifications.v1.Notification.Source.
+ */
+export const Notification_SourceSchema: GenEnum<Notification_Source> = /*@__PURE__*/
+  enumDesc(file_meguri_notifications_v1_notification, 1, 0);
 
 /**
  * UnreadCount is the content of an owner's badge.
@@ -207,6 +229,13 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
    * @generated from field: int64 version = 3;
    */
   version: bigint;
+
+  /**
+   * The number of unread notifications that the owner has not seen, at most 99; 99 means 99 or more.
+   *
+   * @generated from field: int64 unseen_count = 4;
+   */
+  unseenCount: bigint;
 };
 
 /**
@@ -215,4 +244,33 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
  */
 export const UnreadCountSchema: GenMessage<UnreadCount> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 2);
+
+/**
+ * Preferences say of what an owner is not notified. Whatever is muted is counted all the same, and
+ * what is unread already stays unread.
+ *
+ * @generated from message meguri.notifications.v1.Preferences
+ */
+export type Preferences = Message<"meguri.notifications.v1.Preferences"> & {
+  /**
+   * Whether the owner gets no new notifications at all.
+   *
+   * @generated from field: bool all_muted = 1;
+   */
+  allMuted: boolean;
+
+  /**
+   * The kinds of which the owner gets no new notifications, in alphabetical order, at most 8.
+   *
+   * @generated from field: repeated string muted_kinds = 2;
+   */
+  mutedKinds: string[];
+};
+
+/**
+ * Describes the message meguri.notifications.v1.Preferences.
+ * Use `create(PreferencesSchema)` to create a new message.
+ */
+export const PreferencesSchema: GenMessage<Preferences> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification, 3);
 

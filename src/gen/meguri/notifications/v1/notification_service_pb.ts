@@ -5,7 +5,9 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Actor, Notification, UnreadCount } from "./notification_pb.ts";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { Actor, Notification, Preferences, UnreadCount } from "./notification_pb.ts";
 import { file_meguri_notifications_v1_notification } from "./notification_pb.ts";
 import type { Target, TargetName } from "../../reactions/v1/target_pb.ts";
 import { file_meguri_reactions_v1_target } from "../../reactions/v1/target_pb.ts";
@@ -15,7 +17,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification_service.proto.
  */
 export const file_meguri_notifications_v1_notification_service: GenFile = /*@__PURE__*/
-  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEilwIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHAoJcGFnZV9zaXplGAIgASgFQgm6SAYaBBhkKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgSUgoFc3RhdGUYBCABKA4yNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QuU3RhdGVCCrpIB4IBBBABIAAiQAoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9VTlJFQUQQARIOCgpTVEFURV9SRUFEEAIicgoZTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRI8Cg1ub3RpZmljYXRpb25zGAEgAygLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJCChVHZXRVbnJlYWRDb3VudFJlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kIlQKFkdldFVucmVhZENvdW50UmVzcG9uc2USOgoMdW5yZWFkX2NvdW50GAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQizwEKG01hcmtOb3RpZmljYXRpb25SZWFkUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSNwoGdGFyZ2V0GAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESMgoEa2luZBgDIAEoCUIkukgh2AEBchwyGl5bYS16MC05XVthLXowLTlfLV17MCwxOX0kEhgKB3ZlcnNpb24YBCABKANCB7pIBCICKAEiawocTWFya05vdGlmaWNhdGlvblJlYWRSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50ImYKH01hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEhgKB3ZlcnNpb24YAiABKANCB7pIBCICKAEidAogTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVzcG9uc2USFAoMbWFya2VkX2NvdW50GAEgASgDEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50Iq4CCh1MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjIASgAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEjcKBnRhcmdldBgEIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBEjIKBGtpbmQYBSABKAlCJLpIIdgBAXIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIeCg1maXJzdF92ZXJzaW9uGAYgASgDQge6SAQiAigBEhgKB3ZlcnNpb24YByABKANCB7pIBCICKAEiaQoeTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlEi4KBmFjdG9ycxgBIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkFjdG9yEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJGChlXYXRjaE5vdGlmaWNhdGlvbnNSZXF1ZXN0EikKCG93bmVyX2lkGAEgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JCKVAgoaV2F0Y2hOb3RpZmljYXRpb25zUmVzcG9uc2USPAoMdW5yZWFkX2NvdW50GAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnRIABJTCgplbmRfcmVhc29uGAIgASgOMj0ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hOb3RpZmljYXRpb25zUmVzcG9uc2UuRW5kUmVhc29uSAAiWwoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVFTkRfUkVBU09OX1RJTUVfTElNSVQQARIXChNFTkRfUkVBU09OX0RSQUlOSU5HEAJCBwoFZXZlbnQiigEKFVNldFRhcmdldE11dGVkUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSNwoGdGFyZ2V0GAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESDQoFbXV0ZWQYAyABKAgiRQoWU2V0VGFyZ2V0TXV0ZWRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldDLABwoTTm90aWZpY2F0aW9uU2VydmljZRJ/ChFMaXN0Tm90aWZpY2F0aW9ucxIxLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdBoyLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVzcG9uc2UiA5ACARJ2Cg5HZXRVbnJlYWRDb3VudBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVzcG9uc2UiA5ACARKIAQoUTWFya05vdGlmaWNhdGlvblJlYWQSNC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QaNS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlc3BvbnNlIgOQAgISlAEKGE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZBI4Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QaOS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZSIDkAICEo4BChZMaXN0Tm90aWZpY2F0aW9uQWN0b3JzEjYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1JlcXVlc3QaNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVzcG9uc2UiA5ACARKEAQoSV2F0Y2hOb3RpZmljYXRpb25zEjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hOb3RpZmljYXRpb25zUmVxdWVzdBozLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoTm90aWZpY2F0aW9uc1Jlc3BvbnNlIgOQAgEwARJ2Cg5TZXRUYXJnZXRNdXRlZBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_target]);
+  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEikwIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIElAKBXN0YXRlGAQgASgOMjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0LlN0YXRlQgi6SAWCAQIQASJACgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX1VOUkVBRBABEg4KClNUQVRFX1JFQUQQAiJyChlMaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlEjwKDW5vdGlmaWNhdGlvbnMYASADKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIkIKFUdldFVucmVhZENvdW50UmVxdWVzdBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiVAoWR2V0VW5yZWFkQ291bnRSZXNwb25zZRI6Cgx1bnJlYWRfY291bnQYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJ7ChtNYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QSGAoHdmVyc2lvbhgEIAEoA0IHukgEIgIoARIYCgRuYW1lGAUgASgJQgq6SAdyBRABGIAESgQIARACSgQIAhADSgQIAxAEUghvd25lcl9pZFIGdGFyZ2V0UgRraW5kImsKHE1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJmCh9NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXF1ZXN0EikKCG93bmVyX2lkGAEgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBInQKIE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlc3BvbnNlEhQKDG1hcmtlZF9jb3VudBgBIAEoAxI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJjChxNYXJrTm90aWZpY2F0aW9uc1NlZW5SZXF1ZXN0EikKCG93bmVyX2lkGAEgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBIlsKHU1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IsEBCh1MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgSGAoEbmFtZRgIIAEoCUIKukgHcgUQARiABEoECAEQAkoECAQQBUoECAUQBkoECAYQB0oECAcQCFIIb3duZXJfaWRSBnRhcmdldFIEa2luZFINZmlyc3RfdmVyc2lvblIHdmVyc2lvbiJpCh5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVzcG9uc2USLgoGYWN0b3JzGAEgAygLMh4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuQWN0b3ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIokCChdXYXRjaFVucmVhZENvdW50UmVxdWVzdBKZAQoHd2F0Y2hlcxgBIAMoCzI2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRSZXF1ZXN0LldhdGNoQlC6SE26AUMKDndhdGNoZXMudW5pcXVlEg9lYWNoIG93bmVyIG9uY2UaIHRoaXMubWFwKHcsIHcub3duZXJfaWQpLnVuaXF1ZSgpkgEECAEQZBpSCgVXYXRjaBIpCghvd25lcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHgoNa25vd25fdmVyc2lvbhgCIAEoA0IHukgEIgIoACLtAwoYV2F0Y2hVbnJlYWRDb3VudFJlc3BvbnNlEkgKBWNvdW50GAEgASgLMjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudFJlc3BvbnNlLkNvdW50SAASRAoDZW5kGAIgASgLMjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudFJlc3BvbnNlLkVuZEgAGlUKBUNvdW50EhAKCG93bmVyX2lkGAEgASgJEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50GoMBCgNFbmQSSwoGcmVhc29uGAEgASgOMjsubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudFJlc3BvbnNlLkVuZFJlYXNvbhIvCgxyZW9wZW5fZGVsYXkYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iWwoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVFTkRfUkVBU09OX1RJTUVfTElNSVQQARIXChNFTkRfUkVBU09OX0RSQUlOSU5HEAJCBwoFZXZlbnQiqwIKDU5vdGlmeVJlcXVlc3QSKQoIZXZlbnRfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEjcKBnRhcmdldBgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBEi8KBGtpbmQYAyABKAlCIbpIHnIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIrCgd1c2VyX2lkGAQgASgJQhq6SBfYAQFyEjIQXlshLSIkLX5dezEsNjR9JBJYCgphY3Rvcl9uYW1lGAUgASgJQkS6SEFyPyiAAjI6XlteXHB7Q2N9XHB7Wmx9XHB7WnB9XHh7MjAyQX0tXHh7MjAyRX1ceHsyMDY2fS1ceHsyMDY5fV0qJCI0Cg5Ob3RpZnlSZXNwb25zZRIQCghub3RpZmllZBgBIAEoCBIQCghyZXBsYXllZBgCIAEoCCJCChVHZXRQcmVmZXJlbmNlc1JlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kIlMKFkdldFByZWZlcmVuY2VzUmVzcG9uc2USOQoLcHJlZmVyZW5jZXMYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlcyLJAgoYVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0EikKCG93bmVyX2lkGAEgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBKBAgoLcHJlZmVyZW5jZXMYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlc0LFAbpIwQG6AboBChFwcmVmZXJlbmNlcy5raW5kcxImbXV0ZWRfa2luZHM6IGF0IG1vc3QgOCBkaWZmZXJlbnQga2luZHMafXRoaXMubXV0ZWRfa2luZHMuc2l6ZSgpIDw9IDggJiYgdGhpcy5tdXRlZF9raW5kcy51bmlxdWUoKSAmJiB0aGlzLm11dGVkX2tpbmRzLmFsbChrLCBrLm1hdGNoZXMoJ15bYS16MC05XVthLXowLTlfLV17MCwxOX0kJykpyAEBIlYKGVVwZGF0ZVByZWZlcmVuY2VzUmVzcG9uc2USOQoLcHJlZmVyZW5jZXMYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlcyJ7ChVTZXRQZXJzb25NdXRlZFJlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEigKB3VzZXJfaWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEg0KBW11dGVkGAMgASgIIikKFlNldFBlcnNvbk11dGVkUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCCJ9ChZMaXN0TXV0ZWRQZW9wbGVSZXF1ZXN0EikKCG93bmVyX2lkGAEgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgDIAEoCUIIukgFcgMYgAgiRAoXTGlzdE11dGVkUGVvcGxlUmVzcG9uc2USEAoIdXNlcl9pZHMYASADKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIooBChVTZXRUYXJnZXRNdXRlZFJlcXVlc3QSKQoIb3duZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEjcKBnRhcmdldBgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBEg0KBW11dGVkGAMgASgIIkUKFlNldFRhcmdldE11dGVkUmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQykw0KE05vdGlmaWNhdGlvblNlcnZpY2USfwoRTGlzdE5vdGlmaWNhdGlvbnMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlIgOQAgESdgoOR2V0VW5yZWFkQ291bnQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRVbnJlYWRDb3VudFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRVbnJlYWRDb3VudFJlc3BvbnNlIgOQAgESiAEKFE1hcmtOb3RpZmljYXRpb25SZWFkEjQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXF1ZXN0GjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXNwb25zZSIDkAICEpQBChhNYXJrQWxsTm90aWZpY2F0aW9uc1JlYWQSOC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXF1ZXN0GjkubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVzcG9uc2UiA5ACAhKLAQoVTWFya05vdGlmaWNhdGlvbnNTZWVuEjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvbnNTZWVuUmVxdWVzdBo2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlIgOQAgISjgEKFkxpc3ROb3RpZmljYXRpb25BY3RvcnMSNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBo3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXNwb25zZSIDkAIBEn4KEFdhdGNoVW5yZWFkQ291bnQSMC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50UmVxdWVzdBoxLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRSZXNwb25zZSIDkAIBMAESXgoGTm90aWZ5EiYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVxdWVzdBonLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmeVJlc3BvbnNlIgOQAgISdgoOR2V0UHJlZmVyZW5jZXMSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRQcmVmZXJlbmNlc1JlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRQcmVmZXJlbmNlc1Jlc3BvbnNlIgOQAgESfwoRVXBkYXRlUHJlZmVyZW5jZXMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VcGRhdGVQcmVmZXJlbmNlc1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VcGRhdGVQcmVmZXJlbmNlc1Jlc3BvbnNlIgOQAgISdgoOU2V0UGVyc29uTXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRQZXJzb25NdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRQZXJzb25NdXRlZFJlc3BvbnNlIgOQAgISeQoPTGlzdE11dGVkUGVvcGxlEi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkUGVvcGxlUmVxdWVzdBowLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFBlb3BsZVJlc3BvbnNlIgOQAgESdgoOU2V0VGFyZ2V0TXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_target]);
 
 /**
  * ListNotificationsRequest requests one page of notifications.
@@ -31,7 +33,8 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
   ownerId: string;
 
   /**
-   * The largest number of notifications in the answer, 1 to 100. 0 means 50.
+   * The largest number of notifications in the answer, 0 or more; more than 100 counts as 100. 0
+   * means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -46,7 +49,7 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
   pageToken: string;
 
   /**
-   * The state of the notifications to list. Required.
+   * The state of the notifications to list. Unspecified means all.
    *
    * @generated from field: meguri.notifications.v1.ListNotificationsRequest.State state = 4;
    */
@@ -67,7 +70,7 @@ export const ListNotificationsRequestSchema: GenMessage<ListNotificationsRequest
  */
 export const ListNotificationsRequest_State = {
   /**
-   * Is refused.
+   * Both.
    *
    * @generated from enum value: STATE_UNSPECIFIED = 0;
    */
@@ -179,34 +182,19 @@ export const GetUnreadCountResponseSchema: GenMessage<GetUnreadCountResponse> = 
  */
 export type MarkNotificationReadRequest = Message<"meguri.notifications.v1.MarkNotificationReadRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
-   *
-   * @generated from field: string owner_id = 1;
-   */
-  ownerId: string;
-
-  /**
-   * The target of the notification. Required.
-   *
-   * @generated from field: meguri.reactions.v1.TargetName target = 2;
-   */
-  target?: TargetName | undefined;
-
-  /**
-   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
-   * them a letter or digit. Empty means "like".
-   *
-   * @generated from field: string kind = 3;
-   */
-  kind: string;
-
-  /**
    * The version that the owner has seen: that of the notification, or of an unread count that was
    * read before the notification was listed. 1 or more. Required.
    *
    * @generated from field: int64 version = 4;
    */
   version: bigint;
+
+  /**
+   * The name of the notification, 1 to 512 characters. Required.
+   *
+   * @generated from field: string name = 5;
+   */
+  name: string;
 };
 
 /**
@@ -301,20 +289,62 @@ export const MarkAllNotificationsReadResponseSchema: GenMessage<MarkAllNotificat
   messageDesc(file_meguri_notifications_v1_notification_service, 7);
 
 /**
- * ListNotificationActorsRequest requests one page of the people in a notification.
+ * MarkNotificationsSeenRequest names the version that an owner has seen.
  *
- * @generated from message meguri.notifications.v1.ListNotificationActorsRequest
+ * @generated from message meguri.notifications.v1.MarkNotificationsSeenRequest
  */
-export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.ListNotificationActorsRequest"> & {
+export type MarkNotificationsSeenRequest = Message<"meguri.notifications.v1.MarkNotificationsSeenRequest"> & {
   /**
-   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   * The owner of the notifications: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
 
   /**
-   * The largest number of people in the answer, 1 to 200. 0 means 50.
+   * The version of the unread count with which the owner has seen the list. 1 or more. Required.
+   *
+   * @generated from field: int64 version = 2;
+   */
+  version: bigint;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.MarkNotificationsSeenRequest.
+ * Use `create(MarkNotificationsSeenRequestSchema)` to create a new message.
+ */
+export const MarkNotificationsSeenRequestSchema: GenMessage<MarkNotificationsSeenRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 8);
+
+/**
+ * MarkNotificationsSeenResponse answers MarkNotificationsSeen.
+ *
+ * @generated from message meguri.notifications.v1.MarkNotificationsSeenResponse
+ */
+export type MarkNotificationsSeenResponse = Message<"meguri.notifications.v1.MarkNotificationsSeenResponse"> & {
+  /**
+   * The unread count now.
+   *
+   * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 1;
+   */
+  unreadCount?: UnreadCount | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.MarkNotificationsSeenResponse.
+ * Use `create(MarkNotificationsSeenResponseSchema)` to create a new message.
+ */
+export const MarkNotificationsSeenResponseSchema: GenMessage<MarkNotificationsSeenResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 9);
+
+/**
+ * ListNotificationActorsRequest requests one page of the people in a notification.
+ *
+ * @generated from message meguri.notifications.v1.ListNotificationActorsRequest
+ */
+export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.ListNotificationActorsRequest"> & {
+  /**
+   * The largest number of people in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -329,34 +359,11 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
   pageToken: string;
 
   /**
-   * The target of the notification. Required.
+   * The name of the notification, 1 to 512 characters. Required.
    *
-   * @generated from field: meguri.reactions.v1.TargetName target = 4;
+   * @generated from field: string name = 8;
    */
-  target?: TargetName | undefined;
-
-  /**
-   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
-   * them a letter or digit. Empty means "like".
-   *
-   * @generated from field: string kind = 5;
-   */
-  kind: string;
-
-  /**
-   * The first_version of the notification, 1 or more. Required.
-   *
-   * @generated from field: int64 first_version = 6;
-   */
-  firstVersion: bigint;
-
-  /**
-   * The version of the notification, 1 or more. Required. One below first_version gives an empty
-   * list.
-   *
-   * @generated from field: int64 version = 7;
-   */
-  version: bigint;
+  name: string;
 };
 
 /**
@@ -364,7 +371,7 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
  * Use `create(ListNotificationActorsRequestSchema)` to create a new message.
  */
 export const ListNotificationActorsRequestSchema: GenMessage<ListNotificationActorsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 8);
+  messageDesc(file_meguri_notifications_v1_notification_service, 10);
 
 /**
  * ListNotificationActorsResponse answers ListNotificationActors.
@@ -392,72 +399,158 @@ export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.Li
  * Use `create(ListNotificationActorsResponseSchema)` to create a new message.
  */
 export const ListNotificationActorsResponseSchema: GenMessage<ListNotificationActorsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 9);
+  messageDesc(file_meguri_notifications_v1_notification_service, 11);
 
 /**
- * WatchNotificationsRequest names an owner.
+ * WatchUnreadCountRequest names the owners whose unread counts are watched.
  *
- * @generated from message meguri.notifications.v1.WatchNotificationsRequest
+ * @generated from message meguri.notifications.v1.WatchUnreadCountRequest
  */
-export type WatchNotificationsRequest = Message<"meguri.notifications.v1.WatchNotificationsRequest"> & {
+export type WatchUnreadCountRequest = Message<"meguri.notifications.v1.WatchUnreadCountRequest"> & {
+  /**
+   * The owners, 1 to 100, each once. A client of one owner names one, a gateway several. Each counts
+   * as a stream of the server's limit.
+   *
+   * @generated from field: repeated meguri.notifications.v1.WatchUnreadCountRequest.Watch watches = 1;
+   */
+  watches: WatchUnreadCountRequest_Watch[];
+};
+
+/**
+ * Describes the message meguri.notifications.v1.WatchUnreadCountRequest.
+ * Use `create(WatchUnreadCountRequestSchema)` to create a new message.
+ */
+export const WatchUnreadCountRequestSchema: GenMessage<WatchUnreadCountRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 12);
+
+/**
+ * Watch names one owner.
+ *
+ * @generated from message meguri.notifications.v1.WatchUnreadCountRequest.Watch
+ */
+export type WatchUnreadCountRequest_Watch = Message<"meguri.notifications.v1.WatchUnreadCountRequest.Watch"> & {
   /**
    * The owner: 1 to 64 visible ASCII characters without "#". Required.
    *
    * @generated from field: string owner_id = 1;
    */
   ownerId: string;
+
+  /**
+   * The version of the latest unread count that the client has. The stream begins without this
+   * owner's count if it is still of this version. 0 means none.
+   *
+   * @generated from field: int64 known_version = 2;
+   */
+  knownVersion: bigint;
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchNotificationsRequest.
- * Use `create(WatchNotificationsRequestSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountRequest.Watch.
+ * Use `create(WatchUnreadCountRequest_WatchSchema)` to create a new message.
  */
-export const WatchNotificationsRequestSchema: GenMessage<WatchNotificationsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 10);
+export const WatchUnreadCountRequest_WatchSchema: GenMessage<WatchUnreadCountRequest_Watch> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 12, 0);
 
 /**
- * WatchNotificationsResponse is one message of the stream that answers WatchNotifications.
+ * WatchUnreadCountResponse is one message of the stream that answers WatchUnreadCount.
  *
- * @generated from message meguri.notifications.v1.WatchNotificationsResponse
+ * @generated from message meguri.notifications.v1.WatchUnreadCountResponse
  */
-export type WatchNotificationsResponse = Message<"meguri.notifications.v1.WatchNotificationsResponse"> & {
+export type WatchUnreadCountResponse = Message<"meguri.notifications.v1.WatchUnreadCountResponse"> & {
   /**
    * The content of the message.
    *
-   * @generated from oneof meguri.notifications.v1.WatchNotificationsResponse.event
+   * @generated from oneof meguri.notifications.v1.WatchUnreadCountResponse.event
    */
   event: {
     /**
-     * The unread count now.
+     * An owner's unread count.
      *
-     * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 1;
+     * @generated from field: meguri.notifications.v1.WatchUnreadCountResponse.Count count = 1;
      */
-    value: UnreadCount;
-    case: "unreadCount";
+    value: WatchUnreadCountResponse_Count;
+    case: "count";
   } | {
     /**
-     * The reason of the end; this is the last message of the stream.
+     * The end of the stream.
      *
-     * @generated from field: meguri.notifications.v1.WatchNotificationsResponse.EndReason end_reason = 2;
+     * @generated from field: meguri.notifications.v1.WatchUnreadCountResponse.End end = 2;
      */
-    value: WatchNotificationsResponse_EndReason;
-    case: "endReason";
+    value: WatchUnreadCountResponse_End;
+    case: "end";
   } | { case: undefined; value?: undefined };
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchNotificationsResponse.
- * Use `create(WatchNotificationsResponseSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountResponse.
+ * Use `create(WatchUnreadCountResponseSchema)` to create a new message.
  */
-export const WatchNotificationsResponseSchema: GenMessage<WatchNotificationsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 11);
+export const WatchUnreadCountResponseSchema: GenMessage<WatchUnreadCountResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 13);
+
+/**
+ * Count is the unread count of one owner.
+ *
+ * @generated from message meguri.notifications.v1.WatchUnreadCountResponse.Count
+ */
+export type WatchUnreadCountResponse_Count = Message<"meguri.notifications.v1.WatchUnreadCountResponse.Count"> & {
+  /**
+   * The owner.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The owner's unread count now.
+   *
+   * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
+   */
+  unreadCount?: UnreadCount | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.WatchUnreadCountResponse.Count.
+ * Use `create(WatchUnreadCountResponse_CountSchema)` to create a new message.
+ */
+export const WatchUnreadCountResponse_CountSchema: GenMessage<WatchUnreadCountResponse_Count> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 13, 0);
+
+/**
+ * End is the last message of a stream.
+ *
+ * @generated from message meguri.notifications.v1.WatchUnreadCountResponse.End
+ */
+export type WatchUnreadCountResponse_End = Message<"meguri.notifications.v1.WatchUnreadCountResponse.End"> & {
+  /**
+   * The reason of the end.
+   *
+   * @generated from field: meguri.notifications.v1.WatchUnreadCountResponse.EndReason reason = 1;
+   */
+  reason: WatchUnreadCountResponse_EndReason;
+
+  /**
+   * How long the client waits before it opens the stream again. Differs from stream to stream.
+   *
+   * @generated from field: google.protobuf.Duration reopen_delay = 2;
+   */
+  reopenDelay?: Duration | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.WatchUnreadCountResponse.End.
+ * Use `create(WatchUnreadCountResponse_EndSchema)` to create a new message.
+ */
+export const WatchUnreadCountResponse_EndSchema: GenMessage<WatchUnreadCountResponse_End> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 13, 1);
 
 /**
  * EndReason is the reason for which the server ends a stream.
  *
- * @generated from enum meguri.notifications.v1.WatchNotificationsResponse.EndReason
+ * @generated from enum meguri.notifications.v1.WatchUnreadCountResponse.EndReason
  */
-export const WatchNotificationsResponse_EndReason = {
+export const WatchUnreadCountResponse_EndReason = {
   /**
    * Never occurs.
    *
@@ -466,7 +559,7 @@ export const WatchNotificationsResponse_EndReason = {
   UNSPECIFIED: 0,
 
   /**
-   * The stream has been open for 30 minutes.
+   * The stream has been open for about 30 minutes.
    *
    * @generated from enum value: END_REASON_TIME_LIMIT = 1;
    */
@@ -483,15 +576,308 @@ export const WatchNotificationsResponse_EndReason = {
 /**
  * EndReason is the reason for which the server ends a stream.
  *
- * @generated from enum meguri.notifications.v1.WatchNotificationsResponse.EndReason
+ * @generated from enum meguri.notifications.v1.WatchUnreadCountResponse.EndReason
  */
-export type WatchNotificationsResponse_EndReason = (typeof WatchNotificationsResponse_EndReason)[keyof typeof WatchNotificationsResponse_EndReason] | UnknownEnum;
+export type WatchUnreadCountResponse_EndReason = (typeof WatchUnreadCountResponse_EndReason)[keyof typeof WatchUnreadCountResponse_EndReason] | UnknownEnum;
 
 /**
- * Describes the enum meguri.notifications.v1.WatchNotificationsResponse.EndReason.
+ * Describes the enum meguri.notifications.v1.WatchUnreadCountResponse.EndReason.
  */
-export const WatchNotificationsResponse_EndReasonSchema: GenEnum<WatchNotificationsResponse_EndReason> = /*@__PURE__*/
-  enumDesc(file_meguri_notifications_v1_notification_service, 11, 0);
+export const WatchUnreadCountResponse_EndReasonSchema: GenEnum<WatchUnreadCountResponse_EndReason> = /*@__PURE__*/
+  enumDesc(file_meguri_notifications_v1_notification_service, 13, 0);
+
+/**
+ * NotifyRequest describes an event to be notified.
+ *
+ * @generated from message meguri.notifications.v1.NotifyRequest
+ */
+export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
+  /**
+   * The id of the event, unique for the target's owner: 1 to 64 visible ASCII characters without
+   * "#". Required. It makes the call idempotent.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * The registered target that the event is about. Its owner is notified. Required.
+   *
+   * @generated from field: meguri.reactions.v1.TargetName target = 2;
+   */
+  target?: TargetName | undefined;
+
+  /**
+   * The kind of event, such as "comment": 1 to 20 lower-case letters, digits, hyphens and
+   * underscores, the first of them a letter or digit. Required.
+   *
+   * @generated from field: string kind = 3;
+   */
+  kind: string;
+
+  /**
+   * The person who caused the event: at most 64 visible ASCII characters without "#". Empty for an
+   * event without an actor.
+   *
+   * @generated from field: string user_id = 4;
+   */
+  userId: string;
+
+  /**
+   * The person's name, or what is displayed for an event without an actor, such as an amount: at
+   * most 256 bytes, of which the first 64 are kept, in whole grapheme clusters. Without control
+   * characters and bidirectional controls.
+   *
+   * @generated from field: string actor_name = 5;
+   */
+  actorName: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.NotifyRequest.
+ * Use `create(NotifyRequestSchema)` to create a new message.
+ */
+export const NotifyRequestSchema: GenMessage<NotifyRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 14);
+
+/**
+ * NotifyResponse answers Notify.
+ *
+ * @generated from message meguri.notifications.v1.NotifyResponse
+ */
+export type NotifyResponse = Message<"meguri.notifications.v1.NotifyResponse"> & {
+  /**
+   * Whether the event is in an unread notification after this call. False when it is muted.
+   *
+   * @generated from field: bool notified = 1;
+   */
+  notified: boolean;
+
+  /**
+   * Whether an earlier call had reported the event, so that this one changed nothing.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.NotifyResponse.
+ * Use `create(NotifyResponseSchema)` to create a new message.
+ */
+export const NotifyResponseSchema: GenMessage<NotifyResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 15);
+
+/**
+ * GetPreferencesRequest names an owner.
+ *
+ * @generated from message meguri.notifications.v1.GetPreferencesRequest
+ */
+export type GetPreferencesRequest = Message<"meguri.notifications.v1.GetPreferencesRequest"> & {
+  /**
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.GetPreferencesRequest.
+ * Use `create(GetPreferencesRequestSchema)` to create a new message.
+ */
+export const GetPreferencesRequestSchema: GenMessage<GetPreferencesRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 16);
+
+/**
+ * GetPreferencesResponse answers GetPreferences.
+ *
+ * @generated from message meguri.notifications.v1.GetPreferencesResponse
+ */
+export type GetPreferencesResponse = Message<"meguri.notifications.v1.GetPreferencesResponse"> & {
+  /**
+   * The preferences. An owner without any mutes nothing.
+   *
+   * @generated from field: meguri.notifications.v1.Preferences preferences = 1;
+   */
+  preferences?: Preferences | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.GetPreferencesResponse.
+ * Use `create(GetPreferencesResponseSchema)` to create a new message.
+ */
+export const GetPreferencesResponseSchema: GenMessage<GetPreferencesResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 17);
+
+/**
+ * UpdatePreferencesRequest has the new preferences of an owner.
+ *
+ * @generated from message meguri.notifications.v1.UpdatePreferencesRequest
+ */
+export type UpdatePreferencesRequest = Message<"meguri.notifications.v1.UpdatePreferencesRequest"> & {
+  /**
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The preferences, which replace the present ones. Required.
+   *
+   * @generated from field: meguri.notifications.v1.Preferences preferences = 2;
+   */
+  preferences?: Preferences | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.UpdatePreferencesRequest.
+ * Use `create(UpdatePreferencesRequestSchema)` to create a new message.
+ */
+export const UpdatePreferencesRequestSchema: GenMessage<UpdatePreferencesRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 18);
+
+/**
+ * UpdatePreferencesResponse answers UpdatePreferences.
+ *
+ * @generated from message meguri.notifications.v1.UpdatePreferencesResponse
+ */
+export type UpdatePreferencesResponse = Message<"meguri.notifications.v1.UpdatePreferencesResponse"> & {
+  /**
+   * The preferences as they are now.
+   *
+   * @generated from field: meguri.notifications.v1.Preferences preferences = 1;
+   */
+  preferences?: Preferences | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.UpdatePreferencesResponse.
+ * Use `create(UpdatePreferencesResponseSchema)` to create a new message.
+ */
+export const UpdatePreferencesResponseSchema: GenMessage<UpdatePreferencesResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 19);
+
+/**
+ * SetPersonMutedRequest mutes or unmutes a person.
+ *
+ * @generated from message meguri.notifications.v1.SetPersonMutedRequest
+ */
+export type SetPersonMutedRequest = Message<"meguri.notifications.v1.SetPersonMutedRequest"> & {
+  /**
+   * The owner who mutes: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The person: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * Whether the owner gets no notifications of what this person does.
+   *
+   * @generated from field: bool muted = 3;
+   */
+  muted: boolean;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.SetPersonMutedRequest.
+ * Use `create(SetPersonMutedRequestSchema)` to create a new message.
+ */
+export const SetPersonMutedRequestSchema: GenMessage<SetPersonMutedRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 20);
+
+/**
+ * SetPersonMutedResponse answers SetPersonMuted.
+ *
+ * @generated from message meguri.notifications.v1.SetPersonMutedResponse
+ */
+export type SetPersonMutedResponse = Message<"meguri.notifications.v1.SetPersonMutedResponse"> & {
+  /**
+   * Whether the call changed anything.
+   *
+   * @generated from field: bool changed = 1;
+   */
+  changed: boolean;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.SetPersonMutedResponse.
+ * Use `create(SetPersonMutedResponseSchema)` to create a new message.
+ */
+export const SetPersonMutedResponseSchema: GenMessage<SetPersonMutedResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 21);
+
+/**
+ * ListMutedPeopleRequest requests one page of the people whom an owner has muted.
+ *
+ * @generated from message meguri.notifications.v1.ListMutedPeopleRequest
+ */
+export type ListMutedPeopleRequest = Message<"meguri.notifications.v1.ListMutedPeopleRequest"> & {
+  /**
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The largest number of people in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.ListMutedPeopleRequest.
+ * Use `create(ListMutedPeopleRequestSchema)` to create a new message.
+ */
+export const ListMutedPeopleRequestSchema: GenMessage<ListMutedPeopleRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 22);
+
+/**
+ * ListMutedPeopleResponse answers ListMutedPeople.
+ *
+ * @generated from message meguri.notifications.v1.ListMutedPeopleResponse
+ */
+export type ListMutedPeopleResponse = Message<"meguri.notifications.v1.ListMutedPeopleResponse"> & {
+  /**
+   * The ids of the people, in alphabetical order.
+   *
+   * @generated from field: repeated string user_ids = 1;
+   */
+  userIds: string[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.ListMutedPeopleResponse.
+ * Use `create(ListMutedPeopleResponseSchema)` to create a new message.
+ */
+export const ListMutedPeopleResponseSchema: GenMessage<ListMutedPeopleResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 23);
 
 /**
  * SetTargetMutedRequest mutes or unmutes a target.
@@ -526,7 +912,7 @@ export type SetTargetMutedRequest = Message<"meguri.notifications.v1.SetTargetMu
  * Use `create(SetTargetMutedRequestSchema)` to create a new message.
  */
 export const SetTargetMutedRequestSchema: GenMessage<SetTargetMutedRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 12);
+  messageDesc(file_meguri_notifications_v1_notification_service, 24);
 
 /**
  * SetTargetMutedResponse answers SetTargetMuted.
@@ -547,10 +933,11 @@ export type SetTargetMutedResponse = Message<"meguri.notifications.v1.SetTargetM
  * Use `create(SetTargetMutedResponseSchema)` to create a new message.
  */
 export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 13);
+  messageDesc(file_meguri_notifications_v1_notification_service, 25);
 
 /**
- * NotificationService notifies owners of reactions to their targets.
+ * NotificationService notifies owners of reactions to their targets, and of events that services
+ * report.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
  * STORE_UNAVAILABLE.
@@ -559,9 +946,10 @@ export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = 
  */
 export const NotificationService: GenService<{
   /**
-   * ListNotifications lists an owner's unread or read notifications, the one with the latest person
-   * first. Strongly consistent. Read ones are kept for 90 days, unless the server is configured
-   * otherwise.
+   * ListNotifications lists an owner's notifications, the one with the latest person first: unread
+   * and read ones in one list, unless the request asks for a state. Strongly consistent. Read ones
+   * are kept for 90 days, unless the server is configured otherwise. Notifications about deleted
+   * targets are left out.
    *
    * Refusals: INVALID_REQUEST (a page_token of another list). Retryable: CLOCK_OFF.
    *
@@ -585,10 +973,10 @@ export const NotificationService: GenService<{
   },
   /**
    * MarkNotificationRead marks the people of a notification as read up to the version that the
-   * owner has seen; people after that version stay unread. Idempotent.
+   * owner has seen; people after that version stay unread. A version beyond that of the unread count
+   * counts as the latest. Idempotent.
    *
-   * Refusals: INVALID_REQUEST (a version beyond that of the unread count). Retryable: CONTENDED,
-   * CLOCK_OFF.
+   * Refusals: INVALID_REQUEST (a malformed name). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.MarkNotificationRead
    */
@@ -601,8 +989,7 @@ export const NotificationService: GenService<{
    * MarkAllNotificationsRead does the same for every notification, one by one. Idempotent: after an
    * interrupted call, the same call marks the remaining notifications.
    *
-   * Refusals: INVALID_REQUEST (a version beyond that of the unread count). Retryable: CONTENDED,
-   * CLOCK_OFF.
+   * Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.MarkAllNotificationsRead
    */
@@ -612,11 +999,25 @@ export const NotificationService: GenService<{
     output: typeof MarkAllNotificationsReadResponseSchema;
   },
   /**
+   * MarkNotificationsSeen notes that the owner has seen the list of notifications at a version,
+   * which sets unseen_count back; nothing becomes read. A version beyond that of the unread count
+   * counts as the latest. Idempotent.
+   *
+   * Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.MarkNotificationsSeen
+   */
+  markNotificationsSeen: {
+    methodKind: "unary";
+    input: typeof MarkNotificationsSeenRequestSchema;
+    output: typeof MarkNotificationsSeenResponseSchema;
+  },
+  /**
    * ListNotificationActors lists the people in a notification whose reaction is active, newest
    * first. Strongly consistent.
    *
-   * Refusals: TARGET_NOT_FOUND (also for the target of another owner), INVALID_REQUEST (a
-   * page_token of another list).
+   * Refusals: NOTIFICATION_NOT_FOUND, INVALID_REQUEST (a malformed name, or a page_token of another
+   * list).
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.ListNotificationActors
    */
@@ -626,19 +1027,86 @@ export const NotificationService: GenService<{
     output: typeof ListNotificationActorsResponseSchema;
   },
   /**
-   * WatchNotifications sends an owner's unread count at once, and again when it has changed: at
-   * most about a second later, whichever server made the change. Changes in quick succession are
-   * sent as one. The last message of the stream has the reason of its end; the client then has to
-   * open it again.
+   * WatchUnreadCount sends the unread counts of one or more owners: each at once, unless the client
+   * knows it already, and again when its number of people, of notifications or of unseen ones has
+   * changed. A change is sent at once if it was made by this server, within about a second if the
+   * owner was active lately, and otherwise within about five seconds. Changes in quick succession are
+   * sent as one. The last message of the stream has the reason of its end and the delay after which
+   * the client opens it again.
    *
-   * Retryable: TOO_MANY_STREAMS.
+   * Retryable: TOO_MANY_STREAMS, DRAINING.
    *
-   * @generated from rpc meguri.notifications.v1.NotificationService.WatchNotifications
+   * @generated from rpc meguri.notifications.v1.NotificationService.WatchUnreadCount
    */
-  watchNotifications: {
+  watchUnreadCount: {
     methodKind: "server_streaming";
-    input: typeof WatchNotificationsRequestSchema;
-    output: typeof WatchNotificationsResponseSchema;
+    input: typeof WatchUnreadCountRequestSchema;
+    output: typeof WatchUnreadCountResponseSchema;
+  },
+  /**
+   * Notify notifies a target's owner of an event, such as a comment, a follow or a delivery. Events
+   * of one kind about one target are merged into one unread notification, apart from reactions of
+   * this kind. Nothing is notified of what the owner has muted, or has done. Idempotent by event_id
+   * for 90 days, unless the server is configured otherwise.
+   *
+   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, ID_REUSED (the id was used for another event),
+   * LIMIT_EXCEEDED (a seventeenth kind). Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.Notify
+   */
+  notify: {
+    methodKind: "unary";
+    input: typeof NotifyRequestSchema;
+    output: typeof NotifyResponseSchema;
+  },
+  /**
+   * GetPreferences reads what an owner has muted, except for targets and people. Strongly
+   * consistent.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.GetPreferences
+   */
+  getPreferences: {
+    methodKind: "unary";
+    input: typeof GetPreferencesRequestSchema;
+    output: typeof GetPreferencesResponseSchema;
+  },
+  /**
+   * UpdatePreferences replaces the preferences of an owner. Idempotent.
+   *
+   * Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.UpdatePreferences
+   */
+  updatePreferences: {
+    methodKind: "unary";
+    input: typeof UpdatePreferencesRequestSchema;
+    output: typeof UpdatePreferencesResponseSchema;
+  },
+  /**
+   * SetPersonMuted stops or resumes notifications of what one person does. Unread notifications stay
+   * unread. Idempotent.
+   *
+   * Refusals: LIMIT_EXCEEDED (100 people are muted). Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.SetPersonMuted
+   */
+  setPersonMuted: {
+    methodKind: "unary";
+    input: typeof SetPersonMutedRequestSchema;
+    output: typeof SetPersonMutedResponseSchema;
+  },
+  /**
+   * ListMutedPeople lists the people whom an owner has muted, in the order of their ids. Strongly
+   * consistent.
+   *
+   * Refusals: INVALID_REQUEST (a page_token of another list).
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.ListMutedPeople
+   */
+  listMutedPeople: {
+    methodKind: "unary";
+    input: typeof ListMutedPeopleRequestSchema;
+    output: typeof ListMutedPeopleResponseSchema;
   },
   /**
    * SetTargetMuted stops or resumes notifications from a target. Unread notifications stay unread.

@@ -4,6 +4,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIp8CCgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGl0KDkxpZmV0aW1lQ2hhbmdlEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRIyCg5lZmZlY3RpdmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIrwECgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEXJlc2VydmF0aW9uX3BhdXNlGAYgASgLMiwubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUmVzZXJ2YXRpb25QYXVzZRI0Cgdub3RpY2VzGAcgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGlgKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAhiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -57,6 +58,20 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * The pause of the program's reservations. Unset unless they are paused.
+   *
+   * @generated from field: meguri.programs.v1.Program.ReservationPause reservation_pause = 6;
+   */
+  reservationPause?: Program_ReservationPause | undefined;
+
+  /**
+   * Of what the members are notified. Unset means of nothing.
+   *
+   * @generated from field: meguri.programs.v1.Program.Notices notices = 7;
+   */
+  notices?: Program_Notices | undefined;
 };
 
 /**
@@ -94,4 +109,69 @@ export type Program_LifetimeChange = Message<"meguri.programs.v1.Program.Lifetim
  */
 export const Program_LifetimeChangeSchema: GenMessage<Program_LifetimeChange> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program, 0, 0);
+
+/**
+ * ReservationPause says since when no reservation of a program is granted, and why.
+ *
+ * @generated from message meguri.programs.v1.Program.ReservationPause
+ */
+export type Program_ReservationPause = Message<"meguri.programs.v1.Program.ReservationPause"> & {
+  /**
+   * The instant of the call that paused them.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 1;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The service that paused them.
+   *
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * The reason of that call. Empty when none was given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.ReservationPause.
+ * Use `create(Program_ReservationPauseSchema)` to create a new message.
+ */
+export const Program_ReservationPauseSchema: GenMessage<Program_ReservationPause> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 1);
+
+/**
+ * Notices say of what Meguri itself notifies the members of a program, by the NotificationService.
+ *
+ * @generated from message meguri.programs.v1.Program.Notices
+ */
+export type Program_Notices = Message<"meguri.programs.v1.Program.Notices"> & {
+  /**
+   * How many days before points expire their owner is notified of it, once, by an event of the
+   * kind "points-expiring", 1 to 27. 0 means never.
+   *
+   * @generated from field: int32 expiry_days = 1;
+   */
+  expiryDays: number;
+
+  /**
+   * Whether a user is notified of each reserved grant that was made, by an event of the kind
+   * "points-granted".
+   *
+   * @generated from field: bool reserved_grants = 2;
+   */
+  reservedGrants: boolean;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.Notices.
+ * Use `create(Program_NoticesSchema)` to create a new message.
+ */
+export const Program_NoticesSchema: GenMessage<Program_Notices> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 2);
 

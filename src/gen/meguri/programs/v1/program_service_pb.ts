@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Program } from "./program_pb.ts";
+import type { Program, Program_Notices } from "./program_pb.ts";
 import { file_meguri_programs_v1_program } from "./program_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program_service.proto.
  */
 export const file_meguri_programs_v1_program_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEijAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEhoKCXRpbWVfem9uZRgCIAEoCUIHukgEcgIYQBIiCg9saWZldGltZV9tb250aHMYAyABKAVCCbpIBhoEGCQoACJXChVDcmVhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtEhAKCHJlcGxheWVkGAIgASgIIkkKEUdldFByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUgoTTGlzdFByb2dyYW1zUmVxdWVzdBIdCglwYWdlX3NpemUYASABKAVCCrpIBxoFGMgBKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYgAgiXgoUTGlzdFByb2dyYW1zUmVzcG9uc2USLQoIcHJvZ3JhbXMYASADKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkicAoUVXBkYXRlUHJvZ3JhbVJlcXVlc3QSNAoKcHJvZ3JhbV9pZBgBIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSIgoPbGlmZXRpbWVfbW9udGhzGAIgASgFQgm6SAYaBBgkKAEiRQoVVXBkYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbTKwAwoOUHJvZ3JhbVNlcnZpY2USaQoNQ3JlYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVzcG9uc2UiA5ACAhJgCgpHZXRQcm9ncmFtEiUubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXF1ZXN0GiYubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXNwb25zZSIDkAIBEmYKDExpc3RQcm9ncmFtcxInLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UHJvZ3JhbXNSZXF1ZXN0GigubWVndXJpLnByb2dyYW1zLnYxLkxpc3RQcm9ncmFtc1Jlc3BvbnNlIgOQAgESaQoNVXBkYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_meguri_programs_v1_program]);
+  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEijAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEhoKCXRpbWVfem9uZRgCIAEoCUIHukgEcgIYQBIiCg9saWZldGltZV9tb250aHMYAyABKAVCCbpIBhoEGCQoACJXChVDcmVhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtEhAKCHJlcGxheWVkGAIgASgIIkkKEUdldFByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iTwoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYgAgiXgoUTGlzdFByb2dyYW1zUmVzcG9uc2USLQoIcHJvZ3JhbXMYASADKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipgEKFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEiIKD2xpZmV0aW1lX21vbnRocxgCIAEoBUIJukgGGgQYJCgAEjQKB25vdGljZXMYAyABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzIkUKFVVwZGF0ZVByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0ysAMKDlByb2dyYW1TZXJ2aWNlEmkKDUNyZWF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuQ3JlYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlIgOQAgISYAoKR2V0UHJvZ3JhbRIlLm1lZ3VyaS5wcm9ncmFtcy52MS5HZXRQcm9ncmFtUmVxdWVzdBomLm1lZ3VyaS5wcm9ncmFtcy52MS5HZXRQcm9ncmFtUmVzcG9uc2UiA5ACARJmCgxMaXN0UHJvZ3JhbXMSJy5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVxdWVzdBooLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UHJvZ3JhbXNSZXNwb25zZSIDkAIBEmkKDVVwZGF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_buf_validate_validate, file_meguri_programs_v1_program]);
 
 /**
  * CreateProgramRequest describes a program to be created.
@@ -129,7 +129,8 @@ export const GetProgramResponseSchema: GenMessage<GetProgramResponse> = /*@__PUR
  */
 export type ListProgramsRequest = Message<"meguri.programs.v1.ListProgramsRequest"> & {
   /**
-   * The largest number of programs in the answer, 1 to 200. 0 means 50.
+   * The largest number of programs in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
    *
    * @generated from field: int32 page_size = 1;
    */
@@ -193,12 +194,19 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
   programId: string;
 
   /**
-   * The new lifetime of points in months, 1 to 36, not below the newest one of the program.
-   * Required.
+   * The new lifetime of points in months, 1 to 36, not below the newest one of the program. 0 leaves
+   * it as it is.
    *
    * @generated from field: int32 lifetime_months = 2;
    */
   lifetimeMonths: number;
+
+  /**
+   * Of what the members are notified from now on. Unset leaves it as it is.
+   *
+   * @generated from field: meguri.programs.v1.Program.Notices notices = 3;
+   */
+  notices?: Program_Notices | undefined;
 };
 
 /**
@@ -230,7 +238,7 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
   messageDesc(file_meguri_programs_v1_program_service, 7);
 
 /**
- * ProgramService creates points programs and changes their lifetime. Programs are never deleted.
+ * ProgramService creates and changes points programs. Programs are never deleted.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
  * STORE_UNAVAILABLE and CLOCK_OFF.
@@ -279,7 +287,7 @@ export const ProgramService: GenService<{
    * UpdateProgram lengthens the lifetime of a live program, for every point that has not expired
    * when the change takes effect, two minutes after it is written. What has expired by then stays
    * expired. Idempotent: the newest lifetime of the program changes nothing, even when it is not in
-   * force yet.
+   * force yet. It also sets of what the members are notified, at once.
    *
    * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE (the lifetime would become shorter). Retryable:
    * CONTENDED.

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction.proto.
  */
 export const file_meguri_reactions_v1_reaction: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIp8BCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhIKCmFjdG9yX25hbWUYBCABKAkSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wItgCCg9SZWFjdGlvblN1bW1hcnkSLwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEjkKBXN0YXRlGAIgASgOMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuU3RhdGUSOgoGY291bnRzGAMgAygLMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuQ291bnQaRQoFQ291bnQSDAoEa2luZBgBIAEoCRIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAxIWCg52aWV3ZXJfcmVhY3RlZBgDIAEoCCJWCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX0FDVElWRRABEhEKDVNUQVRFX1VOS05PV04QAhIRCg1TVEFURV9ERUxFVEVEEANiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
+  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIp8BCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhIKCmFjdG9yX25hbWUYBCABKAkSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi4KB1JlYWN0b3ISDwoHdXNlcl9pZBgBIAEoCRISCgphY3Rvcl9uYW1lGAIgASgJIo8DCg9SZWFjdGlvblN1bW1hcnkSLwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEjkKBXN0YXRlGAIgASgOMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuU3RhdGUSOgoGY291bnRzGAMgAygLMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuQ291bnQafAoFQ291bnQSDAoEa2luZBgBIAEoCRIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAxIWCg52aWV3ZXJfcmVhY3RlZBgDIAEoCBI1Cg9yZWNlbnRfcmVhY3RvcnMYBCADKAsyHC5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0b3IiVgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9BQ1RJVkUQARIRCg1TVEFURV9VTktOT1dOEAISEQoNU1RBVEVfREVMRVRFRBADYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
 
 /**
  * Reaction is one person's active reaction of one kind to one target.
@@ -66,6 +66,34 @@ export const ReactionSchema: GenMessage<Reaction> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction, 0);
 
 /**
+ * Reactor is a person who reacts, with the name to display.
+ *
+ * @generated from message meguri.reactions.v1.Reactor
+ */
+export type Reactor = Message<"meguri.reactions.v1.Reactor"> & {
+  /**
+   * The person.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * The person's name at the time, at most 64 bytes; for display only.
+   *
+   * @generated from field: string actor_name = 2;
+   */
+  actorName: string;
+};
+
+/**
+ * Describes the message meguri.reactions.v1.Reactor.
+ * Use `create(ReactorSchema)` to create a new message.
+ */
+export const ReactorSchema: GenMessage<Reactor> = /*@__PURE__*/
+  messageDesc(file_meguri_reactions_v1_reaction, 1);
+
+/**
  * ReactionSummary has the counts of the reactions to one target.
  *
  * @generated from message meguri.reactions.v1.ReactionSummary
@@ -99,7 +127,7 @@ export type ReactionSummary = Message<"meguri.reactions.v1.ReactionSummary"> & {
  * Use `create(ReactionSummarySchema)` to create a new message.
  */
 export const ReactionSummarySchema: GenMessage<ReactionSummary> = /*@__PURE__*/
-  messageDesc(file_meguri_reactions_v1_reaction, 1);
+  messageDesc(file_meguri_reactions_v1_reaction, 2);
 
 /**
  * Count is the number of people with a reaction of one kind.
@@ -127,6 +155,13 @@ export type ReactionSummary_Count = Message<"meguri.reactions.v1.ReactionSummary
    * @generated from field: bool viewer_reacted = 3;
    */
   viewerReacted: boolean;
+
+  /**
+   * The latest people, latest first, at most three. Empty unless the request asks for them.
+   *
+   * @generated from field: repeated meguri.reactions.v1.Reactor recent_reactors = 4;
+   */
+  recentReactors: Reactor[];
 };
 
 /**
@@ -134,7 +169,7 @@ export type ReactionSummary_Count = Message<"meguri.reactions.v1.ReactionSummary
  * Use `create(ReactionSummary_CountSchema)` to create a new message.
  */
 export const ReactionSummary_CountSchema: GenMessage<ReactionSummary_Count> = /*@__PURE__*/
-  messageDesc(file_meguri_reactions_v1_reaction, 1, 0);
+  messageDesc(file_meguri_reactions_v1_reaction, 2, 0);
 
 /**
  * State is the state of a target. Only an active one accepts reactions.
@@ -182,5 +217,5 @@ export type ReactionSummary_State = (typeof ReactionSummary_State)[keyof typeof 
  * Describes the enum meguri.reactions.v1.ReactionSummary.State.
  */
 export const ReactionSummary_StateSchema: GenEnum<ReactionSummary_State> = /*@__PURE__*/
-  enumDesc(file_meguri_reactions_v1_reaction, 1, 0);
+  enumDesc(file_meguri_reactions_v1_reaction, 2, 0);
 

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction_service.proto.
  */
 export const file_meguri_reactions_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEiqwEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBARIpCghvd25lcl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSFgoFdGl0bGUYAyABKAlCB7pIBHICKGASFgoEbGluaxgEIAEoCUIIukgFcgMoyAEiRQoWUmVnaXN0ZXJUYXJnZXRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldCJOChNEZWxldGVUYXJnZXRSZXF1ZXN0EjcKBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBIkMKFERlbGV0ZVRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0IsUBCgxSZWFjdFJlcXVlc3QSNwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESMgoEa2luZBgCIAEoCUIkukgh2AEBchwyGl5bYS16MC05XVthLXowLTlfLV17MCwxOX0kEigKB3VzZXJfaWQYAyABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEh4KCmFjdG9yX25hbWUYBCABKAlCCrpIB3IFIAEogAIiOAoNUmVhY3RSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDIqcBCg5VbnJlYWN0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBARIyCgRraW5kGAIgASgJQiS6SCHYAQFyHDIaXlthLXowLTldW2EtejAtOV8tXXswLDE5fSQSKAoHdXNlcl9pZBgDIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiOgoPVW5yZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMijwEKIEJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0EjwKB3RhcmdldHMYASADKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIB5IBBAgBEGQSLQoJdmlld2VyX2lkGAIgASgJQhq6SBfYAQFyEjIQXlshLSIkLX5dezEsNjR9JCJcCiFCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2USNwoJc3VtbWFyaWVzGAEgAygLMiQubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkivwEKE0xpc3RSZWFjdG9yc1JlcXVlc3QSNwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESHQoJcGFnZV9zaXplGAIgASgFQgq6SAcaBRjIASgAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEjIKBGtpbmQYBCABKAlCJLpIIdgBAXIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JCJhChRMaXN0UmVhY3RvcnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKBAQoYTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0EigKB3VzZXJfaWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUYyAEoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACCJmChlMaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlEjAKCXJlYWN0aW9ucxgBIAMoCzIdLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMpAGCg9SZWFjdGlvblNlcnZpY2USbgoOUmVnaXN0ZXJUYXJnZXQSKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBorLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXNwb25zZSIDkAICEmgKDERlbGV0ZVRhcmdldBIoLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVxdWVzdBopLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVzcG9uc2UiA5ACAhJTCgVSZWFjdBIhLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3RSZXF1ZXN0GiIubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlc3BvbnNlIgOQAgISWQoHVW5yZWFjdBIjLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlcXVlc3QaJC5tZWd1cmkucmVhY3Rpb25zLnYxLlVucmVhY3RSZXNwb25zZSIDkAICEo8BChlCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzEjUubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVxdWVzdBo2Lm1lZ3VyaS5yZWFjdGlvbnMudjEuQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1Jlc3BvbnNlIgOQAgESaAoMTGlzdFJlYWN0b3JzEigubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0UmVhY3RvcnNSZXF1ZXN0GikubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0UmVhY3RvcnNSZXNwb25zZSIDkAIBEncKEUxpc3RVc2VyUmVhY3Rpb25zEi0ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1JlcXVlc3QaLi5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_buf_validate_validate, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target]);
+  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEi6AEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBARIpCghvd25lcl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSUwoFdGl0bGUYAyABKAlCRLpIQXI/KIAIMjpeW15ccHtDY31ccHtabH1ccHtacH1ceHsyMDJBfS1ceHsyMDJFfVx4ezIwNjZ9LVx4ezIwNjl9XSokEhYKBGxpbmsYBCABKAlCCLpIBXIDKMgBIkUKFlJlZ2lzdGVyVGFyZ2V0UmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQiTgoTRGVsZXRlVGFyZ2V0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBASJDChREZWxldGVUYXJnZXRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldCKzAgoMUmVhY3RSZXF1ZXN0EjcKBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIGukgDyAEBEjIKBGtpbmQYAiABKAlCJLpIIdgBAXIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIoCgd1c2VyX2lkGAMgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBJaCgphY3Rvcl9uYW1lGAQgASgJQka6SENyQSABKIACMjpeW15ccHtDY31ccHtabH1ccHtacH1ceHsyMDJBfS1ceHsyMDJFfVx4ezIwNjZ9LVx4ezIwNjl9XSokEhEKCWV4Y2x1c2l2ZRgFIAEoCBIdChVzdXBwcmVzc19ub3RpZmljYXRpb24YBiABKAgiOAoNUmVhY3RSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDIqcBCg5VbnJlYWN0UmVxdWVzdBI3CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCBrpIA8gBARIyCgRraW5kGAIgASgJQiS6SCHYAQFyHDIaXlthLXowLTldW2EtejAtOV8tXXswLDE5fSQSKAoHdXNlcl9pZBgDIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiOgoPVW5yZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMisAEKIEJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0EjwKB3RhcmdldHMYASADKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIB5IBBAgBEGQSLQoJdmlld2VyX2lkGAIgASgJQhq6SBfYAQFyEjIQXlshLSIkLX5dezEsNjR9JBIfChdpbmNsdWRlX3JlY2VudF9yZWFjdG9ycxgDIAEoCCJcCiFCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2USNwoJc3VtbWFyaWVzGAEgAygLMiQubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkivAEKE0xpc3RSZWFjdG9yc1JlcXVlc3QSNwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQga6SAPIAQESGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIEjIKBGtpbmQYBCABKAlCJLpIIdgBAXIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JCJhChRMaXN0UmVhY3RvcnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJ+ChhMaXN0VXNlclJlYWN0aW9uc1JlcXVlc3QSKAoHdXNlcl9pZBgBIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEhwKCnBhZ2VfdG9rZW4YAyABKAlCCLpIBXIDGIAIImYKGUxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2USMAoJcmVhY3Rpb25zGAEgAygLMh0ubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkykAYKD1JlYWN0aW9uU2VydmljZRJuCg5SZWdpc3RlclRhcmdldBIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXF1ZXN0GisubWVndXJpLnJlYWN0aW9ucy52MS5SZWdpc3RlclRhcmdldFJlc3BvbnNlIgOQAgISaAoMRGVsZXRlVGFyZ2V0EigubWVndXJpLnJlYWN0aW9ucy52MS5EZWxldGVUYXJnZXRSZXF1ZXN0GikubWVndXJpLnJlYWN0aW9ucy52MS5EZWxldGVUYXJnZXRSZXNwb25zZSIDkAICElMKBVJlYWN0EiEubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlcXVlc3QaIi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0UmVzcG9uc2UiA5ACAhJZCgdVbnJlYWN0EiMubWVndXJpLnJlYWN0aW9ucy52MS5VbnJlYWN0UmVxdWVzdBokLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlc3BvbnNlIgOQAgISjwEKGUJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXMSNS5tZWd1cmkucmVhY3Rpb25zLnYxLkJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXF1ZXN0GjYubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2UiA5ACARJoCgxMaXN0UmVhY3RvcnMSKC5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RSZWFjdG9yc1JlcXVlc3QaKS5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RSZWFjdG9yc1Jlc3BvbnNlIgOQAgESdwoRTGlzdFVzZXJSZWFjdGlvbnMSLS5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RVc2VyUmVhY3Rpb25zUmVxdWVzdBouLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFVzZXJSZWFjdGlvbnNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_buf_validate_validate, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target]);
 
 /**
  * RegisterTargetRequest describes a target to be registered.
@@ -38,7 +38,8 @@ export type RegisterTargetRequest = Message<"meguri.reactions.v1.RegisterTargetR
   ownerId: string;
 
   /**
-   * A title to display: at most 96 bytes. Empty means none.
+   * A title to display: at most 1,024 bytes, of which the first 96 are kept, in whole grapheme
+   * clusters. Without control characters and bidirectional controls. Empty means none.
    *
    * @generated from field: string title = 3;
    */
@@ -152,11 +153,26 @@ export type ReactRequest = Message<"meguri.reactions.v1.ReactRequest"> & {
 
   /**
    * The person's name, for display only: 1 to 256 bytes, of which the first 64 are kept, in whole
-   * characters. Required.
+   * grapheme clusters. Without control characters and bidirectional controls. Required.
    *
    * @generated from field: string actor_name = 4;
    */
   actorName: string;
+
+  /**
+   * Whether this reaction replaces the person's reactions of other kinds to the target, in the same
+   * transaction.
+   *
+   * @generated from field: bool exclusive = 5;
+   */
+  exclusive: boolean;
+
+  /**
+   * Whether the owner is not notified, as for reactions that are imported.
+   *
+   * @generated from field: bool suppress_notification = 6;
+   */
+  suppressNotification: boolean;
 };
 
 /**
@@ -278,6 +294,13 @@ export type BatchGetReactionSummariesRequest = Message<"meguri.reactions.v1.Batc
    * @generated from field: string viewer_id = 2;
    */
   viewerId: string;
+
+  /**
+   * Whether each count has its recent_reactors, which costs one more read for each count.
+   *
+   * @generated from field: bool include_recent_reactors = 3;
+   */
+  includeRecentReactors: boolean;
 };
 
 /**
@@ -322,7 +345,8 @@ export type ListReactorsRequest = Message<"meguri.reactions.v1.ListReactorsReque
   target?: TargetName | undefined;
 
   /**
-   * The largest number of reactions in the answer, 1 to 200. 0 means 50.
+   * The largest number of reactions in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -394,7 +418,8 @@ export type ListUserReactionsRequest = Message<"meguri.reactions.v1.ListUserReac
   userId: string;
 
   /**
-   * The largest number of reactions in the answer, 1 to 200. 0 means 50.
+   * The largest number of reactions in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -470,12 +495,12 @@ export const ReactionService: GenService<{
     output: typeof RegisterTargetResponseSchema;
   },
   /**
-   * DeleteTarget deletes a target for good. From then on it accepts no reactions and lists none; a
-   * workflow purges its reactions and the owner's notifications. Idempotent. When Temporal does not
-   * answer, the target is deleted and the answer is WORKFLOWS_UNAVAILABLE: the call then has to be
-   * sent again until the purge has started.
+   * DeleteTarget deletes a target for good. From then on it accepts no reactions and lists none.
+   * Its unread notifications end in the same transaction, so that the owner's unread count is right
+   * at once. A workflow purges its reactions; it starts by itself when Temporal is back.
+   * Idempotent.
    *
-   * Refusals: TARGET_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF, WORKFLOWS_UNAVAILABLE.
+   * Refusals: TARGET_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.reactions.v1.ReactionService.DeleteTarget
    */
@@ -486,7 +511,10 @@ export const ReactionService: GenService<{
   },
   /**
    * React sets a person's reaction. Idempotent: an active reaction stays as it is and keeps its
-   * actor_name. A reaction of the target's owner is counted but not notified.
+   * actor_name. Some reactions are counted but not notified: those of the target's owner, those that
+   * the owner has muted (the target, the kind, the person or everything), and those of a person
+   * whose earlier reaction of this kind the owner has read within the last 24 hours, unless the
+   * server is configured otherwise.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a seventeenth kind). Retryable:
    * CONTENDED, CLOCK_OFF.

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/target.proto.
  */
 export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSJiCgpUYXJnZXROYW1lEi8KBHR5cGUYASABKAlCIbpIHnIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIjCgJpZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQitwEKBlRhcmdldBItCgRuYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEhAKCG93bmVyX2lkGAIgASgJEg0KBXRpdGxlGAMgASgJEgwKBGxpbmsYBCABKAkSDQoFbXV0ZWQYBSABKAgSDwoHZGVsZXRlZBgGIAEoCBIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSJiCgpUYXJnZXROYW1lEi8KBHR5cGUYASABKAlCIbpIHnIcMhpeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JBIjCgJpZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQilwIKBlRhcmdldBItCgRuYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEhAKCG93bmVyX2lkGAIgASgJEg0KBXRpdGxlGAMgASgJEgwKBGxpbmsYBCABKAkSDQoFbXV0ZWQYBSABKAgSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtkZWxldGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBKBAgGEAdSB2RlbGV0ZWRiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * TargetName names a target.
@@ -65,7 +65,7 @@ export type Target = Message<"meguri.reactions.v1.Target"> & {
   ownerId: string;
 
   /**
-   * A title to display, at most 96 bytes. May be empty.
+   * A title to display, at most 96 bytes in whole grapheme clusters. May be empty.
    *
    * @generated from field: string title = 3;
    */
@@ -86,18 +86,26 @@ export type Target = Message<"meguri.reactions.v1.Target"> & {
   muted: boolean;
 
   /**
-   * Whether the target was deleted and accepts no reactions any more.
-   *
-   * @generated from field: bool deleted = 6;
-   */
-  deleted: boolean;
-
-  /**
    * The instant at which the target was first registered.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 7;
    */
   createTime?: Timestamp | undefined;
+
+  /**
+   * The instant at which title, link, mute or deletion last changed.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 8;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * The instant at which the target was deleted. Set if, and only if, it accepts no reactions any
+   * more.
+   *
+   * @generated from field: google.protobuf.Timestamp delete_time = 9;
+   */
+  deleteTime?: Timestamp | undefined;
 };
 
 /**

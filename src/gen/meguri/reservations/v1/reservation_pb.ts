@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reservations/v1/reservation.proto.
  */
 export const file_meguri_reservations_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIpAFCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4ZWN1dGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhdGVuZXNzX21zGAsgASgDEjwKB2ZhaWx1cmUYDCABKAsyKy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLkZhaWx1cmUSDgoGY2FsbGVyGA0gASgJEhQKDGVudHJ5X251bWJlchgOIAEoAxoqCgdGYWlsdXJlEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIn4KBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhQKEFNUQVRFX1BST0NFU1NJTkcQAhIOCgpTVEFURV9ET05FEAMSEAoMU1RBVEVfRkFJTEVEEAQSEwoPU1RBVEVfQ0FOQ0VMTEVEEAViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIrsFCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4ZWN1dGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhdGVuZXNzX21zGAsgASgDEjwKB2ZhaWx1cmUYDCABKAsyKy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLkZhaWx1cmUSDgoGY2FsbGVyGA0gASgJEhQKDGVudHJ5X251bWJlchgOIAEoAxISCgpjaGFuZ2VkX2J5GA8gASgJEhUKDWNoYW5nZV9yZWFzb24YECABKAkaKgoHRmFpbHVyZRIOCgZyZWFzb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCSJ+CgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIUChBTVEFURV9QUk9DRVNTSU5HEAISDgoKU1RBVEVfRE9ORRADEhAKDFNUQVRFX0ZBSUxFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Reservation is a grant for a later time.
@@ -92,15 +92,15 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   executedTime?: Timestamp | undefined;
 
   /**
-   * How late the points were granted, executed_time less execute_time, in milliseconds, 0 or more.
-   * 0 until then.
+   * How late the points were granted, in milliseconds, 0 or more: executed_time less the later of
+   * execute_time and the last change before the grant, such as a retry. 0 until then.
    *
    * @generated from field: int64 lateness_ms = 11;
    */
   latenessMs: bigint;
 
   /**
-   * Why the grant was refused. Unset unless the state is FAILED.
+   * Why the grant was refused. Set if the state is FAILED, or CANCELLED after a failure.
    *
    * @generated from field: meguri.reservations.v1.Reservation.Failure failure = 12;
    */
@@ -119,6 +119,21 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
    * @generated from field: int64 entry_number = 14;
    */
   entryNumber: bigint;
+
+  /**
+   * The service that created, rescheduled, cancelled or retried the reservation last; "temporal"
+   * for an operator's Update of its workflow.
+   *
+   * @generated from field: string changed_by = 15;
+   */
+  changedBy: string;
+
+  /**
+   * The change_reason of that call. Empty when none was given.
+   *
+   * @generated from field: string change_reason = 16;
+   */
+  changeReason: string;
 };
 
 /**
@@ -157,8 +172,8 @@ export const Reservation_FailureSchema: GenMessage<Reservation_Failure> = /*@__P
   messageDesc(file_meguri_reservations_v1_reservation, 0, 0);
 
 /**
- * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED, and a retry
- * sets FAILED back to PENDING.
+ * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED. A retry
+ * sets FAILED back to PENDING, a cancel makes it CANCELLED.
  *
  * @generated from enum meguri.reservations.v1.Reservation.State
  */
@@ -193,7 +208,7 @@ export const Reservation_State = {
   DONE: 3,
 
   /**
-   * The grant was refused for the reason in failure. It can be retried.
+   * The grant was refused for the reason in failure. It can be retried or cancelled.
    *
    * @generated from enum value: STATE_FAILED = 4;
    */
@@ -208,8 +223,8 @@ export const Reservation_State = {
 } as const;
 
 /**
- * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED, and a retry
- * sets FAILED back to PENDING.
+ * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED. A retry
+ * sets FAILED back to PENDING, a cancel makes it CANCELLED.
  *
  * @generated from enum meguri.reservations.v1.Reservation.State
  */

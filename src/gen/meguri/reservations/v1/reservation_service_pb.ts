@@ -7,6 +7,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Program } from "../../programs/v1/program_pb.ts";
+import { file_meguri_programs_v1_program } from "../../programs/v1/program_pb.ts";
 import type { Reservation, Reservation_State } from "./reservation_pb.ts";
 import { file_meguri_reservations_v1_reservation } from "./reservation_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reservations/v1/reservation_service.proto.
  */
 export const file_meguri_reservations_v1_reservation_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uX3NlcnZpY2UucHJvdG8SFm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEitQIKGENyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSKAoHdXNlcl9pZBgDIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHQoGcG9pbnRzGAQgASgDQg26SAoiCBiAlOvcAygBEhgKBnJlYXNvbhgFIAEoCUIIukgFcgMogAESTAoMZXhlY3V0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIaukgXyAEBsgERIg0I/4LR/68HEP+T69wDMgAiZwoZQ3JlYXRlUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SEAoIcmVwbGF5ZWQYAiABKAgigQEKFUdldFJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiUgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24ipAMKF0xpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEh0KCXBhZ2Vfc2l6ZRgCIAEoBUIKukgHGgUYyAEoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACBIqCgd1c2VyX2lkGAQgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JEgAEkYKBXN0YXRlGAUgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZUIKukgHggEEEAEgAEgAEkcKCnN0YXJ0X3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhe6SBSyAREiDQj/gtH/rwcQ/5Pr3AMyABJFCghlbmRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCF7pIFLIBESINCP+C0f+vBxD/k+vcAzIAQg8KBmZpbHRlchIFukgCCAEibgoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEjkKDHJlc2VydmF0aW9ucxgBIAMoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoQBChhDYW5jZWxSZXNlcnZhdGlvblJlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSLwoOcmVzZXJ2YXRpb25faWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kIlUKGUNhbmNlbFJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uItYBChxSZXNjaGVkdWxlUmVzZXJ2YXRpb25SZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEi8KDnJlc2VydmF0aW9uX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JBJMCgxleGVjdXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhq6SBfIAQGyAREiDQj/gtH/rwcQ/5Pr3AMyACJZCh1SZXNjaGVkdWxlUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24igwEKF1JldHJ5UmVzZXJ2YXRpb25SZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEi8KDnJlc2VydmF0aW9uX2lkGAIgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JCJUChhSZXRyeVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uMowGChJSZXNlcnZhdGlvblNlcnZpY2USfQoRQ3JlYXRlUmVzZXJ2YXRpb24SMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBoxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ3JlYXRlUmVzZXJ2YXRpb25SZXNwb25zZSIDkAICEnQKDkdldFJlc2VydmF0aW9uEi0ubWVndXJpLnJlc2VydmF0aW9ucy52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3QaLi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2UiA5ACARJ6ChBMaXN0UmVzZXJ2YXRpb25zEi8ubWVndXJpLnJlc2VydmF0aW9ucy52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBowLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlIgOQAgESfQoRQ2FuY2VsUmVzZXJ2YXRpb24SMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uUmVxdWVzdBoxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ2FuY2VsUmVzZXJ2YXRpb25SZXNwb25zZSIDkAICEokBChVSZXNjaGVkdWxlUmVzZXJ2YXRpb24SNC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlcXVlc3QaNS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlc3BvbnNlIgOQAgISegoQUmV0cnlSZXNlcnZhdGlvbhIvLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmV0cnlSZXNlcnZhdGlvblJlcXVlc3QaMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJldHJ5UmVzZXJ2YXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_reservations_v1_reservation]);
+  fileDesc("CjBtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uX3NlcnZpY2UucHJvdG8SFm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEitQIKGENyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSKAoHdXNlcl9pZBgDIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHQoGcG9pbnRzGAQgASgDQg26SAoiCBiAlOvcAygBEhgKBnJlYXNvbhgFIAEoCUIIukgFcgMogAESTAoMZXhlY3V0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIaukgXyAEBsgERIg0I/4LR/68HEP+T69wDMgAiZwoZQ3JlYXRlUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SEAoIcmVwbGF5ZWQYAiABKAgingEKGUNyZWF0ZVJlc2VydmF0aW9uc1JlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSSAoMcmVzZXJ2YXRpb25zGAIgAygLMiYubWVndXJpLnJlc2VydmF0aW9ucy52MS5OZXdSZXNlcnZhdGlvbkIKukgHkgEECAEQZCLyAQoOTmV3UmVzZXJ2YXRpb24SLwoOcmVzZXJ2YXRpb25faWQYASABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEigKB3VzZXJfaWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEh0KBnBvaW50cxgDIAEoA0INukgKIggYgJTr3AMoARIYCgZyZWFzb24YBCABKAlCCLpIBXIDKIABEkwKDGV4ZWN1dGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGrpIF8gBAbIBESINCP+C0f+vBxD/k+vcAzIAIu4CChpDcmVhdGVSZXNlcnZhdGlvbnNSZXNwb25zZRJKCgdyZXN1bHRzGAEgAygLMjkubWVndXJpLnJlc2VydmF0aW9ucy52MS5DcmVhdGVSZXNlcnZhdGlvbnNSZXNwb25zZS5SZXN1bHQaoQEKBlJlc3VsdBJYCgdjcmVhdGVkGAEgASgLMkUubWVndXJpLnJlc2VydmF0aW9ucy52MS5DcmVhdGVSZXNlcnZhdGlvbnNSZXNwb25zZS5DcmVhdGVkUmVzZXJ2YXRpb25IABIyCgVlcnJvchgCIAEoCzIhLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuSXRlbUVycm9ySABCCQoHb3V0Y29tZRpgChJDcmVhdGVkUmVzZXJ2YXRpb24SOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uEhAKCHJlcGxheWVkGAIgASgIIj8KCUl0ZW1FcnJvchIOCgZyZWFzb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgigQEKFUdldFJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQiUgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24iwgMKF0xpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIcCgpwYWdlX3Rva2VuGAMgASgJQgi6SAVyAxiACBIqCgd1c2VyX2lkGAQgASgJQhe6SBRyEjIQXlshLSIkLX5dezEsNjR9JEgAEkYKBXN0YXRlGAUgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZUIKukgHggEEEAEgAEgAEkcKCnN0YXJ0X3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhe6SBSyAREiDQj/gtH/rwcQ/5Pr3AMyABJFCghlbmRfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCF7pIFLIBESINCP+C0f+vBxD/k+vcAzIAEh8KDXJlYXNvbl9wcmVmaXgYCCABKAlCCLpIBXIDKIABQg8KBmZpbHRlchIFukgCCAEibgoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEjkKDHJlc2VydmF0aW9ucxgBIAMoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIqUBChhDYW5jZWxSZXNlcnZhdGlvblJlcXVlc3QSNwoKcHJvZ3JhbV9pZBgBIAEoCUIjukgg2AEBchsyGV5bYS16MC05XVthLXowLTktXXswLDMxfSQSLwoOcmVzZXJ2YXRpb25faWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kEh8KDWNoYW5nZV9yZWFzb24YAyABKAlCCLpIBXIDKIABIlUKGUNhbmNlbFJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uIp8CChlDYW5jZWxSZXNlcnZhdGlvbnNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEioKB3VzZXJfaWQYAiABKAlCF7pIFHISMhBeWyEtIiQtfl17MSw2NH0kSAASNgoGcmVhc29uGAMgASgLMiQubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZWFzb25GaWx0ZXJIABIfCg1jaGFuZ2VfcmVhc29uGAQgASgJQgi6SAVyAyiAARIVCg12YWxpZGF0ZV9vbmx5GAUgASgIEhwKCnBhZ2VfdG9rZW4YBiABKAlCCLpIBXIDGIAIQg8KBmZpbHRlchIFukgCCAEixwEKDFJlYXNvbkZpbHRlchIhCg1yZWFzb25fcHJlZml4GAEgASgJQgq6SAdyBSABKIABEkoKCnN0YXJ0X3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQhq6SBfIAQGyAREiDQj/gtH/rwcQ/5Pr3AMyABJICghlbmRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGrpIF8gBAbIBESINCP+C0f+vBxD/k+vcAzIAItECChpDYW5jZWxSZXNlcnZhdGlvbnNSZXNwb25zZRIXCg9jYW5jZWxsZWRfY291bnQYASABKAUSGAoQY2FuY2VsbGVkX3BvaW50cxgCIAEoAxIXCg9yZXNlcnZhdGlvbl9pZHMYAyADKAkSFQoNc2tpcHBlZF9jb3VudBgEIAEoBRIUCgxmYWlsZWRfY291bnQYBSABKAUSTAoIZmFpbHVyZXMYBiADKAsyOi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uc1Jlc3BvbnNlLkZhaWx1cmUSFwoPbmV4dF9wYWdlX3Rva2VuGAcgASgJGlMKB0ZhaWx1cmUSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSMAoFZXJyb3IYAiABKAsyIS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkl0ZW1FcnJvciL3AQocUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSTAoMZXhlY3V0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIaukgXyAEBsgERIg0I/4LR/68HEP+T69wDMgASHwoNY2hhbmdlX3JlYXNvbhgEIAEoCUIIukgFcgMogAEiWQodUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uIqQBChdSZXRyeVJlc2VydmF0aW9uUmVxdWVzdBI3Cgpwcm9ncmFtX2lkGAEgASgJQiO6SCDYAQFyGzIZXlthLXowLTldW2EtejAtOS1dezAsMzF9JBIvCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIXukgUchIyEF5bIS0iJC1+XXsxLDY0fSQSHwoNY2hhbmdlX3JlYXNvbhgDIAEoCUIIukgFcgMogAEiVAoYUmV0cnlSZXNlcnZhdGlvblJlc3BvbnNlEjgKC3Jlc2VydmF0aW9uGAEgASgLMiMubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbiJ0Ch9QYXVzZVByb2dyYW1SZXNlcnZhdGlvbnNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEhgKBnJlYXNvbhgCIAEoCUIIukgFcgMogAEiUAogUGF1c2VQcm9ncmFtUmVzZXJ2YXRpb25zUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtIlsKIFJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnNSZXF1ZXN0EjcKCnByb2dyYW1faWQYASABKAlCI7pIINgBAXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kIlEKIVJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnNSZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0yvwoKElJlc2VydmF0aW9uU2VydmljZRJ9ChFDcmVhdGVSZXNlcnZhdGlvbhIwLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ3JlYXRlUmVzZXJ2YXRpb25SZXF1ZXN0GjEubWVndXJpLnJlc2VydmF0aW9ucy52MS5DcmVhdGVSZXNlcnZhdGlvblJlc3BvbnNlIgOQAgISgAEKEkNyZWF0ZVJlc2VydmF0aW9ucxIxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ3JlYXRlUmVzZXJ2YXRpb25zUmVxdWVzdBoyLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ3JlYXRlUmVzZXJ2YXRpb25zUmVzcG9uc2UiA5ACAhJ0Cg5HZXRSZXNlcnZhdGlvbhItLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuR2V0UmVzZXJ2YXRpb25SZXF1ZXN0Gi4ubWVndXJpLnJlc2VydmF0aW9ucy52MS5HZXRSZXNlcnZhdGlvblJlc3BvbnNlIgOQAgESegoQTGlzdFJlc2VydmF0aW9ucxIvLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QaMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkxpc3RSZXNlcnZhdGlvbnNSZXNwb25zZSIDkAIBEn0KEUNhbmNlbFJlc2VydmF0aW9uEjAubWVndXJpLnJlc2VydmF0aW9ucy52MS5DYW5jZWxSZXNlcnZhdGlvblJlcXVlc3QaMS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uUmVzcG9uc2UiA5ACAhKAAQoSQ2FuY2VsUmVzZXJ2YXRpb25zEjEubWVndXJpLnJlc2VydmF0aW9ucy52MS5DYW5jZWxSZXNlcnZhdGlvbnNSZXF1ZXN0GjIubWVndXJpLnJlc2VydmF0aW9ucy52MS5DYW5jZWxSZXNlcnZhdGlvbnNSZXNwb25zZSIDkAICEokBChVSZXNjaGVkdWxlUmVzZXJ2YXRpb24SNC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlcXVlc3QaNS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlc3BvbnNlIgOQAgISegoQUmV0cnlSZXNlcnZhdGlvbhIvLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmV0cnlSZXNlcnZhdGlvblJlcXVlc3QaMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJldHJ5UmVzZXJ2YXRpb25SZXNwb25zZSIDkAICEpIBChhQYXVzZVByb2dyYW1SZXNlcnZhdGlvbnMSNy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlBhdXNlUHJvZ3JhbVJlc2VydmF0aW9uc1JlcXVlc3QaOC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlBhdXNlUHJvZ3JhbVJlc2VydmF0aW9uc1Jlc3BvbnNlIgOQAgISlQEKGVJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnMSOC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnNSZXF1ZXN0GjkubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXN1bWVQcm9ncmFtUmVzZXJ2YXRpb25zUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_programs_v1_program, file_meguri_reservations_v1_reservation]);
 
 /**
  * CreateReservationRequest describes a grant for a later time.
@@ -104,6 +106,207 @@ export const CreateReservationResponseSchema: GenMessage<CreateReservationRespon
   messageDesc(file_meguri_reservations_v1_reservation_service, 1);
 
 /**
+ * CreateReservationsRequest describes grants for later times.
+ *
+ * @generated from message meguri.reservations.v1.CreateReservationsRequest
+ */
+export type CreateReservationsRequest = Message<"meguri.reservations.v1.CreateReservationsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The reservations, 1 to 100.
+   *
+   * @generated from field: repeated meguri.reservations.v1.NewReservation reservations = 2;
+   */
+  reservations: NewReservation[];
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CreateReservationsRequest.
+ * Use `create(CreateReservationsRequestSchema)` to create a new message.
+ */
+export const CreateReservationsRequestSchema: GenMessage<CreateReservationsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 2);
+
+/**
+ * NewReservation describes one reservation of a batch, as CreateReservationRequest does.
+ *
+ * @generated from message meguri.reservations.v1.NewReservation
+ */
+export type NewReservation = Message<"meguri.reservations.v1.NewReservation"> & {
+  /**
+   * The id that makes the call idempotent, chosen by the caller, unique in the program for good: 1
+   * to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string reservation_id = 1;
+   */
+  reservationId: string;
+
+  /**
+   * The user who gets the points: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * How many points to grant, 1 to 1,000,000,000. Required.
+   *
+   * @generated from field: int64 points = 3;
+   */
+  points: bigint;
+
+  /**
+   * Why, for the ledger entry: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+
+  /**
+   * When the points are due, in the years 1970 to 9999 and at most five years ahead; one in the
+   * past means at once. Required.
+   *
+   * @generated from field: google.protobuf.Timestamp execute_time = 5;
+   */
+  executeTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.NewReservation.
+ * Use `create(NewReservationSchema)` to create a new message.
+ */
+export const NewReservationSchema: GenMessage<NewReservation> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 3);
+
+/**
+ * CreateReservationsResponse answers CreateReservations.
+ *
+ * @generated from message meguri.reservations.v1.CreateReservationsResponse
+ */
+export type CreateReservationsResponse = Message<"meguri.reservations.v1.CreateReservationsResponse"> & {
+  /**
+   * The results in the order of the request, one for each reservation.
+   *
+   * @generated from field: repeated meguri.reservations.v1.CreateReservationsResponse.Result results = 1;
+   */
+  results: CreateReservationsResponse_Result[];
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CreateReservationsResponse.
+ * Use `create(CreateReservationsResponseSchema)` to create a new message.
+ */
+export const CreateReservationsResponseSchema: GenMessage<CreateReservationsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 4);
+
+/**
+ * Result is what became of one reservation of the request.
+ *
+ * @generated from message meguri.reservations.v1.CreateReservationsResponse.Result
+ */
+export type CreateReservationsResponse_Result = Message<"meguri.reservations.v1.CreateReservationsResponse.Result"> & {
+  /**
+   * Whether the reservation exists now.
+   *
+   * @generated from oneof meguri.reservations.v1.CreateReservationsResponse.Result.outcome
+   */
+  outcome: {
+    /**
+     * It exists.
+     *
+     * @generated from field: meguri.reservations.v1.CreateReservationsResponse.CreatedReservation created = 1;
+     */
+    value: CreateReservationsResponse_CreatedReservation;
+    case: "created";
+  } | {
+    /**
+     * It was refused or not served.
+     *
+     * @generated from field: meguri.reservations.v1.ItemError error = 2;
+     */
+    value: ItemError;
+    case: "error";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CreateReservationsResponse.Result.
+ * Use `create(CreateReservationsResponse_ResultSchema)` to create a new message.
+ */
+export const CreateReservationsResponse_ResultSchema: GenMessage<CreateReservationsResponse_Result> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 4, 0);
+
+/**
+ * CreatedReservation is a reservation that this call or an earlier one has created.
+ *
+ * @generated from message meguri.reservations.v1.CreateReservationsResponse.CreatedReservation
+ */
+export type CreateReservationsResponse_CreatedReservation = Message<"meguri.reservations.v1.CreateReservationsResponse.CreatedReservation"> & {
+  /**
+   * The reservation as it is now.
+   *
+   * @generated from field: meguri.reservations.v1.Reservation reservation = 1;
+   */
+  reservation?: Reservation | undefined;
+
+  /**
+   * Whether an earlier call had created the reservation, so that this one changed nothing.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CreateReservationsResponse.CreatedReservation.
+ * Use `create(CreateReservationsResponse_CreatedReservationSchema)` to create a new message.
+ */
+export const CreateReservationsResponse_CreatedReservationSchema: GenMessage<CreateReservationsResponse_CreatedReservation> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 4, 1);
+
+/**
+ * ItemError says why one item of a batch was refused or not served.
+ *
+ * @generated from message meguri.reservations.v1.ItemError
+ */
+export type ItemError = Message<"meguri.reservations.v1.ItemError"> & {
+  /**
+   * A reason of the error list, such as "ID_REUSED", or "INTERNAL" for a fault of the server.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * A message for a human reader.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * Whether the same item may succeed later without any other change. Then its change may or may
+   * not be stored.
+   *
+   * @generated from field: bool retryable = 3;
+   */
+  retryable: boolean;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.ItemError.
+ * Use `create(ItemErrorSchema)` to create a new message.
+ */
+export const ItemErrorSchema: GenMessage<ItemError> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 5);
+
+/**
  * GetReservationRequest names the reservation to be read.
  *
  * @generated from message meguri.reservations.v1.GetReservationRequest
@@ -130,7 +333,7 @@ export type GetReservationRequest = Message<"meguri.reservations.v1.GetReservati
  * Use `create(GetReservationRequestSchema)` to create a new message.
  */
 export const GetReservationRequestSchema: GenMessage<GetReservationRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 2);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 6);
 
 /**
  * GetReservationResponse answers GetReservation.
@@ -151,7 +354,7 @@ export type GetReservationResponse = Message<"meguri.reservations.v1.GetReservat
  * Use `create(GetReservationResponseSchema)` to create a new message.
  */
 export const GetReservationResponseSchema: GenMessage<GetReservationResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 3);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 7);
 
 /**
  * ListReservationsRequest requests one page of reservations.
@@ -167,7 +370,8 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
   programId: string;
 
   /**
-   * The largest number of reservations in the answer, 1 to 200. 0 means 50.
+   * The largest number of reservations in the answer, 0 or more; more than 200 counts as 200. 0
+   * means 50.
    *
    * @generated from field: int32 page_size = 2;
    */
@@ -219,6 +423,14 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
    * @generated from field: google.protobuf.Timestamp end_time = 7;
    */
   endTime?: Timestamp | undefined;
+
+  /**
+   * Lists reservations whose reason begins with these characters, at most 128 bytes. Empty means
+   * any reason.
+   *
+   * @generated from field: string reason_prefix = 8;
+   */
+  reasonPrefix: string;
 };
 
 /**
@@ -226,7 +438,7 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
  * Use `create(ListReservationsRequestSchema)` to create a new message.
  */
 export const ListReservationsRequestSchema: GenMessage<ListReservationsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 4);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 8);
 
 /**
  * ListReservationsResponse answers ListReservations.
@@ -255,7 +467,7 @@ export type ListReservationsResponse = Message<"meguri.reservations.v1.ListReser
  * Use `create(ListReservationsResponseSchema)` to create a new message.
  */
 export const ListReservationsResponseSchema: GenMessage<ListReservationsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 5);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 9);
 
 /**
  * CancelReservationRequest names the reservation to be cancelled.
@@ -277,6 +489,13 @@ export type CancelReservationRequest = Message<"meguri.reservations.v1.CancelRes
    * @generated from field: string reservation_id = 2;
    */
   reservationId: string;
+
+  /**
+   * Why, as the reservation shows it: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string change_reason = 3;
+   */
+  changeReason: string;
 };
 
 /**
@@ -284,7 +503,7 @@ export type CancelReservationRequest = Message<"meguri.reservations.v1.CancelRes
  * Use `create(CancelReservationRequestSchema)` to create a new message.
  */
 export const CancelReservationRequestSchema: GenMessage<CancelReservationRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 6);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 10);
 
 /**
  * CancelReservationResponse answers CancelReservation.
@@ -305,7 +524,202 @@ export type CancelReservationResponse = Message<"meguri.reservations.v1.CancelRe
  * Use `create(CancelReservationResponseSchema)` to create a new message.
  */
 export const CancelReservationResponseSchema: GenMessage<CancelReservationResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 7);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 11);
+
+/**
+ * CancelReservationsRequest describes the reservations to be cancelled.
+ *
+ * @generated from message meguri.reservations.v1.CancelReservationsRequest
+ */
+export type CancelReservationsRequest = Message<"meguri.reservations.v1.CancelReservationsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * Which reservations of the program. Required.
+   *
+   * @generated from oneof meguri.reservations.v1.CancelReservationsRequest.filter
+   */
+  filter: {
+    /**
+     * The reservations of one user: 1 to 64 visible ASCII characters without "#".
+     *
+     * @generated from field: string user_id = 2;
+     */
+    value: string;
+    case: "userId";
+  } | {
+    /**
+     * The reservations with a reason and an execute_time.
+     *
+     * @generated from field: meguri.reservations.v1.ReasonFilter reason = 3;
+     */
+    value: ReasonFilter;
+    case: "reason";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Why, as the reservations show it: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string change_reason = 4;
+   */
+  changeReason: string;
+
+  /**
+   * Whether to change nothing and answer what would be cancelled.
+   *
+   * @generated from field: bool validate_only = 5;
+   */
+  validateOnly: boolean;
+
+  /**
+   * The next_page_token of the call before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first call.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CancelReservationsRequest.
+ * Use `create(CancelReservationsRequestSchema)` to create a new message.
+ */
+export const CancelReservationsRequestSchema: GenMessage<CancelReservationsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 12);
+
+/**
+ * ReasonFilter selects the reservations of all users by reason and execute_time.
+ *
+ * @generated from message meguri.reservations.v1.ReasonFilter
+ */
+export type ReasonFilter = Message<"meguri.reservations.v1.ReasonFilter"> & {
+  /**
+   * What the reason begins with, 1 to 128 bytes. Required.
+   *
+   * @generated from field: string reason_prefix = 1;
+   */
+  reasonPrefix: string;
+
+  /**
+   * Selects reservations whose execute_time is at or after this instant, in the years 1970 to 9999.
+   * Required.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 2;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Selects reservations whose execute_time is before this instant, in the years 1970 to 9999. An
+   * end at or before start_time selects none. Required.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 3;
+   */
+  endTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.ReasonFilter.
+ * Use `create(ReasonFilterSchema)` to create a new message.
+ */
+export const ReasonFilterSchema: GenMessage<ReasonFilter> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 13);
+
+/**
+ * CancelReservationsResponse answers CancelReservations.
+ *
+ * @generated from message meguri.reservations.v1.CancelReservationsResponse
+ */
+export type CancelReservationsResponse = Message<"meguri.reservations.v1.CancelReservationsResponse"> & {
+  /**
+   * How many reservations this call has cancelled or, with validate_only, would cancel: 0 to 1,000.
+   *
+   * @generated from field: int32 cancelled_count = 1;
+   */
+  cancelledCount: number;
+
+  /**
+   * The sum of their points, 0 or more.
+   *
+   * @generated from field: int64 cancelled_points = 2;
+   */
+  cancelledPoints: bigint;
+
+  /**
+   * The ids of the first 100 of them, in the order of their execute_time; of a reason, the pending
+   * ones come first.
+   *
+   * @generated from field: repeated string reservation_ids = 3;
+   */
+  reservationIds: string[];
+
+  /**
+   * How many were granted, cancelled or moved out of the window before this call reached them.
+   *
+   * @generated from field: int32 skipped_count = 4;
+   */
+  skippedCount: number;
+
+  /**
+   * How many could not be cancelled.
+   *
+   * @generated from field: int32 failed_count = 5;
+   */
+  failedCount: number;
+
+  /**
+   * The first 100 that could not be cancelled.
+   *
+   * @generated from field: repeated meguri.reservations.v1.CancelReservationsResponse.Failure failures = 6;
+   */
+  failures: CancelReservationsResponse_Failure[];
+
+  /**
+   * The opaque page_token of the next call. Empty when all were found.
+   *
+   * @generated from field: string next_page_token = 7;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CancelReservationsResponse.
+ * Use `create(CancelReservationsResponseSchema)` to create a new message.
+ */
+export const CancelReservationsResponseSchema: GenMessage<CancelReservationsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 14);
+
+/**
+ * Failure is a reservation that could not be cancelled.
+ *
+ * @generated from message meguri.reservations.v1.CancelReservationsResponse.Failure
+ */
+export type CancelReservationsResponse_Failure = Message<"meguri.reservations.v1.CancelReservationsResponse.Failure"> & {
+  /**
+   * The id of the reservation.
+   *
+   * @generated from field: string reservation_id = 1;
+   */
+  reservationId: string;
+
+  /**
+   * Why.
+   *
+   * @generated from field: meguri.reservations.v1.ItemError error = 2;
+   */
+  error?: ItemError | undefined;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.CancelReservationsResponse.Failure.
+ * Use `create(CancelReservationsResponse_FailureSchema)` to create a new message.
+ */
+export const CancelReservationsResponse_FailureSchema: GenMessage<CancelReservationsResponse_Failure> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 14, 0);
 
 /**
  * RescheduleReservationRequest names the reservation to be moved and its new time.
@@ -335,6 +749,13 @@ export type RescheduleReservationRequest = Message<"meguri.reservations.v1.Resch
    * @generated from field: google.protobuf.Timestamp execute_time = 3;
    */
   executeTime?: Timestamp | undefined;
+
+  /**
+   * Why, as the reservation shows it: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string change_reason = 4;
+   */
+  changeReason: string;
 };
 
 /**
@@ -342,7 +763,7 @@ export type RescheduleReservationRequest = Message<"meguri.reservations.v1.Resch
  * Use `create(RescheduleReservationRequestSchema)` to create a new message.
  */
 export const RescheduleReservationRequestSchema: GenMessage<RescheduleReservationRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 8);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 15);
 
 /**
  * RescheduleReservationResponse answers RescheduleReservation.
@@ -363,7 +784,7 @@ export type RescheduleReservationResponse = Message<"meguri.reservations.v1.Resc
  * Use `create(RescheduleReservationResponseSchema)` to create a new message.
  */
 export const RescheduleReservationResponseSchema: GenMessage<RescheduleReservationResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 9);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 16);
 
 /**
  * RetryReservationRequest names the reservation to be tried again.
@@ -385,6 +806,13 @@ export type RetryReservationRequest = Message<"meguri.reservations.v1.RetryReser
    * @generated from field: string reservation_id = 2;
    */
   reservationId: string;
+
+  /**
+   * Why, as the reservation shows it: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string change_reason = 3;
+   */
+  changeReason: string;
 };
 
 /**
@@ -392,7 +820,7 @@ export type RetryReservationRequest = Message<"meguri.reservations.v1.RetryReser
  * Use `create(RetryReservationRequestSchema)` to create a new message.
  */
 export const RetryReservationRequestSchema: GenMessage<RetryReservationRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 10);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 17);
 
 /**
  * RetryReservationResponse answers RetryReservation.
@@ -413,7 +841,98 @@ export type RetryReservationResponse = Message<"meguri.reservations.v1.RetryRese
  * Use `create(RetryReservationResponseSchema)` to create a new message.
  */
 export const RetryReservationResponseSchema: GenMessage<RetryReservationResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 11);
+  messageDesc(file_meguri_reservations_v1_reservation_service, 18);
+
+/**
+ * PauseProgramReservationsRequest names the program whose reservations are to be paused.
+ *
+ * @generated from message meguri.reservations.v1.PauseProgramReservationsRequest
+ */
+export type PauseProgramReservationsRequest = Message<"meguri.reservations.v1.PauseProgramReservationsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * Why, as the program shows it: at most 128 bytes. Empty means no reason.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.PauseProgramReservationsRequest.
+ * Use `create(PauseProgramReservationsRequestSchema)` to create a new message.
+ */
+export const PauseProgramReservationsRequestSchema: GenMessage<PauseProgramReservationsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 19);
+
+/**
+ * PauseProgramReservationsResponse answers PauseProgramReservations.
+ *
+ * @generated from message meguri.reservations.v1.PauseProgramReservationsResponse
+ */
+export type PauseProgramReservationsResponse = Message<"meguri.reservations.v1.PauseProgramReservationsResponse"> & {
+  /**
+   * The program as it is now, with its pause.
+   *
+   * @generated from field: meguri.programs.v1.Program program = 1;
+   */
+  program?: Program | undefined;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.PauseProgramReservationsResponse.
+ * Use `create(PauseProgramReservationsResponseSchema)` to create a new message.
+ */
+export const PauseProgramReservationsResponseSchema: GenMessage<PauseProgramReservationsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 20);
+
+/**
+ * ResumeProgramReservationsRequest names the program whose reservations are to be granted again.
+ *
+ * @generated from message meguri.reservations.v1.ResumeProgramReservationsRequest
+ */
+export type ResumeProgramReservationsRequest = Message<"meguri.reservations.v1.ResumeProgramReservationsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.ResumeProgramReservationsRequest.
+ * Use `create(ResumeProgramReservationsRequestSchema)` to create a new message.
+ */
+export const ResumeProgramReservationsRequestSchema: GenMessage<ResumeProgramReservationsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 21);
+
+/**
+ * ResumeProgramReservationsResponse answers ResumeProgramReservations.
+ *
+ * @generated from message meguri.reservations.v1.ResumeProgramReservationsResponse
+ */
+export type ResumeProgramReservationsResponse = Message<"meguri.reservations.v1.ResumeProgramReservationsResponse"> & {
+  /**
+   * The program as it is now, without a pause.
+   *
+   * @generated from field: meguri.programs.v1.Program program = 1;
+   */
+  program?: Program | undefined;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.ResumeProgramReservationsResponse.
+ * Use `create(ResumeProgramReservationsResponseSchema)` to create a new message.
+ */
+export const ResumeProgramReservationsResponseSchema: GenMessage<ResumeProgramReservationsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation_service, 22);
 
 /**
  * ReservationService grants points at a later time. When a change has been answered, it is stored
@@ -443,6 +962,23 @@ export const ReservationService: GenService<{
     output: typeof CreateReservationResponseSchema;
   },
   /**
+   * CreateReservations creates up to 100 reservations, each as CreateReservation does: idempotent by
+   * its reservation_id, in a transaction of its own, with a result of its own. A refused one does
+   * not stop the others. Two with the same reservation_id are two calls with this id. A call that
+   * ends with an error may have created some of them; sent again, it creates the others.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a malformed field, by its path such as
+   * reservations[3].points; nothing was created). Retryable: PROGRAM_STALE. The result of a single
+   * one may have the other reasons of CreateReservation.
+   *
+   * @generated from rpc meguri.reservations.v1.ReservationService.CreateReservations
+   */
+  createReservations: {
+    methodKind: "unary";
+    input: typeof CreateReservationsRequestSchema;
+    output: typeof CreateReservationsResponseSchema;
+  },
+  /**
    * GetReservation reads one reservation, strongly consistent.
    *
    * Refusals: RESERVATION_NOT_FOUND.
@@ -456,7 +992,9 @@ export const ReservationService: GenService<{
   },
   /**
    * ListReservations lists the reservations of one user or of one state in the order of their
-   * execute_time. A change may take about a second to show.
+   * execute_time. A change may take about a second to show. With a reason_prefix it reads about as
+   * many reservations for a page as without, so pages may be short or empty while next_page_token
+   * is set.
    *
    * Refusals: INVALID_REQUEST (a page_token of another list).
    *
@@ -468,10 +1006,10 @@ export const ReservationService: GenService<{
     output: typeof ListReservationsResponseSchema;
   },
   /**
-   * CancelReservation cancels a reservation whose points are not granted yet. Idempotent: a
-   * cancelled one stays as it is.
+   * CancelReservation cancels a reservation whose points are not granted, also a failed one.
+   * Idempotent: a cancelled one stays as it is, with the change_reason of the first cancel.
    *
-   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE or FAILED). Retryable: CONTENDED.
+   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE). Retryable: CONTENDED.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.CancelReservation
    */
@@ -479,6 +1017,26 @@ export const ReservationService: GenService<{
     methodKind: "unary";
     input: typeof CancelReservationRequestSchema;
     output: typeof CancelReservationResponseSchema;
+  },
+  /**
+   * CancelReservations cancels the pending and failed reservations of one user, or those with a
+   * reason and an execute_time, each as CancelReservation does. It finds those that were stored
+   * about a second before, up to 1,000 a call, and fewer when the deadline comes near; with the
+   * next_page_token a further call goes on. One that is granted meanwhile is skipped. Idempotent:
+   * what is cancelled stays so, and a call that ended with an error can be sent again. To be sure
+   * that none is left, repeat it from the first page until it cancels none.
+   *
+   * With validate_only it changes nothing and answers what it would cancel.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another request). Retryable:
+   * PROGRAM_STALE. A single failure may have the retryable reasons of CancelReservation.
+   *
+   * @generated from rpc meguri.reservations.v1.ReservationService.CancelReservations
+   */
+  cancelReservations: {
+    methodKind: "unary";
+    input: typeof CancelReservationsRequestSchema;
+    output: typeof CancelReservationsResponseSchema;
   },
   /**
    * RescheduleReservation moves a reservation whose points are not granted yet to another time.
@@ -508,6 +1066,35 @@ export const ReservationService: GenService<{
     methodKind: "unary";
     input: typeof RetryReservationRequestSchema;
     output: typeof RetryReservationResponseSchema;
+  },
+  /**
+   * PauseProgramReservations stops the grants of a program's reservations until
+   * ResumeProgramReservations. From its answer on no reservation of the program is granted, except
+   * one whose grant was being committed at that moment. Reservations can be created, rescheduled,
+   * cancelled and retried meanwhile, and stay PROCESSING once they are due. Other changes of points
+   * go on. Idempotent: a paused program keeps its first pause.
+   *
+   * Refusals: PROGRAM_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.reservations.v1.ReservationService.PauseProgramReservations
+   */
+  pauseProgramReservations: {
+    methodKind: "unary";
+    input: typeof PauseProgramReservationsRequestSchema;
+    output: typeof PauseProgramReservationsResponseSchema;
+  },
+  /**
+   * ResumeProgramReservations ends a pause. What fell due meanwhile is granted within about a
+   * minute, in no particular order. Idempotent: a program that is not paused stays as it is.
+   *
+   * Refusals: PROGRAM_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.reservations.v1.ReservationService.ResumeProgramReservations
+   */
+  resumeProgramReservations: {
+    methodKind: "unary";
+    input: typeof ResumeProgramReservationsRequestSchema;
+    output: typeof ResumeProgramReservationsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_meguri_reservations_v1_reservation_service, 0);

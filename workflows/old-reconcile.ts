@@ -1,7 +1,6 @@
-/** The workflow of the reconciler. */
+/** The passes of the reconciler that were under way when it became one long-lived run. */
 import { proxyActivities } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { ReconcileInput, ReconcileResult } from "../src/contract.ts";
 import { orRefusal } from "./failures.ts";
 
 const { reconcileReservations } = proxyActivities<Activities>({
@@ -10,7 +9,7 @@ const { reconcileReservations } = proxyActivities<Activities>({
   retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
 });
 
-/** Starts the workflow runs that pending reservations are missing. */
-export async function reconcile(input: ReconcileInput): Promise<ReconcileResult> {
-  return await orRefusal(reconcileReservations(input));
+/** Ends at once: the run that has replaced it does its work. */
+export async function reconcile(): Promise<unknown> {
+  return await orRefusal(reconcileReservations());
 }

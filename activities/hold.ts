@@ -1,0 +1,37 @@
+/** Holds a grant until its execute time. */
+import { Context, sleep } from "@temporalio/activity";
+import { ApplicationFailure, ApplicationFailureCategory } from "@temporalio/common";
+import type { Clock } from "../src/app/ports/clock.ts";
+import type { Instant } from "../src/domain/month.ts";
+
+/** The clock is read again after this time, in case it is corrected while a grant is held. */
+const clockMs = 1_000;
+
+/**
+ * Returns once `clock` has reached `time`. Throws CLOCK_OFF, and when the worker stops a failure
+ * that Temporal retries on another worker.
+ */
+export async function holdUntil(clock: Clock, time: Instant): Promise<void> {
+  const { cancellationSignal: signal } = Context.current();
+  for (;;) {
+    if (signal.aborted) throw ApplicationFailure.retryable("the worker stops", "WORKER_STOPPING");
+    const { wall } = await clock.now();
+    if (wall >= time) return;
+    await sleep(Math.min(time - wall, clockMs)).catch(() => {});
+  }
+}
+
+/**
+ * The failure of an attempt that is too early. Temporal starts the next one after `waitMs`. Its
+ * category keeps it out of the worker's log and of the metric of failed activities.
+ */
+export function notDue(executeTime: string, waitMs: number): ApplicationFailure {
+  const failure = ApplicationFailure.create({
+    type: "NOT_DUE",
+    message: `waits until ${executeTime}`,
+    nextRetryDelay: waitMs,
+    category: ApplicationFailureCategory.BENIGN,
+  });
+  failure.stack = "";
+  return failure;
+}

@@ -1,0 +1,90 @@
+/** The activities of the reconciler, and of the full pass after the loss of a namespace. */
+import { log } from "@temporalio/activity";
+import type { Deps } from "../src/app/ports/deps.ts";
+import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
+import { executeOverdue, startAllRuns } from "../src/app/reservations/reconcile.ts";
+import { syncRuns } from "../src/app/reservations/sync-runs.ts";
+import type { SweepPlace } from "../src/app/sweep.ts";
+import { DomainError } from "../src/domain/errors.ts";
+import type { Instant } from "../src/domain/month.ts";
+import type { Reservation } from "../src/domain/reservation.ts";
+import type { TargetName } from "../src/domain/target.ts";
+import type {
+  OverdueCounts,
+  ReconcilerInput,
+  RunName,
+  StartCounts,
+  SyncCounts,
+} from "../src/reconciler-contract.ts";
+import { check } from "./checks.ts";
+import { heartbeatWhile, runStep } from "./steps.ts";
+
+/** What a worker observes of reservations. */
+export interface Observers {
+  /** Called for every reservation that was granted; again if an attempt is repeated. */
+  readonly onDone: (row: Reservation) => void;
+  /** Called with the overdue reservations that a pass of the reconciler has found. */
+  readonly onOverdue: (overdue: { readonly count: number; readonly oldestMs: number }) => void;
+}
+
+type Overdue = OverdueCounts & SweepPlace<RunName>;
+type Started = StartCounts & SweepPlace<RunName>;
+
+/** Each of these activities may be repeated. */
+export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observers) {
+  const onFailed = (name: RunName, err: unknown) =>
+    log.warn("a reservation is left to the next pass", { ...name, err });
+  return {
+    /** Executes overdue reservations, for one step. A retry continues from the last heartbeat. */
+    async executeOverdue(input: Overdue): Promise<OverdueCounts & { readonly cursor?: string }> {
+      check(input, { overdue: "number", cursor: "string?" });
+      const result = await runStep<Overdue, Awaited<ReturnType<typeof executeOverdue>>>(
+        input,
+        (from, shouldContinue) =>
+          executeOverdue(deps, { ...input, ...from }, shouldContinue, { onDone, onFailed }),
+      );
+      onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldestMs });
+      return result;
+    },
+
+    /** Starts the runs of pending reservations, for one step, as `executeOverdue`. */
+    async startAllRuns(input: Started): Promise<StartCounts & { readonly cursor?: string }> {
+      check(input, { started: "number", cursor: "string?" });
+      return runStep<Started, Awaited<ReturnType<typeof startAllRuns>>>(
+        input,
+        (from, shouldContinue) =>
+          startAllRuns(deps, { ...input, ...from }, shouldContinue, onFailed),
+      );
+    },
+
+    /** Corrects the runs that are not in line with their rows. Starts purges that never ran. */
+    async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
+      const sync = async () => {
+        const counts = await syncRuns(deps, toInstant(since), onFailed);
+        await startPurges(deps);
+        return counts;
+      };
+      return heartbeatWhile(sync());
+    },
+
+    /** The activity of passes that started before the reconciler was one run. */
+    reconcileReservations: async () => ({ started: 0 }),
+  };
+}
+
+/** Does not throw: a failure leaves the purges to the next pass. */
+async function startPurges(deps: Deps): Promise<void> {
+  const onFailed = (target: TargetName, err: unknown) =>
+    log.warn("the purge of a target is left to the next pass", { ...target, err });
+  try {
+    await startPendingPurges(deps, onFailed);
+  } catch (err) {
+    log.warn("the purges of targets are left to the next pass", { err });
+  }
+}
+
+function toInstant(time: string): Instant {
+  const instant = Date.parse(time);
+  if (Number.isFinite(instant)) return instant;
+  throw new DomainError("INVALID_REQUEST", "since: must be an RFC 3339 time");
+}

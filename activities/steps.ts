@@ -1,0 +1,46 @@
+/** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
+import { activityInfo, Context } from "@temporalio/activity";
+
+/** A step returns its cursor after this time, so that the duration of an activity is bounded. */
+const stepMs = 20_000;
+
+/** The interval of heartbeats, which is shorter than every heartbeat timeout. */
+const heartbeatMs = 5_000;
+
+/**
+ * Runs one step: from the progress of the last heartbeat of an earlier attempt, or from `start`,
+ * until the time is over, the activity is cancelled or the worker shuts down. Heartbeats continue
+ * while a page takes long. The progress of an attempt that fails is kept for the next one.
+ */
+export async function runStep<Progress, Result>(
+  start: Partial<Progress>,
+  run: (
+    from: Partial<Progress>,
+    shouldContinue: (progress: Progress) => boolean,
+  ) => Promise<Result>,
+): Promise<Result> {
+  const context = Context.current();
+  const from: Partial<Progress> = activityInfo().heartbeatDetails ?? start;
+  const limit = performance.now() + stepMs;
+  let latest = from;
+  const work = run(from, (progress) => {
+    latest = progress;
+    context.heartbeat(progress);
+    return performance.now() < limit && !context.cancellationSignal.aborted;
+  });
+  return heartbeatWhile(work, () => latest);
+}
+
+/** Sends heartbeats with the latest progress, if any is kept, until the work ends. */
+export async function heartbeatWhile<T>(
+  work: Promise<T>,
+  progress: () => unknown = () => undefined,
+): Promise<T> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(progress()), heartbeatMs);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}

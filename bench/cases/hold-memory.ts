@@ -1,0 +1,92 @@
+/** Measures the memory of grants that are held until their execute time. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { MockActivityEnvironment } from "@temporalio/testing";
+import { createActivities } from "../../activities/index.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import type { GrantInput, ReservationStep } from "../../src/contract.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { round } from "../support/numbers.ts";
+
+const dueInMs = 600_000;
+
+/** Resident memory of a held grant activity; it does not include what Temporal's core keeps. */
+export const holdMemory: Benchmark = {
+  names: ["reservation.hold.memory"],
+  async run(scale) {
+    const count = scale.pick(10_000, 500);
+    const { deps, clock, granted } = fakeDeps();
+    const { grantWhenDue } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+    const executeTime = clock.time + dueInMs;
+    const hold = (i: number): Promise<ReservationStep> =>
+      new MockActivityEnvironment().run(grantWhenDue, inputOf(i, executeTime));
+    // The first ones load and compile the code.
+    const warm = Array.from({ length: 100 }, (_, i) => hold(i));
+    const before = await residentKb();
+    const held = Array.from({ length: count }, (_, i) => hold(warm.length + i));
+    const after = await residentKb();
+    if (granted.count > 0) throw new Error(`${granted.count} were granted before their time`);
+    clock.time = executeTime;
+    const releasedAt = performance.now();
+    const steps = await Promise.all([...warm, ...held]);
+    const releaseMs = performance.now() - releasedAt;
+    const done = steps.filter(({ step }) => step === "DONE").length;
+    if (done !== steps.length) throw new Error(`${done} of ${steps.length} were granted`);
+    scale.note(
+      `${before} KB, then ${after} KB; all released within ${releaseMs.toFixed(0)} ms of the time`,
+    );
+    return [
+      {
+        name: "reservation.hold.memory",
+        value: round((after - before) / count),
+        unit: "KB of resident memory a held grant, 10,000 held",
+        target: "<= 20",
+        baseline: "",
+      },
+    ];
+  },
+};
+
+const inputOf = (i: number, executeTime: number): GrantInput => ({
+  program_id: "default",
+  reservation_id: `r-${i}`,
+  user_id: `u-${i}`,
+  points: 10,
+  execute_time_at_start: new Date(executeTime).toISOString(),
+  execute_time: new Date(executeTime).toISOString(),
+  lead_ms: 2 * dueInMs,
+  original_run_id: "run",
+});
+
+/** An engine whose grants succeed at once, and a clock whose time the benchmark sets. */
+function fakeDeps() {
+  const clock = {
+    time: Date.now(),
+    async now() {
+      return { wall: clock.time, calendar: clock.time };
+    },
+  };
+  const granted = { count: 0 };
+  const row = { programId: "default", state: "DONE", points: 10, executeTime: 0, updateTime: 0 };
+  const engine = {
+    async transact() {
+      granted.count += 1;
+      return { outcome: "DONE", row, balance: 10 };
+    },
+  };
+  const program = { programId: "default", timeZone: "Asia/Tokyo" };
+  const programs = { get: async () => program, read: async () => program };
+  return { deps: { clock, engine, programs } as unknown as Deps, clock, granted };
+}
+
+/** After garbage collections, which return what earlier work has left. */
+async function residentKb(): Promise<number> {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  for (let i = 0; i < 5; i++) {
+    await sleep(500);
+    collect();
+  }
+  return Math.round(process.memoryUsage.rss() / 1_024);
+}

@@ -1,0 +1,122 @@
+/** The use cases that notify an owner of an event: one that a service reports, or one of Meguri. */
+import { DomainError } from "../../domain/errors.ts";
+import type { Inbox } from "../../domain/inbox.ts";
+import { activeRow, react, withdraw } from "../../domain/reaction.ts";
+import {
+  eventKind,
+  noActor,
+  reservedType,
+  type Target,
+  type TargetName,
+} from "../../domain/target.ts";
+import type { Actor } from "../../domain/unread-group.ts";
+import { requestHash } from "../idempotency.ts";
+import type { Deps } from "../ports/deps.ts";
+import { mutedPersonRef, notifiedEventRef } from "../ports/records.ts";
+import { membersOf, putState, readState, refsOf } from "../reactions/reaction-records.ts";
+import { isPersonMuted } from "./muted-people.ts";
+
+/** The dependencies of every notice of an event. */
+export type NotifyDeps = Pick<Deps, "engine" | "unreadCounts" | "historyMs">;
+
+interface EventInput {
+  /** Unique for the owner, until `historyMs` after the event. */
+  readonly eventId: string;
+  readonly target: TargetName;
+  readonly kind: string;
+  /** Without a user id: an event without an actor, whose name is what is displayed. */
+  readonly actor: Actor;
+  readonly caller: string;
+  readonly deadline?: number | undefined;
+}
+
+interface NotifyResult {
+  /** Whether the event came into an unread group. */
+  readonly notified: boolean;
+  /** True when an earlier call had reported the event, so that this one changed nothing. */
+  readonly replayed: boolean;
+}
+
+/**
+ * Notifies the owner of a target of an event. A further event of the same actor, kind and target
+ * makes this person the latest of the group once more. Refusals: TARGET_NOT_FOUND, TARGET_DELETED,
+ * ID_REUSED, LIMIT_EXCEEDED for the seventeenth kind.
+ */
+export async function notify(
+  deps: NotifyDeps & Pick<Deps, "owners">,
+  input: EventInput,
+): Promise<NotifyResult> {
+  return notifyOwner(deps, await deps.owners.of(input.target), input);
+}
+
+async function notifyOwner(
+  deps: NotifyDeps,
+  ownerId: string,
+  input: EventInput,
+  newTarget?: Omit<Target, "createTime" | "updateTime">,
+): Promise<NotifyResult> {
+  const { target, actor, eventId, caller, deadline } = input;
+  const { userId, actorName } = actor;
+  const hash = requestHash("notify", caller, { ...target, kind: input.kind, userId, actorName });
+  const name = { target, kind: eventKind(input.kind), userId };
+  const refs = refsOf(ownerId, name);
+  const event = notifiedEventRef(ownerId, eventId);
+  const { inbox, ...result } = await deps.engine.transact({
+    key: refs.inbox,
+    readSet: [refs.target, refs.inbox, refs.group, refs.row],
+    expectAbsent: [event, mutedPersonRef(ownerId, userId)],
+    deadline,
+    decide(tx, { wall }): NotifyResult & { inbox?: Inbox } {
+      const known = tx.get(event);
+      if (known && known.expireTime > wall) {
+        if (known.hash === hash) return { notified: known.notified, replayed: true };
+        throw new DomainError("ID_REUSED", "this event_id was used for another event");
+      }
+      if (newTarget && !tx.get(refs.target)) {
+        tx.put(refs.target, { ...newTarget, createTime: wall, updateTime: wall });
+      }
+      const before = readState(tx, refs);
+      const row = activeRow(before.row);
+      const times = { now: wall, coolDownMs: 0 };
+      const state = row ? withdraw(before, row, times, membersOf(tx, refs, name)) : before;
+      const silent = isPersonMuted(tx, ownerId, state.inbox, userId);
+      const after = react(state, name.kind, { actor, now: wall, silent });
+      putState(tx, refs, before, after);
+      const { notified } = after.row;
+      tx.put(event, { hash, notified, expireTime: wall + deps.historyMs });
+      return { notified, replayed: false, inbox: after.inbox };
+    },
+  });
+  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
+  return result;
+}
+
+/** What Meguri itself notifies a member of a program of. */
+interface MemberNotice {
+  readonly programId: string;
+  readonly userId: string;
+  readonly kind: "points-expiring" | "points-granted";
+  /** Unique for the member. */
+  readonly eventId: string;
+  /** What is displayed: the number of points. */
+  readonly label: string;
+}
+
+/**
+ * Notifies a member of a program once for each `eventId`. What the member has muted is no error.
+ * Throws retryable errors only.
+ */
+export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Promise<void> {
+  const { programId, userId, kind, eventId, label } = notice;
+  const target = { type: reservedType, id: `${programId}:${userId}` };
+  const actor = { userId: noActor, actorName: label };
+  const newTarget = {
+    ...target,
+    ownerId: userId,
+    title: "",
+    link: "",
+    counts: {},
+    muted: false,
+  };
+  await notifyOwner(deps, userId, { eventId, target, kind, actor, caller: "" }, newTarget);
+}

@@ -1,0 +1,61 @@
+/** Sweeps the accounts of one shard of the expiry index. */
+import type { Month } from "../../domain/month.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { AccountName } from "../ports/points.ts";
+import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../sweep.ts";
+
+/** The number of accounts that are processed concurrently. */
+const pageSize = 32;
+
+/** An account in heartbeats and reports. */
+interface DueAccount {
+  readonly userId: string;
+}
+
+/** The place in a shard from which another call can continue. */
+export type DueAccountsPlace = SweepPlace<DueAccount>;
+
+/** Which accounts are swept, and what is done with each. */
+interface DueAccountsWork<Outcome extends string> {
+  readonly programId: string;
+  readonly shard: number;
+  /** Accounts are due whose oldest month may be this one or an earlier one. */
+  readonly month: Month;
+  /** Returns which of the counts the account adds to. */
+  process(account: AccountName): Promise<Outcome>;
+  onFailed(userId: string, error: unknown): void;
+}
+
+/**
+ * Processes the due accounts of a shard, as `sweep` does: an account that fails is counted and
+ * named, and an outage of store or clock ends the sweep with its error.
+ */
+export function sweepDueAccounts<
+  Outcome extends string,
+  Counts extends SweepCounts<DueAccount> & Readonly<Record<Outcome, number>>,
+>(
+  { reader }: Pick<Deps, "reader">,
+  { programId, shard, month, process, onFailed }: DueAccountsWork<Outcome>,
+  start: Counts,
+  place: DueAccountsPlace,
+  shouldContinue: (progress: Counts & DueAccountsPlace) => boolean,
+): Promise<Counts & { readonly cursor?: string }> {
+  return sweep(
+    {
+      read: (cursor) => reader.dueAccounts(programId, shard, month, { size: pageSize, cursor }),
+      process,
+      add: (counts: Counts, outcome: Outcome): Counts => ({
+        ...counts,
+        [outcome]: counts[outcome] + 1,
+      }),
+      nameOf: ({ userId }) => ({ userId }),
+      onFailed: ({ userId }, error) => onFailed(userId, error),
+      concurrency: pageSize,
+      outages: storeOutages,
+      outageAfter: 1,
+    },
+    start,
+    place,
+    shouldContinue,
+  );
+}

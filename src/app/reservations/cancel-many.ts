@@ -1,0 +1,144 @@
+/** The use case that cancels the reservations of a user, or those of a reason and a time. */
+import { DomainError } from "../../domain/errors.ts";
+import type { Instant } from "../../domain/month.ts";
+import { type Change, cancel, isCancellable, type Reservation } from "../../domain/reservation.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Page, PageRequest } from "../ports/pages.ts";
+import { doEach, type ItemError, type OnFailed } from "./batches.ts";
+import { changeRow } from "./change-row.ts";
+
+/** A call ends after this many reservations. */
+const maxReservations = 1_000;
+
+const pageSize = 100;
+
+/** No page is begun later than this before the deadline, so that the answer is there in time. */
+const answerMs = 1_000;
+
+/** Which reservations to cancel. The window includes its start and excludes its end. */
+type CancelFilter =
+  | { readonly userId: string }
+  | { readonly reasonPrefix: string; readonly start: Instant; readonly end: Instant };
+
+/** A request to cancel reservations. */
+interface CancelRequest extends Change {
+  readonly programId: string;
+  readonly filter: CancelFilter;
+  /** True to change nothing and answer what would be cancelled. */
+  readonly validateOnly: boolean;
+  /** The cursor of the call before; undefined for the first call. */
+  readonly cursor: string | undefined;
+  readonly deadline: number | undefined;
+}
+
+/** What one call has done. With a cursor, there may be more to cancel. */
+interface CancelManyResult {
+  /** The reservations that the call has cancelled or, with `validateOnly`, would cancel. */
+  readonly cancelled: readonly Reservation[];
+  /** How many were granted, cancelled or moved out of the window before the call reached them. */
+  readonly skipped: number;
+  readonly failures: readonly { readonly reservationId: string; readonly error: ItemError }[];
+  readonly cursor?: string;
+}
+
+type CancelDeps = Pick<Deps, "engine" | "reader" | "programs" | "workflows" | "background">;
+
+/**
+ * Cancels pending and failed reservations, each in a transaction of its own, up to 1,000 a call. It
+ * may be repeated. It finds them by the indexes, which lag behind by moments; the row decides.
+ * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
+ */
+export async function cancelReservations(
+  deps: CancelDeps,
+  request: CancelRequest,
+  onFailed: OnFailed,
+): Promise<CancelManyResult> {
+  await deps.programs.get(request.programId);
+  const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
+  const total = { cancelled: [] as Reservation[], skipped: 0, failures: [] as Failures };
+  let { cursor } = request;
+  let left = maxReservations;
+  do {
+    const page = await candidates(deps, request, { size: Math.min(pageSize, left), cursor });
+    const rows = page.items.filter(isCancellable);
+    const done = request.validateOnly
+      ? { cancelled: rows, skipped: 0, failures: [] }
+      : await cancelEach(deps, request, rows, onFailed);
+    total.cancelled.push(...done.cancelled);
+    total.skipped += done.skipped;
+    total.failures.push(...done.failures);
+    left -= rows.length;
+    cursor = page.cursor;
+  } while (cursor !== undefined && left > 0 && performance.now() < latest);
+  return cursor === undefined ? total : { ...total, cursor };
+}
+
+type Failures = CancelManyResult["failures"][number][];
+
+async function cancelEach(
+  deps: CancelDeps,
+  request: CancelRequest,
+  rows: readonly Reservation[],
+  onFailed: OnFailed,
+) {
+  const { deadline } = request;
+  const results = await doEach(
+    rows,
+    ({ programId, reservationId }) =>
+      changeRow(deps, { programId, reservationId, deadline }, (row, now) =>
+        isCancellable(row) && isIn(request.filter, row) ? cancel(row, request, now) : row,
+      ),
+    onFailed,
+  );
+  const cancelled: Reservation[] = [];
+  const failures: Failures = [];
+  for (const [i, result] of results.entries()) {
+    if ("error" in result) {
+      failures.push({ reservationId: (rows[i] as Reservation).reservationId, error: result.error });
+    } else if (result.done.isChanged) {
+      cancelled.push(result.done.row);
+    }
+  }
+  return { cancelled, failures, skipped: rows.length - cancelled.length - failures.length };
+}
+
+/** Whether a row still belongs to the request: only its execute time may have changed. */
+const isIn = (filter: CancelFilter, { executeTime }: Reservation): boolean =>
+  "userId" in filter || (executeTime >= filter.start && executeTime < filter.end);
+
+/** One page of rows that may have to be cancelled. */
+function candidates(
+  { reader }: CancelDeps,
+  { programId, filter }: CancelRequest,
+  page: PageRequest,
+): Promise<Page<Reservation>> {
+  if (!("userId" in filter)) return byReason(reader, programId, filter, page);
+  const window = { start: undefined, end: undefined };
+  return reader.reservationsOfUser({ programId, userId: filter.userId }, window, page);
+}
+
+/**
+ * Lists the pending rows, then the failed ones, so that one that fails meanwhile is found as well.
+ * The cursor is the state and the cursor of its list, which is empty at its beginning.
+ */
+async function byReason(
+  reader: Deps["reader"],
+  programId: string,
+  filter: Exclude<CancelFilter, { userId: string }>,
+  { size, cursor }: PageRequest,
+): Promise<Page<Reservation>> {
+  const [, state, inner] = /^(PENDING|FAILED) (.*)$/.exec(cursor ?? "PENDING ") ?? [];
+  if (state === undefined) {
+    throw new DomainError("INVALID_REQUEST", "page_token does not belong to this list", {
+      field: "page_token",
+    });
+  }
+  const { items, cursor: next } = await reader.reservationsInState(
+    programId,
+    state as "PENDING" | "FAILED",
+    filter,
+    { size, cursor: inner || undefined },
+  );
+  if (next !== undefined) return { items, cursor: `${state} ${next}` };
+  return state === "PENDING" ? { items, cursor: "FAILED " } : { items };
+}

@@ -1,0 +1,35 @@
+/** The use cases that pause and resume the reservations of a program. */
+import { type Program, pauseReservations, resumeReservations } from "../../domain/program.ts";
+import type { Deps } from "../ports/deps.ts";
+import { changeProgram } from "../programs/change-program.ts";
+
+/** Names the program, with the deadline of the caller. */
+interface ProgramName {
+  readonly programId: string;
+  readonly deadline: number | undefined;
+}
+
+/**
+ * Pauses the reservations of a program: what falls due from now on is granted after a resume. A
+ * paused program keeps its first pause. Refusal: PROGRAM_NOT_FOUND.
+ */
+export const pauseProgramReservations = (
+  deps: Pick<Deps, "engine">,
+  input: ProgramName & { readonly by: string; readonly reason: string },
+): Promise<Program> =>
+  changeProgram(deps, input, (program, { wall }) =>
+    pauseReservations(program, { time: wall, by: input.by, reason: input.reason }),
+  );
+
+/**
+ * Ends the pause, and signals the runs that wait for it, also when there was none: an earlier call
+ * may have failed to signal them. Refusal: PROGRAM_NOT_FOUND.
+ */
+export async function resumeProgramReservations(
+  deps: Pick<Deps, "engine" | "workflows" | "background">,
+  input: ProgramName,
+): Promise<Program> {
+  const program = await changeProgram(deps, input, resumeReservations);
+  deps.background(() => deps.workflows.refreshPaused(input.programId));
+  return program;
+}

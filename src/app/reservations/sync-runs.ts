@@ -1,0 +1,96 @@
+/** Finds workflow runs that are not in line with their rows, and corrects them. */
+import type { Instant } from "../../domain/month.ts";
+import type { Reservation } from "../../domain/reservation.ts";
+import type { RunName, SyncCounts } from "../../reconciler-contract.ts";
+import type { Deps } from "../ports/deps.ts";
+import { allPages } from "../ports/pages.ts";
+import { reservationRef } from "../ports/records.ts";
+import type { ReservationRun } from "../ports/workflows.ts";
+import { rowPageSize, rowPages } from "./pending-rows.ts";
+import { startRun, syncRun } from "./workflow-runs.ts";
+
+type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
+
+/** A change of this age should have reached its run: the background task for it has failed. */
+const unsyncedMs = 10_000;
+
+/** A run whose row has been final for this long makes no progress. */
+const stuckMs = 120_000;
+
+/**
+ * Repeats what may not have reached Temporal, starts the reservations again whose runs ended since
+ * `since` although they are pending, and terminates overdue runs that make no progress although
+ * their rows are final. Its cost follows what went wrong. Returns the counts; a reservation that
+ * fails is left to the next pass. Throws WORKFLOWS_UNAVAILABLE and STORE_UNAVAILABLE.
+ */
+export async function syncRuns(
+  deps: SyncDeps,
+  since: Instant,
+  onFailed: (name: RunName, error: unknown) => void,
+): Promise<SyncCounts> {
+  const counts = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
+  const count = async (kind: keyof SyncCounts, name: RunName, work: () => Promise<boolean>) => {
+    try {
+      if (await work()) counts[kind] += 1;
+    } catch (error) {
+      onFailed(name, error);
+      counts.failed += 1;
+    }
+  };
+  const { wall } = await deps.clock.now();
+  for await (const row of unsyncedRows(deps, wall)) {
+    await count("synced", row, () => syncRun(deps, row).then(() => true));
+  }
+  for await (const run of deps.workflows.brokenRuns(since)) {
+    await count("restarted", run, () => restart(deps, run));
+  }
+  for await (const run of deps.workflows.overdueRuns(wall - stuckMs)) {
+    await count("terminated", run, () => terminateStuck(deps, run, wall));
+  }
+  return counts;
+}
+
+async function* unsyncedRows(deps: SyncDeps, wall: Instant): AsyncGenerator<Reservation, void> {
+  const read = rowPages(deps, {
+    window: { start: undefined, end: undefined },
+    parts: [
+      { state: "PENDING", unsynced: true },
+      { state: "CANCELLED", unsynced: true },
+    ],
+    isWanted: () => true,
+  });
+  for await (const rows of allPages(rowPageSize, ({ cursor }) => read(cursor))) {
+    for (const row of rows) if (row.updateTime < wall - unsyncedMs) yield row;
+  }
+}
+
+/** Starts a run again if its reservation is pending. */
+async function restart(deps: SyncDeps, run: ReservationRun): Promise<boolean> {
+  const row = await rowOf(deps, run);
+  if (row?.state !== "PENDING") return false;
+  await startRun(deps, row);
+  return true;
+}
+
+/** Terminates a run whose row has been final for two minutes, or does not exist. */
+async function terminateStuck(
+  { reader, workflows }: SyncDeps,
+  run: ReservationRun,
+  wall: Instant,
+): Promise<boolean> {
+  const row = await rowOf({ reader }, run);
+  if (row && (row.state === "PENDING" || row.updateTime > wall - stuckMs)) return false;
+  const state = row ? `is ${row.state}` : "does not exist";
+  await workflows.terminateRun(
+    run,
+    `the reservation ${state}, and this run has made no progress for two minutes`,
+  );
+  return true;
+}
+
+async function rowOf(
+  { reader }: Pick<Deps, "reader">,
+  { programId, reservationId }: RunName,
+): Promise<Reservation | undefined> {
+  return (await reader.get(reservationRef(programId, reservationId)))?.value;
+}

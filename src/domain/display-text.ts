@@ -1,0 +1,19 @@
+/** Cuts names and titles, which are only displayed, to the size that is stored of them. */
+
+const encoder = new TextEncoder();
+
+// The locale is fixed, because the default depends on the machine. Clusters depend on neither.
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/**
+ * Returns as many whole grapheme clusters, the characters that a reader sees, as fit into
+ * `maxBytes` of UTF-8. If not even the first cluster fits, returns as many of its code points as
+ * fit, so that a name never becomes empty.
+ */
+export function cutToBytes(text: string, maxBytes: number): string {
+  // `read` is the number of UTF-16 units of the whole code points that fit.
+  const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
+  if (read === text.length) return text;
+  const cluster = segmenter.segment(text).containing(read);
+  return text.slice(0, cluster?.index || read);
+}

@@ -1,0 +1,52 @@
+/**
+ * The contract with Temporal of the reconciler, as `src/contract.ts`: histories record these names,
+ * so they change only by additions.
+ */
+
+/** Starts the reconciler. */
+export interface ReconcilerInput {
+  /** Set by continue-as-new: runs that ended since this time are checked. RFC 3339. */
+  readonly since?: string;
+}
+
+/** Names a reservation that failed in a sweep. */
+export interface RunName {
+  readonly programId: string;
+  readonly reservationId: string;
+}
+
+/** A reservation that failed in a sweep, with a reason as in `FailedAccount`. */
+type FailedRun = RunName & { readonly reason: string };
+
+/** The counts of a sweep over overdue reservations. */
+export interface OverdueCounts {
+  /** The number of overdue reservations. */
+  readonly overdue: number;
+  /** How long the oldest one is overdue. */
+  readonly oldestMs: number;
+  readonly granted: number;
+  /** The number of reservations that are FAILED now. */
+  readonly refused: number;
+  /** The number of those that are left to the next pass. */
+  readonly failed: number;
+  readonly failures: readonly FailedRun[];
+}
+
+/** The counts of a sweep that starts the run of every pending reservation. */
+export interface StartCounts {
+  /** The number of runs that were started or found running. */
+  readonly started: number;
+  readonly failed: number;
+  readonly failures: readonly FailedRun[];
+}
+
+/** The counts of a check of the runs of reservations. */
+export interface SyncCounts {
+  /** The number of changes that were sent to Temporal again. */
+  readonly synced: number;
+  /** The number of runs that were started again. */
+  readonly restarted: number;
+  /** The number of runs that made no progress and were terminated. */
+  readonly terminated: number;
+  readonly failed: number;
+}

@@ -1,0 +1,61 @@
+/** Maps notifications and unread counts to messages. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { UnreadCount } from "../../app/notifications/inbox.ts";
+import type { Notification } from "../../app/notifications/queries.ts";
+import type { Member } from "../../domain/unread-group.ts";
+import {
+  type ActorSchema,
+  type NotificationSchema,
+  Notification_Source as Source,
+  type UnreadCountSchema,
+} from "../../gen/meguri/notifications/v1/notification_pb.ts";
+import { fromTarget } from "../reactions/targets.ts";
+import { fromInstant } from "../server/scalars.ts";
+import { encodeName } from "./names.ts";
+
+export const fromUnreadCount = ({
+  peopleCount,
+  groupCount,
+  unseenCount,
+  version,
+}: UnreadCount): MessageInitShape<typeof UnreadCountSchema> => ({
+  peopleCount: BigInt(peopleCount),
+  groupCount: BigInt(groupCount),
+  version: BigInt(version),
+  unseenCount: BigInt(unseenCount),
+});
+
+export const fromMember = ({
+  userId,
+  actorName,
+  createTime,
+}: Omit<Member, "version">): MessageInitShape<typeof ActorSchema> => ({
+  userId,
+  actorName,
+  createTime: fromInstant(createTime),
+});
+
+const sources = { REACTION: Source.REACTION, EVENT: Source.EVENT } as const;
+
+export function fromNotification(
+  notification: Notification,
+): MessageInitShape<typeof NotificationSchema> {
+  const { kind, seen, firstMembers, latestMembers, readTime, expireTime } = notification;
+  const [first] = firstMembers as [Member];
+  const [latest] = latestMembers as [Member];
+  return {
+    name: encodeName(notification.name),
+    target: fromTarget(notification.target),
+    kind,
+    source: sources[notification.source],
+    peopleCount: BigInt(notification.peopleCount),
+    firstActors: firstMembers.map(fromMember),
+    latestActors: latestMembers.map(fromMember),
+    version: BigInt(notification.version),
+    createTime: fromInstant(first.createTime),
+    updateTime: fromInstant(latest.createTime),
+    seen,
+    ...(readTime !== undefined && { readTime: fromInstant(readTime) }),
+    ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
+  };
+}

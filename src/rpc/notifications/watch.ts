@@ -1,0 +1,45 @@
+/** The handler of the NotificationService that streams unread counts. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { UnreadCountEvent, WatchedOwner } from "../../app/ports/unread-counts.ts";
+import {
+  WatchUnreadCountResponse_EndReason as EndReason,
+  type NotificationService,
+  type WatchUnreadCountRequest,
+  type WatchUnreadCountResponseSchema,
+} from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
+import { toSafeInteger } from "../server/scalars.ts";
+import { fromUnreadCount } from "./messages.ts";
+
+export const unreadCountStreams = ({
+  unreadCounts,
+}: Pick<Deps, "unreadCounts">): Pick<
+  ServiceImpl<typeof NotificationService>,
+  "watchUnreadCount"
+> => ({
+  async *watchUnreadCount(request, { signal }) {
+    for await (const event of unreadCounts.watch(toOwners(request), signal)) yield fromEvent(event);
+  },
+});
+
+const toOwners = ({ watches }: WatchUnreadCountRequest): WatchedOwner[] =>
+  watches.map(({ ownerId, knownVersion }, i) => ({
+    ownerId,
+    knownVersion: toSafeInteger(knownVersion, `watches[${i}].known_version`),
+  }));
+
+const endReasons = { TIME_LIMIT: EndReason.TIME_LIMIT, DRAINING: EndReason.DRAINING } as const;
+
+function fromEvent(
+  event: UnreadCountEvent,
+): MessageInitShape<typeof WatchUnreadCountResponseSchema> {
+  if ("end" in event) {
+    const reopenDelay = durationFromMs(event.reopenDelayMs);
+    return { event: { case: "end", value: { reason: endReasons[event.end], reopenDelay } } };
+  }
+  const { ownerId, version, badge } = event;
+  const unreadCount = fromUnreadCount({ ...badge, version });
+  return { event: { case: "count", value: { ownerId, unreadCount } } };
+}

@@ -1,0 +1,41 @@
+/** The handler of the PointsService that forecasts a balance. */
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { getForecast } from "../../app/points/forecast.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { ForecastChange } from "../../domain/forecast.ts";
+import { Forecast_Change_Kind as Kind } from "../../gen/meguri/points/v1/forecast_pb.ts";
+import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
+import { deadlineOf } from "../server/context.ts";
+import { fromInstant, toInstant } from "../server/scalars.ts";
+import { toAccount } from "./queries.ts";
+
+export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "getForecast"> {
+  return {
+    async getForecast(request, context) {
+      // The schema requires the field, so it is set.
+      const time = toInstant(request.time as Timestamp, "time");
+      const found = await getForecast(deps, toAccount(request), time, deadlineOf(context));
+      return {
+        forecast: {
+          time: fromInstant(found.time),
+          balance: BigInt(found.balance),
+          currentBalance: BigInt(found.currentBalance),
+          changes: found.changes.map((change) => ({
+            ...change,
+            time: fromInstant(change.time),
+            kind: kinds[change.kind],
+            points: BigInt(change.points),
+            balance: BigInt(change.balance),
+          })),
+          frozen: found.frozen,
+        },
+      };
+    },
+  };
+}
+
+const kinds: Readonly<Record<ForecastChange["kind"], Kind>> = {
+  EXPIRY: Kind.EXPIRY,
+  RESERVATION: Kind.RESERVATION,
+};

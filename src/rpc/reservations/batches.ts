@@ -1,0 +1,105 @@
+/** The handlers of the ReservationService that change many reservations in one call. */
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
+import type { Deps } from "../../app/ports/deps.ts";
+import { cancelReservations } from "../../app/reservations/cancel-many.ts";
+import { createReservations } from "../../app/reservations/commands.ts";
+import {
+  type CancelReservationsRequest,
+  CancelReservationsRequestSchema,
+  type CreateReservationsRequest,
+  type NewReservation,
+  type ReservationService,
+} from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { callerOf, deadlineOf } from "../server/context.ts";
+import { invalid } from "../server/errors.ts";
+import { requestedPage } from "../server/page-tokens.ts";
+import { toInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
+import { fromReservation, toChange, toExecuteTime } from "./messages.ts";
+
+type Batches = "createReservations" | "cancelReservations";
+
+/** An answer names at most this many reservations, and as many failures. */
+const maxNamed = 100;
+
+export function reservationBatches(
+  deps: Deps,
+  log: Logger,
+): Pick<ServiceImpl<typeof ReservationService>, Batches> {
+  return {
+    async createReservations(request, context) {
+      const batch = toBatch(request, context);
+      const results = await createReservations(deps, batch, logFailed(log, batch.programId));
+      return {
+        results: results.map((result) => {
+          if ("error" in result) return { outcome: { case: "error", value: result.error } };
+          const { replayed, ...visible } = result.done;
+          const value = { reservation: fromReservation(visible), replayed };
+          return { outcome: { case: "created", value } };
+        }),
+      };
+    },
+
+    async cancelReservations(request, context) {
+      const { page, next } = requestedPage(CancelReservationsRequestSchema, request);
+      const programId = toProgramId(request.programId);
+      const found = await cancelReservations(
+        deps,
+        {
+          programId,
+          filter: toCancelFilter(request.filter),
+          ...toChange(request, context),
+          validateOnly: request.validateOnly,
+          cursor: page.cursor,
+          deadline: deadlineOf(context),
+        },
+        logFailed(log, programId),
+      );
+      const { cancelled, skipped, failures } = found;
+      return {
+        cancelledCount: cancelled.length,
+        cancelledPoints: BigInt(cancelled.reduce((sum, { points }) => sum + points, 0)),
+        reservationIds: cancelled.slice(0, maxNamed).map(({ reservationId }) => reservationId),
+        skippedCount: skipped,
+        failedCount: failures.length,
+        failures: failures.slice(0, maxNamed),
+        nextPageToken: next(found),
+      };
+    },
+  };
+}
+
+const logFailed = (log: Logger, programId: string) => (reservationId: string, err: unknown) =>
+  log.error({ programId, reservationId, err }, "a reservation of a batch failed");
+
+function toCancelFilter({ case: field, value }: CancelReservationsRequest["filter"]) {
+  switch (field) {
+    case "userId":
+      return { userId: value };
+    case "reason":
+      // The schema requires both times, so they are set.
+      return {
+        reasonPrefix: value.reasonPrefix,
+        start: toInstant(value.startTime as Timestamp, "reason.start_time"),
+        end: toInstant(value.endTime as Timestamp, "reason.end_time"),
+      };
+    case undefined:
+      throw invalid("filter", "exactly one field is required in oneof");
+  }
+}
+
+const toBatch = (request: CreateReservationsRequest, context: HandlerContext) => ({
+  programId: toProgramId(request.programId),
+  reservations: request.reservations.map(toNewReservation),
+  caller: callerOf(context),
+  deadline: deadlineOf(context),
+});
+
+const toNewReservation = (item: NewReservation, i: number) => ({
+  reservationId: item.reservationId,
+  userId: item.userId,
+  points: toSafeInteger(item.points, `reservations[${i}].points`),
+  reason: item.reason,
+  executeTime: toExecuteTime(item, `reservations[${i}].execute_time`),
+});

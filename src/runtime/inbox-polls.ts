@@ -1,0 +1,80 @@
+/** Polls the inboxes of feeds in batches, each when it is due. */
+import pLimit from "p-limit";
+import type { Reader } from "../app/ports/deps.ts";
+import { inBatches } from "../app/ports/pages.ts";
+import type { Logger } from "../log.ts";
+import type { InboxFeed } from "./inbox-feed.ts";
+
+/** How often the due feeds are collected. One timer serves all feeds. */
+const tickMs = 200;
+
+/** How many inboxes one request reads, and how many requests are in flight at once. */
+const batchSize = 100;
+const concurrency = 4;
+
+interface InboxPolls {
+  /** Begins to poll, unless it has begun. */
+  start(): void;
+  stop(): void;
+}
+
+/**
+ * Creates polls of these feeds. A poll never throws: an inbox whose read has failed is read again
+ * soon. The polls of a tick end before those of a later one begin.
+ */
+export function createInboxPolls(
+  reader: Pick<Reader, "inboxes">,
+  feeds: ReadonlyMap<string, InboxFeed>,
+  log: Logger,
+): InboxPolls {
+  const limit = pLimit(concurrency);
+  let timer: NodeJS.Timeout | undefined;
+  let polling = false;
+  let failing = false;
+
+  /** Returns the error if the read failed. */
+  async function pollBatch(batch: readonly InboxFeed[]): Promise<unknown> {
+    try {
+      const found = await reader.inboxes(batch.map(({ ownerId }) => ownerId));
+      const now = performance.now();
+      for (const feed of batch) {
+        const inbox = found.get(feed.ownerId);
+        if (inbox) feed.publish(inbox);
+        feed.planPoll(now);
+      }
+      return undefined;
+    } catch (error) {
+      const now = performance.now();
+      for (const feed of batch) feed.planRetry(now);
+      return error;
+    }
+  }
+
+  async function pollDue(): Promise<void> {
+    const now = performance.now();
+    const due = [...feeds.values()].filter((feed) => feed.isDue(now));
+    if (due.length === 0) return;
+    const results = await limit.map(inBatches(due, batchSize), pollBatch);
+    const err = results.find((error) => error !== undefined);
+    if (err !== undefined && !failing) log.warn({ err }, "unread counts cannot be polled");
+    if (err === undefined && failing) log.info("unread counts are polled again");
+    failing = err !== undefined;
+  }
+
+  async function tick(): Promise<void> {
+    if (polling) return;
+    polling = true;
+    await pollDue();
+    polling = false;
+  }
+
+  return {
+    start() {
+      timer ??= setInterval(() => void tick(), tickMs);
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}

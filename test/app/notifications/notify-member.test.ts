@@ -1,0 +1,58 @@
+/** Tests what a member gets of the events that Meguri reports itself. */
+import { expect, test } from "vitest";
+import { inboxOf, unreadCountOf } from "../../../src/app/notifications/inbox.ts";
+import { notifyMember } from "../../../src/app/notifications/notify.ts";
+import { updatePreferences } from "../../../src/app/notifications/preferences.ts";
+import { listNotifications } from "../../../src/app/notifications/queries.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+const ownerId = "ann";
+const notice = {
+  programId: "default",
+  userId: ownerId,
+  kind: "points-expiring",
+  eventId: "x.default.2026-02",
+  label: "120",
+} as const;
+const page = { size: 10, cursor: undefined };
+
+test("a member is notified once, however often and from wherever it is tried", async () => {
+  const { deps, process } = memoryDeps();
+  const tries = Array.from({ length: 8 }, (_, i) => notifyMember(i % 2 ? deps : process(), notice));
+  await Promise.all(tries);
+  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
+  expect(items).toMatchObject([
+    {
+      kind: "points-expiring",
+      source: "EVENT",
+      peopleCount: 1,
+      firstMembers: [{ userId: "", actorName: "120" }],
+      target: { type: "meguri", id: "default:ann", ownerId },
+    },
+  ]);
+  const counts = { groupCount: 1, peopleCount: 1, unseenCount: 1, version: 1 };
+  expect(unreadCountOf(await inboxOf(deps, ownerId))).toEqual(counts);
+});
+
+test("a later event of the same kind replaces the displayed amount and is new again", async () => {
+  const { deps } = memoryDeps();
+  await notifyMember(deps, notice);
+  await notifyMember(deps, { ...notice, eventId: "x.default.2026-03", label: "80" });
+  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
+  expect(items).toMatchObject([{ peopleCount: 1, latestMembers: [{ actorName: "80" }] }]);
+});
+
+test("a member who has muted the kind gets no line, then or after unmuting", async () => {
+  const { deps } = memoryDeps();
+  const mute = (mutedKinds: string[]) =>
+    updatePreferences(deps, { ownerId, preferences: { allMuted: false, mutedKinds } });
+  await mute(["points-expiring"]);
+  await notifyMember(deps, notice);
+  await mute([]);
+  await notifyMember(deps, notice);
+  expect((await listNotifications(deps, ownerId, "ALL", page)).items).toEqual([]);
+  const granted = { ...notice, kind: "points-granted", eventId: "r.default.r1" } as const;
+  await notifyMember(deps, granted);
+  const { items } = await listNotifications(deps, ownerId, "ALL", page);
+  expect(items.map(({ kind }) => kind)).toEqual(["points-granted"]);
+});

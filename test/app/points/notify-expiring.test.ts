@@ -1,0 +1,158 @@
+/** Tests which members are notified of points that expire soon, once each, in spite of failures. */
+import { beforeEach, expect, test, vi } from "vitest";
+import { notifyMember } from "../../../src/app/notifications/notify.ts";
+import {
+  notifyExpiringInShard,
+  readAnnouncedMonth,
+} from "../../../src/app/points/notify-expiring.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { shardCount } from "../../../src/app/ports/points.ts";
+import { accountRef, programRef } from "../../../src/app/ports/records.ts";
+import type { Account } from "../../../src/domain/account.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { NotifyShardResult } from "../../../src/notices-contract.ts";
+import {
+  createAccountFixture,
+  grant,
+  programId,
+  use,
+} from "../../support/fixtures/account-fixture.ts";
+
+vi.mock(import("../../../src/app/notifications/notify.ts"), () => ({ notifyMember: vi.fn() }));
+const notify = vi.mocked(notifyMember);
+beforeEach(() => void notify.mockReset());
+
+/** The 25th of January 2026; points of this month expire with it in a program of one month. */
+const announced = Date.UTC(2026, 0, 25, 3);
+const month = "2026-02";
+
+function noticesFixture(expiryDays = 7) {
+  const fixture = createAccountFixture(1);
+  const { store, clock } = fixture;
+  store.force(programRef(programId), {
+    programId,
+    timeZone: "Asia/Tokyo",
+    lifetimes: [{ lifetimeMonths: 1, effectiveTime: 0 }],
+    createTime: 0,
+    notices: { expiryDays, reservedGrants: false },
+  });
+  clock.time = announced;
+  return fixture;
+}
+
+const nothing = { notified: 0, unaffected: 0, failed: 0, failures: [] };
+
+/** Goes through all shards, and adds up the counts. */
+async function notifyAll(
+  deps: Deps,
+  onFailed: (userId: string, error: unknown) => void = () => {},
+) {
+  let total: NotifyShardResult = nothing;
+  for (let shard = 0; shard < shardCount; shard++) {
+    const input = { program_id: programId, month, ...total, shard };
+    total = await notifyExpiringInShard(deps, input, () => true, onFailed);
+  }
+  return total;
+}
+
+/** The users, event ids and labels of the notices so far, in the order of the users. */
+const notices = () =>
+  notify.mock.calls
+    .map(([, { userId, kind, eventId, label }]) => `${userId} ${kind} ${eventId} ${label}`)
+    .toSorted();
+
+test("each member with points that expire is notified, and nobody else", async () => {
+  const { deps, clock } = noticesFixture();
+  await grant(deps, "g", 10, { userId: "aoi" });
+  await grant(deps, "g", 1_234, { userId: "ben" });
+  await use(deps, "u", 234, { userId: "ben" });
+  await grant(deps, "g", 10, { userId: "spent" });
+  await use(deps, "u", 10, { userId: "spent" });
+  expect(await readAnnouncedMonth(deps, programId)).toEqual({ month });
+  expect(await notifyAll(deps)).toEqual({ ...nothing, notified: 2, unaffected: 1 });
+  expect(notices()).toEqual([
+    "aoi points-expiring x.p.2026-02 10",
+    "ben points-expiring x.p.2026-02 1000",
+  ]);
+
+  // Another run has the same event ids, by which a member is notified once.
+  await notifyAll(deps);
+  expect(new Set(notices()).size).toBe(2);
+
+  // A run that goes on after the boundary notifies nobody of the next one.
+  clock.time = Date.UTC(2026, 1, 1);
+  notify.mockClear();
+  await grant(deps, "feb", 10, { userId: "aoi" });
+  expect(await notifyAll(deps)).toMatchObject({ notified: 0 });
+  expect(notify).not.toHaveBeenCalled();
+});
+
+test("accounts whose points live longer are not found by the index", async () => {
+  const { deps, store } = noticesFixture();
+  store.force(programRef(programId), {
+    programId,
+    timeZone: "Asia/Tokyo",
+    lifetimes: [{ lifetimeMonths: 3, effectiveTime: 0 }],
+    createTime: 0,
+    notices: { expiryDays: 7, reservedGrants: false },
+  });
+  await grant(deps, "g", 10, { userId: "young" });
+  expect(await notifyAll(deps)).toEqual(nothing);
+});
+
+test("no month is announced too early, or without notices", async () => {
+  const early = noticesFixture();
+  early.clock.time = Date.UTC(2026, 0, 15);
+  expect(await readAnnouncedMonth(early.deps, programId)).toEqual({});
+  expect(await readAnnouncedMonth(noticesFixture(0).deps, programId)).toEqual({});
+  await expect(readAnnouncedMonth(early.deps, "unknown")).rejects.toMatchObject({
+    reason: "PROGRAM_NOT_FOUND",
+  });
+});
+
+test("accounts that fail are named, and the others are notified", async () => {
+  const { deps, store } = noticesFixture();
+  const userIds = Array.from({ length: 2 * shardCount }, (_, i) => `user-${i}`);
+  for (const userId of userIds) await grant(deps, "g", 10, { userId });
+  const ref = accountRef(programId, "user-1");
+  const account = (await deps.reader.get(ref))?.value as Account;
+  store.force(ref, { ...account, slots: [...account.slots, 0], month: account.month - 1 });
+  notify.mockImplementation(async (_, { userId }) => {
+    if (userId === "user-2") throw new DomainError("CONTENDED", "a busy inbox");
+    if (userId === "user-3") throw new TypeError("unexpected");
+  });
+  const logged: string[] = [];
+  const counts = await notifyAll(deps, (userId) => logged.push(userId));
+  expect(counts).toMatchObject({ notified: userIds.length - 3, failed: 3 });
+  expect(counts.failures.toSorted((a, b) => a.userId.localeCompare(b.userId))).toEqual([
+    { userId: "user-1", reason: "PROGRAM_STALE" },
+    { userId: "user-2", reason: "CONTENDED" },
+    { userId: "user-3", reason: "INTERNAL" },
+  ]);
+  expect(logged.toSorted()).toEqual(["user-1", "user-2", "user-3"]);
+});
+
+test("an outage ends the sweep, and the next attempt goes on where it was", async () => {
+  const { deps } = noticesFixture();
+  const userIds = Array.from({ length: 10 * shardCount }, (_, i) => `user-${i}`);
+  for (const userId of userIds) await grant(deps, "g", 10, { userId });
+  const shard = 0;
+  let answered = 0;
+  notify.mockImplementation(async () => {
+    answered += 1;
+    if (answered === 4) throw new DomainError("STORE_UNAVAILABLE", "away");
+  });
+  let latest: Partial<NotifyShardResult> = {};
+  const proceed = (progress: NotifyShardResult) => {
+    latest = JSON.parse(JSON.stringify(progress));
+    return true;
+  };
+  const input = { program_id: programId, month, shard };
+  const away = notifyExpiringInShard(deps, input, proceed, () => {});
+  await expect(away).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  notify.mockReset();
+  const result = await notifyExpiringInShard(deps, { ...input, ...latest }, proceed, () => {});
+  expect(latest.failed).toBe(0);
+  expect(result.notified).toBeGreaterThan(4);
+  expect(notify.mock.calls.length).toBeLessThan(result.notified);
+});

@@ -1,0 +1,43 @@
+/** Tests a reaction that is made, read, taken back and made again by calls of one transaction. */
+import { expect, test } from "vitest";
+import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
+import { reactionRef } from "../../../src/app/ports/records.ts";
+import { react, unreact } from "../../../src/app/reactions/commands.ts";
+import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { nameOf } from "../../../src/store/engine/item-store.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+test("leaves a withdrawn row with the version of the reaction, which changes on", async () => {
+  const { deps, store, clock } = memoryDeps();
+  const target = { type: "post", id: "1" };
+  await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
+  const like = { target, kind: "like", userId: "user", actorName: "User" };
+  await react(deps, { ...like, userId: "first" });
+
+  // The calls arrive one after another while the engine commits an earlier one.
+  const calls: Promise<unknown>[] = [];
+  const batches: number[] = [];
+  store.arriving = async ({ op, writes }) => {
+    if (op !== "commit") return undefined;
+    batches.push(writes.length);
+    if (batches.length > 1) return undefined;
+    for (const call of [
+      () => react(deps, like),
+      () => markNotificationRead(deps, { ownerId: "owner", target, kind: "like", version: 9 }),
+      () => unreact(deps, like),
+    ]) {
+      calls.push(call());
+      await new Promise(setImmediate);
+    }
+    return undefined;
+  };
+  await react(deps, { ...like, userId: "second" });
+  await Promise.all(calls);
+  expect(batches).toHaveLength(2);
+
+  const row = nameOf(reactionRef(target, "like", "user"));
+  const quietUntil = clock.time + deps.coolDownMs;
+  expect(store.dump()[row]).toEqual({ value: { quietUntil }, version: 3 });
+  await react(deps, like);
+  expect(store.dump()[row]).toMatchObject({ value: { notified: false, version: 6 }, version: 4 });
+});

@@ -1,0 +1,147 @@
+/** Tests one attempt to grant a reservation: what sets it FAILED, and what leaves it PENDING. */
+import { describe, expect, test } from "vitest";
+import { freezeAccount, grantPoints } from "../../../src/app/points/commands.ts";
+import { verifyAccount } from "../../../src/app/points/verify.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { programRef } from "../../../src/app/ports/records.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { DomainError, type Reason, reasons, reasonTable } from "../../../src/domain/errors.ts";
+import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
+
+const id = "r";
+const attempt = { programId, reservationId: id, userId: id };
+const request = { programId, userId: id, reason: "", caller: "tests", deadline: undefined };
+
+const retryable = reasons.filter((reason) => reasonTable[reason].retryable);
+
+/** An unknown row cannot become FAILED, and a request for another user is not the row's. */
+const unknownRow: readonly Reason[] = ["RESERVATION_NOT_FOUND", "INVALID_REQUEST"];
+const refusals = reasons.filter(
+  (reason) => !reasonTable[reason].retryable && !unknownRow.includes(reason),
+);
+
+/** The same dependencies, whose transaction with this number fails. Others are committed. */
+function failingAt(deps: Deps, failing: number, error: Error): Deps {
+  let calls = 0;
+  const transact: Deps["engine"]["transact"] = (transaction) => {
+    calls += 1;
+    return calls === failing ? Promise.reject(error) : deps.engine.transact(transaction);
+  };
+  return { ...deps, engine: { transact } };
+}
+
+/** A due reservation. */
+async function dueReservation() {
+  const fixture = createReservationFixture();
+  await fixture.reserve(id);
+  return fixture;
+}
+
+async function expectGrantedOnce({ deps, rowOf }: Awaited<ReturnType<typeof dueReservation>>) {
+  expect(await executeReservation(deps, attempt)).toMatchObject({ outcome: "DONE", balance: 10 });
+  expect(await rowOf(id)).toMatchObject({ state: "DONE", executed: { entryNumber: 1 } });
+  expect(await verifyAccount(deps, request, false)).toMatchObject({
+    differences: [],
+    entryCount: 1,
+  });
+}
+
+describe("a retryable error", () => {
+  test.each(retryable)(
+    "%s of the engine changes nothing, and a later attempt grants",
+    async (reason) => {
+      const fixture = await dueReservation();
+      const before = fixture.store.dump();
+      const deps = failingAt(fixture.deps, 1, new DomainError(reason, "for a moment"));
+      await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
+      expect(fixture.store.dump()).toEqual(before);
+      await expectGrantedOnce(fixture);
+    },
+  );
+
+  test.each(["STORE_UNAVAILABLE", "PROGRAM_STALE"] as const)(
+    "%s of the program changes nothing, and a later attempt grants",
+    async (reason) => {
+      const fixture = await dueReservation();
+      const before = fixture.store.dump();
+      const read = () => Promise.reject(new DomainError(reason, "for a moment"));
+      const deps = { ...fixture.deps, programs: { ...fixture.deps.programs, read } };
+      await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
+      expect(fixture.store.dump()).toEqual(before);
+      await expectGrantedOnce(fixture);
+    },
+  );
+
+  test("that is unexpected changes nothing, and a later attempt grants", async () => {
+    const fixture = await dueReservation();
+    const before = fixture.store.dump();
+    const deps = failingAt(fixture.deps, 1, new TypeError("unexpected"));
+    await expect(executeReservation(deps, attempt)).rejects.toThrow(TypeError);
+    expect(fixture.store.dump()).toEqual(before);
+    await expectGrantedOnce(fixture);
+  });
+
+  test.each(retryable)("%s after a refusal leaves the row to the next attempt", async (reason) => {
+    const fixture = await dueReservation();
+    await freezeAccount(fixture.deps, { ...request, eventId: "freeze" });
+    const before = fixture.store.dump();
+    const deps = failingAt(fixture.deps, 2, new DomainError(reason, "for a moment"));
+    await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
+    expect(fixture.store.dump()).toEqual(before);
+    expect(await executeReservation(fixture.deps, attempt)).toMatchObject({ outcome: "FAILED" });
+  });
+});
+
+describe("a refusal", () => {
+  test.each(refusals)("%s sets the row FAILED, and it stays so", async (reason) => {
+    const fixture = await dueReservation();
+    const deps = failingAt(fixture.deps, 1, new DomainError(reason, "never"));
+    const failure = { reason, message: "never" };
+    const failed = { outcome: "FAILED", row: { state: "FAILED", failure } };
+    expect(await executeReservation(deps, attempt)).toMatchObject(failed);
+    expect(await executeReservation(fixture.deps, attempt)).toMatchObject(failed);
+    expect(await fixture.rowOf(id)).toMatchObject({ state: "FAILED", failure });
+    expect(await fixture.entryCount(id)).toBe(0);
+  });
+
+  test.each(unknownRow)("%s is thrown and changes nothing", async (reason) => {
+    const fixture = await dueReservation();
+    const before = fixture.store.dump();
+    const other = {
+      RESERVATION_NOT_FOUND: { ...attempt, reservationId: "unknown" },
+      INVALID_REQUEST: { ...attempt, userId: "somebody-else" },
+    }[reason as "INVALID_REQUEST"];
+    await expect(executeReservation(fixture.deps, other)).rejects.toMatchObject({ reason });
+    expect(fixture.store.dump()).toEqual(before);
+  });
+
+  test("comes from the account, its ledger or the program", async () => {
+    const frozen = await dueReservation();
+    await freezeAccount(frozen.deps, { ...request, eventId: "freeze" });
+    const full = await dueReservation();
+    await grantPoints(full.deps, { ...request, eventId: "most", points: 10 ** 15 });
+    const reused = await dueReservation();
+    await executeReservation(reused.deps, attempt);
+    await reused.force(id, (row) => ({ ...row, state: "PENDING", hash: "1:another" }));
+    const lost = await dueReservation();
+    lost.store.force(programRef(programId), undefined);
+    const reasonOf = async ({ deps }: typeof frozen) => {
+      const { row } = await executeReservation(deps, attempt);
+      return row.failure?.reason;
+    };
+    expect([await reasonOf(frozen), await reasonOf(full), await reasonOf(reused)]).toEqual([
+      "ACCOUNT_FROZEN",
+      "LIMIT_EXCEEDED",
+      "ID_REUSED",
+    ]);
+    expect(await reasonOf(lost)).toBe("PROGRAM_NOT_FOUND");
+  });
+});
+
+test("a row that comes back from a backup is granted by the entry that exists", async () => {
+  const fixture = await dueReservation();
+  const pending = await fixture.rowOf(id);
+  await executeReservation(fixture.deps, attempt);
+  await fixture.force(id, () => pending);
+  await expectGrantedOnce(fixture);
+});

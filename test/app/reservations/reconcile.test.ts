@@ -1,0 +1,269 @@
+/** Tests the sweeps of the reconciler: over overdue reservations, and after a lost namespace. */
+import { MockActivityEnvironment } from "@temporalio/testing";
+import { DefaultLogger } from "@temporalio/worker";
+import { describe, expect, test, vi } from "vitest";
+import { createActivities } from "../../../activities/index.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { pendingParts, rowPages } from "../../../src/app/reservations/pending-rows.ts";
+import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { synced } from "../../../src/domain/reservation.ts";
+import type { OverdueCounts, RunName, StartCounts } from "../../../src/reconciler-contract.ts";
+import {
+  createReservationFixture,
+  programId,
+  spiedWorkflows,
+} from "../../support/fixtures/memory-reservations.ts";
+import { randomFrom } from "../../support/models/random.ts";
+
+type Fixture = ReturnType<typeof createReservationFixture>;
+type Overdue = Parameters<typeof executeOverdue>[1];
+
+const nothing = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+
+const namesOf = (count: number) => Array.from({ length: count }, (_, i) => `r-${i}`);
+
+/** Executes what is overdue until the end, page by page, as the steps of an activity do. */
+async function executeAll(deps: Deps, observers: Partial<Parameters<typeof executeOverdue>[3]>) {
+  const { onDone = () => {}, onFailed = () => {} } = observers;
+  let step: Overdue = nothing;
+  do step = await executeOverdue(deps, step, () => false, { onDone, onFailed });
+  while (step.cursor !== undefined);
+  return step as OverdueCounts;
+}
+
+/** The same dependencies, whose transactions on the accounts of these users fail. */
+function failingFor(deps: Deps, errors: Readonly<Record<string, Error>>): Deps {
+  const transact: Deps["engine"]["transact"] = (request) => {
+    const [, userId = ""] = request.key.id.split("#");
+    const error = request.key.kind === "account" ? errors[userId] : undefined;
+    return error ? Promise.reject(error) : deps.engine.transact(request);
+  };
+  return { ...deps, engine: { transact } };
+}
+
+describe("executeOverdue", () => {
+  test("executes what is overdue by more than 15 s, and asks Temporal nothing", async () => {
+    const workflows = spiedWorkflows();
+    const { deps, reserve, rowOf, force, entryCount } = createReservationFixture(workflows);
+    await reserve("hours", { inMs: -3_600_000 });
+    await reserve("just-overdue", { inMs: -15_001 });
+    await reserve("synced", { inMs: -20_000 });
+    await force("synced", synced);
+    await reserve("not-yet", { inMs: -15_000 });
+    await reserve("later", { inMs: 60_000 });
+    await reserve("cancelled");
+    await force("cancelled", (row) => ({ ...row, state: "CANCELLED" }));
+    const done: string[] = [];
+    const counts = await executeAll(deps, { onDone: (row) => done.push(row.reservationId) });
+    expect(counts).toEqual({ ...nothing, overdue: 3, granted: 3, oldestMs: 3_600_000 });
+    expect(done.toSorted()).toEqual(["hours", "just-overdue", "synced"]);
+    for (const id of done) {
+      expect(await rowOf(id)).toMatchObject({ state: "DONE" });
+      expect(await entryCount(id)).toBe(1);
+    }
+    for (const id of ["not-yet", "later"]) {
+      expect(await rowOf(id)).toMatchObject({ state: "PENDING" });
+    }
+    expect(await rowOf("cancelled")).toMatchObject({ state: "CANCELLED" });
+    for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
+    expect(await executeAll(deps, {})).toEqual(nothing);
+  });
+
+  test("leaves the reservations of a paused program until it is resumed", async () => {
+    const { deps, reserve, rowOf, addProgram } = createReservationFixture();
+    addProgram("paused", { time: 0, by: "ann", reason: "" });
+    await reserve("waits", { programId: "paused" });
+    await reserve("other");
+    expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });
+    expect(await rowOf("waits", "paused")).toMatchObject({ state: "PENDING" });
+    addProgram("paused");
+    expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });
+    expect(await rowOf("waits", "paused")).toMatchObject({ state: "DONE" });
+  });
+
+  test("names the rows that fail, executes the others, and counts refusals", async () => {
+    const { deps, reserve, rowOf } = createReservationFixture();
+    for (const id of namesOf(50)) await reserve(id);
+    await reserve("refused", { inMs: -90_000 });
+    const errors = {
+      "r-7": new DomainError("CONTENDED", "for ever"),
+      "r-33": new TypeError("unexpected"),
+      refused: new DomainError("ACCOUNT_FROZEN", "frozen"),
+    };
+    const onFailed = vi.fn();
+    const counts = await executeAll(failingFor(deps, errors), { onFailed });
+    expect(counts).toMatchObject({ overdue: 49, granted: 48, refused: 1, failed: 2 });
+    expect(counts.failures.toSorted((a, b) => (a.reason < b.reason ? -1 : 1))).toEqual([
+      { programId, reservationId: "r-7", reason: "CONTENDED" },
+      { programId, reservationId: "r-33", reason: "INTERNAL" },
+    ]);
+    expect(onFailed).toHaveBeenCalledTimes(2);
+    expect(await rowOf("refused")).toMatchObject({ state: "FAILED" });
+    for (const id of ["r-7", "r-33"]) expect(await rowOf(id)).toMatchObject({ state: "PENDING" });
+    expect(await executeAll(deps, {})).toMatchObject({ overdue: 2, granted: 2, failed: 0 });
+  });
+
+  test("ends with the outage of the store, and the next attempt does the rest", async () => {
+    const { deps, reserve, entryCount } = createReservationFixture();
+    const ids = namesOf(60);
+    for (const id of ids) await reserve(id);
+    let transactions = 0;
+    const transact: Deps["engine"]["transact"] = (request) => {
+      transactions += 1;
+      if (transactions > 30) return Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
+      return deps.engine.transact(request);
+    };
+    let latest: Overdue = nothing;
+    const observers = { onDone: () => {}, onFailed: () => expect.unreachable("none fails alone") };
+    const proceed = (progress: Overdue) => {
+      latest = JSON.parse(JSON.stringify(progress));
+      return true;
+    };
+    const away = executeOverdue({ ...deps, engine: { transact } }, nothing, proceed, observers);
+    await expect(away).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    const counts = await executeOverdue(deps, latest, proceed, observers);
+    expect(counts).toMatchObject({ overdue: 60, granted: 60, failed: 0 });
+    for (const id of ids) expect(await entryCount(id)).toBe(1);
+  });
+});
+
+const logger = new DefaultLogger("ERROR", () => {});
+
+/** Runs the activity that starts all runs, as Temporal does: again after an error. */
+async function startAll(deps: Deps) {
+  const { startAllRuns } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  let heartbeatDetails: unknown;
+  let step: StartCounts & { readonly cursor?: string } = { started: 0, failed: 0, failures: [] };
+  for (let attempts = 1; attempts < 100; attempts++) {
+    const environment = new MockActivityEnvironment({ heartbeatDetails }, { logger });
+    environment.on("heartbeat", (details) => {
+      heartbeatDetails = JSON.parse(JSON.stringify(details));
+    });
+    try {
+      step = await environment.run(startAllRuns, step);
+      if (step.cursor === undefined) return { counts: step, attempts };
+      heartbeatDetails = undefined;
+    } catch (error) {
+      expect(error).toMatchObject({ type: "WORKFLOWS_UNAVAILABLE", nonRetryable: false });
+    }
+  }
+  throw new Error("the activity never ends");
+}
+
+/** 400 rows of which no run was started, and a port that starts them with these errors. */
+async function rowsWithoutRuns(errorOf: (name: RunName, call: number) => Error | undefined) {
+  let calls = 0;
+  const started = new Map<string, number>();
+  const fixture: Fixture = createReservationFixture({
+    async startReservation({ programId, reservationId }) {
+      calls += 1;
+      const error = errorOf({ programId, reservationId }, calls);
+      if (error) throw error;
+      started.set(reservationId, (started.get(reservationId) ?? 0) + 1);
+    },
+  });
+  const ids = namesOf(400);
+  for (const id of ids) await fixture.reserve(id, { inMs: 3_600_000 });
+  return { ...fixture, ids, started, callCount: () => calls };
+}
+
+const unavailable = () => new DomainError("WORKFLOWS_UNAVAILABLE", "for a moment");
+
+describe("startAllRuns", () => {
+  test("starts few runs twice when 0.5 % of the starts fail", async () => {
+    const random = randomFrom(3);
+    const all = await rowsWithoutRuns(() => (random() < 0.005 ? unavailable() : undefined));
+    const { counts } = await startAll(all.deps);
+    expect(counts).toEqual({ started: 400, failed: 0, failures: [] });
+    expect([...all.started.keys()].toSorted()).toEqual(all.ids.toSorted());
+    expect(all.callCount()).toBeGreaterThan(400);
+    expect(all.callCount()).toBeLessThanOrEqual(404);
+    for (const id of all.ids) expect(await all.rowOf(id)).not.toHaveProperty("unsynced");
+  });
+
+  test("goes on after an outage of Temporal where it was", async () => {
+    const all = await rowsWithoutRuns((_, call) =>
+      call > 150 && call <= 400 ? unavailable() : undefined,
+    );
+    const { counts, attempts } = await startAll(all.deps);
+    expect(attempts).toBeGreaterThan(2);
+    expect(counts).toEqual({ started: 400, failed: 0, failures: [] });
+    expect([...all.started.values()]).toEqual(Array(400).fill(1));
+  });
+
+  test("starts the others when one start is always refused", async () => {
+    const invalid = Object.assign(new Error("3 INVALID_ARGUMENT: too long"), { code: 3 });
+    const all = await rowsWithoutRuns(({ reservationId }) =>
+      reservationId === "r-17" ? invalid : undefined,
+    );
+    const { counts, attempts } = await startAll(all.deps);
+    const failures = [{ programId, reservationId: "r-17", reason: "INTERNAL" }];
+    expect({ counts, attempts }).toEqual({
+      counts: { started: 399, failed: 1, failures },
+      attempts: 1,
+    });
+    expect(all.started.size).toBe(399);
+    expect(await all.rowOf("r-17")).toMatchObject({ state: "PENDING", unsynced: true });
+  });
+});
+
+describe("the pages of pending rows", () => {
+  test("have each row once, in one read of each shard", async () => {
+    const { deps, reserve, addProgram, force } = createReservationFixture();
+    addProgram("q");
+    for (const id of namesOf(300)) await reserve(id, { inMs: 60_000 });
+    for (const id of namesOf(100)) await force(id, synced);
+    await reserve("r-0", { programId: "q" });
+    const read = vi.fn(deps.reader.reservationsInShard);
+    const programs = vi.fn(deps.reader.programs);
+    const page = rowPages(
+      { reader: { ...deps.reader, reservationsInShard: read, programs } },
+      {
+        window: { start: undefined, end: undefined },
+        parts: pendingParts,
+        isWanted: () => true,
+      },
+    );
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { items, cursor: next } = await page(cursor);
+      found.push(...items.map((row) => `${row.programId} ${row.reservationId}`));
+      cursor = next;
+    } while (cursor !== undefined);
+    expect(found.toSorted()).toEqual([...namesOf(300).map((id) => `p ${id}`), "q r-0"].toSorted());
+    // Two programs, 16 shards, rows that are synced and rows that are not.
+    expect(read).toHaveBeenCalledTimes(2 * 16 * 2);
+    expect(programs).toHaveBeenCalledTimes(1);
+  });
+
+  test("are as many as the rows need", async () => {
+    const { deps, reserve } = createReservationFixture();
+    const rows = 1_000;
+    for (const id of namesOf(rows)) await reserve(id, { inMs: 60_000 });
+    const sizes: number[] = [];
+    const reader: Deps["reader"] = {
+      ...deps.reader,
+      async reservationsInShard(shard, window, { cursor }) {
+        const page = await deps.reader.reservationsInShard(shard, window, { size: 10, cursor });
+        sizes.push(page.items.length);
+        return page;
+      },
+    };
+    const page = rowPages(
+      { reader },
+      {
+        window: { start: undefined, end: undefined },
+        parts: pendingParts,
+        isWanted: () => true,
+      },
+    );
+    let cursor: string | undefined;
+    do ({ cursor } = await page(cursor));
+    while (cursor !== undefined);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(rows);
+    // A full page of each ten rows, and the last page of each shard.
+    expect(sizes.length).toBeLessThanOrEqual(rows / 10 + 2 * 16);
+  });
+});

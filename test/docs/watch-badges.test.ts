@@ -1,0 +1,120 @@
+/** Runs the watching client of docs/notifications.md against scripted streams. */
+import { readFileSync } from "node:fs";
+import { create } from "@bufbuild/protobuf";
+import { type Duration, durationFromMs } from "@bufbuild/protobuf/wkt";
+import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import { beforeEach, expect, test, vi } from "vitest";
+import { watchBadges } from "../../examples/watch-badges.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
+import {
+  WatchUnreadCountResponse_EndReason as EndReason,
+  NotificationService,
+  type WatchUnreadCountResponse,
+  WatchUnreadCountResponseSchema,
+} from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { codeNamed, projectRoot } from "../support/markdown.ts";
+
+/** The pauses of the client, which are recorded and not slept. */
+const delays = vi.hoisted(() => [] as number[]);
+vi.mock("node:timers/promises", () => ({
+  async setTimeout(ms: number, _: undefined, { signal }: { signal: AbortSignal }) {
+    signal.throwIfAborted();
+    delays.push(ms);
+  },
+}));
+beforeEach(() => {
+  delays.length = 0;
+});
+
+type Stream = (WatchUnreadCountResponse | Error)[];
+
+const count = (ownerId: string, version: bigint) =>
+  create(WatchUnreadCountResponseSchema, {
+    event: { case: "count", value: { ownerId, unreadCount: { version } } },
+  });
+
+const end = (reopenDelay: Duration) =>
+  create(WatchUnreadCountResponseSchema, {
+    event: { case: "end", value: { reason: EndReason.DRAINING, reopenDelay } },
+  });
+
+const refusal = (code: Code, retryDelayMs?: number) =>
+  new ConnectError("refused", code, undefined, [
+    { desc: ErrorInfoSchema, value: { reason: "X", domain: "meguri" } },
+    ...(retryDelayMs === undefined
+      ? []
+      : [{ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(retryDelayMs) } }]),
+  ]);
+
+/** Watches two owners; the server answers each request by the next stream. */
+async function play(streams: Stream[], signal = new AbortController().signal) {
+  const requests: string[] = [];
+  const shown: string[] = [];
+  const transport = createRouterTransport(({ service }) => {
+    service(NotificationService, {
+      async *watchUnreadCount({ watches }) {
+        requests.push(watches.map((watch) => `${watch.ownerId} ${watch.knownVersion}`).join(", "));
+        for (const message of streams[requests.length - 1] ?? []) {
+          if (message instanceof Error) throw message;
+          yield message;
+        }
+      },
+    });
+  });
+  const client = createClient(NotificationService, transport);
+  const watching = watchBadges(
+    client,
+    ["aoi", "ben"],
+    (ownerId, { version }) => shown.push(`${ownerId} ${version}`),
+    signal,
+  );
+  const error: unknown = await watching.catch((reason: unknown) => reason);
+  return { requests, shown, error };
+}
+
+const lastStream = [refusal(Code.InvalidArgument)];
+
+test("the page shows the code of the example", () => {
+  const file = readFileSync(`${projectRoot}examples/watch-badges.ts`, "utf8");
+  expect(codeNamed("docs/notifications.md", "watch")).toBe(file);
+});
+
+test("a stream that ended is opened again after its delay, with known versions", async () => {
+  const { requests, shown } = await play([
+    [count("aoi", 4n), count("ben", 2n), count("aoi", 5n), end(durationFromMs(7_300))],
+    [count("ben", 3n), end(durationFromMs(250))],
+    lastStream,
+  ]);
+  expect(requests).toEqual(["aoi 0, ben 0", "aoi 5, ben 2", "aoi 5, ben 3"]);
+  expect(shown).toEqual(["aoi 4", "ben 2", "aoi 5", "ben 3"]);
+  expect(delays).toEqual([7_300, 250]);
+});
+
+test("after a failure the client waits for the delay of its RetryInfo, or a second", async () => {
+  const { requests } = await play([
+    [count("aoi", 4n), refusal(Code.Unavailable, 5_000)],
+    [new ConnectError("the connection broke", Code.Unavailable)],
+    [refusal(Code.DeadlineExceeded)],
+    lastStream,
+  ]);
+  expect(requests).toEqual(["aoi 0, ben 0", ...Array(3).fill("aoi 4, ben 0")]);
+  for (const [i, least] of [5_000, 1_000, 1_000].entries()) {
+    expect(delays[i]).toBeGreaterThanOrEqual(least);
+    expect(delays[i]).toBeLessThanOrEqual(2 * least);
+  }
+  expect(delays).toHaveLength(3);
+});
+
+test("a refusal ends it", async () => {
+  const { requests, error } = await play([lastStream]);
+  expect(requests).toHaveLength(1);
+  expect(error).toMatchObject({ code: Code.InvalidArgument });
+});
+
+test("the abort ends it", async () => {
+  const controller = new AbortController();
+  controller.abort();
+  const { shown, error } = await play([], controller.signal);
+  expect(shown).toEqual([]);
+  expect(error).toBe(controller.signal.reason);
+});

@@ -1,0 +1,247 @@
+/** Tests inboxes: their counts, which groups are unseen, and the badge. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  badgeOf,
+  emptyInbox,
+  type Inbox,
+  markSeen,
+  maxUnseen,
+  replaceGroup,
+} from "../../src/domain/inbox.ts";
+import { inboxWith, users } from "../support/fixtures/unread-group-fixture.ts";
+
+/** An unread group, as the inbox counts it. */
+interface Counted {
+  readonly version: number;
+  readonly peopleCount: number;
+}
+
+/** Keeps an inbox, and the groups that it counts as a plain list. */
+function createInbox() {
+  let inbox: Inbox = emptyInbox;
+  let groups: Counted[] = [];
+
+  function replace(before: Counted | undefined, after: Counted | undefined): void {
+    inbox = replaceGroup(inbox, before, after);
+    groups = groups.filter((each) => each !== before);
+    if (after) groups.push(after);
+  }
+
+  return {
+    get inbox() {
+      return inbox;
+    },
+    get groups(): readonly Counted[] {
+      return groups;
+    },
+    begin(count = 1) {
+      const version = () => inbox.version + 1;
+      for (let i = 0; i < count; i++) replace(undefined, { version: version(), peopleCount: 1 });
+    },
+    join(group: Counted) {
+      replace(group, { version: inbox.version + 1, peopleCount: group.peopleCount + 1 });
+    },
+    /** The latest member of a group leaves, so that the group goes back to an earlier version. */
+    leave(group: Counted, version: number) {
+      const isFree = groups.every((each) => each.version !== version);
+      const peopleCount = group.peopleCount - 1;
+      if (peopleCount > 0 && isFree) replace(group, { version, peopleCount });
+    },
+    /** An actor whom nobody sees leaves, or earlier ones are read. */
+    shrink(group: Counted) {
+      if (group.peopleCount > 1) replace(group, { ...group, peopleCount: group.peopleCount - 1 });
+    },
+    end: (group: Counted) => replace(group, undefined),
+    /** A reaction that notifies nobody. */
+    change() {
+      inbox = { ...inbox, version: inbox.version + 1 };
+    },
+    see(version: number) {
+      inbox = markSeen(inbox, version);
+    },
+    /** Compares the inbox with the list. */
+    check() {
+      const { version, unseen, olderUnseenCount, seenVersion } = inbox;
+      const later = groups.map((each) => each.version).filter((each) => each > seenVersion);
+      const counted = later.sort((a, b) => b - a).slice(0, unseen.length);
+      expect({ unseen, total: unseen.length + olderUnseenCount }).toEqual({
+        unseen: counted,
+        total: later.length,
+      });
+      expect(unseen.length).toBeLessThanOrEqual(maxUnseen);
+      const peopleCount = groups.reduce((sum, each) => sum + each.peopleCount, 0);
+      const unseenCount = Math.min(later.length, maxUnseen);
+      expect(badgeOf(inbox)).toEqual({ groupCount: groups.length, peopleCount, unseenCount });
+      expect(seenVersion).toBeLessThanOrEqual(version);
+    },
+  };
+}
+
+type TestInbox = ReturnType<typeof createInbox>;
+
+describe("a random life of an inbox", () => {
+  const share = fc.noBias(fc.integer({ min: 0, max: 1_000 })).map((at) => at / 1_000);
+  const pick = ({ groups }: TestInbox, at: number) =>
+    groups[Math.floor(at * (groups.length - 1))] as Counted;
+  const onGroup = (act: (one: TestInbox, group: Counted, at: number) => void) =>
+    fc.tuple(share, share).map(([which, at]) => (one: TestInbox) => {
+      if (one.groups.length > 0) act(one, pick(one, which), at);
+    });
+  const step = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.integer({ min: 1, max: 130 }).map((n) => (one: TestInbox) => one.begin(n)),
+    },
+    { weight: 4, arbitrary: onGroup((one, group) => one.join(group)) },
+    {
+      weight: 3,
+      arbitrary: onGroup((one, group, at) =>
+        one.leave(group, 1 + Math.floor(at * (group.version - 1))),
+      ),
+    },
+    { weight: 1, arbitrary: onGroup((one, group) => one.shrink(group)) },
+    { weight: 3, arbitrary: onGroup((one, group) => one.end(group)) },
+    {
+      weight: 1,
+      arbitrary: share.map((at) => (one: TestInbox) => {
+        const latest = one.groups.toSorted((a, b) => b.version - a.version);
+        for (const group of latest.slice(0, 60 + Math.round(at * 60))) one.end(group);
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant((one: TestInbox) => one.change()) },
+    {
+      weight: 3,
+      arbitrary: share.map(
+        (at) => (one: TestInbox) => one.see(Math.round(at * (one.inbox.version + 3))),
+      ),
+    },
+  );
+
+  test("counts groups, people and unseen groups as a plain list does", () => {
+    const lives = fc.property(fc.array(step, { minLength: 20, maxLength: 60 }), (steps) => {
+      const one = createInbox();
+      let { version, seenVersion } = one.inbox;
+      for (const act of steps) {
+        act(one);
+        one.check();
+        expect(one.inbox.version).toBeGreaterThanOrEqual(version);
+        expect(one.inbox.seenVersion).toBeGreaterThanOrEqual(seenVersion);
+        ({ version, seenVersion } = one.inbox);
+      }
+    });
+    fc.assert(lives, { numRuns: 300 });
+  });
+});
+
+describe("what is seen", () => {
+  test("begins with nothing, and covers the groups up to a version", () => {
+    const one = createInbox();
+    one.begin(3);
+    expect(badgeOf(one.inbox)).toEqual({ groupCount: 3, peopleCount: 3, unseenCount: 3 });
+    one.see(2);
+    expect(one.inbox).toEqual({ ...inboxWith(4, 3, 3, 3), seenVersion: 2 });
+    one.begin();
+    expect(badgeOf(one.inbox).unseenCount).toBe(2);
+    one.see(5);
+    expect(badgeOf(one.inbox)).toEqual({ groupCount: 4, peopleCount: 4, unseenCount: 0 });
+  });
+
+  test("beyond the inbox is seen at the version of the inbox", () => {
+    const one = createInbox();
+    one.begin(2);
+    one.see(1_000_000);
+    expect(one.inbox).toEqual({ ...inboxWith(3, 2, 2), seenVersion: 2 });
+    one.begin();
+    expect(one.inbox.unseen).toEqual([4]);
+  });
+
+  test.each([0, 1, 2, 3])("at version %i again, or earlier, changes nothing", (version) => {
+    const one = createInbox();
+    one.begin(3);
+    one.see(3);
+    const before = one.inbox;
+    one.see(version);
+    expect(one.inbox).toBe(before);
+    one.change();
+    const changed = one.inbox;
+    one.see(5);
+    expect(one.inbox).toBe(changed);
+  });
+
+  test("a seen group is unseen again with a new member, and seen when that one leaves", () => {
+    const one = createInbox();
+    one.begin(2);
+    one.see(2);
+    one.join(one.groups[0] as Counted);
+    expect(one.inbox.unseen).toEqual([4]);
+    one.leave(one.groups.at(-1) as Counted, 1);
+    expect(one.inbox.unseen).toEqual([]);
+    expect(one.groups.map(({ version }) => version)).toEqual([2, 1]);
+  });
+
+  test("a group that goes back to an earlier unseen version keeps its place", () => {
+    const one = createInbox();
+    one.begin(4);
+    const [first] = one.groups as [Counted];
+    one.join(first);
+    expect(one.inbox.unseen).toEqual([5, 4, 3, 2]);
+    one.leave(one.groups.at(-1) as Counted, 1);
+    expect(one.inbox.unseen).toEqual([4, 3, 2, 1]);
+  });
+});
+
+describe("more unseen groups than 99", () => {
+  test.each([
+    [99, 99, 0],
+    [100, 99, 1],
+    [250, 99, 151],
+  ])("of %i, %i are counted one by one and %i together", (count, counted, older) => {
+    const one = createInbox();
+    one.begin(count);
+    expect(one.inbox.unseen).toEqual(users(counted).map((_, i) => count - i));
+    expect(one.inbox.olderUnseenCount).toBe(older);
+    expect(badgeOf(one.inbox).unseenCount).toBe(99);
+  });
+
+  test("the older ones are counted when the latest are read", () => {
+    const one = createInbox();
+    one.begin(120);
+    for (const group of one.groups.slice(-99)) one.end(group);
+    expect(badgeOf(one.inbox)).toEqual({ groupCount: 21, peopleCount: 21, unseenCount: 21 });
+    // A new group is later than the older ones, and is not seen with them.
+    one.begin();
+    const { version } = one.inbox;
+    one.begin();
+    one.see(version);
+    expect(badgeOf(one.inbox).unseenCount).toBe(1);
+  });
+
+  test("a version older than the latest 99 leaves all of them unseen", () => {
+    const one = createInbox();
+    one.begin(150);
+    const before = one.inbox;
+    one.see(30);
+    expect(one.inbox).toBe(before);
+    for (const group of one.groups) one.end(group);
+    expect(badgeOf(one.inbox)).toEqual({ groupCount: 0, peopleCount: 0, unseenCount: 0 });
+  });
+
+  test("an earlier version than the one that was seen does not cover the older ones", () => {
+    const one = createInbox();
+    one.begin(5);
+    one.see(5);
+    one.begin(120);
+    for (const group of one.groups.slice(-99)) one.end(group);
+    one.see(3);
+    expect(one.inbox.seenVersion).toBe(5);
+    expect(badgeOf(one.inbox).unseenCount).toBe(21);
+  });
+
+  test("a version among the latest 99 covers all older ones", () => {
+    const one = createInbox();
+    one.begin(150);
+    one.see(149);
+    expect(one.inbox).toEqual({ ...inboxWith(151, 150, 150, 150), seenVersion: 149 });
+  });
+});

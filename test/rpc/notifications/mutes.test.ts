@@ -1,0 +1,240 @@
+/** Tests through gRPC what an owner mutes: targets, people, kinds and everything. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
+import { allResponses } from "../../support/fixtures/pages.ts";
+import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+describe("SetTargetMuted", () => {
+  test("hides nothing that is unread, and stops new notifications", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.react("x", "A");
+    const { target } = await owner.mute("x", true);
+    expect(target).toMatchObject({ name: owner.target("x"), muted: true });
+    expect(await owner.badge()).toBe("1 people in 1 at 1");
+    await owner.react("x", "B");
+    expect((await owner.notify("x", "e1", "B")).notified).toBe(false);
+    await owner.react("y", "B");
+    expect(await owner.badge()).toBe("2 people in 2 at 4");
+    expect(await owner.actors(await owner.nameOf("x"))).toEqual(["A"]);
+    expect((await owner.mute("x", true)).target).toEqual(target);
+    expect((await owner.mute("x", false)).target?.muted).toBe(false);
+    await owner.react("x", "C");
+    await owner.unreact("x", "B");
+    expect((await owner.unread())[0]).toBe("x: A C ... C A (2 at 5)");
+    expect(await owner.badge()).toBe("3 people in 2 at 6");
+    expect(await owner.counts("x")).toEqual({ like: 2 });
+  });
+
+  test("is allowed only to the owner, and only for an active target", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "dead");
+    await server.reactions.deleteTarget({ target: owner.target("dead") });
+    const before = await dump(server);
+    const muted = { target: owner.target("x"), muted: true };
+    const byAnother = server.notifications.setTargetMuted({ ...muted, ownerId: "somebody" });
+    expect(await refusalOf(byAnother)).toMatchObject({
+      code: "NotFound",
+      reason: "TARGET_NOT_FOUND",
+    });
+    expect(await reasonOf(owner.mute("unknown", true))).toBe("TARGET_NOT_FOUND");
+    expect(await reasonOf(owner.mute("dead", true))).toBe("TARGET_DELETED");
+    expect(await dump(server)).toEqual(before);
+  });
+});
+
+describe("SetPersonMuted", () => {
+  test("stops what the person does; counts are exact, and what is unread stays", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.react("x", "A", "B");
+    expect((await owner.mutePerson("A", true)).changed).toBe(true);
+    expect(await owner.unread()).toEqual(["x: A B ... B A (2 at 2)"]);
+    expect((await owner.mutePerson("A", true)).changed).toBe(false);
+    await owner.react("y", "A");
+    expect((await owner.notify("y", "e1", "A")).notified).toBe(false);
+    expect(await owner.unread()).toEqual(["x: A B ... B A (2 at 2)"]);
+    expect(await owner.counts("y")).toEqual({ like: 1 });
+    await owner.react("y", "C");
+    expect((await owner.unread())[0]).toBe("y: C ... C (1 at 5)");
+    expect(await owner.counts("y")).toEqual({ like: 2 });
+    expect((await owner.count()).unseenCount).toBe(2n);
+  });
+
+  test("ends with a further call; what was muted in between makes no line", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.mutePerson("A", true);
+    await owner.react("x", "A");
+    expect((await owner.mutePerson("A", false)).changed).toBe(true);
+    expect((await owner.mutePerson("A", false)).changed).toBe(false);
+    expect(await owner.unread()).toEqual([]);
+    await owner.react("y", "A");
+    expect(await owner.unread()).toEqual(["y: A ... A (1 at 2)"]);
+    // Taking the muted reaction back leaves the line of the other target as it is.
+    await owner.unreact("x", "A");
+    expect(await owner.badge()).toBe("1 people in 1 at 3");
+    expect(await owner.counts("x")).toEqual({});
+  });
+
+  test("is for one owner alone, and a muted person can take an unread like back", async () => {
+    const owner = createOwner(server);
+    const other = createOwner(server);
+    await owner.register("x");
+    await other.register("x");
+    await owner.react("x", "A");
+    await owner.mutePerson("A", true);
+    await other.react("x", "A");
+    expect(await other.unread()).toEqual(["x: A ... A (1 at 1)"]);
+    await owner.unreact("x", "A");
+    expect(await owner.badge()).toBe("0 people in 0 at 2");
+  });
+
+  test("mutes up to 100 people, and lists them in pages", async () => {
+    const owner = createOwner(server);
+    const { ownerId } = owner;
+    const userIds = Array.from({ length: 100 }, (_, i) => `p${String(i).padStart(3, "0")}`);
+    const changes = await Promise.all(userIds.map((userId) => owner.mutePerson(userId, true)));
+    expect(changes.every(({ changed }) => changed)).toBe(true);
+    expect(await refusalOf(owner.mutePerson("one-more", true))).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "LIMIT_EXCEEDED",
+      metadata: { limit: "100" },
+    });
+    expect((await owner.mutePerson("p007", true)).changed).toBe(false);
+    const listed = async (pageSize: number) => {
+      const pages = await allResponses((pageToken) =>
+        server.notifications.listMutedPeople({ ownerId, pageSize, pageToken }),
+      );
+      for (const page of pages) expect(page.userIds.length).toBeLessThanOrEqual(pageSize);
+      return pages.flatMap((page) => page.userIds);
+    };
+    for (const pageSize of [7, 100, 200]) expect(await listed(pageSize)).toEqual(userIds);
+    expect((await server.notifications.listMutedPeople({ ownerId })).userIds).toHaveLength(50);
+    await owner.mutePerson("p007", false);
+    await owner.mutePerson("one-more", true);
+    expect(await listed(30)).toEqual(["one-more", ...userIds.toSpliced(7, 1)]);
+    // All of them are muted, and nobody else is.
+    await owner.register("x");
+    await Promise.all([...userIds, "one-more", "else"].map((userId) => owner.react("x", userId)));
+    expect(await owner.actors(await owner.nameOf("x"))).toEqual(
+      expect.toSatisfy((found: string[]) => found.sort().join() === "else,p007"),
+    );
+    expect(await owner.counts("x")).toEqual({ like: 102 });
+  });
+
+  test("a token is valid only for its list", async () => {
+    const owner = createOwner(server);
+    for (const userId of ["A", "B"]) await owner.mutePerson(userId, true);
+    const { notifications } = server;
+    const list = { ownerId: owner.ownerId, pageSize: 1 };
+    const { nextPageToken: pageToken } = await notifications.listMutedPeople(list);
+    expect(pageToken).not.toBe("");
+    const calls = [
+      notifications.listMutedPeople({ ...list, ownerId: "other", pageToken }),
+      notifications.listNotifications({ ...list, pageToken }),
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({ reason: "INVALID_REQUEST", fields: ["page_token"] });
+    }
+  });
+});
+
+describe("UpdatePreferences", () => {
+  const update = ({ ownerId }: Owner, allMuted: boolean, ...mutedKinds: string[]) =>
+    server.notifications.updatePreferences({ ownerId, preferences: { allMuted, mutedKinds } });
+
+  const preferences = async ({ ownerId }: Owner) =>
+    (await server.notifications.getPreferences({ ownerId })).preferences;
+
+  const react = ({ target }: Owner, id: string, userId: string, kind: string) =>
+    server.reactions.react({ target: target(id), userId, actorName: userId, kind });
+
+  test("replaces all preferences; an owner without any mutes nothing", async () => {
+    const owner = createOwner(server);
+    expect(await preferences(owner)).toMatchObject({ allMuted: false, mutedKinds: [] });
+    const answer = await update(owner, false, "wow", "comment");
+    expect(answer.preferences).toMatchObject({ allMuted: false, mutedKinds: ["comment", "wow"] });
+    expect(await preferences(owner)).toEqual(answer.preferences);
+    await update(owner, true);
+    expect(await preferences(owner)).toMatchObject({ allMuted: true, mutedKinds: [] });
+    await owner.register("x");
+    await owner.react("x", "A");
+    expect(await preferences(owner)).toMatchObject({ allMuted: true, mutedKinds: [] });
+  });
+
+  test("mutes kinds, of reactions and of events, and leaves what is unread", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await react(owner, "x", "A", "wow");
+    await update(owner, false, "wow", "comment");
+    expect(await owner.unread()).toEqual(["x wow: A ... A (1 at 1)"]);
+    await react(owner, "x", "B", "wow");
+    expect((await owner.notify("x", "e1", "B", "comment")).notified).toBe(false);
+    expect((await owner.notify("x", "e2", "B", "wow")).notified).toBe(false);
+    await owner.react("x", "B");
+    expect(await owner.unread()).toEqual(["x: B ... B (1 at 5)", "x wow: A ... A (1 at 1)"]);
+    expect(await owner.counts("x")).toEqual({ like: 1, wow: 2 });
+    await update(owner, false);
+    await react(owner, "x", "C", "wow");
+    expect((await owner.unread())[0]).toBe("x wow: A C ... C A (2 at 6)");
+  });
+
+  test("mutes everything, and leaves what is unread", async () => {
+    const owner = createOwner(server);
+    const other = createOwner(server);
+    await owner.register("x", "y");
+    await other.register("x");
+    await owner.react("x", "A");
+    await update(owner, true);
+    await owner.react("x", "B");
+    await owner.react("y", "B");
+    expect((await owner.notify("y", "e1", "B")).notified).toBe(false);
+    await other.react("x", "B");
+    expect(await owner.unread()).toEqual(["x: A ... A (1 at 1)"]);
+    const { peopleCount, groupCount, unseenCount } = await owner.count();
+    expect([peopleCount, groupCount, unseenCount]).toEqual([1n, 1n, 1n]);
+    expect([await owner.counts("x"), await owner.counts("y")]).toEqual([{ like: 2 }, { like: 1 }]);
+    expect(await other.unread()).toEqual(["x: B ... B (1 at 1)"]);
+    await update(owner, false);
+    await owner.react("y", "C");
+    expect((await owner.unread())[0]).toBe("y: C ... C (1 at 5)");
+  });
+
+  test("keeps what the owner has muted otherwise, and has seen", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.react("x", "A");
+    const { ownerId } = owner;
+    await server.notifications.markNotificationsSeen({ ownerId, version: 1n });
+    await owner.mutePerson("B", true);
+    await update(owner, false, "wow");
+    await owner.react("x", "B");
+    await react(owner, "x", "A", "wow");
+    expect((await owner.count()).unseenCount).toBe(0n);
+    expect(await owner.unread()).toEqual(["x: A ... A (1 at 1)"]);
+  });
+
+  test("takes at most 8 different kinds", async () => {
+    const owner = createOwner(server);
+    const kinds = Array.from({ length: 9 }, (_, i) => `k${i}`);
+    await update(owner, false, ...kinds.slice(1));
+    const before = await dump(server);
+    for (const wrong of [kinds, ["like", "like"], ["Like"], [""], ["~comment"]]) {
+      expect(await refusalOf(update(owner, false, ...wrong))).toMatchObject({
+        code: "InvalidArgument",
+        reason: "INVALID_REQUEST",
+        fields: ["preferences"],
+      });
+    }
+    expect(await dump(server)).toEqual(before);
+  });
+});

@@ -1,0 +1,172 @@
+/** Tests the names of notifications through gRPC: what they name, and which are refused. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Notification } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
+import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { createOwner } from "../../support/fixtures/owners.ts";
+import { refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+const mark = (name: string) => server.notifications.markNotificationRead({ name, version: 1n });
+const actors = (name: string) => server.notifications.listNotificationActors({ name });
+
+const encode = (parts: unknown) => Buffer.from(JSON.stringify(parts)).toString("base64url");
+
+describe("a name", () => {
+  test("stays the same while people come and go, and is another one once it is read", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const nameIn = async (state: State) => (await owner.list(state)).map(({ name }) => name);
+    await owner.react("x", "A", "B", "C");
+    const unread = await nameIn(State.UNREAD);
+    expect(unread).toHaveLength(1);
+    expect(unread[0]).toMatch(/^[\w-]{1,512}$/);
+    await owner.unreact("x", "A", "C");
+    await owner.react("x", "D");
+    expect(await nameIn(State.UNREAD)).toEqual(unread);
+    await owner.read("x", 3);
+    expect(await nameIn(State.UNREAD)).toEqual(unread);
+    await owner.readAll(100);
+    const read = await nameIn(State.READ);
+    expect(new Set([...unread, ...read]).size).toBe(3);
+    // Two read lines of one target and kind have names of their own.
+    expect(await Promise.all(read.map((name) => owner.actors(name)))).toEqual([["D"], ["B"]]);
+  });
+
+  test("with the longest ids fits into its limit", async () => {
+    const ownerId = `"\\`.repeat(32);
+    const target = { type: "t".repeat(20), id: ownerId };
+    await server.reactions.registerTarget({ target, ownerId });
+    const kind = "k".repeat(20);
+    await server.notifications.notify({ eventId: "e", target, kind, userId: "u", actorName: "U" });
+    const list = async () =>
+      (await server.notifications.listNotifications({ ownerId })).notifications;
+    const [unread] = await list();
+    const name = unread?.name ?? "";
+    expect((await mark(name)).changed).toBe(true);
+    const [read] = await list();
+    expect(await actors(read?.name ?? "")).toMatchObject({ actors: [{ userId: "u" }] });
+  });
+
+  test("of a read line marks nothing and lists its people", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.react("x", "A", "B");
+    await owner.readAll(2);
+    await owner.react("x", "C");
+    const [read] = await owner.list(State.READ);
+    const before = await dump(server);
+    const request = { name: read?.name ?? "", version: 9n };
+    const answer = await server.notifications.markNotificationRead(request);
+    expect(answer.changed).toBe(false);
+    expect(answer.unreadCount).toEqual(await owner.count());
+    expect(await owner.actors(request.name)).toEqual(["B", "A"]);
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("works only for its owner's data", async () => {
+    const owner = createOwner(server);
+    const other = createOwner(server);
+    for (const each of [owner, other]) {
+      await each.register("x");
+      await each.react("x", "A");
+    }
+    const name = await other.nameOf("x");
+    const { type, id } = owner.target("x");
+    // The name that a caller would make for another owner's line of the same target.
+    const foreign = encode([other.ownerId, "like", type, id]);
+    const before = await dump(server);
+    const { changed, unreadCount } = await mark(foreign);
+    expect([changed, unreadCount]).toEqual([false, await other.count()]);
+    expect(await refusalOf(actors(foreign))).toMatchObject({
+      code: "NotFound",
+      reason: "NOTIFICATION_NOT_FOUND",
+    });
+    expect(await dump(server)).toEqual(before);
+    await mark(name);
+    expect(await owner.badge()).toBe("1 people in 1 at 1");
+    expect(await other.badge()).toBe("0 people in 0 at 2");
+  });
+});
+
+describe("a name of nothing", () => {
+  test.each([
+    ["a line that has ended", ["", "like", "comment", ""]],
+    ["a read line of another version", ["", "like", "comment", "", 77]],
+  ])("names %s: no people, and nothing to mark", async (_, [, kind, type, , ...version]) => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.react("x", "A");
+    await owner.unreact("x", "A");
+    const name = encode([owner.ownerId, kind, type, owner.target("x").id, ...version]);
+    expect(await mark(name)).toMatchObject({ changed: false, unreadCount: { version: 2n } });
+    expect(await refusalOf(actors(name))).toMatchObject({
+      code: "NotFound",
+      reason: "NOTIFICATION_NOT_FOUND",
+    });
+  });
+});
+
+describe("a malformed name is refused:", () => {
+  const good = ["o", "like", "comment", "x"];
+  const malformed: [what: string, name: string][] = [
+    ["no base64", "%%%"],
+    ["no JSON", Buffer.from("o like").toString("base64url")],
+    ["no list", encode({ ownerId: "o" })],
+    ["null", encode(null)],
+    ["too few parts", encode(good.slice(0, 3))],
+    ["a part that is no text", encode(["o", "like", 5, "x"])],
+    ["an empty part", encode(["o", "like", "", "x"])],
+    ["an empty owner", encode(["", "like", "comment", "x"])],
+    ["a part with the separator of keys", encode(["o", "like", "comment", "x#y"])],
+    ["a version that is a text", encode([...good, "5"])],
+    ["a version with a fraction", encode([...good, 1.5])],
+    ["a version below 1", encode([...good, 0])],
+    ["a negative version", encode([...good, -1])],
+    ["a version beyond every unread count", encode([...good, 2 ** 53 - 1])],
+    ["two versions", encode([...good, 5, 6])],
+    [
+      "another form of the same parts",
+      Buffer.from('["o", "like","comment","x"]').toString("base64url"),
+    ],
+    ["the same with padding", `${encode(good)}=`],
+    ["the same with a character that base64 ignores", `${encode(good)}!`],
+    ["the name of a message", "owners/o/notifications/x"],
+  ];
+
+  test.each(malformed)("%s", async (_, name) => {
+    const before = await dump(server);
+    for (const refusal of await Promise.all([mark(name), actors(name)].map(refusalOf))) {
+      expect(refusal).toMatchObject({
+        code: "InvalidArgument",
+        reason: "INVALID_REQUEST",
+        fields: ["name"],
+      });
+    }
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("a good one of the same form is not", async () => {
+    expect(await mark(encode(good))).toMatchObject({ changed: false });
+  });
+});
+
+test("every listed line has the name that the calls take", async () => {
+  const owner = createOwner(server);
+  await owner.register("x", "y");
+  await owner.react("x", "A");
+  await owner.react("y", "B");
+  await owner.read("x", 1);
+  await owner.notify("x", "e1", "C");
+  const lines = await owner.list();
+  const people = await Promise.all(lines.map(({ name }) => owner.actors(name)));
+  expect(people).toEqual([["C"], ["B"], ["A"]]);
+  const names = new Set(lines.map(({ name }: Notification) => name));
+  expect(names.size).toBe(3);
+});

@@ -1,0 +1,255 @@
+/** Tests events of Notify through gRPC: merging, idempotency, mutes, and counts. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Notification_Source as Source } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
+import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { createOwner } from "../../support/fixtures/owners.ts";
+import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+describe("events", () => {
+  test("of one kind about one target are one line, until it is read", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    expect(await owner.notify("x", "e1", "A")).toMatchObject({ notified: true, replayed: false });
+    await owner.notify("x", "e2", "B");
+    await owner.notify("y", "e3", "A");
+    await owner.notify("x", "e4", "A", "follow");
+    expect(await owner.unread()).toEqual([
+      "x follow: A ... A (1 at 4)",
+      "y comment: A ... A (1 at 3)",
+      "x comment: A B ... B A (2 at 2)",
+    ]);
+    expect(await owner.badge()).toBe("4 people in 3 at 4");
+    const lines = await owner.list();
+    expect(lines.map(({ source }) => source)).toEqual([Source.EVENT, Source.EVENT, Source.EVENT]);
+    expect(await Promise.all(lines.map(({ name }) => owner.actors(name)))).toEqual([
+      ["A"],
+      ["A"],
+      ["B", "A"],
+    ]);
+    await owner.readAll(4);
+    await owner.notify("x", "e5", "C");
+    expect(await owner.unread()).toEqual(["x comment: C ... C (1 at 8)"]);
+    expect(await owner.history()).toEqual([
+      "x follow: A ... A (1 at 4)",
+      "y comment: A ... A (1 at 3)",
+      "x comment: A B ... B A (2 at 2)",
+    ]);
+  });
+
+  test("are apart from reactions of the same kind", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const target = owner.target("x");
+    await owner.react("x", "A");
+    await owner.notify("x", "e1", "B", "like");
+    const sources = (await owner.list()).map(({ kind, source, peopleCount }) => [
+      kind,
+      source,
+      peopleCount,
+    ]);
+    expect(sources).toEqual([
+      ["like", Source.EVENT, 1n],
+      ["like", Source.REACTION, 1n],
+    ]);
+    const [event] = await owner.list();
+    const request = { name: event?.name ?? "", version: 9n };
+    await server.notifications.markNotificationRead(request);
+    expect((await owner.list(State.UNREAD)).map(({ source }) => source)).toEqual([Source.REACTION]);
+    // B's event is no reaction that B could take back.
+    expect((await server.reactions.unreact({ target, userId: "B" })).changed).toBe(false);
+    expect(await owner.counts("x")).toEqual({ like: 1 });
+  });
+
+  test("are in no summary and in no list of reactions", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const target = owner.target("x");
+    const userId = `${owner.ownerId}-guest`;
+    await owner.notify("x", "e1", userId);
+    await owner.notify("x", "e2", userId, "like");
+    await owner.notify("x", "e3", "");
+    const { reactions } = server;
+    const summary = { targets: [target], viewerId: userId, includeRecentReactors: true };
+    const { summaries } = await reactions.batchGetReactionSummaries(summary);
+    expect(summaries[0]?.counts).toEqual([]);
+    for (const kind of ["comment", "like"]) {
+      expect((await reactions.listReactors({ target, kind })).reactions).toEqual([]);
+    }
+    // The list of a person's reactions lags behind, so a like comes after the events.
+    await owner.react("x", userId);
+    const listed = async () => {
+      const found = await reactions.listUserReactions({ userId });
+      return found.reactions.map(({ kind }) => kind);
+    };
+    await expect.poll(listed, { timeout: 30_000 }).toEqual(["like"]);
+    expect(await owner.counts("x")).toEqual({ like: 1 });
+  });
+
+  test("without an actor count as one, with the label of the latest", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const event = { target: owner.target("x"), kind: "delivery" };
+    for (const [eventId, actorName] of [
+      ["e1", "12 apples"],
+      ["e2", "3 pears"],
+    ] as const) {
+      const answer = await server.notifications.notify({ ...event, eventId, actorName });
+      expect(answer.notified).toBe(true);
+    }
+    await server.notifications.notify({ ...event, eventId: "e3", userId: "A", actorName: "Ann" });
+    const [line] = await owner.list();
+    expect(line?.peopleCount).toBe(2n);
+    expect(line?.latestActors.map(({ userId, actorName }) => [userId, actorName])).toEqual([
+      ["A", "Ann"],
+      ["", "3 pears"],
+    ]);
+    expect(await owner.actors(line?.name ?? "")).toEqual(["A", ""]);
+  });
+
+  test("of the same person make the line new again", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.notify("x", "e1", "A");
+    await owner.notify("x", "e2", "B");
+    const before = await owner.count();
+    const [line] = await owner.list();
+    const { ownerId } = owner;
+    await server.notifications.markNotificationsSeen({ ownerId, version: before.version });
+    await owner.notify("x", "e3", "A");
+    const [later] = await owner.list();
+    expect(later).toMatchObject({ name: line?.name, seen: false, peopleCount: 2n });
+    expect(later?.latestActors.map(({ userId }) => userId)).toEqual(["A", "B"]);
+    expect(later?.version).toBeGreaterThan(before.version);
+    expect(await owner.count()).toMatchObject({ peopleCount: 2n, unseenCount: 1n });
+    // The owner has seen one comment of A and not the other one, which stays unread.
+    const mark = { name: line?.name ?? "", version: before.version };
+    const { unreadCount } = await server.notifications.markNotificationRead(mark);
+    expect(unreadCount).toMatchObject({ peopleCount: 1n, groupCount: 1n });
+    expect(await owner.unread()).toEqual([`x comment: A ... A (1 at ${later?.version})`]);
+    expect(await owner.history()).toEqual(["x comment: B ... B (1 at 2)"]);
+  });
+
+  test("of the only person make a line that a mark-read at the version before leaves", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.notify("x", "e1", "A");
+    const [line] = await owner.list();
+    await owner.notify("x", "e2", "A");
+    const mark = { name: line?.name ?? "", version: line?.version ?? 0n };
+    expect((await server.notifications.markNotificationRead(mark)).changed).toBe(false);
+    expect((await owner.count()).peopleCount).toBe(1n);
+    await owner.readAll(100);
+    // No cool-down: each comment is news.
+    await owner.notify("x", "e3", "A");
+    expect((await owner.count()).peopleCount).toBe(1n);
+    expect(await owner.history()).toHaveLength(1);
+  });
+});
+
+describe("an event_id", () => {
+  test("makes the call idempotent, whatever has happened to the line since", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const answers = [await owner.notify("x", "e1", "A"), await owner.notify("x", "e1", "A")];
+    await owner.readAll(1);
+    const before = await dump(server);
+    answers.push(await owner.notify("x", "e1", "A"));
+    expect(answers.map(({ notified, replayed }) => [notified, replayed])).toEqual([
+      [true, false],
+      [true, true],
+      [true, true],
+    ]);
+    expect(await dump(server)).toEqual(before);
+    expect(await owner.badge()).toBe("0 people in 0 at 2");
+  });
+
+  test("reported several times at once is one event", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const calls = Array.from({ length: 8 }, () => owner.notify("x", "e1", "A"));
+    const answers = await Promise.all(calls);
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(answers.every(({ notified }) => notified)).toBe(true);
+    expect(await owner.badge()).toBe("1 people in 1 at 1");
+  });
+
+  test("of another event, or of another service, is refused", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.notify("x", "e1", "A");
+    const before = await dump(server);
+    const event = { target: owner.target("x"), kind: "comment", eventId: "e1" };
+    const person = { userId: "A", actorName: "A" };
+    const other = server.clientsOf("another-service");
+    const calls = [
+      owner.notify("y", "e1", "A"),
+      owner.notify("x", "e1", "B"),
+      owner.notify("x", "e1", "A", "follow"),
+      server.notifications.notify({ ...event, ...person, actorName: "Ann" }),
+      other.notifications.notify({ ...event, ...person }),
+    ];
+    for (const refusal of await Promise.all(calls.map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "FailedPrecondition", reason: "ID_REUSED" });
+    }
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("is one of the target's owner: another owner may have the same", async () => {
+    const [owner, other] = [createOwner(server), createOwner(server)];
+    await owner.register("x");
+    await other.register("x");
+    await owner.notify("x", "e1", "A");
+    expect(await other.notify("x", "e1", "B")).toMatchObject({ notified: true, replayed: false });
+  });
+});
+
+describe("no line comes", () => {
+  test("of what the owner has done or muted; the answer says so, also when repeated", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "muted");
+    await owner.mute("muted", true);
+    await owner.mutePerson("B", true);
+    const silent = { notified: false, replayed: false };
+    expect(await owner.notify("x", "e1", owner.ownerId)).toMatchObject(silent);
+    expect(await owner.notify("muted", "e2", "A")).toMatchObject(silent);
+    expect(await owner.notify("x", "e3", "B")).toMatchObject(silent);
+    await owner.mutePerson("B", false);
+    expect(await owner.notify("x", "e3", "B")).toMatchObject({ notified: false, replayed: true });
+    expect(await owner.list()).toEqual([]);
+    expect(await owner.count()).toMatchObject({ peopleCount: 0n, unseenCount: 0n });
+  });
+
+  test("of a deleted target or an unknown one", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "dead");
+    await owner.notify("dead", "e1", "A");
+    await server.reactions.deleteTarget({ target: owner.target("dead") });
+    const before = await dump(server);
+    expect(await reasonOf(owner.notify("dead", "e2", "A"))).toBe("TARGET_DELETED");
+    expect(await reasonOf(owner.notify("unknown", "e3", "A"))).toBe("TARGET_NOT_FOUND");
+    expect(await dump(server)).toEqual(before);
+    // A refused event is not remembered.
+    expect(await owner.notify("x", "e2", "A")).toMatchObject({ notified: true, replayed: false });
+  });
+
+  test("of a seventeenth kind, of reactions and events together", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    for (let i = 0; i < 15; i++) await owner.notify("x", `e${i}`, "A", `k${i}`);
+    await owner.react("x", "A");
+    expect(await refusalOf(owner.notify("x", "e16", "A", "k16"))).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "LIMIT_EXCEEDED",
+      metadata: { limit: "16" },
+    });
+    expect((await owner.notify("x", "e17", "B", "k14")).notified).toBe(true);
+  });
+});

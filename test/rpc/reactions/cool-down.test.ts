@@ -1,0 +1,140 @@
+/** Tests the cool-down through gRPC: to like, be read, unlike and like again makes one line. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+/** Marks all lines as read. */
+const readAll = async ({ readAll: mark }: Owner) => (await mark(1_000)).markedCount;
+
+describe("a person whose like the owner has read", () => {
+  test("makes no further line by taking it back and liking again; counts are exact", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.react("x", "A");
+    expect(await readAll(owner)).toBe(1n);
+    for (let i = 0; i < 3; i++) {
+      await owner.unreact("x", "A");
+      expect(await owner.counts("x")).toEqual({});
+      await owner.react("x", "A");
+      expect(await owner.counts("x")).toEqual({ like: 1 });
+      expect(await owner.unread()).toEqual([]);
+      expect(await readAll(owner)).toBe(0n);
+    }
+    expect(await owner.history()).toEqual(["x: A ... A (1 at 1)"]);
+    expect(await owner.count()).toMatchObject({ peopleCount: 0n, groupCount: 0n, unseenCount: 0n });
+  });
+
+  test("notifies of other kinds and targets, and by events; so does any other person", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await owner.react("x", "A");
+    await readAll(owner);
+    await owner.unreact("x", "A");
+    await owner.react("x", "A");
+    const wow = { target: owner.target("x"), userId: "A", actorName: "A", kind: "wow" };
+    await server.reactions.react(wow);
+    await owner.react("y", "A");
+    await owner.react("x", "B");
+    await owner.notify("x", "e1", "A", "like");
+    const lines = (await owner.list()).slice(0, 4);
+    const people = lines.map(({ target, kind, source, latestActors }) => [
+      `${target?.title} ${kind} ${source}`,
+      latestActors.map(({ userId }) => userId).join(" "),
+    ]);
+    expect(people).toEqual([
+      ["x like 2", "A"],
+      ["x like 1", "B"],
+      ["y like 1", "A"],
+      ["x wow 1", "A"],
+    ]);
+  });
+
+  test("leaves nothing by taking back a like that is still unread", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.react("x", "A");
+    await owner.unreact("x", "A");
+    expect(await rowsOf(owner, "A")).toEqual([]);
+    await owner.react("x", "A");
+    expect(await owner.unread()).toEqual(["x: A ... A (1 at 3)"]);
+  });
+
+  test("is in no count and no list after taking it back, though a row remains", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const userId = `${owner.ownerId}-guest`;
+    await owner.react("x", userId, "B");
+    const wow = { target: owner.target("x"), userId, actorName: "A", kind: "wow" };
+    await server.reactions.react(wow);
+    await readAll(owner);
+    await owner.unreact("x", userId);
+    expect(await rowsOf(owner, userId)).toHaveLength(2);
+    const target = owner.target("x");
+    const { reactions } = server;
+    const request = { targets: [target], viewerId: userId, includeRecentReactors: true };
+    const { summaries } = await reactions.batchGetReactionSummaries(request);
+    expect(summaries[0]?.counts).toMatchObject([
+      { kind: "like", reactionCount: 1n, viewerReacted: false, recentReactors: [{ userId: "B" }] },
+      { kind: "wow", reactionCount: 1n, viewerReacted: true, recentReactors: [{ userId }] },
+    ]);
+    const people = (await reactions.listReactors({ target })).reactions;
+    expect(people.map((each) => each.userId)).toEqual(["B"]);
+    const own = async () => {
+      const found = await reactions.listUserReactions({ userId });
+      return found.reactions.map(({ kind }) => kind);
+    };
+    await expect.poll(own, { timeout: 30_000 }).toEqual(["wow"]);
+    const like = (await owner.list()).find(({ kind }) => kind === "like");
+    expect(await owner.actors(like?.name ?? "")).toEqual(["B"]);
+    expect((await reactions.unreact({ target, userId })).changed).toBe(false);
+  });
+
+  test("notifies again at once where MEGURI_COOL_DOWN_HOURS is 0", async () => {
+    const { tablePrefix } = server.config;
+    const env = { MEGURI_COOL_DOWN_HOURS: "0" };
+    const other = await startServer({ testClock: false, tablePrefix, env });
+    try {
+      const owner = createOwner(other);
+      await owner.register("x");
+      for (let i = 0; i < 3; i++) {
+        await owner.react("x", "A");
+        expect(await readAll(owner)).toBe(1n);
+        await owner.unreact("x", "A");
+        expect(await rowsOf(owner, "A")).toEqual([]);
+      }
+      expect(await owner.history()).toHaveLength(3);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("stays quiet when the reaction was replaced by an exclusive one and came back", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const person = { target: owner.target("x"), userId: "A", actorName: "A", exclusive: true };
+    await server.reactions.react({ ...person, kind: "like" });
+    await readAll(owner);
+    await server.reactions.react({ ...person, kind: "wow" });
+    await readAll(owner);
+    for (const kind of ["like", "wow", "like", "wow"]) {
+      await server.reactions.react({ ...person, kind });
+      expect(await owner.unread()).toEqual([]);
+      expect(await owner.counts("x")).toEqual({ [kind]: 1 });
+    }
+  });
+});
+
+/** The stored rows of a person's reactions to the target `x`. */
+async function rowsOf({ target }: Owner, userId: string): Promise<string[]> {
+  const items = await dump(server);
+  return items.filter(
+    (item) => item.includes(`"sk",{"S":"${userId}"}`) && item.includes(target("x").id),
+  );
+}

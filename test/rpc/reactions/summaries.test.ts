@@ -1,0 +1,127 @@
+/** Tests BatchGetReactionSummaries through gRPC: states, counts, the viewer and recent reactors. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createOwner } from "../../support/fixtures/owners.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+type Name = { readonly type: string; readonly id: string };
+
+/** The recent reactors of each target by kind, by name: `like: C B A, wow: B`. */
+async function recent(targets: readonly Name[], viewerId = ""): Promise<string[]> {
+  const request = { targets: [...targets], viewerId, includeRecentReactors: true };
+  const { summaries } = await server.reactions.batchGetReactionSummaries(request);
+  return summaries.map(({ counts }) =>
+    counts
+      .map(({ kind, recentReactors }) => {
+        const names = recentReactors.map(({ actorName }) => actorName);
+        return `${kind}: ${names.join(" ")}`;
+      })
+      .join(", "),
+  );
+}
+
+describe("recent reactors", () => {
+  test("are the latest three of each kind with their names, the latest first", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y", "none");
+    const [x, y] = [owner.target("x"), owner.target("y")];
+    for (const userId of ["A", "B", "C", "D"]) {
+      const actorName = `name of ${userId}`;
+      await server.reactions.react({ target: x, userId, actorName });
+    }
+    await server.reactions.react({ target: x, userId: "E", actorName: "E", kind: "wow" });
+    await owner.react("y", "A");
+    expect(await recent([x, owner.target("none"), y, x])).toEqual([
+      "like: name of D name of C name of B, wow: E",
+      "",
+      "like: A",
+      "like: name of D name of C name of B, wow: E",
+    ]);
+    const request = { targets: [x], includeRecentReactors: true };
+    const { summaries } = await server.reactions.batchGetReactionSummaries(request);
+    const [like] = summaries[0]?.counts ?? [];
+    expect(like?.recentReactors.map(({ userId }) => userId)).toEqual(["D", "C", "B"]);
+    expect(like?.reactionCount).toBe(4n);
+  });
+
+  test("follow whoever leaves and comes back", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const targets = [owner.target("x")];
+    await owner.react("x", "A", "B", "C", "D");
+    await owner.unreact("x", "C");
+    expect(await recent(targets)).toEqual(["like: D B A"]);
+    await owner.react("x", "A");
+    expect(await recent(targets)).toEqual(["like: D B A"]);
+    await owner.unreact("x", "A");
+    await owner.react("x", "A");
+    expect(await recent(targets)).toEqual(["like: A D B"]);
+  });
+
+  test("have the people of whom the owner was not notified, too", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    await owner.mutePerson("B", true);
+    await owner.react("x", "A", "B", owner.ownerId);
+    expect(await recent([owner.target("x")])).toEqual([`like: ${owner.ownerId} B A`]);
+  });
+
+  test("are read only when they are requested, and only of active targets", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "dead");
+    await owner.react("x", "A");
+    await owner.react("dead", "A");
+    await server.reactions.deleteTarget({ target: owner.target("dead") });
+    const targets = [owner.target("x"), owner.target("dead"), owner.target("unknown")];
+    const { summaries } = await server.reactions.batchGetReactionSummaries({ targets });
+    const counts = summaries.map((each) => each.counts.map((count) => count.recentReactors));
+    expect(counts).toEqual([[[]], [], []]);
+    expect(await recent(targets)).toEqual(["like: A", "", ""]);
+  });
+
+  test("of 100 targets come in the order of the request", async () => {
+    const owner = createOwner(server);
+    const ids = Array.from({ length: 100 }, (_, i) => `t${i}`);
+    for (let i = 0; i < ids.length; i += 25) {
+      const some = ids.slice(i, i + 25);
+      await Promise.all(some.map((id) => owner.register(id)));
+      await Promise.all(some.map((id) => owner.react(id, `of-${id}`)));
+    }
+    const targets = ids.map((id) => owner.target(id));
+    expect(await recent(targets)).toEqual(ids.map((id) => `like: of-${id}`));
+  });
+});
+
+describe("viewer_reacted", () => {
+  test("is true of the viewer's active reactions only", async () => {
+    const owner = createOwner(server);
+    await owner.register("x");
+    const target = owner.target("x");
+    await owner.react("x", "A", "B");
+    await server.reactions.react({ target, userId: "A", actorName: "A", kind: "wow" });
+    const own = async (viewerId: string) => {
+      const request = { targets: [target], viewerId };
+      const { summaries } = await server.reactions.batchGetReactionSummaries(request);
+      const counts = summaries[0]?.counts ?? [];
+      return counts.filter(({ viewerReacted }) => viewerReacted).map(({ kind }) => kind);
+    };
+    expect(await Promise.all(["A", "B", "C", ""].map(own))).toEqual([
+      ["like", "wow"],
+      ["like"],
+      [],
+      [],
+    ]);
+    await owner.unreact("x", "A");
+    expect(await own("A")).toEqual(["wow"]);
+    // After a mark-read, a row remains of a reaction that is taken back; it is none.
+    await owner.readAll(100);
+    await owner.unreact("x", "B");
+    await owner.react("x", "C");
+    expect(await Promise.all(["B", "C"].map(own))).toEqual([[], ["like"]]);
+  });
+});

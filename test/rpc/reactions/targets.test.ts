@@ -1,0 +1,206 @@
+/** Tests targets through gRPC: registration, times, refusals and deletion. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endPurge } from "../../../src/app/reactions/purge-target.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import type { Target } from "../../../src/gen/meguri/reactions/v1/target_pb.ts";
+import { type Name, post, reactionCalls } from "../../support/fixtures/reaction-calls.ts";
+import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
+import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+const { register, react, unreact, summaries } = reactionCalls(() => server);
+
+describe("RegisterTarget", () => {
+  test("again for the same owner sets title and link, and nothing else", async () => {
+    const target = post("again");
+    const request = { target, ownerId: "o", title: "A", link: "/a" };
+    const first = await server.reactions.registerTarget(request);
+    expect(first.target).toMatchObject({
+      name: target,
+      ownerId: "o",
+      title: "A",
+      link: "/a",
+      muted: false,
+    });
+    expect(first.target?.deleteTime).toBeUndefined();
+    expect(first.target?.updateTime).toEqual(first.target?.createTime);
+    await react(target, "u");
+    const mute = { target, ownerId: "o", muted: true };
+    const muted = (await server.notifications.setTargetMuted(mute)).target;
+    const mutedFirst = { ...first.target, muted: true, updateTime: muted?.updateTime };
+    expect((await server.reactions.registerTarget(request)).target).toEqual(mutedFirst);
+    const other = await server.reactions.registerTarget({ target, ownerId: "o", title: "B" });
+    const { updateTime } = other.target ?? {};
+    expect(other.target).toEqual({ ...mutedFirst, title: "B", link: "", updateTime });
+    expect(await summaries([target], "u")).toEqual(["ACTIVE like:1*"]);
+  });
+
+  test("for another owner is another target", async () => {
+    const target = await register("o");
+    const before = await dump(server);
+    const call = server.reactions.registerTarget({ target, ownerId: "p", title: "mine" });
+    expect(await refusalOf(call)).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "ID_REUSED",
+    });
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("the same id of another type is another target", async () => {
+    const target = await register("o");
+    await server.reactions.registerTarget({ target: { ...target, type: "x" }, ownerId: "p" });
+    await react(target, "u");
+    expect(await summaries([target, { ...target, type: "x" }])).toEqual([
+      "ACTIVE like:1",
+      "ACTIVE",
+    ]);
+  });
+
+  test("is not for the type of the targets that Meguri registers", async () => {
+    const before = await dump(server);
+    const target = { type: "meguri", id: "default:ann" };
+    const call = server.reactions.registerTarget({ target, ownerId: "ann" });
+    expect(await refusalOf(call)).toMatchObject({
+      reason: "INVALID_REQUEST",
+      fields: ["target.type"],
+    });
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("never registers a deleted one again", async () => {
+    const target = await register("o");
+    await server.reactions.deleteTarget({ target });
+    const before = await dump(server);
+    const again = (ownerId: string) => server.reactions.registerTarget({ target, ownerId });
+    expect(await refusalOf(again("o"))).toMatchObject({
+      code: "NotFound",
+      reason: "TARGET_DELETED",
+    });
+    expect(await reasonOf(again("p"))).toBe("ID_REUSED");
+    expect(await dump(server)).toEqual(before);
+  });
+});
+
+describe("the times of a target", () => {
+  /** The time of creation, of the latest update, and of the deletion if there is one. */
+  const timesOf = (target: Target | undefined) =>
+    [target?.createTime, target?.updateTime, target?.deleteTime].map((time) =>
+      time ? timestampMs(time) : undefined,
+    );
+
+  test("follow title, link, mute and deletion, and nothing else", async () => {
+    const target = await register("times");
+    const { reactions, notifications } = server;
+    const request = { target, ownerId: "times" };
+    const mute = (muted: boolean) => notifications.setTargetMuted({ ...request, muted });
+    const calls: [changes: boolean, call: () => Promise<{ target?: Target | undefined }>][] = [
+      [false, () => reactions.registerTarget(request)],
+      [true, () => reactions.registerTarget({ ...request, title: "A" })],
+      [false, () => reactions.registerTarget({ ...request, title: "A" })],
+      [true, () => reactions.registerTarget({ ...request, title: "A", link: "/a" })],
+      [false, () => mute(false)],
+      [true, () => mute(true)],
+      [false, () => mute(true)],
+      [true, () => reactions.deleteTarget({ target })],
+      [false, () => reactions.deleteTarget({ target })],
+    ];
+    const first = await reactions.registerTarget(request);
+    const [created, ...rest] = timesOf(first.target);
+    let [updated] = rest;
+    expect(updated).toBe(created);
+    for (const [i, [changes, call]] of calls.entries()) {
+      // Times are whole milliseconds, so that a change has to come in a later one.
+      await sleep(2);
+      if (i < 7) await react(target, `u${i}`);
+      const [createTime, updateTime = 0, deleteTime] = timesOf((await call()).target);
+      expect(createTime, `create_time after call ${i}`).toBe(created);
+      expect(updateTime > (updated ?? 0), `update_time after call ${i}`).toBe(changes);
+      if (!changes) expect(updateTime).toBe(updated);
+      expect(deleteTime).toBe(i < 7 ? undefined : updateTime);
+      updated = updateTime;
+    }
+  });
+});
+
+describe("an unknown or deleted target", () => {
+  test("is refused, and nothing is written", async () => {
+    const unknown = post("unknown");
+    const deleted = await register("owner");
+    await react(deleted, "a");
+    await server.reactions.deleteTarget({ target: deleted });
+    const before = await dump(server);
+    const { reactions, notifications } = server;
+    const calls = (target: Name) => [
+      react(target, "u"),
+      unreact(target, "a"),
+      reactions.listReactors({ target }),
+      notifications.setTargetMuted({ ownerId: "owner", target, muted: true }),
+    ];
+    for (const refusal of await Promise.all(calls(unknown).map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_NOT_FOUND" });
+    }
+    for (const refusal of await Promise.all(calls(deleted).map(refusalOf))) {
+      expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_DELETED" });
+    }
+    expect(await reasonOf(reactions.deleteTarget({ target: unknown }))).toBe("TARGET_NOT_FOUND");
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("is not registered by a refused reaction", async () => {
+    const target = post("later");
+    expect(await reasonOf(react(target, "a"))).toBe("TARGET_NOT_FOUND");
+    await server.reactions.registerTarget({ target, ownerId: "owner" });
+    expect((await react(target, "a")).changed).toBe(true);
+  });
+});
+
+describe("DeleteTarget", () => {
+  test("leaves a tombstone and starts a purge, each time until the purge has ended", async () => {
+    const target = await register("dead");
+    await react(target, "a");
+    const first = await server.reactions.deleteTarget({ target });
+    const { deleteTime } = first.target ?? {};
+    expect(deleteTime).toBeDefined();
+    expect(first.target).toMatchObject({ name: target, ownerId: "dead", updateTime: deleteTime });
+    expect(await server.reactions.deleteTarget({ target })).toEqual(first);
+    const request = `startPurge post ${target.id} of dead`;
+    const starts = () => server.workflows.calls.filter((each) => each === request);
+    await expect.poll(starts).toHaveLength(2);
+    await endPurge(server.deps, target);
+    expect(await server.reactions.deleteTarget({ target })).toEqual(first);
+    expect(starts()).toHaveLength(2);
+    expect(await summaries([target], "a")).toEqual(["DELETED"]);
+  });
+
+  test("while Temporal is away is answered, and the badge is right at once", async () => {
+    const workflows = {
+      ...recordWorkflows(),
+      startPurge: async () => {
+        throw new DomainError("WORKFLOWS_UNAVAILABLE", "Temporal gave no answer");
+      },
+    };
+    const { tablePrefix } = server.config;
+    const other = await startServer({ testClock: false, tablePrefix, workflows });
+    try {
+      const ownerId = "dead-offline";
+      const [target, active] = [await register(ownerId), await register(ownerId)];
+      for (const kind of ["like", "love"]) await react(target, "a", kind);
+      await react(active, "a");
+      expect((await other.reactions.deleteTarget({ target })).target?.deleteTime).toBeDefined();
+      expect(await reasonOf(react(target, "b"))).toBe("TARGET_DELETED");
+      const { unreadCount } = await server.notifications.getUnreadCount({ ownerId });
+      expect(unreadCount).toMatchObject({ groupCount: 1n, peopleCount: 1n });
+    } finally {
+      await other.stop();
+    }
+  });
+});

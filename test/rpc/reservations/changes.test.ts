@@ -1,0 +1,109 @@
+/** Tests who changed a reservation last and why, and that a failed one can be cancelled. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const programId = "default";
+const executeTime = at("2029-01-01T00:00:00Z");
+
+const create = (reservationId: string, userId = "u") =>
+  server.reservations.createReservation({ reservationId, userId, points: 10n, executeTime });
+
+const read = async (reservationId: string) => {
+  const { reservation } = await server.reservations.getReservation({ reservationId });
+  return reservation;
+};
+
+const lastChange = async (reservationId: string) => {
+  const reservation = await read(reservationId);
+  return [reservation?.changedBy, reservation?.changeReason];
+};
+
+describe("the last change", () => {
+  test("is the creation at first, then a reschedule, then a cancel", async () => {
+    const desk = server.clientsOf("desk").reservations;
+    const { reservation } = await create("r-1");
+    expect(reservation).toMatchObject({ caller: "tests", changedBy: "tests", changeReason: "" });
+    const later = at("2029-02-01T00:00:00Z");
+    const moved = { reservationId: "r-1", executeTime: later, changeReason: "moved the party" };
+    await desk.rescheduleReservation(moved);
+    expect(await lastChange("r-1")).toEqual(["desk", "moved the party"]);
+    await server.reservations.cancelReservation({ reservationId: "r-1" });
+    expect(await lastChange("r-1")).toEqual(["tests", ""]);
+    expect(await read("r-1")).toMatchObject({ caller: "tests", state: State.CANCELLED });
+  });
+
+  test("is not replaced by a call that changes nothing", async () => {
+    await create("r-2");
+    const desk = server.clientsOf("desk").reservations;
+    const sameTime = { reservationId: "r-2", executeTime, changeReason: "again" };
+    expect((await desk.rescheduleReservation(sameTime)).reservation?.changedBy).toBe("tests");
+    await desk.cancelReservation({ reservationId: "r-2", changeReason: "first" });
+    await server.reservations.cancelReservation({ reservationId: "r-2", changeReason: "second" });
+    expect(await lastChange("r-2")).toEqual(["desk", "first"]);
+  });
+
+  test("has a reason of at most 128 bytes", async () => {
+    const changeReason = "あ".repeat(43);
+    const { fields } = await refusalOf(
+      server.reservations.cancelReservation({ reservationId: "r-1", changeReason }),
+    );
+    expect(fields).toEqual(["change_reason"]);
+  });
+});
+
+describe("a failed reservation", () => {
+  test("is cancelled for good and still says why it had failed", async () => {
+    const name = { programId, reservationId: "f-1", userId: "frozen" };
+    await failReservation(server, name);
+    const reservationId = "f-1";
+    expect((await read(reservationId))?.state).toBe(State.FAILED);
+    const changeReason = "the user left";
+    const { reservation } = await server.reservations.cancelReservation({
+      reservationId,
+      changeReason,
+    });
+    expect(reservation).toMatchObject({
+      state: State.CANCELLED,
+      failure: { reason: "ACCOUNT_FROZEN" },
+      changeReason,
+    });
+    await server.points.unfreezeAccount({ userId: "frozen", eventId: "unfreeze" });
+    expect(await reasonOf(server.reservations.retryReservation({ reservationId }))).toBe(
+      "WRONG_STATE",
+    );
+    await execute(server.deps, name);
+    const { balance } = await server.points.getBalance({ userId: "frozen" });
+    expect(balance?.available).toBe(0n);
+    expect(await read(reservationId)).toEqual(reservation);
+  });
+
+  test("is retried with who and why", async () => {
+    await failReservation(server, { programId, reservationId: "f-2", userId: "frozen-2" });
+    const desk = server.clientsOf("desk").reservations;
+    const retried = await desk.retryReservation({ reservationId: "f-2", changeReason: "mended" });
+    expect(retried.reservation).toMatchObject({ changedBy: "desk", changeReason: "mended" });
+    expect(retried.reservation?.failure).toBeUndefined();
+  });
+});
+
+test("a granted reservation is not cancelled, and keeps its last change", async () => {
+  const name = { programId, reservationId: "d-1", userId: "done" };
+  const due = at("2020-01-01T00:00:00Z");
+  await server.reservations.createReservation({ ...name, points: 10n, executeTime: due });
+  await execute(server.deps, name);
+  const call = server.reservations.cancelReservation({ reservationId: "d-1", changeReason: "x" });
+  expect(await refusalOf(call)).toMatchObject({
+    reason: "WRONG_STATE",
+    metadata: { state: "DONE" },
+  });
+  expect(await lastChange("d-1")).toEqual(["tests", ""]);
+});

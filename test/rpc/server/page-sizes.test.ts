@@ -1,0 +1,134 @@
+/** Tests page sizes in every list: those above the maximum count as the maximum. */
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
+import { services } from "../../support/fixtures/descriptors.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+const largest = 2_147_483_647;
+
+describe("a requested page", () => {
+  const request = (pageSize: number) => create(ListProgramsRequestSchema, { pageSize });
+  const sizeOf = (pageSize: number, maximum?: number) =>
+    requestedPage(ListProgramsRequestSchema, request(pageSize), maximum).page.size;
+
+  test.each([
+    [0, 50],
+    [1, 1],
+    [199, 199],
+    [200, 200],
+    [201, 200],
+    [largest, 200],
+  ])("of %i has up to %i items", (pageSize, size) => {
+    expect(sizeOf(pageSize)).toBe(size);
+  });
+
+  test("has the list's own maximum, also by default", () => {
+    expect([0, 99, 100, 101, largest].map((size) => sizeOf(size, 100))).toEqual([
+      50, 99, 100, 100, 100,
+    ]);
+    expect([0, 9, 10].map((size) => sizeOf(size, 9))).toEqual([9, 9, 9]);
+  });
+
+  test("has the same token for every size", () => {
+    const tokens = [0, 1, 200, 201, largest].map((pageSize) =>
+      requestedPage(ListProgramsRequestSchema, request(pageSize)).next({ cursor: "c" }),
+    );
+    expect(new Set(tokens).size).toBe(1);
+  });
+});
+
+describe("through gRPC", () => {
+  const rows = Array.from({ length: 201 }, (_, i) => `r${i}`);
+  const userId = "u";
+  const ownerId = "o";
+  const targetOf = (id: string) => ({ type: "post", id });
+  const target = targetOf("r0");
+  const executeTime = at("2029-01-01T00:00:00Z");
+
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startServer();
+    const { points, programs, reactions, reservations } = server;
+    const forEachRow = (call: (id: string) => Promise<unknown>) => Promise.all(rows.map(call));
+    await forEachRow((programId) => programs.createProgram({ programId }));
+    await forEachRow((eventId) => points.grantPoints({ userId, eventId, points: 1n }));
+    await forEachRow((reservationId) =>
+      reservations.createReservation({ reservationId, userId, points: 1n, executeTime }),
+    );
+    await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
+    await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
+    // These come last, so that the notification about `target` is the latest.
+    await forEachRow((id) => reactions.react({ target, userId: id, actorName: id }));
+  });
+  afterAll(() => server.stop());
+
+  type Page = { readonly pageSize: number };
+  type Response = { readonly nextPageToken: string };
+
+  /** One page of each list; all have more than 200 rows, but for the muted people. */
+  const lists: Record<string, (page: Page) => Promise<Response>> = {
+    ListPrograms: (page) => server.programs.listPrograms(page),
+    ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
+    ListReservations: (page) =>
+      server.reservations.listReservations({ ...page, filter: { case: "userId", value: userId } }),
+    ListReactors: (page) => server.reactions.listReactors({ ...page, target }),
+    ListUserReactions: (page) => server.reactions.listUserReactions({ ...page, userId }),
+    ListNotifications: (page) => server.notifications.listNotifications({ ...page, ownerId }),
+    async ListNotificationActors(page) {
+      const { notifications } = await server.notifications.listNotifications({ ownerId });
+      const [latest] = notifications;
+      return server.notifications.listNotificationActors({ ...page, name: latest?.name ?? "" });
+    },
+    async ListMutedPeople(page) {
+      for (const muted of ["a", "b"]) {
+        await server.notifications.setPersonMuted({ ownerId, userId: muted, muted: true });
+      }
+      return server.notifications.listMutedPeople({ ...page, ownerId });
+    },
+  };
+
+  const lengthOf = (response: Response) => Object.values(response).find(Array.isArray)?.length;
+
+  test("every method with a page_size is tested", () => {
+    const paged = services.flatMap(({ methods }) =>
+      methods.filter(({ input }) => input.fields.some(({ name }) => name === "page_size")),
+    );
+    expect(Object.keys(lists).sort()).toEqual(paged.map(({ name }) => name).sort());
+  });
+
+  test.each([
+    ["ListPrograms", 200],
+    ["ListLedgerEntries", 200],
+    ["ListReservations", 200],
+    ["ListReactors", 200],
+    ["ListUserReactions", 200],
+    ["ListNotifications", 100],
+    ["ListNotificationActors", 200],
+  ])("%s answers up to %i rows, whatever is requested", async (name, maximum) => {
+    for (const pageSize of [maximum, maximum + 1, 1_000_000, largest]) {
+      const response = await lists[name]?.({ pageSize });
+      expect(response && lengthOf(response), `${pageSize}`).toBe(maximum);
+      expect(response?.nextPageToken).not.toBe("");
+    }
+  });
+
+  test("ListMutedPeople, which has at most 64 rows, takes any page_size", async () => {
+    for (const pageSize of [200, 1_000_000, largest]) {
+      const response = await lists.ListMutedPeople?.({ pageSize });
+      expect(response && lengthOf(response)).toBe(2);
+    }
+  });
+
+  test.each(Object.entries(lists))("%s refuses a negative page_size", async (_, list) => {
+    for (const pageSize of [-1, -2_147_483_648]) {
+      expect(await refusalOf(list({ pageSize }))).toMatchObject({
+        code: "InvalidArgument",
+        reason: "INVALID_REQUEST",
+        fields: ["page_size"],
+      });
+    }
+  });
+});

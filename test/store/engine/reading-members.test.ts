@@ -1,0 +1,117 @@
+/** Tests how the commit engine reads the members of a group. */
+import { describe, expect, test, vi } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { isolations } from "../../support/fixtures/account-fixture.ts";
+import {
+  afterwards,
+  done,
+  fakeEngineTime,
+  like,
+  reactionFixturesIn,
+  read,
+  unlike,
+} from "../../support/fixtures/reaction-fixture.ts";
+import { settled } from "../../support/fixtures/settled.ts";
+
+// The engine's pauses use the global timers, which are faked.
+vi.mock("node:timers/promises", () => ({
+  setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+}));
+
+fakeEngineTime();
+
+describe.each(isolations)("reading members, applied %s", (isolation) => {
+  const createFixture = reactionFixturesIn(isolation);
+
+  test("is the first call of a batch, and later calls are coalesced with it", async () => {
+    const { deps, store, coalesced, commits, check } = await createFixture("a", "b");
+    const answers = await coalesced<unknown>(deps, () => [
+      like(deps, "c"),
+      afterwards(() => read(deps, 1)),
+      afterwards(() => like(deps, "d")),
+      afterwards(() => unlike(deps, "b")),
+    ]);
+    expect(answers).toEqual([done(3), true, done(4), done(3)]);
+    expect(await check()).toEqual({ unread: ["c", "d"], read: [["1", "a"]] });
+    // "c" has to be in the store when the actors after version 1 are counted.
+    expect(commits.slice(-2).map((each) => each.includes("put readGroup"))).toEqual([false, true]);
+    // A small group is read whole.
+    expect(store.stats).toMatchObject({ queries: 1, commits: 2 });
+  });
+
+  test("does not split the batch of the calls ahead of it", async () => {
+    const userIds = Array.from({ length: 9 }, (_, i) => `u${i}`);
+    const { deps, coalesced, commits, check } = await createFixture(...userIds);
+    // "u4" is not shown, "u0" and "u8" are.
+    await coalesced(deps, () => ["u4", "u0", "u3", "u8"].map((userId) => unlike(deps, userId)));
+    const sizes = commits.slice(-3).map((each) => each.filter((one) => one.endsWith("reaction")));
+    expect(sizes.map(({ length }) => length)).toEqual([1, 2, 1]);
+    expect(await check()).toEqual({ unread: ["u1", "u2", "u5", "u6", "u7"], read: [] });
+  });
+
+  test("a split reads the members again after a version conflict", async () => {
+    const { deps, process, store, once, check } = await createFixture("a", "b", "c");
+    once("commit", () => like(process(), "d"));
+    expect(await settled(read(deps, 1))).toBe(true);
+    expect(await check()).toEqual({ unread: ["b", "c", "d"], read: [["1", "a"]] });
+    expect(store.stats.queries).toBe(2);
+  });
+
+  test("members are dropped when the records have other versions", async () => {
+    const { deps, process, store, check } = await createFixture("a", "b");
+    // This process still has "a" in its cache.
+    await settled(unlike(process(), "a"));
+    store.resetStats();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await settled(read(deps, 1))).toBe(false);
+    // The query finds fewer members than the cached group has. Then group and inbox are read
+    // together, which validates the answer.
+    expect(store.stats).toMatchObject({ reads: 1, queries: 1, commits: 0 });
+    expect(await check()).toEqual({ unread: ["b"], read: [] });
+  });
+
+  test.each<[string, (deps: Deps) => Promise<unknown>, boolean, string[]]>([
+    ["the only actor that was seen leaves", (other) => unlike(other, "a"), false, ["b"]],
+    ["as many join as were seen", (other) => like(other, "c"), true, ["b", "c"]],
+    ["all later actors leave", (other) => unlike(other, "b"), true, []],
+    ["another process has read it", (other) => read(other, 2), false, []],
+  ])("between the reads and the answer: %s", async (_, act, changed, unread) => {
+    const { process, once, check } = await createFixture("a", "b");
+    once("members", async () => {
+      await act(process());
+    });
+    expect(await settled(read(process(), 1))).toBe(changed);
+    expect((await check()).unread).toEqual(unread);
+  });
+
+  test("between the two ends of a group", async () => {
+    // More than are read whole.
+    const userIds = Array.from({ length: 105 }, (_, i) => `u${i}`);
+    const { deps, process, store, check } = await createFixture(...userIds);
+    let started = 0;
+    store.arriving = async ({ op }) => {
+      if (op !== "members") return undefined;
+      started += 1;
+      if (started === 2) {
+        store.arriving = undefined;
+        await unlike(process(), "u104");
+        await like(process(), "u105");
+      }
+      return undefined;
+    };
+    expect(await settled(unlike(deps, "u0"))).toEqual(done(104));
+    expect((await check()).unread).toEqual([...userIds.slice(1, -1), "u105"]);
+  });
+
+  test("a query without an answer is retried, and given up in the end", async () => {
+    const { deps, store, check } = await createFixture("a", "b");
+    let left = 2;
+    store.arriving = ({ op }) => (op === "members" && left-- > 0 ? "unavailable" : undefined);
+    expect(await settled(read(deps, 1))).toBe(true);
+    expect(await check()).toEqual({ unread: ["b"], read: [["1", "a"]] });
+    await settled(like(deps, "c"));
+    store.arriving = ({ op }) => (op === "members" ? "unavailable" : undefined);
+    const error = await settled(read(deps, 2).catch((each: unknown) => each));
+    expect(error).toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  });
+});

@@ -1,0 +1,168 @@
+/** Tests both stores alike: lists of reactions, and what a purge deletes. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
+import type { PageRequest } from "../../../src/app/ports/pages.ts";
+import {
+  pendingPurgeRef,
+  type Ref,
+  reactionRef,
+  targetRef,
+} from "../../../src/app/ports/records.ts";
+import { noActor, type Reaction } from "../../../src/domain/target.ts";
+import {
+  newTarget,
+  newUser,
+  put,
+  range,
+  reaction,
+  refOf,
+  target,
+} from "../../support/fixtures/reaction-rows.ts";
+import { patience } from "../../support/fixtures/waiting.ts";
+import { bothStores, fill, pages, remove, write } from "../../support/stores/both-stores.ts";
+
+const { stores } = bothStores();
+
+const withdrawn = { quietUntil: 1_790_000_900_000 };
+
+describe.each(stores)("%s: reactions", (_, open) => {
+  test("to a target, newest first: all, and the notified ones in a range", async () => {
+    const { store, reader } = open();
+    const name = newTarget();
+    const rows = range(1, 25).map((n) => reaction(name, n, { notified: n % 5 !== 3 }));
+    await fill(store, rows.map(put));
+    await fill(store, [
+      put(reaction(name, 26, { kind: "love" })),
+      put(reaction(name, 27, { kind: "~like" })),
+      write(targetRef(name), target(name)),
+      write(reactionRef(name, "like", "gone"), withdrawn),
+    ]);
+    const query = { target: name, kind: "like" };
+    const newest = rows.toReversed();
+    for (const size of [1, 10, 100]) {
+      const found = await pages((page) => reader.reactions(query, page), size);
+      expect(found.flat()).toEqual(newest);
+    }
+    const notified = { from: 4, to: 20 };
+    for (const size of [1, 4, 100]) {
+      const list = (page: PageRequest) => reader.reactions({ ...query, notified }, page);
+      expect((await pages(list, size)).flat()).toEqual(
+        newest.filter((row) => row.notified && row.version >= 4 && row.version <= 20),
+      );
+    }
+    const unknown = { target: newTarget(), kind: "like" };
+    expect(await pages((page) => reader.reactions(unknown, page), 5)).toEqual([[]]);
+  });
+
+  test("of one person, newest first, without withdrawn ones and events", async () => {
+    const { store, reader } = open();
+    const userId = newUser();
+    // Some at the same instant; their versions are of different owners and give no order.
+    const rows = range(0, 11).map((i) =>
+      reaction(newTarget(), 100 - i, {
+        userId,
+        createTime: Math.floor(i / 2),
+        notified: i % 3 === 0,
+      }),
+    );
+    await fill(store, rows.map(put));
+    await fill(store, [
+      put(reaction(newTarget(), 1, { userId, kind: "~comment" })),
+      write(reactionRef(newTarget(), "like", userId), withdrawn),
+    ]);
+    const list = (size: number) => pages((page) => reader.reactionsOfUser(userId, page), size);
+    await vi.waitFor(async () => {
+      const found = (await list(5)).flat();
+      expect(found.map(({ createTime }) => createTime)).toEqual(
+        rows.map(({ createTime }) => createTime).reverse(),
+      );
+      const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
+      expect(found.toSorted(byNumber)).toEqual(rows);
+    }, patience);
+    const [first, second] = rows as [Reaction, Reaction];
+    await fill(store, [remove(refOf(first), 100), write(refOf(second), withdrawn, 99)]);
+    await vi.waitFor(async () => expect((await list(100)).flat()).toHaveLength(10), patience);
+  });
+
+  test("targets, pending purges and events without an actor are in no person's list", async () => {
+    const { store, reader } = open();
+    const name = newTarget();
+    const event = reaction(name, 1, { kind: "~comment", userId: noActor });
+    const purge = { target: name, ownerId: "owner", deleteTime: 1 };
+    const row = reaction(name, 2, { userId: "T" });
+    await fill(store, [
+      write(targetRef(name), target(name)),
+      write(pendingPurgeRef(name), purge),
+      put(event),
+      put(row),
+    ]);
+    // The sort keys of these items as ids of people.
+    const listed = async (userId: string) => {
+      const found = await pages((page) => reader.reactionsOfUser(userId, page), 99);
+      return found.flat().filter((each) => each.target.id === name.id);
+    };
+    await vi.waitFor(async () => expect(await listed("T")).toEqual([row]), patience);
+    expect(await listed(`${name.type}#${name.id}`)).toEqual([]);
+    expect(await listed("#")).toEqual([]);
+    await fill(store, [remove(refOf(row), 2), remove(pendingPurgeRef(name), 1)]);
+  });
+});
+
+describe.each(stores)("%s: purges", (_, open) => {
+  test("of reactions of one kind to one target, 1,000 at a time", async () => {
+    const { store, reader, purger } = open();
+    const [name, userId] = [newTarget(), newUser()];
+    const rows = range(1, 1_030).map((n) => reaction(name, n, { userId: `u${n}` }));
+    const gone = reactionRef(name, "like", userId);
+    const kept = [
+      reaction(name, 2_000, { kind: "love", userId }),
+      reaction(name, 2_001, { kind: "~like", userId }),
+      reaction({ ...name, id: `${name.id}x` }, 2_002, { userId }),
+    ];
+    await fill(store, [...[...rows, ...kept].map(put), write(gone, withdrawn)]);
+    expect(await purger.reactions(name, "like")).toBe(true);
+    const left = await reader.many([gone, ...rows.map(refOf)]);
+    expect(left.filter((row) => row !== undefined)).toHaveLength(31);
+    expect(await purger.reactions(name, "like")).toBe(false);
+    expect(await purger.reactions(name, "like")).toBe(false);
+    const found = await reader.many([gone, ...rows.map(refOf)]);
+    expect(found.every((row) => row === undefined)).toBe(true);
+    expect(await reader.many(kept.map(refOf))).toEqual(kept);
+  });
+
+  test("of events of one kind, with the member without an actor", async () => {
+    const { store, reader, purger } = open();
+    const name = newTarget();
+    const rows = [noActor, "u"].map((userId, i) =>
+      reaction(name, i + 1, { kind: "~comment", userId }),
+    );
+    await fill(store, rows.map(put));
+    expect(await purger.reactions(name, "comment")).toBe(false);
+    expect(await reader.many(rows.map(refOf))).toEqual(rows);
+    expect(await purger.reactions(name, "~comment")).toBe(false);
+    expect(await reader.many(rows.map(refOf))).toEqual([undefined, undefined]);
+  });
+
+  test("are listed while they are pending, by type and id, with nothing else", async () => {
+    const { store, reader } = open();
+    const prefix = randomUUID();
+    const listed = async () => {
+      const found = await pages((page) => reader.pendingPurges(page), 2);
+      return found.flat().filter(({ target: { id } }) => id.startsWith(prefix));
+    };
+    const pending = ["a", "b", "c"].map((name) => ({
+      target: { type: "post", id: `${prefix}${name}` },
+      ownerId: "owner",
+      deleteTime: 1_790_000_000_000,
+    }));
+    const refs = pending.map(({ target: name }) => pendingPurgeRef(name));
+    const tombstones = pending.map(({ target: name, deleteTime }) =>
+      write(targetRef(name), target(name, { deleteTime })),
+    );
+    const purges = pending.map((each, i) => write(refs[i] as Ref<"pendingPurge">, each));
+    await fill(store, [...tombstones, ...purges.toReversed()]);
+    expect(await listed()).toEqual(pending);
+    await fill(store, [remove(refs[1] as Ref, 1)]);
+    expect(await listed()).toEqual([pending[0], pending[2]]);
+  });
+});

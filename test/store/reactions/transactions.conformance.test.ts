@@ -1,0 +1,221 @@
+/** Tests both stores alike: transactions on records of reactions, and what comes back of them. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import {
+  inboxRef,
+  mutedPersonRef,
+  notifiedEventRef,
+  reactionRef,
+  targetRef,
+} from "../../../src/app/ports/records.ts";
+import { emptyInbox, maxMutedPeople, maxUnseen } from "../../../src/domain/inbox.ts";
+import { noActor } from "../../../src/domain/target.ts";
+import { firstVersion } from "../../../src/store/engine/item-store.ts";
+import { largestRecords, type NamedRecord } from "../../support/fixtures/largest-records.ts";
+import {
+  inbox,
+  newTarget,
+  newUser,
+  put,
+  range,
+  reaction,
+  readGroup,
+  readRefOf,
+  refOf,
+  target,
+  unreadGroup,
+  unreadRefOf,
+} from "../../support/fixtures/reaction-rows.ts";
+import { bothStores, check, fill, remove, write } from "../../support/stores/both-stores.ts";
+
+const { stores } = bothStores();
+
+describe.each(stores)("%s: transactions", (_, open) => {
+  const setUp = () => {
+    const name = newTarget();
+    const [a, b] = [reaction(name, 1), reaction(name, 2)];
+    return { ...open(), name, a, b };
+  };
+
+  test("a deleted record is absent, and a new one starts at its own version", async () => {
+    const { store, a } = setUp();
+    await fill(store, [put({ ...a, version: 7 })]);
+    expect(await store.read([refOf(a)])).toEqual([{ value: { ...a, version: 7 }, version: 7 }]);
+    const stale = await store.commit([remove(refOf(a), 6)], randomUUID());
+    expect(stale).toMatchObject({ kind: "failed" });
+    await fill(store, [remove(refOf(a), 7)]);
+    expect(await store.read([refOf(a)])).toEqual([{ value: undefined, version: 0 }]);
+    await fill(store, [put({ ...a, version: 9 })]);
+    expect((await store.read([refOf(a)]))[0]?.version).toBe(9);
+  });
+
+  test("a reaction that is withdrawn and made again never has an earlier version", async () => {
+    const { store, a } = setUp();
+    const ref = refOf(a);
+    const withdrawn = { quietUntil: 1_790_000_500_000 };
+    const again = { ...a, version: 9, notified: false, ...withdrawn };
+    await fill(store, [put({ ...a, version: 7 })]);
+    for (const [value, version] of [
+      [withdrawn, 7],
+      [again, 8],
+      [withdrawn, 9],
+    ] as const) {
+      const stale = await store.commit([write(ref, value, version - 1)], randomUUID());
+      expect(stale).toMatchObject({ kind: "failed" });
+      await fill(store, [write(ref, value, version)]);
+      expect(await store.read([ref])).toEqual([{ value, version: version + 1 }]);
+    }
+    // TTL deletes the row. The next reaction takes a later version of the inbox.
+    await fill(store, [remove(ref, 10), put({ ...reaction(a.target, 99), version: 11 })]);
+    await fill(store, [put({ ...a, version: 12 })]);
+    expect(await store.read([ref])).toEqual([{ value: { ...a, version: 12 }, version: 12 }]);
+  });
+
+  test("an absent record may be deleted, if it is absent", async () => {
+    const { store, a, b } = setUp();
+    await fill(store, [remove(refOf(a), 0), put(b)]);
+    expect((await store.read([refOf(a), refOf(b)])).map(({ version }) => version)).toEqual([0, 2]);
+    const result = await store.commit([remove(refOf(b), 0)], randomUUID());
+    expect(result).toMatchObject({ kind: "failed" });
+    if (result.kind !== "failed") return;
+    expect([...result.found.values()]).toEqual([{ value: b, version: 2 }]);
+    expect((await store.read([refOf(b)]))[0]?.version).toBe(2);
+  });
+
+  test("a check changes nothing, and its condition cancels all writes", async () => {
+    const { store, a, b } = setUp();
+    const ref = inboxRef(newUser());
+    await fill(store, [put(a)]);
+    await fill(store, [check(refOf(a), 1), check(refOf(b), 0), write(ref, inbox(1))]);
+    expect(await store.read([refOf(a), refOf(b)])).toEqual([
+      { value: a, version: 1 },
+      { value: undefined, version: 0 },
+    ]);
+
+    const failed = await store.commit(
+      [check(refOf(a), 0), check(refOf(b), 5), remove(ref, 1)],
+      randomUUID(),
+    );
+    if (failed.kind !== "failed") throw new Error(failed.kind);
+    expect([...failed.found].map(([{ id }, loaded]) => [id, loaded])).toEqual([
+      [refOf(a).id, { value: a, version: 1 }],
+      [refOf(b).id, { value: undefined, version: 0 }],
+    ]);
+    expect((await store.read([ref]))[0]?.version).toBe(1);
+  });
+
+  test("the same deletes and checks under one token happen once", async () => {
+    const { store, a, b } = setUp();
+    await fill(store, [put(a), put(b)]);
+    const [writes, token] = [[remove(refOf(a), 1), check(refOf(b), 2)], randomUUID()];
+    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
+    expect(await store.commit(writes, token)).toEqual({ kind: "committed" });
+  });
+});
+
+describe.each(stores)("%s: records", (_, open) => {
+  /** Writes records, expects that each read of them returns the same, and deletes them. */
+  async function roundTrip(all: readonly NamedRecord[]): Promise<void> {
+    const { store, reader } = open();
+    const refs = all.map(([, ref]) => ref);
+    await fill(
+      store,
+      all.map(([, ref, value]) => write(ref, value)),
+    );
+    const loaded = await store.read(refs);
+    const together = await store.readAtomically(refs);
+    for (const [i, [what, ref, value]] of all.entries()) {
+      const version = firstVersion(ref.kind, value);
+      expect.soft(loaded[i], what).toEqual({ value, version });
+      expect.soft(together?.[i], what).toEqual({ value, version });
+      expect.soft(await reader.get(ref), what).toEqual({ value, version });
+    }
+    await fill(
+      store,
+      refs.map((ref, i) => remove(ref, loaded[i]?.version ?? 0)),
+    );
+  }
+
+  test("the largest ones come back as they were written", () => roundTrip(largestRecords));
+
+  test("small and unusual ones come back as they were written", async () => {
+    const name = { type: "a-b_c", id: `!~:/@$\\"${randomUUID()}` };
+    const [ownerId, userId] = [newUser(), newUser()];
+    const bare = { title: "", link: "", counts: {}, ownerId };
+    const event = { kind: "~comment", userId };
+    const byNobody = { ...event, userId: noActor, actorName: "120" };
+    const unread = unreadGroup(name, 3);
+    const alone = { userId: noActor, actorName: "", version: 4, createTime: 0 };
+    const ofNobody = unreadGroup(name, 4, {
+      kind: "~comment",
+      peopleCount: 1,
+      firstMembers: [alone],
+      latestMembers: [alone],
+      recent: { after: 3, count: 1, middle: 3, lateCount: 1, middleTime: 0 },
+    });
+    const read = readGroup(name, 3);
+    const reported = { hash: "1:x", notified: true, expireTime: 1 };
+    await roundTrip([
+      ["target without texts", targetRef(name), target(name, bare)],
+      ["reaction", refOf(reaction(name, 3)), reaction(name, 3)],
+      [
+        "reaction without a name",
+        reactionRef(name, "like", userId),
+        reaction(name, 4, { userId, actorName: "" }),
+      ],
+      [
+        "event that did not notify",
+        reactionRef(name, "~comment", userId),
+        reaction(name, 5, { ...event, notified: false }),
+      ],
+      [
+        "event without an actor",
+        reactionRef(name, "~comment", noActor),
+        reaction(name, 6, byNobody),
+      ],
+      ["unread group", unreadRefOf(ownerId, unread), unread],
+      ["unread group without an actor", unreadRefOf(ownerId, ofNobody), ofNobody],
+      ["read group", readRefOf(ownerId, read), read],
+      ["muted person", mutedPersonRef(ownerId, userId), { userId, time: 1 }],
+      ["notified event", notifiedEventRef(ownerId, `~!"/${userId}`.slice(0, 64)), reported],
+    ]);
+  });
+
+  // Differences of one and of several bytes, at the limits of a byte.
+  const gaps = [1, 127, 128, 129, 16_383, 16_384, 2 ** 21, 2 ** 40];
+  const unseen = [2 ** 52];
+  while (unseen.length < maxUnseen) {
+    unseen.push((unseen.at(-1) as number) - (gaps[unseen.length % gaps.length] as number));
+  }
+
+  test.each([
+    ["empty", emptyInbox],
+    ["with one unseen version", inbox(7, { seenVersion: 6, unseen: [7] })],
+    ["with many unseen versions", inbox(2 ** 52, { unseen, olderUnseenCount: 12 })],
+    ["with muted people", inbox(8, { mutedPeople: ["abc", "-_0", "abc", "zzz"] })],
+    [
+      "with most muted people",
+      inbox(9, { mutedPeople: range(1, maxMutedPeople).map((n) => `${100 + n}`) }),
+    ],
+    ["with muted kinds", inbox(9, { preferences: { allMuted: false, mutedKinds: ["a", "b-c"] } })],
+    ["with all muted", inbox(9, { preferences: { allMuted: true, mutedKinds: [] } })],
+  ])("an inbox %s comes back as it was written", (what, value) =>
+    roundTrip([[what, inboxRef(newUser()), value]]),
+  );
+
+  test("many come in the requested order, repeated and absent ones included", async () => {
+    const { store, reader } = open();
+    const name = newTarget();
+    const rows = range(1, 130).map((n) => reaction(name, n));
+    await fill(store, rows.map(put));
+    await fill(store, [write(targetRef(name), target(name))]);
+    const indexes = range(0, 259).map((i) => i % 140);
+    const found = await reader.many(indexes.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
+    expect(found).toEqual(indexes.map((i) => rows[i]));
+    expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
+      target(name),
+      undefined,
+    ]);
+    expect(await reader.many([])).toEqual([]);
+  });
+});

@@ -1,0 +1,211 @@
+/** Tests what operators see of a reservation in Temporal. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { formatInstant } from "../../src/domain/month.ts";
+import { latenessOf } from "../../src/domain/reservation.ts";
+import {
+  isListed,
+  isPending,
+  metadataOf,
+  rowOf,
+  showsDetails,
+  waitsInBackoff,
+} from "../support/fixtures/operators.ts";
+import {
+  change,
+  endsAsCanceled,
+  expectGrantedOnce,
+  freeze,
+  handleOf,
+  reserveAndStart,
+} from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+let stack: WorkerStack;
+beforeAll(async () => {
+  stack = await startWorkerStack();
+});
+afterAll(() => stack.stop());
+
+const inTokyo = (time: number) => formatInstant(time, "Asia/Tokyo");
+
+/** Everything that the Web UI shows of a run, its input excepted. */
+async function shownOf(id: string): Promise<string> {
+  const handle = handleOf(stack, id);
+  const described = await handle.describe();
+  const { raw, memo, searchAttributes, typedSearchAttributes } = described;
+  const failures = raw.pendingActivities?.map(({ lastFailure }) => lastFailure?.message);
+  const texts = [
+    await described.staticSummary(),
+    await described.staticDetails(),
+    await metadataOf(handle),
+    { memo, searchAttributes, typedSearchAttributes, failures },
+  ];
+  return JSON.stringify(texts);
+}
+
+describe("an operator sees", () => {
+  test("how much goes to whom, from whom and when", async () => {
+    const id = "seen";
+    const handle = await reserveAndStart(stack, { id, points: 120, inMs: 400 * day });
+    const { executeTime } = await rowOf(stack, id);
+    const described = await handle.describe();
+    expect(await described.staticSummary()).toBe("120 points for seen");
+    expect(described.memo).toEqual({ summary: "120 points for seen" });
+    const details = await described.staticDetails();
+    for (const line of ["user: seen", "points: 120", "reason: test", "reserved by: tests"]) {
+      expect(details).toContain(`- ${line}\n`);
+    }
+    expect(details).toContain("**Request Cancellation** cancels the reservation.");
+    expect(details).toContain("**Terminate** does not");
+    const { events } = await handle.fetchHistory();
+    const input = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data;
+    expect(JSON.parse(Buffer.from(input ?? []).toString())).toEqual({
+      program_id: stack.programId,
+      reservation_id: id,
+      user_id: id,
+      points: 120,
+      execute_time_at_start: inTokyo(executeTime),
+    });
+    const waits = `120 points for seen. Waits until ${inTokyo(executeTime)}.`;
+    expect(await showsDetails(handle, "Waits")).toBe(waits);
+    expect(await handle.query("state")).toBe(waits);
+    expect(await waitsInBackoff(handle)).toBe(`waits until ${inTokyo(executeTime)}`);
+  });
+
+  test("it in lists, by each of its search attributes", async () => {
+    const id = "listed";
+    const handle = await reserveAndStart(stack, { id, points: 77, inMs: 400 * day });
+    const { executeTime } = await rowOf(stack, id);
+    const [from, to] = [-1, 1].map((ms) => new Date(executeTime + ms).toISOString());
+    for (const each of [
+      `MeguriProgram = "${stack.programId}"`,
+      "MeguriPoints > 76 AND MeguriPoints < 78",
+      'MeguriCaller = "tests"',
+      'MeguriState = "PENDING" AND MeguriReason IS NULL',
+      `MeguriExecuteTime BETWEEN "${from}" AND "${to}"`,
+    ]) {
+      await isListed(stack, id, each);
+    }
+    await handle.cancel();
+    await endsAsCanceled(stack, id);
+    await isListed(stack, id, 'MeguriState = "CANCELLED" AND ExecutionStatus = "Canceled"');
+  });
+
+  test("nothing of the old time after a move, by a call or by an Update", async () => {
+    const { deps, programId } = stack;
+    const id = "moved";
+    const handle = await reserveAndStart(stack, { id, inMs: 40 * day });
+    const old = [(await rowOf(stack, id)).executeTime];
+    const expectOnly = async (time: number) => {
+      await eventually(async () => {
+        expect(await waitsInBackoff(handle)).toBe(`waits until ${inTokyo(time)}`);
+      });
+      // A range, because SQLite compares times as text, without the zeros at their end.
+      const around = [time - 1_000, time + 1_000].map((each) => new Date(each).toISOString());
+      await isListed(stack, id, `MeguriExecuteTime BETWEEN "${around[0]}" AND "${around[1]}"`);
+      const shown = await shownOf(id);
+      expect(shown).toContain(inTokyo(time));
+      for (const each of old) {
+        expect(shown).not.toContain(inTokyo(each).slice(0, 10));
+        expect(shown).not.toContain(new Date(each).toISOString().slice(0, 10));
+      }
+      old.push(time);
+    };
+    const later = Date.now() + 50 * day;
+    const move = { programId, reservationId: id, ...change, executeTime: later };
+    await rescheduleReservation(deps, { ...move, changeReason: "asked for" });
+    await expectOnly(later);
+    await showsDetails(handle, "Changed last by tests (asked for).");
+    const earlier = Date.now() + 30 * day;
+    const execute_time = new Date(earlier).toISOString();
+    const args = [{ execute_time, changed_by: "yuki" }] as [unknown];
+    await handle.executeUpdate("reschedule", { args });
+    await expectOnly(earlier);
+    await showsDetails(handle, "Changed last by yuki.");
+  });
+
+  test("that it is tried again while the store is away, and with which result", async () => {
+    const { proxy } = stack;
+    const id = "retrying";
+    proxy.down(true);
+    const handle = await reserveAndStart(stack, { id });
+    const failure = await eventually(async () => {
+      const last = await isPending(handle, "grantAgain", "SCHEDULED");
+      expect(last).toBeDefined();
+      return last;
+    });
+    expect(failure?.applicationFailureInfo?.type).toBe("STORE_UNAVAILABLE");
+    await isListed(stack, id, 'MeguriState = "RETRYING" AND MeguriReason = "STORE_UNAVAILABLE"');
+    const details = await showsDetails(handle, "tried again at least every 15 s");
+    expect(details).toContain("(STORE_UNAVAILABLE)");
+    expect(details).toContain('`MeguriReason = "STORE_UNAVAILABLE"`');
+    expect(details).not.toMatch(/AWS|DynamoDB Local|ECONN|socket|arn:/);
+    proxy.down(false);
+    await expectGrantedOnce(stack, id);
+    await handle.result();
+    await isListed(stack, id, 'MeguriState = "DONE" AND MeguriReason IS NULL');
+  });
+
+  test("when it was granted, how late, and the balance", async () => {
+    const id = "granted";
+    const handle = await reserveAndStart(stack, { id, points: 30, inMs: 500 });
+    const row = await expectGrantedOnce(stack, id, 30);
+    const executed_time = inTokyo(row.executed?.time ?? 0);
+    const lateness_ms = latenessOf(row);
+    expect(await handle.result()).toEqual({
+      ...{ step: "DONE", points: 30, balance: 30, executed_time, lateness_ms, entry_number: 1 },
+    });
+    expect(await showsDetails(handle, "Granted")).toBe(
+      `30 points for granted. Granted at ${executed_time}, ${lateness_ms} ms late: ` +
+        "balance 30, ledger entry 1.",
+    );
+    await isListed(stack, id, 'MeguriState = "DONE" AND ExecutionStatus = "Completed"');
+  });
+
+  test("why it was refused, and what to do now", async () => {
+    const id = "refused";
+    await freeze(stack, id, true);
+    const handle = await reserveAndStart(stack, { id });
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { type: "ACCOUNT_FROZEN", nonRetryable: true },
+    });
+    await isListed(stack, id, 'MeguriState = "FAILED" AND MeguriReason = "ACCOUNT_FROZEN"');
+    const details = await showsDetails(handle, "(ACCOUNT_FROZEN)");
+    expect(details).toContain("**What to do now:** unfreeze the account, then call");
+    expect(details).toContain("To give it up, call CancelReservation.");
+  });
+
+  test("who cancelled it and why, by a call and by an Update alike", async () => {
+    const { deps, programId } = stack;
+    const given = { changedBy: "desk", changeReason: "the shop closed" };
+    const update = { changed_by: "desk", reason: "the shop closed" };
+    for (const id of ["by-call", "by-update"]) {
+      const handle = await reserveAndStart(stack, { id, inMs: hour });
+      if (id === "by-update") await handle.executeUpdate("cancel", { args: [update] });
+      else await cancelReservation(deps, { programId, reservationId: id, ...given });
+      await endsAsCanceled(stack, id);
+      expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", ...given });
+      const details = await showsDetails(handle, "Cancelled");
+      expect(details).toBe(`10 points for ${id}. Cancelled by desk (the shop closed).`);
+    }
+  });
+
+  test("a description of every Update, of the query and of the signal", async () => {
+    const handle = await reserveAndStart(stack, { id: "described", inMs: hour });
+    const { definition } = await metadataOf(handle);
+    const described = (of: keyof typeof definition) =>
+      definition[of].filter(({ name }) => !name.startsWith("__"));
+    for (const of of ["queryDefinitions", "signalDefinitions", "updateDefinitions"] as const) {
+      for (const { description } of described(of)) expect(description).toMatch(/^[A-Z].*[.:}]$/s);
+    }
+    const names = described("updateDefinitions").map(({ name }) => name);
+    expect(names.sort()).toEqual(["cancel", "reschedule", "retry"]);
+    expect(described("queryDefinitions").map(({ name }) => name)).toEqual(["state"]);
+    expect(described("signalDefinitions").map(({ name }) => name)).toEqual(["look"]);
+  });
+});

@@ -1,0 +1,56 @@
+/** Tests that a pass of the reconciler starts purges that never ran, and survives a failure. */
+import { MockActivityEnvironment } from "@temporalio/testing";
+import { DefaultLogger, type LogEntry } from "@temporalio/worker";
+import { expect, test } from "vitest";
+import { createActivities } from "../../activities/index.ts";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import { deleteTarget, registerTarget } from "../../src/app/reactions/targets.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { recordWorkflows } from "../support/servers/recording-workflows.ts";
+import { memoryDeps } from "../support/stores/memory-store.ts";
+
+const noRuns = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
+
+/** Runs the activity of a pass. Returns its counts and the warnings that it has logged. */
+async function pass(deps: Deps) {
+  const warnings: LogEntry[] = [];
+  const logger = new DefaultLogger("WARN", (entry) => warnings.push(entry));
+  const { syncRuns } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  const environment = new MockActivityEnvironment({}, { logger });
+  const counts = await environment.run(() => syncRuns({ since: "2026-01-01T00:00:00Z" }));
+  return { counts, warnings: warnings.map(({ message }) => message) };
+}
+
+/** A server whose background tasks are lost has deleted a target, some time ago. */
+async function setUp() {
+  const { deps, clock } = memoryDeps();
+  const workflows = recordWorkflows();
+  const target = { type: "post", id: "dead" };
+  await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
+  await deleteTarget({ ...deps, background: () => {} }, { target });
+  clock.time += 11_000;
+  return { deps: { ...deps, workflows }, workflows };
+}
+
+test("a pass starts a purge that never ran", async () => {
+  const { deps, workflows } = await setUp();
+  expect(await pass(deps)).toEqual({ counts: noRuns, warnings: [] });
+  expect(workflows.calls).toEqual(["startPurge post dead of owner"]);
+});
+
+test("a pass that cannot list or start purges has its other counts", async () => {
+  const { deps } = await setUp();
+  const away = async () => {
+    throw new DomainError("STORE_UNAVAILABLE", "no answer");
+  };
+  const unlisted = { ...deps, reader: { ...deps.reader, pendingPurges: away } };
+  expect(await pass(unlisted)).toEqual({
+    counts: noRuns,
+    warnings: ["the purges of targets are left to the next pass"],
+  });
+  const unstarted = { ...deps, workflows: { ...deps.workflows, startPurge: away } };
+  expect(await pass(unstarted)).toEqual({
+    counts: noRuns,
+    warnings: ["the purge of a target is left to the next pass"],
+  });
+});

@@ -1,0 +1,158 @@
+/** Tests Request Cancellation, the button of Temporal's Web UI, in every state of a run. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { executeReservation } from "../../src/app/reservations/execute.ts";
+import {
+  pauseProgramReservations,
+  resumeProgramReservations,
+} from "../../src/app/reservations/pause.ts";
+import {
+  expectNothingGranted,
+  isListed,
+  isPending,
+  rowOf,
+  showsDetails,
+  statusOf,
+  waitsInBackoff,
+} from "../support/fixtures/operators.ts";
+import {
+  change,
+  endsAsCanceled,
+  expectGrantedOnce,
+  freeze,
+  handleOf,
+  reaches,
+  reserve,
+  reserveAndStart,
+} from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
+
+const hour = 3_600_000;
+
+let stack: WorkerStack;
+beforeAll(async () => {
+  stack = await startWorkerStack();
+});
+afterAll(() => stack.stop());
+
+const byOperator = { changedBy: "temporal", changeReason: "cancellation requested in Temporal" };
+
+/** Expects that the request has cancelled the reservation, for good. */
+async function expectCancelled(id: string): Promise<void> {
+  await endsAsCanceled(stack, id);
+  expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", ...byOperator });
+  expect(await statusOf(handleOf(stack, id))).toBe("CANCELLED");
+  await showsDetails(handleOf(stack, id), "Cancelled by temporal (cancellation requested in");
+  await expectNothingGranted(stack, id);
+}
+
+/** Resolves when a worker sends a request for the reservation to the store at `time` or later. */
+function requestAfter(id: string, time: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  stack.proxy.onRequest((_, body) => {
+    if (Date.now() >= time && body.toString().includes(`#${id}"`)) resolve();
+  });
+  return promise;
+}
+
+describe("Request Cancellation cancels a reservation", () => {
+  test("that waits", async () => {
+    const handle = await reserveAndStart(stack, { id: "waiting", inMs: hour });
+    await waitsInBackoff(handle);
+    await handle.cancel();
+    await expectCancelled("waiting");
+  });
+
+  test("that is held until its moment, which comes later", async () => {
+    const handle = await reserveAndStart(stack, { id: "held", inMs: 6_000 });
+    const { executeTime } = await rowOf(stack, "held");
+    const attempted = requestAfter("held", executeTime);
+    await isPending(handle, "grantWhenDue", "STARTED");
+    await handle.cancel();
+    await expectCancelled("held");
+    await attempted;
+    await expectNothingGranted(stack, "held");
+    expect(await rowOf(stack, "held")).toMatchObject({ state: "CANCELLED", ...byOperator });
+  });
+
+  test("that is tried again while the store is away, once it is back", async () => {
+    const { proxy } = stack;
+    proxy.down(true);
+    const handle = await reserveAndStart(stack, { id: "retrying" });
+    await isPending(handle, "grantAgain", "SCHEDULED");
+    await handle.cancel();
+    await isPending(handle, "cancelReservation", "SCHEDULED");
+    expect(await rowOf(stack, "retrying")).toMatchObject({ state: "PENDING" });
+    proxy.down(false);
+    await expectCancelled("retrying");
+  });
+
+  test("whose program is paused", async () => {
+    const { deps, programId } = stack;
+    const pause = { programId, by: "desk", reason: "an audit", deadline: undefined };
+    await pauseProgramReservations(deps, pause);
+    const handle = await reserveAndStart(stack, { id: "paused" });
+    await isListed(stack, "paused", 'MeguriState = "PAUSED"');
+    await handle.cancel();
+    await expectCancelled("paused");
+    await resumeProgramReservations(deps, { programId, deadline: undefined });
+    await expectNothingGranted(stack, "paused");
+  });
+
+  test("that the reconciler has set FAILED while the run sleeps", async () => {
+    const handle = await reserveAndStart(stack, { id: "failed-asleep", inMs: hour });
+    await grantElsewhere("failed-asleep", true);
+    expect((await rowOf(stack, "failed-asleep")).state).toBe("FAILED");
+    await handle.cancel();
+    await expectCancelled("failed-asleep");
+    const { failure } = await rowOf(stack, "failed-asleep");
+    expect(failure?.reason).toBe("ACCOUNT_FROZEN");
+  });
+});
+
+/** Moves a reservation to now and executes it, as the reconciler does, without telling its run. */
+async function grantElsewhere(id: string, frozen = false): Promise<void> {
+  const { deps, programId } = stack;
+  if (frozen) await freeze(stack, id, true);
+  const name = { programId, reservationId: id };
+  const move = { ...name, ...change, executeTime: Date.now() - 1_000 };
+  await rescheduleReservation(withoutTemporal(deps), move);
+  await executeReservation(deps, { ...name, userId: id });
+}
+
+describe("Request Cancellation comes too late", () => {
+  test("when the points are granted, and the run says so", async () => {
+    const handle = await reserveAndStart(stack, { id: "late", inMs: hour });
+    await waitsInBackoff(handle);
+    await grantElsewhere("late");
+    await handle.cancel();
+    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, balance: 10 });
+    expect(await statusOf(handle)).toBe("COMPLETED");
+    const details = await showsDetails(handle, "balance 10");
+    expect(details).toContain("The requested cancellation came too late.");
+    await expectGrantedOnce(stack, "late");
+  });
+
+  test("but a grant without it says nothing of a cancellation", async () => {
+    await reserve(stack.deps, stack.programId, { id: "plain" });
+    await expectGrantedOnce(stack, "plain");
+    const details = await showsDetails(handleOf(stack, "plain"), "balance 10");
+    expect(details).not.toContain("cancellation");
+  });
+});
+
+test("a FAILED reservation, whose run has ended, is cancelled by CancelReservation", async () => {
+  const { deps, programId } = stack;
+  const id = "failed";
+  await freeze(stack, id, true);
+  const handle = await reserveAndStart(stack, { id });
+  await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
+  const given = { changedBy: "desk", changeReason: "the shop closed" };
+  await cancelReservation(deps, { programId, reservationId: id, ...given });
+  expect(await reaches(stack, id, "CANCELLED")).toMatchObject(given);
+  await freeze(stack, id, false);
+  await eventually(async () => expect((await rowOf(stack, id)).unsynced).toBeUndefined());
+  expect(await statusOf(handle)).toBe("FAILED");
+  await expectNothingGranted(stack, id);
+});

@@ -1,0 +1,272 @@
+/** Tests resets of runs by operators: the one way to try a FAILED reservation from Temporal. */
+import { WithStartWorkflowOperation } from "@temporalio/client";
+import { ApplicationFailure } from "@temporalio/common";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
+import { startRun } from "../../src/app/reservations/workflow-runs.ts";
+import { type ReservationView, refreshSignal, reservationWorkflowId } from "../../src/contract.ts";
+import { synced } from "../../src/domain/reservation.ts";
+import {
+  expectNothingGranted,
+  isListed,
+  isPending,
+  reset,
+  rowOf,
+  showsDetails,
+  statusOf,
+  waitsInBackoff,
+} from "../support/fixtures/operators.ts";
+import {
+  change,
+  endsAsCanceled,
+  freeze,
+  handleOf,
+  reaches,
+  reserveAndStart,
+  verified,
+} from "../support/fixtures/reservations.ts";
+import { startWorkerStack, type WorkerStack, withoutTemporal } from "../support/servers/worker.ts";
+
+const hour = 3_600_000;
+
+let stack: WorkerStack;
+let stopWorker: () => Promise<void>;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+  stopWorker = await stack.startWorker();
+});
+afterAll(() => stack.stop());
+
+/** The ledger of an account that was frozen, unfrozen and granted the points once. */
+const grantedOnce = { balance: 10, entries: 3 };
+
+/** Waits until the run of a reservation has failed because the account is frozen. */
+async function failsFrozen(id: string): Promise<void> {
+  const ended = handleOf(stack, id).result();
+  await expect(ended).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
+  expect((await rowOf(stack, id)).state).toBe("FAILED");
+}
+
+/** Makes a reservation whose row and run have failed. */
+async function fail(id: string): Promise<void> {
+  await freeze(stack, id, true);
+  await reserveAndStart(stack, { id });
+  await failsFrozen(id);
+}
+
+/** Fails the row as the reconciler does, while its run sleeps and no worker runs. */
+async function failBySweep(id: string): Promise<void> {
+  const { deps, programId } = stack;
+  const handle = await reserveAndStart(stack, { id, inMs: hour });
+  await waitsInBackoff(handle);
+  await stopWorker();
+  await freeze(stack, id, true);
+  const executeTime = Date.now() - 60_000;
+  const move = { ...change, programId, reservationId: id, executeTime };
+  await rescheduleReservation(withoutTemporal(deps), move);
+  const counts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
+  const swept = await executeOverdue(deps, counts, () => true, {
+    onDone: () => {},
+    onFailed: () => {},
+  });
+  expect(swept).toMatchObject({ refused: 1, granted: 0, failed: 0 });
+  expect((await rowOf(stack, id)).state).toBe("FAILED");
+}
+
+async function restartWorker(): Promise<void> {
+  stopWorker = await stack.startWorker();
+}
+
+describe.each(["first", "last"] as const)("a reset to the %s workflow task grants once", (to) => {
+  async function expectResetGrants(id: string, reapply = true): Promise<void> {
+    await freeze(stack, id, false);
+    const handle = await reset(stack, id, to, reapply);
+    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, balance: 10 });
+    expect((await rowOf(stack, id)).state).toBe("DONE");
+    expect(await verified(stack, id)).toEqual(grantedOnce);
+  }
+
+  test("after a refusal at the due time", async () => {
+    const id = `quick-${to}`;
+    await fail(id);
+    await expectResetGrants(id);
+    await isListed(stack, id, 'MeguriState = "DONE" AND ExecutionStatus = "Completed"');
+  });
+
+  test("after a refusal that came when the store was back", async () => {
+    const { proxy } = stack;
+    const id = `patient-${to}`;
+    proxy.down(true);
+    const handle = await reserveAndStart(stack, { id });
+    await isPending(handle, "grantAgain", "SCHEDULED");
+    await freeze(stack, id, true);
+    proxy.down(false);
+    await failsFrozen(id);
+    await expectResetGrants(id);
+  });
+
+  test("after the reconciler was refused, when the sleeping run has read that", async () => {
+    const id = `swept-${to}`;
+    await failBySweep(id);
+    await restartWorker();
+    await handleOf(stack, id).signal(refreshSignal);
+    await failsFrozen(id);
+    await expectResetGrants(id);
+  });
+
+  test("after the reconciler was refused, while the run still sleeps", async () => {
+    const id = `asleep-${to}`;
+    await failBySweep(id);
+    await freeze(stack, id, false);
+    const handle = await reset(stack, id, to);
+    await restartWorker();
+    expect(await handle.result()).toMatchObject({ step: "DONE" });
+    expect(await verified(stack, id)).toEqual(grantedOnce);
+  });
+
+  test.each([true, false])("after a move to an earlier time; reapplied: %s", async (reapply) => {
+    const id = `moved-${to}-${reapply}`;
+    await freeze(stack, id, true);
+    const handle = await reserveAndStart(stack, { id, inMs: hour });
+    const execute_time = new Date().toISOString();
+    await handle.executeUpdate("reschedule", { args: [{ execute_time }] });
+    await failsFrozen(id);
+    await expectResetGrants(id, reapply);
+  });
+
+  test("and once more after the reset run has failed, too", async () => {
+    const id = `twice-${to}`;
+    await fail(id);
+    const again = await reset(stack, id, to);
+    await expect(again.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
+    await expectResetGrants(id);
+  });
+});
+
+describe.each(["first", "last"] as const)(
+  "a reset to the %s workflow task changes nothing",
+  (to) => {
+    test("of a reservation whose points are granted", async () => {
+      const id = `done-${to}`;
+      const first = await reserveAndStart(stack, { id });
+      const result = await first.result();
+      const row = await rowOf(stack, id);
+      const again = await reset(stack, id, to);
+      expect(await again.result()).toEqual(result);
+      expect(await rowOf(stack, id)).toEqual(row);
+      expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
+    });
+
+    test("of a reservation that is cancelled", async () => {
+      const id = `cancelled-${to}`;
+      const handle = await reserveAndStart(stack, { id, inMs: hour });
+      await waitsInBackoff(handle);
+      await handle.cancel();
+      await endsAsCanceled(stack, id);
+      const row = synced(await rowOf(stack, id));
+      await (await reset(stack, id, to)).result().catch(() => {});
+      expect(synced(await rowOf(stack, id))).toEqual(row);
+      await expectNothingGranted(stack, id);
+    });
+  },
+);
+
+describe("without a retry, nothing grants a FAILED reservation", () => {
+  async function startByHand(id: string) {
+    const { client, config, programId } = stack;
+    return client.workflow.start("reservation", {
+      workflowId: reservationWorkflowId(programId, id),
+      taskQueue: config.taskQueue,
+      args: [byHand(id)],
+    });
+  }
+
+  test("not a second run, started by hand", async () => {
+    await fail("by-hand");
+    await freeze(stack, "by-hand", false);
+    const second = await startByHand("by-hand");
+    await expect(second.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
+    const details = await showsDetails(second, "**What to do now:** unfreeze the account");
+    expect(details).toContain("RetryReservation or reset this run to its first workflow task");
+    await expectNothingGranted(stack, "by-hand");
+  });
+
+  test("not a start that was decided before it failed, nor the reconciler", async () => {
+    const { deps } = stack;
+    const id = "stale";
+    await freeze(stack, id, true);
+    const handle = await reserveAndStart(stack, { id, inMs: hour });
+    const pending = await rowOf(stack, id);
+    const { programId } = stack;
+    const move = { ...change, programId, reservationId: id, executeTime: Date.now() };
+    await rescheduleReservation(deps, move);
+    await failsFrozen(id);
+    await freeze(stack, id, false);
+    await isListed(stack, id, 'ExecutionStatus = "Failed"');
+
+    const { restarted } = await syncRuns(deps, Date.now() - hour, () => {});
+    expect(restarted).toBe(0);
+    expect(await statusOf(handle)).toBe("FAILED");
+
+    await startRun(deps, { ...pending, executeTime: Date.now() });
+    await failsFrozen(id);
+    expect((await rowOf(stack, id)).state).toBe("FAILED");
+    await expectNothingGranted(stack, id);
+  });
+});
+
+/** The input of a run, as an operator types it. */
+const byHand = (id: string) => ({
+  program_id: stack.programId,
+  reservation_id: id,
+  user_id: id,
+  points: 10,
+  execute_time_at_start: "2026-01-01T00:00:00+09:00",
+});
+
+describe("the Update retry", () => {
+  test("by update-with-start grants a FAILED reservation", async () => {
+    const { client, config, programId } = stack;
+    const id = "update-with-start";
+    await fail(id);
+    await freeze(stack, id, false);
+    const startWorkflowOperation = new WithStartWorkflowOperation("reservation", {
+      workflowId: reservationWorkflowId(programId, id),
+      taskQueue: config.taskQueue,
+      args: [byHand(id)],
+      workflowIdConflictPolicy: "USE_EXISTING",
+    });
+    const view = await client.workflow.executeUpdateWithStart("retry", {
+      startWorkflowOperation,
+      args: [{ changed_by: "aki", reason: "unfrozen" }],
+    });
+    expect(view).toMatchObject({ state: "PROCESSING" });
+    const started = await startWorkflowOperation.workflowHandle();
+    expect(await started.result()).toMatchObject({ step: "DONE", balance: 10 });
+    const row = await reaches(stack, id, "DONE");
+    expect(row).toMatchObject({ changedBy: "aki", changeReason: "unfrozen" });
+    expect(await verified(stack, id)).toEqual(grantedOnce);
+  });
+
+  test("of a reservation that is tried again already changes nothing of it", async () => {
+    const { proxy } = stack;
+    const id = "retrying";
+    proxy.down(true);
+    const handle = await reserveAndStart(stack, { id });
+    await isPending(handle, "grantAgain", "SCHEDULED");
+    const { changedBy } = await rowOf(stack, id);
+    proxy.down(false);
+    const answer = await handle.executeUpdate("retry").catch(({ cause }: Error) => cause);
+    // The run may have been faster.
+    expect([{ state: "PROCESSING" }, { type: "WRONG_STATE" }]).toContainEqual(
+      answer instanceof ApplicationFailure
+        ? { type: answer.type }
+        : { state: (answer as ReservationView).state },
+    );
+    expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
+    expect((await rowOf(stack, id)).changedBy).toBe(changedBy);
+    expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
+  });
+});

@@ -1,0 +1,82 @@
+/** Tests with Temporal's own retries that an outage within a page loses nothing that was done. */
+import { NativeConnection } from "@temporalio/worker";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Deps } from "../../src/app/ports/deps.ts";
+import type { TransactionRequest } from "../../src/app/ports/engine.ts";
+import type { PageRequest } from "../../src/app/ports/pages.ts";
+import { accountRef } from "../../src/app/ports/records.ts";
+import type { MonthEndResult } from "../../src/contract.ts";
+import { DomainError } from "../../src/domain/errors.ts";
+import { createLogger } from "../../src/log.ts";
+import { createWorker } from "../../src/worker.ts";
+import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
+
+let stack: WorkerStack;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+});
+afterAll(() => stack.stop());
+
+const program = {
+  programId: "p",
+  timeZone: "UTC",
+  lifetimes: [{ lifetimeMonths: 12, effectiveTime: 0 }],
+  createTime: 0,
+};
+
+const away = () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
+
+/** A store with due accounts in one shard. It is away for one commit, and for the read after it. */
+function storeWithOutage(userIds: readonly string[], awayAt: number) {
+  const settled: string[] = [];
+  let calls = 0;
+  let isReadAway = false;
+  const engine = {
+    async transact({ key }: TransactionRequest<unknown>) {
+      if (++calls === awayAt) {
+        isReadAway = true;
+        return away();
+      }
+      settled.push(key.id);
+      return "settled";
+    },
+  };
+  const reader = {
+    async dueAccounts(_: string, shard: number, __: number, { size, cursor = "" }: PageRequest) {
+      if (shard > 0) return { items: [] };
+      if (isReadAway) {
+        isReadAway = false;
+        return away();
+      }
+      const left = userIds.filter((userId) => userId > cursor && !settled.includes(idOf(userId)));
+      const items = left.slice(0, size).map((userId) => ({ programId: "p", userId }));
+      const last = items.at(-1)?.userId;
+      return { items, ...(left.length > size && last !== undefined && { cursor: last }) };
+    },
+  };
+  const clock = { now: async () => ({ calendar: 0, wall: 0 }) };
+  const deps = { engine, reader, clock, programs: { get: async () => program } };
+  return { deps: deps as unknown as Deps, settled };
+}
+
+const idOf = (userId: string) => accountRef("p", userId).id;
+
+test("a month end counts each account once, although the store was away in a page", async () => {
+  const { config, client, metrics } = stack;
+  const userIds = Array.from({ length: 200 }, (_, i) => `user-${String(i).padStart(3, "0")}`);
+  const { deps, settled } = storeWithOutage(userIds, 50);
+  const bundle = await workflowBundle();
+  const connection = await NativeConnection.connect({ address: config.temporalAddress });
+  const log = createLogger("test", "silent");
+  const worker = await createWorker({ connection, config, bundle, deps, metrics, log });
+  const result: MonthEndResult = await worker.runUntil(
+    client.workflow.execute("monthEnd", {
+      workflowId: "month-end-with-outage",
+      taskQueue: config.taskQueue,
+      args: [{ program: "p" }],
+    }),
+  );
+  await connection.close();
+  expect(result).toMatchObject({ settled: 200, vain: 0, failed: 0 });
+  expect(settled.toSorted()).toEqual(userIds.map(idOf));
+});

@@ -1,0 +1,112 @@
+/** The reconciler: one long run that looks after reservations, pass after pass. */
+import { TemporalFailure } from "@temporalio/common";
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import type { OverdueCounts, ReconcilerInput, SyncCounts } from "../src/reconciler-contract.ts";
+import { orRefusal } from "./failures.ts";
+
+/** From the start of one pass to the start of the next one. */
+const intervalMs = 30_000;
+
+/** The passes of one run, about 50 minutes: the schedule's run timeout ends a run that is stuck. */
+const maxPasses = 100;
+
+/** Runs that ended this long before a pass are checked by it, for a visibility that lags behind. */
+const overlapMs = 60_000;
+
+/** A first run, after an outage of the reconciler, checks what ended during a day. */
+const firstMs = 86_400_000;
+
+const { executeOverdue } = proxyActivities<Activities>({
+  startToCloseTimeout: "2 minutes",
+  heartbeatTimeout: "15 seconds",
+  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
+});
+
+/** Attempts are limited, because the next pass does the same. */
+const { syncRuns } = proxyActivities<Activities>({
+  startToCloseTimeout: "10 minutes",
+  heartbeatTimeout: "15 seconds",
+  retry: { initialInterval: "1 second", maximumAttempts: 3 },
+});
+
+/**
+ * Executes the reservations that are overdue, every 30 s, and corrects workflow runs that are not
+ * in line with their rows. The correction runs beside the passes: while Temporal or a long list
+ * slows it down, no reservation waits for it.
+ */
+export async function reconciler({ since }: ReconcilerInput): Promise<void> {
+  let from = since === undefined ? Date.now() - firstMs : Date.parse(since);
+  let pass = "";
+  let runs = "Runs are being checked.";
+  let isSyncing = false;
+  const show = () => setCurrentDetails(`${pass} ${runs}`);
+  const sync = async (start: number) => {
+    isSyncing = true;
+    const counts = await syncOnce(from);
+    isSyncing = false;
+    if (counts) from = start - overlapMs;
+    runs = describeRuns(counts);
+    show();
+  };
+  let passes = 0;
+  do {
+    const start = Date.now();
+    if (!isSyncing) void sync(start);
+    pass = describePass(start, await executeAll());
+    show();
+    passes += 1;
+    await sleep(Math.max(1_000, start + intervalMs - Date.now()));
+  } while (isSyncing || !(passes >= maxPasses || workflowInfo().continueAsNewSuggested));
+  await continueAsNew<typeof reconciler>({ since: new Date(from).toISOString() });
+}
+
+const nothing: OverdueCounts = {
+  overdue: 0,
+  oldestMs: 0,
+  granted: 0,
+  refused: 0,
+  failed: 0,
+  failures: [],
+};
+
+async function executeAll(): Promise<OverdueCounts> {
+  let step: OverdueCounts & { readonly cursor?: string } = nothing;
+  do step = await orRefusal(executeOverdue(step));
+  while (step.cursor !== undefined);
+  return step;
+}
+
+/** Returns undefined when Temporal does not answer the activity. The next pass tries again. */
+async function syncOnce(since: number): Promise<SyncCounts | undefined> {
+  try {
+    return await syncRuns({ since: new Date(since).toISOString() });
+  } catch (error) {
+    if (error instanceof TemporalFailure) return undefined;
+    throw error;
+  }
+}
+
+function describePass(start: number, counts: OverdueCounts): string {
+  const { overdue, granted, refused, failed, failures } = counts;
+  const names = failures.slice(0, 20).map((each) => `${each.reservationId} (${each.reason})`);
+  const left = failed > 0 ? `, ${failed} left to the next pass: ${names.join(", ")}` : "";
+  return (
+    `Pass of ${new Date(start).toISOString()}. Overdue: ${overdue}, of which ${granted} granted, ` +
+    `${refused} refused${left}.`
+  );
+}
+
+function describeRuns(counts: SyncCounts | undefined): string {
+  if (!counts) return "Runs could not be checked.";
+  return (
+    `Runs: ${counts.synced} changes sent again, ${counts.restarted} started again, ` +
+    `${counts.terminated} terminated, ${counts.failed} failed.`
+  );
+}

@@ -1,0 +1,180 @@
+/** What callers and operators request of a run of a reservation: signal, updates, cancellation. */
+import {
+  CancellationScope,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import {
+  type ChangeInput,
+  type RescheduleInput,
+  type ReservationKey,
+  type ReservationView,
+  refreshSignal,
+} from "../src/contract.ts";
+import { orRefusal, refusalOf, refuse } from "./failures.ts";
+
+const refresh = defineSignal(refreshSignal);
+const state = defineQuery<string>("state");
+const cancel = defineUpdate<ReservationView, [ChangeInput | undefined]>("cancel");
+const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
+const retry = defineUpdate<ReservationView, [ChangeInput | undefined]>("retry");
+
+/** An operator waits for the answer of an Update, so the attempts are limited. */
+const forUpdates = proxyActivities<Activities>({
+  startToCloseTimeout: "10 seconds",
+  retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
+});
+
+/** Nobody waits for a requested cancellation, so it is tried until the store answers. */
+const untilAnswered = proxyActivities<Activities>({
+  startToCloseTimeout: "10 seconds",
+  retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
+});
+
+/** A run as its callers and operators see it. */
+export interface Run {
+  /** True from a request on until the next `untilRefresh` or `takeRefresh`. */
+  isRefreshRequested(): boolean;
+  isCancelRequested(): boolean;
+  /** Returns whether a refresh was requested, and forgets the request. */
+  takeRefresh(): boolean;
+  /** Does work that a requested refresh cancels. Returns undefined when it did. */
+  untilRefresh<T>(work: () => Promise<T>): Promise<T | undefined>;
+  /** Cancels the reservation if Temporal was asked to cancel the run, as CancelReservation does. */
+  cancelIfRequested(): Promise<void>;
+  /** Shows what the run does, in the Web UI and as the answer of the query `state`. */
+  showDetails(text: string): void;
+}
+
+/**
+ * Sets the handlers of a run. To be called in the run's outermost scope. The update `cancel` of a
+ * run with the old input refreshes it at once, as recorded histories show.
+ */
+export function createRun(key: ReservationKey, isOld: boolean): Run {
+  let isRefreshRequested = false;
+  let isCancelRequested = false;
+  let isCancelAnswered = false;
+  let interruptible: CancellationScope | undefined;
+  let details = "";
+  const requestRefresh = () => {
+    isRefreshRequested = true;
+    interruptible?.cancel();
+  };
+  CancellationScope.current().cancelRequested.catch(() => {
+    isCancelRequested = true;
+    requestRefresh();
+  });
+  setHandler(state, () => details, { description: "What the reservation waits for or does." });
+  setHandler(refresh, requestRefresh, { description: "Reads the reservation's row again." });
+  setUpdates(key, requestRefresh, isOld);
+  return {
+    isRefreshRequested: () => isRefreshRequested,
+    isCancelRequested: () => isCancelRequested,
+    takeRefresh() {
+      const requested = isRefreshRequested;
+      isRefreshRequested = false;
+      return requested;
+    },
+    async untilRefresh(work) {
+      if (isRefreshRequested) return undefined;
+      interruptible = new CancellationScope();
+      try {
+        return await interruptible.run(work);
+      } catch (error) {
+        if (!interruptible.consideredCancelled) throw error;
+        return undefined;
+      } finally {
+        interruptible = undefined;
+      }
+    },
+    async cancelIfRequested() {
+      if (!isCancelRequested || isCancelAnswered) return;
+      isCancelAnswered = true;
+      try {
+        await orRefusal(untilAnswered.cancelReservation(key, cancellation));
+      } catch (error) {
+        // The points are granted already.
+        if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
+      }
+    },
+    showDetails(text) {
+      details = text;
+      setCurrentDetails(text);
+    },
+  };
+}
+
+const cancellation: ChangeInput = { reason: "cancellation requested in Temporal" };
+
+/** The updates change the row, as the RPCs do, and then request a refresh. */
+function setUpdates(key: ReservationKey, requestRefresh: () => void, isOld: boolean): void {
+  // A cancelled run still answers: the cancellation of the reservation requests that of the run.
+  const answer = (change: () => Promise<ReservationView>) =>
+    CancellationScope.nonCancellable(() => orRefusal(change()));
+  const afterwards = async (change: () => Promise<ReservationView>) => {
+    const view = await answer(change);
+    requestRefresh();
+    return view;
+  };
+  const end = isOld ? afterwards : answer;
+  setHandler(cancel, (change) => end(() => forUpdates.cancelReservation(key, change)), {
+    description: "Cancels the reservation, as CancelReservation does: {changed_by?, reason?}.",
+    validator: checkChange,
+  });
+  const move = (change: RescheduleInput) =>
+    afterwards(() => forUpdates.rescheduleReservation(key, change));
+  setHandler(reschedule, move, {
+    description:
+      'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", changed_by?, reason?}.',
+    validator: checkReschedule,
+  });
+  setHandler(retry, (change) => afterwards(() => forUpdates.retryReservation(key, change)), {
+    description:
+      "Sets a FAILED reservation to PENDING, and tries one that is RETRYING at once: " +
+      "{changed_by?, reason?}.",
+    validator: checkChange,
+  });
+}
+
+/** Validates the argument before the Update is written to the history. */
+function checkReschedule(input: RescheduleInput): void {
+  const time: unknown = input?.execute_time;
+  if (typeof time !== "string" || !rfc3339.test(time) || !isInCalendar(time)) {
+    throw refuse(
+      'execute_time: must be RFC 3339 with a zone, such as "2026-12-01T00:00:00+09:00"',
+      "INVALID_REQUEST",
+    );
+  }
+  checkChange(input);
+}
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isInCalendar(time: string): boolean {
+  const day = time.slice(0, "2026-12-01".length);
+  return (
+    Number.isFinite(Date.parse(time)) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day)
+  );
+}
+
+function checkChange(input: ChangeInput | null | undefined): void {
+  if (typeof (input ?? {}) !== "object") {
+    throw refuse("the argument must be an object: {changed_by?, reason?}", invalid);
+  }
+  for (const field of ["changed_by", "reason"] as const) {
+    const value: unknown = input?.[field];
+    const isText = typeof value === "string" && byteLength(value) <= maxBytes[field];
+    if (value !== undefined && !isText) {
+      throw refuse(`${field}: must be text of at most ${maxBytes[field]} bytes`, invalid);
+    }
+  }
+}
+
+const maxBytes = { changed_by: 64, reason: 128 };
+const byteLength = (text: string) => new TextEncoder().encode(text).length;
+const invalid = "INVALID_REQUEST";
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

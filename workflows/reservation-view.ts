@@ -1,0 +1,118 @@
+/** What operators see of a run of a reservation: current details and search attributes. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import { type ReservationInput, type ReservationStep, searchAttributes } from "../src/contract.ts";
+import type { Run } from "./reservation-run.ts";
+
+const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const reasonKey = defineSearchAttributeKey(searchAttributes.reason, "KEYWORD");
+
+/** Shows steps, and changes a search attribute only when its value has changed. */
+export interface View {
+  show(step: ReservationStep): void;
+}
+
+/** What the list of workflows shows of a run. */
+interface Listed {
+  readonly state: string;
+  readonly reason: string | undefined;
+  readonly executeTime: Date;
+}
+
+type AtStart = { readonly [K in keyof Listed]: Listed[K] | undefined };
+
+export function createView(input: ReservationInput, run: Run): View {
+  let executeTime = input.execute_time_at_start;
+  let listed = listedAtStart();
+  return {
+    show(step) {
+      run.showDetails(`${input.points} points for ${input.user_id}. ${detailsOf(step, run)}`);
+      if (step.step === "WAIT") executeTime = step.execute_time;
+      const next = { ...stateOf(step), executeTime: new Date(executeTime) };
+      upsertChanges(listed, next);
+      listed = next;
+    },
+  };
+}
+
+/** A run that continues another one has its values, and a run that was started by hand has none. */
+function listedAtStart(): AtStart {
+  const { typedSearchAttributes: attributes } = workflowInfo();
+  return {
+    state: attributes.get(stateKey),
+    reason: attributes.get(reasonKey),
+    executeTime: attributes.get(executeTimeKey),
+  };
+}
+
+function stateOf(step: ReservationStep): Pick<Listed, "state" | "reason"> {
+  switch (step.step) {
+    case "WAIT":
+      return { state: "PENDING", reason: undefined };
+    case "RETRY":
+      return { state: "RETRYING", reason: step.reason };
+    case "PAUSED":
+      return { state: "PAUSED", reason: "PROGRAM_PAUSED" };
+    case "FAILED":
+      return { state: "FAILED", reason: step.reason };
+    default:
+      return { state: step.step, reason: undefined };
+  }
+}
+
+/** One command, with the values that differ. An attribute is removed by the value null. */
+function upsertChanges(before: AtStart, after: Listed): void {
+  const changes = [
+    ...(after.state !== before.state ? [{ key: stateKey, value: after.state }] : []),
+    ...(after.reason !== before.reason ? [{ key: reasonKey, value: after.reason ?? null }] : []),
+    ...(after.executeTime.getTime() !== before.executeTime?.getTime()
+      ? [{ key: executeTimeKey, value: after.executeTime }]
+      : []),
+  ];
+  if (changes.length > 0) upsertSearchAttributes(changes);
+}
+
+function detailsOf(step: ReservationStep, run: Run): string {
+  switch (step.step) {
+    case "WAIT":
+      return `Waits until ${step.execute_time}.${lastChange(step)}`;
+    case "RETRY":
+      return (
+        `Due, and tried again at least every 15 s: ${step.message} (${step.reason}). ` +
+        `Others wait for the same reason: \`MeguriReason = "${step.reason}"\`.`
+      );
+    case "PAUSED":
+      return (
+        `The program is paused by ${step.paused_by}${because(step.reason)}. ` +
+        "The points are granted after ResumeProgramReservations."
+      );
+    case "DONE":
+      return (
+        `Granted at ${step.executed_time}, ${step.lateness_ms} ms late: balance ${step.balance}, ` +
+        `ledger entry ${step.entry_number}.` +
+        (run.isCancelRequested() ? " The requested cancellation came too late." : "")
+      );
+    case "CANCELLED":
+      return `Cancelled by ${step.changed_by}${because(step.reason)}.`;
+    case "FAILED":
+      return (
+        `Refused: ${step.message} (${step.reason}).\n\n**What to do now:** ` +
+        `${advice[step.reason] ?? "remove the cause"}, then call RetryReservation or reset this ` +
+        "run to its first workflow task. To give it up, call CancelReservation."
+      );
+  }
+}
+
+const lastChange = ({ changed_by, reason = "" }: { changed_by?: string; reason?: string }) =>
+  changed_by === undefined ? "" : ` Changed last by ${changed_by}${because(reason)}.`;
+
+const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
+
+/** How an operator removes the cause of a refused grant. */
+const advice: Readonly<Record<string, string>> = {
+  ACCOUNT_FROZEN: "unfreeze the account",
+  PROGRAM_NOT_FOUND: "create the program",
+  LIMIT_EXCEEDED: "let the account use or lose points, because it holds as many as it may",
+  ID_REUSED: "verify the account, because it has a grant of this reservation with other parameters",
+};

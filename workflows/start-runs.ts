@@ -1,0 +1,34 @@
+/** The full pass after the loss of a namespace: starts a run for every pending reservation. */
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import type { StartCounts } from "../src/reconciler-contract.ts";
+import { orRefusal } from "./failures.ts";
+
+/** A step takes about 20 s. After an error, its next attempt continues from the last heartbeat. */
+const { startAllRuns } = proxyActivities<Activities>({
+  startToCloseTimeout: "2 minutes",
+  heartbeatTimeout: "15 seconds",
+  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
+});
+
+type Progress = StartCounts & { readonly cursor?: string };
+
+const beginning: Progress = { started: 0, failed: 0, failures: [] };
+
+/** Starts missing runs, step by step. May run twice. `progress` is set by continue-as-new. */
+export async function startRuns(progress: Progress = beginning): Promise<StartCounts> {
+  let step = progress;
+  do {
+    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof startRuns>(step);
+    step = await orRefusal(startAllRuns(step));
+    const { started, failed } = step;
+    setCurrentDetails(`Started or found ${started} runs; ${failed} could not be started.`);
+  } while (step.cursor !== undefined);
+  const { started, failed, failures } = step;
+  return { started, failed, failures };
+}
