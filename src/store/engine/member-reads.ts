@@ -5,6 +5,7 @@ import { type Ref, reactionRef } from "../../app/ports/records.ts";
 import type { Reaction } from "../../domain/target.ts";
 import type { Members } from "../../domain/unread-group.ts";
 import { type GroupMembers, queryName } from "./batch.ts";
+import { distinct, nameOf } from "./item-store.ts";
 import type { RecordCache } from "./record-cache.ts";
 
 /** A busy queue forgets the results of earlier calls when it has so many. */
@@ -76,15 +77,13 @@ export class MemberReads {
   async #validate(results: readonly QueryResult[]): Promise<boolean> {
     const { maxItems, readAtomically } = this.#deps;
     const all = results.map((result) => ({ result, refs: rowsOf(result.found).map(rowOf) }));
-    const batches = inBatches(
-      all.flatMap(({ refs }) => refs),
-      maxItems,
-    );
+    // Two queries for different ranges of one group may have found the same row.
+    const batches = inBatches(distinct(all.flatMap(({ refs }) => refs)), maxItems);
     const answers = await Promise.all(batches.map((refs) => readAtomically(refs)));
-    const read = new Set(batches.filter((_, i) => answers[i]).flat());
+    const read = new Set(batches.flatMap((refs, i) => (answers[i] ? refs.map(nameOf) : [])));
     let isRead = answers.every((answer) => answer);
     for (const { result, refs } of all) {
-      if (!refs.every((ref) => read.has(ref))) continue;
+      if (!refs.every((ref) => read.has(nameOf(ref)))) continue;
       if (this.#isUnchanged(result)) this.#keep(result);
       else isRead = false;
     }
