@@ -68,6 +68,18 @@ const rows = {
     meaning: "The change would exceed a limit; the metadata has the limit or what is left.",
     advice: "stay within the limit",
   },
+  SELF_APPROVAL: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The caller has submitted the bulk grant, so it cannot approve it.",
+    advice: "another person has to approve it",
+  },
+  DIGEST_MISMATCH: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The digest is not that of the bulk grant's current revision.",
+    advice: "read the bulk grant again, and check what has changed",
+  },
   PROGRAM_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,
@@ -90,6 +102,12 @@ const rows = {
     code: "NOT_FOUND",
     retryable: false,
     meaning: "The program has no reservation with this id.",
+    advice: checkIds,
+  },
+  BULK_GRANT_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The program has no bulk grant with this id.",
     advice: checkIds,
   },
   VERIFICATION_NOT_FOUND: {

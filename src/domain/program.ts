@@ -15,6 +15,25 @@ export interface Program {
   readonly reservationPause?: ReservationPause;
   /** Present while the program notifies its members of something. */
   readonly notices?: ProgramNotices;
+  /** Present unless the rules for bulk grants are the default ones. */
+  readonly bulkRules?: BulkRules;
+}
+
+/** What bulk grants of a program may grant, and how many people have to approve them. */
+export interface BulkRules {
+  /** The most points of one row, 1 to 1,000,000,000. */
+  readonly maxPointsPerRow: number;
+  /** The most points of one bulk grant in all. */
+  readonly maxTotalPoints: number;
+  /** By rising totals and rising approvals. A total above the last tier needs `approvalsAbove`. */
+  readonly tiers: readonly ApprovalTier[];
+  readonly approvalsAbove: number;
+}
+
+/** How many approvals a bulk grant of up to so many points needs: 0, 1 or 2. */
+export interface ApprovalTier {
+  readonly upToPoints: number;
+  readonly approvals: number;
 }
 
 /** What a program notifies its members of. */
@@ -124,6 +143,19 @@ export function setNotices(program: Program, notices: ProgramNotices): Program {
   return expiryDays > 0 || reservedGrants
     ? { ...rest, notices: { expiryDays, reservedGrants } }
     : rest;
+}
+
+/** The rules of a program that has set none: no cap but that of a grant, and one approval. */
+export const defaultBulkRules: BulkRules = {
+  maxPointsPerRow: 10 ** 9,
+  maxTotalPoints: 10 ** 15,
+  tiers: [],
+  approvalsAbove: 1,
+};
+
+/** How many approvals a bulk grant of so many points in all needs. */
+export function approvalsFor({ tiers, approvalsAbove }: BulkRules, totalPoints: number): number {
+  return tiers.find(({ upToPoints }) => totalPoints <= upToPoints)?.approvals ?? approvalsAbove;
 }
 
 const firstLifetime = ({ lifetimes }: Program): number =>

@@ -1,4 +1,12 @@
 /** The dependencies of the use cases: the ports that the composition root fills. */
+import type { ApprovalTimes } from "../../domain/bulk-grant.ts";
+import type {
+  BulkGrantReader,
+  BulkGrantStreams,
+  BulkSources,
+  Reporter,
+  SheetStore,
+} from "./bulk-grants.ts";
 import type { Clock } from "./clock.ts";
 import type { Engine } from "./engine.ts";
 import type { NotificationReader } from "./notifications.ts";
@@ -17,7 +25,8 @@ export interface Reader
     PointsReader,
     ReservationReader,
     ReactionReader,
-    NotificationReader {}
+    NotificationReader,
+    BulkGrantReader {}
 
 /** All dependencies. A use case takes the ones that it uses. */
 export interface Deps {
@@ -29,6 +38,13 @@ export interface Deps {
   readonly owners: TargetOwners;
   readonly purger: Purger;
   readonly unreadCounts: UnreadCountStreams;
+  readonly sheets: SheetStore;
+  readonly bulkGrantStreams: BulkGrantStreams;
+  readonly bulkSources: BulkSources;
+  readonly reporter: Reporter;
+  readonly approvalTimes: ApprovalTimes;
+  /** Waits until the process may execute one more row of a bulk grant. */
+  readonly awaitRowSlot: () => Promise<void>;
   /** How long a read group is kept, in ms. */
   readonly historyMs: number;
   /**

@@ -1,5 +1,6 @@
 /** The records of the store, and the names by which use cases and store refer to them. */
 import type { Account } from "../../domain/account.ts";
+import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
@@ -13,6 +14,7 @@ import type {
   WithdrawnReaction,
 } from "../../domain/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
+import type { BlockCheck, BlockOutcome, PendingUpload } from "./bulk-grants.ts";
 
 /** The records by kind. Every kind has its own form of key. */
 export interface Records {
@@ -29,7 +31,18 @@ export interface Records {
   readGroup: ReadGroup;
   mutedPerson: MutedPerson;
   notifiedEvent: NotifiedEvent;
+  bulkGrant: BulkGrant;
+  bulkRevision: Revision;
+  bulkContent: BulkContent;
+  pendingUpload: PendingUpload;
+  blockCheck: BlockCheck;
+  blockOutcome: BlockOutcome;
   testClock: TestTime;
+}
+
+/** The bulk grant that had these rows first. */
+interface BulkContent {
+  readonly bulkGrantId: string;
 }
 
 /** A person whom an owner has muted, and since when. */
@@ -98,6 +111,21 @@ export const mutedPersonRef = (ownerId: string, userId: string): Ref<"mutedPerso
   ref("mutedPerson", ownerId, userId);
 export const notifiedEventRef = (ownerId: string, eventId: string): Ref<"notifiedEvent"> =>
   ref("notifiedEvent", ownerId, eventId);
+export const bulkGrantRef = (programId: string, bulkGrantId: string): Ref<"bulkGrant"> =>
+  ref("bulkGrant", programId, bulkGrantId);
+export const bulkRevisionRef = (
+  programId: string,
+  bulkGrantId: string,
+  number: number,
+): Ref<"bulkRevision"> => ref("bulkRevision", programId, bulkGrantId, number);
+export const bulkContentRef = (programId: string, rowsDigest: string): Ref<"bulkContent"> =>
+  ref("bulkContent", programId, rowsDigest);
+export const pendingUploadRef = (uploadId: string): Ref<"pendingUpload"> =>
+  ref("pendingUpload", uploadId);
+export const blockCheckRef = (uploadId: string, block: number): Ref<"blockCheck"> =>
+  ref("blockCheck", uploadId, block);
+export const blockOutcomeRef = (uploadId: string, block: number): Ref<"blockOutcome"> =>
+  ref("blockOutcome", uploadId, block);
 export const testClockRef: Ref<"testClock"> = ref("testClock");
 
 /** Reads of single records by their names. */

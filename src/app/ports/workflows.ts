@@ -1,10 +1,13 @@
 /** The client side of Temporal as the use cases see it. */
+
 import type { VerificationReport } from "../../contract.ts";
+import type { BulkGrant } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { RunName } from "../../reconciler-contract.ts";
+import type { PickUpSource } from "./bulk-grants.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
 export interface Workflows {
@@ -36,6 +39,12 @@ export interface Workflows {
   verification(programId: string): Promise<Verification | undefined>;
   /** Starts the purge of a deleted target unless one is running. */
   startPurge(target: TargetName, ownerId: string): Promise<void>;
+  /** Starts the run of a bulk grant unless one is running. */
+  startBulkGrant(row: BulkGrant): Promise<void>;
+  /** Signals the run of a bulk grant to read its record again; starts one if none is running. */
+  refreshBulkGrant(row: BulkGrant): Promise<void>;
+  /** Creates the schedules that pick up the new files of sources, or updates those that differ. */
+  ensurePickUp(source: PickUpSource): Promise<void>;
 }
 
 /** One run of a reservation's workflow. */

@@ -1,0 +1,141 @@
+/** Reads of bulk grants, and the store of their rows. */
+import type { BulkGrant, BulkGrantState } from "../../domain/bulk-grant.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
+import type { Page, PageRequest, Window } from "./pages.ts";
+
+/** The rows of a sheet before they belong to a bulk grant. A cut-off upload leaves this record. */
+export interface PendingUpload {
+  readonly uploadId: string;
+  readonly startTime: Instant;
+}
+
+/** What the validation found in one block. Rows have their index in the block. */
+export interface BlockCheck {
+  readonly revision: number;
+  readonly alreadyGranted: readonly number[];
+  readonly alreadyGrantedPoints: number;
+  readonly problems: readonly BlockProblem[];
+}
+
+/** A row of a block, by its index, and its problem. */
+export interface BlockProblem extends RowProblem {
+  readonly index: number;
+}
+
+/** What a run has done with one block. */
+export interface BlockOutcome {
+  /** The run that has written it last. */
+  readonly run: number;
+  readonly granted: number;
+  readonly grantedPoints: number;
+  /** The rows that were not granted. */
+  readonly failures: readonly BlockProblem[];
+}
+
+/** A block by its number, which starts at 0. */
+export type Numbered<T> = T & { readonly block: number };
+
+export interface BulkGrantReader {
+  /** Lists by create time, newest first; in one state, or in all. Lags behind by moments. */
+  bulkGrants(
+    filter: { readonly programId: string; readonly state: BulkGrantState | undefined } & Window,
+    page: PageRequest,
+  ): Promise<Page<BulkGrant>>;
+  /** Reads a block of rows; empty when it does not exist. */
+  rowsOfBlock(uploadId: string, block: number): Promise<readonly SheetRow[]>;
+  /** Lists what the validation found, by block. */
+  blockChecks(uploadId: string, page: PageRequest): Promise<Page<Numbered<BlockCheck>>>;
+  /** Lists what the runs have done, by block. */
+  blockOutcomes(uploadId: string, page: PageRequest): Promise<Page<Numbered<BlockOutcome>>>;
+  /** Lists the uploads that have not become a revision, by id. */
+  pendingUploads(page: PageRequest): Promise<Page<PendingUpload>>;
+}
+
+/** Writes the rows of sheets, without the engine: blocks are written once and never change. */
+export interface SheetStore {
+  putBlock(uploadId: string, block: number, rows: readonly SheetRow[]): Promise<void>;
+  /** Deletes all rows of an upload. May be repeated. */
+  deleteRows(uploadId: string): Promise<void>;
+}
+
+/** Pushes the progress of bulk grants to open streams. */
+export interface BulkGrantStreams {
+  /** Yields the bulk grant at once and after each change. Ends when it is final or on a drain. */
+  watch(
+    name: { readonly programId: string; readonly bulkGrantId: string },
+    signal: AbortSignal,
+  ): AsyncIterable<BulkGrantEvent>;
+  /** Ends all streams, spread over `noticeMs`, and opens no new ones. */
+  drain(noticeMs: number): void;
+  close(): void;
+}
+
+export type BulkGrantEvent =
+  | { readonly bulkGrant: BulkGrant; readonly progress: BulkGrantProgress }
+  | { readonly end: "FINAL" | "DRAIN" | "TIME" };
+
+/** How far the run of the current revision has come. */
+export interface BulkGrantProgress {
+  readonly granted: number;
+  readonly grantedPoints: number;
+  readonly failed: number;
+}
+
+/** Sends reports to people. Throws when it is not sent for certain; see `ReportUnsent`. */
+export interface Reporter {
+  /** Sends the outcome of a bulk grant, or a reminder that it awaits approval. */
+  send(report: BulkGrantReport): Promise<void>;
+}
+
+/** What a report says. */
+export interface BulkGrantReport {
+  readonly kind: "OUTCOME" | "REMINDER";
+  readonly bulkGrant: BulkGrant;
+  readonly workflowId: string;
+  /** Where people find the source of the rows; absent when there is none. */
+  readonly sourceUrl?: string;
+}
+
+/** The configured places from which rows come, by name. */
+export interface BulkSources {
+  /** Throws INVALID_REQUEST when there is no source or no file of this name. */
+  open(source: string): Promise<OpenSource>;
+  /** The configured sources whose new files are picked up. */
+  readonly pickUps: readonly PickUpSource[];
+  /** Lists the new files of a source: names to be given to `open` and `move`, at most 100. */
+  listNew(sourceName: string): Promise<readonly NewFile[]>;
+  /** Moves a file to `done/` or `failed/`. One that is not there any more needs no move. */
+  move(source: string, to: "done" | "failed"): Promise<void>;
+  /** Writes failed rows back, where the source can have them. */
+  writeFailures(source: string, failures: AsyncIterable<FailedRow>): Promise<void>;
+}
+
+/** A file whose name and content give a bulk_grant_id that no other content has. */
+export interface NewFile {
+  readonly source: string;
+  readonly bulkGrantId: string;
+}
+
+export interface PickUpSource {
+  readonly name: string;
+  readonly programId: string;
+  /** When new files are picked up, in cron format, and in which time zone. */
+  readonly cron: string;
+  readonly timeZone: string;
+}
+
+/** Rows that come as bytes of CSV. */
+export interface OpenSource {
+  /** Who submits what comes from this source. */
+  readonly identity: string;
+  /** Where people find it; absent when it has no address. */
+  readonly url?: string;
+  readonly csv: AsyncIterable<Uint8Array>;
+}
+
+/** A row that was not granted, with what is wrong. */
+export interface FailedRow {
+  readonly row: SheetRow;
+  readonly problem: RowProblem;
+}

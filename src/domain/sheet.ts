@@ -1,0 +1,79 @@
+/** The rows of a bulk grant's sheet, and what can be wrong with a row. */
+import { maxPoints } from "./points.ts";
+
+/** One row of a sheet. */
+export interface SheetRow {
+  /** The line in the sheet: the header is line 1. Of rows without a sheet, their number plus 1. */
+  readonly line: number;
+  /** As in the sheet, also when it is malformed; cut to 256 bytes. */
+  readonly userId: string;
+  /** 0 when it is malformed. */
+  readonly points: number;
+  readonly reason: string;
+  /** The malformed points as in the sheet, cut to 256 bytes. */
+  readonly rawPoints?: string;
+  /** What is wrong with the row itself. */
+  readonly problem?: RowProblem;
+}
+
+/** Why a row cannot be granted, or was not. */
+export interface RowProblem {
+  readonly code: RowCode;
+  /** What the code refers to: a limit, a line, points or a message. */
+  readonly detail?: string;
+}
+
+/** What is wrong with a row, by its stable code. The text is for people; `detail` is inserted. */
+const texts = {
+  USER_MISSING: () => "user_id: is missing",
+  USER_MALFORMED: () => "user_id: 1 to 64 visible ASCII characters without #",
+  POINTS_MISSING: () => "points: is missing",
+  POINTS_MALFORMED: () => `points: a whole number of 1 to ${maxPoints}`,
+  POINTS_ABOVE_CAP: (cap) => `points: the program allows at most ${cap} a row`,
+  REASON_TOO_LONG: () => "reason: at most 128 bytes",
+  COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
+  USER_TWICE: (line) => `user_id: is in line ${line} already`,
+  OTHER_BULK_GRANT: (id) => `bulk_grant_id: the row belongs to ${id}`,
+  ID_REUSED: (points) => `points: ${points} points were granted by this bulk grant before`,
+  ACCOUNT_FROZEN: () => "the account is frozen",
+  LIMIT_EXCEEDED: (message) => message,
+  LEDGER_ENTRY_NOT_FOUND: () => "there is no grant to revoke",
+  CONTENDED: () => "other calls kept changing the account; the row can be tried again",
+  NOT_RUN: () => "the bulk grant was cancelled before this row",
+  INTERNAL: () => "unexpected error; the worker's log has it",
+} as const satisfies Record<string, (detail: string) => string>;
+
+export type RowCode = keyof typeof texts;
+
+/** Says in words what is wrong. */
+export const problemText = ({ code, detail = "" }: RowProblem): string => texts[code](detail);
+
+export const isRowCode = (code: string): code is RowCode => code in texts;
+
+/** A sheet has 1 to this many rows. */
+export const maxRows = 200_000;
+/** A sheet has at most this many bytes. */
+export const maxSheetBytes = 32 * 2 ** 20;
+/** Rows are stored and executed in blocks of this many. */
+export const rowsPerBlock = 250;
+
+/** What makes a whole sheet unreadable, by its stable code. */
+export type SheetCode =
+  | "EMPTY"
+  | "HEADER_MISSING"
+  | "COLUMN_MISSING"
+  | "COLUMN_UNKNOWN"
+  | "COLUMN_TWICE"
+  | "ENCODING_WRONG"
+  | "NUL_BYTE"
+  | "QUOTE_NOT_CLOSED"
+  | "CSV_MALFORMED"
+  | "TOO_MANY_ROWS"
+  | "TOO_LARGE";
+
+/** A sheet that cannot be read. */
+export interface SheetProblem {
+  readonly code: SheetCode;
+  readonly line: number;
+  readonly message: string;
+}
