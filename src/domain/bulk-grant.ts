@@ -23,6 +23,15 @@ export const activeStates: readonly BulkGrantState[] = [
   "RUNNING",
 ];
 
+/** The states in which nothing more is done, unless people do something. */
+export const finalStates: ReadonlySet<BulkGrantState> = new Set([
+  "INVALID",
+  "REJECTED",
+  "DONE",
+  "DONE_WITH_FAILURES",
+  "CANCELLED",
+]);
+
 /** The states in which a new revision can be submitted. */
 const replaceable: ReadonlySet<BulkGrantState> = new Set([
   "INVALID",
@@ -190,8 +199,8 @@ export function submit(
   };
 }
 
-/** The number that the next revision has. */
-export const isSameContent = (
+/** Whether two submissions would grant the same at the same time. */
+const isSameContent = (
   a: Pick<Revision, "rowsDigest" | "executeTime" | "reverses">,
   b: Pick<Revision, "rowsDigest" | "executeTime" | "reverses">,
 ): boolean =>
@@ -325,9 +334,13 @@ export function nextStep(row: BulkGrant, now: Instant): BulkGrantStep {
       if (row.cancelRequest) return "FINISH";
       return row.pause ? "PAUSED" : "RUN";
     default:
-      return row.report === undefined ? "REPORT" : "END";
+      return isReported(row) && row.report !== "SENT" && row.report !== "FAILED" ? "REPORT" : "END";
   }
 }
+
+/** Whether people get a report: of every run, and of an invalid sheet that nobody uploaded. */
+const isReported = ({ state, result, revision }: BulkGrant): boolean =>
+  result !== undefined || (state === "INVALID" && revision.source !== undefined);
 
 function acted(row: BulkGrant, action: ActionName, actor: Actor, now: Instant): BulkGrant {
   const done: Action = { action, revision: row.revision.number, ...actor, time: now };

@@ -56,6 +56,8 @@ export const maxRows = 200_000;
 export const maxSheetBytes = 32 * 2 ** 20;
 /** Rows are stored and executed in blocks of this many. */
 export const rowsPerBlock = 250;
+/** The blocks of the largest sheet. */
+export const maxSheetBlocks = maxRows / rowsPerBlock;
 
 /** What makes a whole sheet unreadable, by its stable code. */
 export type SheetCode =

@@ -1,0 +1,68 @@
+/** The use cases by which people approve, reject, cancel, pause, resume and retry bulk grants. */
+import {
+  type Actor,
+  approve,
+  type BulkGrant,
+  cancel,
+  expire,
+  pause,
+  reject,
+  resume,
+  retryFailedRows,
+} from "../../domain/bulk-grant.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { Deps } from "../ports/deps.ts";
+import { type BulkGrantName, changeRow } from "./change-row.ts";
+
+type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
+
+/** Who changes which bulk grant, and why. */
+export type BulkGrantChange = BulkGrantName & Actor & { readonly deadline?: number | undefined };
+
+/**
+ * Adds an approval of the revision with this digest; the last one that is required approves the
+ * bulk grant. Repeated by the same approver it changes nothing. Refusals: DIGEST_MISMATCH,
+ * SELF_APPROVAL, WRONG_STATE; as every change here BULK_GRANT_NOT_FOUND.
+ */
+export const approveBulkGrant = (
+  deps: CommandDeps,
+  input: BulkGrantChange & { readonly digest: string },
+): Promise<BulkGrant> =>
+  // An approval that comes too late is refused, even if the workflow has not expired it yet.
+  change(deps, input, (row, now) => approve(expire(row, now), input.digest, actorOf(input), now));
+
+/** Rejects what awaits approval. Refusal: WRONG_STATE. */
+export const rejectBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
+  change(deps, input, (row, now) => reject(row, actorOf(input), now));
+
+/** Cancels at once what has not started; a running one after the rows under way. WRONG_STATE. */
+export const cancelBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
+  change(deps, input, (row, now) => cancel(row, actorOf(input), now));
+
+/** Pauses an approved or running one after the rows under way. Refusal: WRONG_STATE. */
+export const pauseBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
+  change(deps, input, (row, now) => pause(row, actorOf(input), now));
+
+/** Ends a pause. */
+export const resumeBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
+  change(deps, input, (row, now) => resume(row, actorOf(input), now));
+
+/** Runs the failed rows of DONE_WITH_FAILURES again. Refusal: WRONG_STATE. */
+export const retryFailedBulkRows = (
+  deps: CommandDeps,
+  input: BulkGrantChange,
+): Promise<BulkGrant> =>
+  change(deps, input, (row, now) => retryFailedRows(row, actorOf(input), now));
+
+/** Changes the record, which decides, then refreshes its workflow, Temporal up or not. */
+async function change(
+  deps: CommandDeps,
+  input: BulkGrantChange,
+  decide: (row: BulkGrant, now: Instant) => BulkGrant,
+): Promise<BulkGrant> {
+  const { row } = await changeRow(deps, input, decide);
+  deps.background(() => deps.workflows.refreshBulkGrant(row));
+  return row;
+}
+
+const actorOf = ({ by, note }: Actor): Actor => ({ by, note });

@@ -1,0 +1,88 @@
+/** Executes one row of a bulk grant: one transaction, one outcome. */
+import pRetry from "p-retry";
+import type { Revision } from "../../domain/bulk-grant.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { EventKey } from "../../domain/ledger.ts";
+import { grant, revoke, type State } from "../../domain/points.ts";
+import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
+import { putChange, replayedResult } from "../points/change-account.ts";
+import type { Deps } from "../ports/deps.ts";
+import { accountRef } from "../ports/records.ts";
+import type { BulkGrantName } from "./change-row.ts";
+import { rowEvent, rowEventKey, rowHash } from "./row-event.ts";
+
+type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
+
+/** What became of a row: the points that were granted or revoked, or why none were. */
+export type RowOutcome = { readonly points: number } | RowProblem;
+
+/** A retryable error of a row is retried this often: within about 7 s. */
+const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
+
+/**
+ * Grants the points of a row once, however often it is executed; in a reversal, revokes what the
+ * row of the reversed bulk grant has granted. A refusal is the row's outcome, and so is CONTENDED
+ * after the retries. Throws any other retryable error, which concerns all rows.
+ */
+export async function executeRow(
+  deps: ExecuteDeps,
+  name: BulkGrantName,
+  revision: Revision,
+  row: SheetRow,
+  onFailed: (userId: string, error: unknown) => void,
+): Promise<RowOutcome> {
+  try {
+    return await pRetry(() => attempt(deps, name, revision, row), {
+      ...retries,
+      shouldRetry: ({ error }) => error instanceof DomainError && error.retryable,
+    });
+  } catch (error) {
+    if (!(error instanceof DomainError)) {
+      onFailed(row.userId, error);
+      return { code: "INTERNAL" };
+    }
+    const { reason, message, retryable } = error;
+    if (retryable && reason !== "CONTENDED") throw error;
+    if (!isRowCode(reason)) throw error;
+    return { code: reason, detail: message };
+  }
+}
+
+async function attempt(
+  deps: ExecuteDeps,
+  { programId, bulkGrantId }: BulkGrantName,
+  { submitter: caller, reverses }: Revision,
+  { userId, points, reason }: SheetRow,
+): Promise<RowOutcome> {
+  await deps.awaitRowSlot();
+  const program = await deps.programs.get(programId);
+  const account = accountRef(programId, userId);
+  const eventKey = rowEventKey(programId, bulkGrantId, userId);
+  const reversedKey = reverses === undefined ? undefined : rowEventKey(programId, reverses, userId);
+  const hash = rowHash(reverses === undefined ? { points } : { reverses });
+  const event = { event: rowEvent(bulkGrantId, userId), reason, caller };
+  return deps.engine.transact({
+    key: account,
+    readSet: reversedKey ? [account, reversedKey] : [account],
+    expectAbsent: [eventKey],
+    deadline: undefined,
+    decide(tx, now): RowOutcome {
+      const existing = tx.get(eventKey);
+      if (existing) return { points: replayedResult(existing, hash).entry.points };
+      const state: State = { program, userId, account: tx.get(account), now: now.calendar };
+      if (!reversedKey) {
+        return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };
+      }
+      const reversed = requireGrant(tx.get(reversedKey));
+      const change = revoke(state, event, reversed);
+      const reversedPoints = reversed.reversedPoints + change.entry.points;
+      tx.put(reversedKey, { ...reversed, reversedPoints });
+      return { points: putChange(tx, eventKey, hash, change).entry.points };
+    },
+  });
+}
+
+function requireGrant(found: EventKey | undefined): EventKey {
+  if (found) return found;
+  throw new DomainError("LEDGER_ENTRY_NOT_FOUND", "the row of the bulk grant was not granted");
+}

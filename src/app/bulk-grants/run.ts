@@ -1,0 +1,228 @@
+/** Executes the rows of a bulk grant block by block, and ends the run. */
+import pLimit from "p-limit";
+import { type BulkGrant, finish, type RunCounts } from "../../domain/bulk-grant.ts";
+import { maxSheetBlocks, type RowCode, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
+import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
+import type { Deps } from "../ports/deps.ts";
+import { allPages } from "../ports/pages.ts";
+import { blockCheckRef, blockOutcomeRef } from "../ports/records.ts";
+import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
+import { executeRow } from "./execute-row.ts";
+import { rowEventKey } from "./row-event.ts";
+import type { BlockPlace, BlockRange } from "./validate.ts";
+
+/** The number of rows of a block that are executed concurrently. */
+const concurrency = 16;
+
+/** The number of blocks whose outcomes are corrected concurrently at the end of a run. */
+const blocksAtOnce = 4;
+
+type RunDeps = Pick<Deps, "engine" | "reader" | "programs" | "awaitRowSlot">;
+
+/** A range of blocks in one run. */
+export type RunRange = BlockRange & { readonly run: number };
+
+/** What the work on a range has done; the counts of all blocks are in the store. */
+export type RunPlace = BlockPlace &
+  Pick<BlockOutcome, "granted" | "grantedPoints"> & {
+    readonly failed: number;
+  };
+
+/**
+ * Executes the blocks of a range until `shouldContinue` returns false. Each block first reads the
+ * record: a pause or a cancellation stops the work after the rows under way. A block that this run
+ * has done already is skipped, and a row that is granted already is granted once. May be repeated.
+ * Throws STORE_UNAVAILABLE and other errors that concern all rows.
+ */
+export async function runBlocks(
+  deps: RunDeps,
+  range: RunRange,
+  shouldContinue: (place: RunPlace & { readonly next: number }) => boolean,
+  onFailed: (userId: string, error: unknown) => void,
+): Promise<RunPlace> {
+  let counts = { granted: 0, grantedPoints: 0, failed: 0 };
+  for (let block = range.from; block < range.to; ) {
+    const row = await readBulkGrant(deps, range);
+    if (!isRunning(row, range)) return { ...counts, next: block, stopped: true };
+    const outcome = await runBlock(deps, row, block, onFailed);
+    counts = {
+      granted: counts.granted + outcome.granted,
+      grantedPoints: counts.grantedPoints + outcome.grantedPoints,
+      failed: counts.failed + outcome.failures.length,
+    };
+    block += 1;
+    if (block < range.to && !shouldContinue({ ...counts, next: block })) {
+      return { ...counts, next: block };
+    }
+  }
+  return counts;
+}
+
+const isRunning = (row: BulkGrant, { revision, run }: RunRange): boolean =>
+  row.state === "RUNNING" &&
+  row.run === run &&
+  row.revision.number === revision &&
+  !row.pause &&
+  !row.cancelRequest;
+
+async function runBlock(
+  deps: RunDeps,
+  bulkGrant: BulkGrant,
+  block: number,
+  onFailed: (userId: string, error: unknown) => void,
+): Promise<BlockOutcome> {
+  const { revision, run } = bulkGrant;
+  const { rows, before, left } = await readBlock(deps, revision.uploadId, block);
+  if (before?.run === run) return before;
+  const limit = pLimit(concurrency);
+  const settled = await Promise.allSettled(
+    left.map((index) =>
+      limit(() => executeRow(deps, bulkGrant, revision, rows[index] as SheetRow, onFailed)),
+    ),
+  );
+  let [granted, grantedPoints] = [0, 0];
+  const failures: BlockProblem[] = [];
+  for (const [i, result] of settled.entries()) {
+    if (result.status === "rejected") throw result.reason;
+    const { value } = result;
+    if ("code" in value) failures.push({ index: left[i] as number, ...value });
+    else [granted, grantedPoints] = [granted + 1, grantedPoints + value.points];
+  }
+  const outcome = { run, granted, grantedPoints, failures };
+  return changeOutcome(deps, revision.uploadId, block, addOutcome(outcome));
+}
+
+/** Reads a block, and which of its rows are not granted: by index. */
+async function readBlock(
+  { reader }: Pick<Deps, "reader">,
+  uploadId: string,
+  block: number,
+): Promise<{
+  readonly rows: readonly SheetRow[];
+  readonly before: BlockOutcome | undefined;
+  readonly left: readonly number[];
+}> {
+  const [rows, [check], [before]] = await Promise.all([
+    reader.rowsOfBlock(uploadId, block),
+    reader.many([blockCheckRef(uploadId, block)]),
+    reader.many([blockOutcomeRef(uploadId, block)]),
+  ]);
+  return { rows, before, left: before?.failures.map(({ index }) => index) ?? toGrant(rows, check) };
+}
+
+const toGrant = (rows: readonly SheetRow[], check: BlockCheck | undefined): number[] => {
+  const granted = new Set(check?.alreadyGranted);
+  return [...rows.keys()].filter((index) => !granted.has(index));
+};
+
+/** Adds what a run has done with a block, unless another attempt of this run has added it. */
+const addOutcome =
+  (outcome: BlockOutcome) =>
+  (before: BlockOutcome | undefined): BlockOutcome => {
+    if (!before) return outcome;
+    if (before.run === outcome.run) return before;
+    return {
+      ...outcome,
+      granted: before.granted + outcome.granted,
+      grantedPoints: before.grantedPoints + outcome.grantedPoints,
+    };
+  };
+
+function changeOutcome(
+  { engine }: Pick<Deps, "engine">,
+  uploadId: string,
+  block: number,
+  change: (before: BlockOutcome | undefined) => BlockOutcome,
+): Promise<BlockOutcome> {
+  const ref = blockOutcomeRef(uploadId, block);
+  return engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      const before = tx.get(ref);
+      const outcome = change(before);
+      if (outcome !== before) tx.put(ref, outcome);
+      return outcome;
+    },
+  });
+}
+
+/**
+ * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
+ * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
+ * and a cancelled run has unfinished blocks.
+ */
+export async function finishRun(
+  deps: Pick<Deps, "engine" | "reader">,
+  name: BulkGrantName,
+  run: number,
+): Promise<BulkGrant> {
+  const bulkGrant = await readBulkGrant(deps, name);
+  if (bulkGrant.state !== "RUNNING" || bulkGrant.run !== run) return bulkGrant;
+  const blocks = Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock);
+  const limit = pLimit(blocksAtOnce);
+  await Promise.all(
+    Array.from({ length: blocks }, (_, block) => limit(() => settleBlock(deps, bulkGrant, block))),
+  );
+  const result = await countOutcomes(deps, bulkGrant);
+  if (result.notRun > 0 && !bulkGrant.cancelRequest) {
+    throw new Error(`${result.notRun} rows of ${name.bulkGrantId} have no outcome`);
+  }
+  const { row } = await changeRow(deps, name, (row, now) => finish(row, run, result, now));
+  return row;
+}
+
+/** Corrects the outcome of a block by the event keys of its rows. */
+async function settleBlock(
+  deps: Pick<Deps, "engine" | "reader">,
+  { programId, bulkGrantId, revision, run }: BulkGrant,
+  block: number,
+): Promise<void> {
+  const { uploadId, reverses } = revision;
+  const { rows, before, left } = await readBlock(deps, uploadId, block);
+  const keys = left.map((index) =>
+    rowEventKey(programId, bulkGrantId, (rows[index] as SheetRow).userId),
+  );
+  const events = await deps.reader.many(keys);
+  const granted = new Map(
+    left.flatMap((index, i) => {
+      const points = events[i]?.entry.points;
+      const isRow = reverses !== undefined || points === rows[index]?.points;
+      return points !== undefined && isRow ? [[index, points] as const] : [];
+    }),
+  );
+  if (granted.size === 0) return;
+  const problems = before?.failures ?? left.map((index) => ({ index, code: "NOT_RUN" as const }));
+  await changeOutcome(deps, uploadId, block, () => ({
+    run,
+    granted: (before?.granted ?? 0) + granted.size,
+    grantedPoints: [...granted.values()].reduce((a, b) => a + b, before?.grantedPoints ?? 0),
+    failures: problems.filter(({ index }) => !granted.has(index)),
+  }));
+}
+
+/** Sums up what the runs over the current revision have done so far. */
+export async function countOutcomes(
+  { reader }: Pick<Deps, "reader">,
+  { revision, checked }: BulkGrant,
+): Promise<RunCounts> {
+  let [granted, grantedPoints, failed] = [0, 0, 0];
+  const failedByCode: Partial<Record<RowCode, number>> = {};
+  const read = (page: Parameters<typeof reader.blockOutcomes>[1]) =>
+    reader.blockOutcomes(revision.uploadId, page);
+  for await (const outcomes of allPages(maxSheetBlocks, read)) {
+    for (const outcome of outcomes) {
+      granted += outcome.granted;
+      grantedPoints += outcome.grantedPoints;
+      for (const { code } of outcome.failures) {
+        if (code === "NOT_RUN") continue;
+        failed += 1;
+        failedByCode[code] = (failedByCode[code] ?? 0) + 1;
+      }
+    }
+  }
+  const notRun = revision.rowCount - (checked?.alreadyGranted ?? 0) - granted - failed;
+  return { granted, grantedPoints, failed, notRun, failedByCode };
+}

@@ -1,0 +1,198 @@
+/** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
+import { randomUUID } from "node:crypto";
+import { type BulkGrant, type Revision, submit } from "../../domain/bulk-grant.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { Instant } from "../../domain/month.ts";
+import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";
+import { checkExecuteTime } from "../../domain/reservation.ts";
+import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
+import type { Deps } from "../ports/deps.ts";
+import {
+  bulkContentRef,
+  bulkGrantRef,
+  bulkRevisionRef,
+  pendingUploadRef,
+} from "../ports/records.ts";
+import { getProgram } from "../programs/queries.ts";
+import type { SheetContext } from "./check-rows.ts";
+import { createRowsDigest, digestOf } from "./rows-digest.ts";
+
+type SubmitDeps = Pick<
+  Deps,
+  "engine" | "reader" | "clock" | "sheets" | "workflows" | "background" | "approvalTimes"
+>;
+
+/** What is submitted, besides the rows. */
+export interface Submission {
+  readonly programId: string;
+  readonly bulkGrantId: string;
+  /** Absent: as soon as it is approved. */
+  readonly executeTime?: Instant | undefined;
+  readonly submitter: string;
+  /** Where the rows come from; absent for an upload. */
+  readonly source?: string;
+  /** The bulk grant whose grants the rows revoke. */
+  readonly reverses?: string;
+}
+
+/** Reads the rows of a submission, which are checked by the program's rules. */
+export type ReadRows = (context: SheetContext) => AsyncIterable<SheetRow>;
+
+/**
+ * Submits a sheet as the next revision of a bulk grant, and has it validated in the background.
+ * Content that the current revision has already changes nothing. When the rows end with an error,
+ * nothing is kept. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime` and those of
+ * `rows`, WRONG_STATE, ID_REUSED.
+ */
+export async function submitBulkGrant(
+  deps: SubmitDeps,
+  submission: Submission,
+  rows: ReadRows,
+): Promise<{ readonly bulkGrant: BulkGrant; readonly replayed: boolean }> {
+  const { programId, bulkGrantId, executeTime } = submission;
+  const { bulkRules = defaultBulkRules } = await getProgram(deps, programId);
+  const { wall } = await deps.clock.now();
+  if (executeTime !== undefined) checkExecuteTime(executeTime, wall);
+  const uploadId = randomUUID();
+  await startUpload(deps, uploadId, wall);
+  let submitted: Awaited<ReturnType<typeof commit>>;
+  try {
+    const { maxPointsPerRow } = bulkRules;
+    const stored = await storeRows(deps, uploadId, rows({ bulkGrantId, maxPointsPerRow }));
+    submitted = await commit(deps, submission, bulkRules, { ...stored, uploadId });
+  } catch (error) {
+    // After a retryable error the commit may have happened: then the record of the upload decides.
+    const isRefused = !(error instanceof DomainError && error.retryable);
+    if (isRefused) await dropUpload(deps, uploadId);
+    throw error;
+  }
+  if (submitted.replayed) await dropUpload(deps, uploadId);
+  deps.background(() => deps.workflows.startBulkGrant(submitted.bulkGrant));
+  return submitted;
+}
+
+/** Records that rows are about to be stored, so that a cut-off upload can be dropped later. */
+async function startUpload(
+  { engine }: Pick<Deps, "engine">,
+  uploadId: string,
+  startTime: Instant,
+): Promise<void> {
+  const ref = pendingUploadRef(uploadId);
+  await engine.transact({
+    key: ref,
+    readSet: [],
+    expectAbsent: [ref],
+    deadline: undefined,
+    decide: (tx) => {
+      if (!tx.get(ref)) tx.put(ref, { uploadId, startTime });
+    },
+  });
+}
+
+/**
+ * Deletes the rows of an upload that has not become a revision. The record is deleted first, and a
+ * commit requires it, so that no revision can lose its rows.
+ */
+export async function dropUpload(
+  { engine, sheets }: Pick<Deps, "engine" | "sheets">,
+  uploadId: string,
+): Promise<void> {
+  const ref = pendingUploadRef(uploadId);
+  const isPending = await engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx) {
+      const found = tx.get(ref);
+      if (found && !found.isDropped) tx.put(ref, { ...found, isDropped: true });
+      return found !== undefined;
+    },
+  });
+  if (!isPending) return;
+  await sheets.deleteRows(uploadId);
+  await engine.transact({
+    key: ref,
+    readSet: [ref],
+    expectAbsent: [],
+    deadline: undefined,
+    decide: (tx) => tx.delete(ref),
+  });
+}
+
+type StoredRows = Pick<Revision, "rowCount" | "totalPoints" | "rowsDigest">;
+
+async function storeRows(
+  { sheets }: Pick<Deps, "sheets">,
+  uploadId: string,
+  rows: AsyncIterable<SheetRow>,
+): Promise<StoredRows> {
+  const digest = createRowsDigest();
+  let rowCount = 0;
+  let totalPoints = 0;
+  let block: SheetRow[] = [];
+  const putBlock = async () => {
+    await sheets.putBlock(uploadId, Math.ceil(rowCount / rowsPerBlock) - 1, block);
+    block = [];
+  };
+  for await (const row of rows) {
+    digest.add(row);
+    rowCount += 1;
+    if (!row.problem) totalPoints += row.points;
+    block.push(row);
+    if (block.length === rowsPerBlock) await putBlock();
+  }
+  if (block.length > 0) await putBlock();
+  return { rowCount, totalPoints, rowsDigest: digest.digest() };
+}
+
+/** Writes the revision, unless it is the current one. The last step of a submission. */
+function commit(
+  { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
+  { submitter, ...submission }: Submission,
+  rules: BulkRules,
+  stored: StoredRows & { readonly uploadId: string },
+): Promise<{ bulkGrant: BulkGrant; replayed: boolean }> {
+  const { programId, bulkGrantId, executeTime, source, reverses } = submission;
+  const { totalPoints, rowsDigest, uploadId } = stored;
+  const isTooMuch = reverses === undefined && totalPoints > rules.maxTotalPoints;
+  const requiredApprovals = approvalsFor(rules, totalPoints);
+  const ref = bulkGrantRef(programId, bulkGrantId);
+  const content = bulkContentRef(programId, rowsDigest);
+  const upload = pendingUploadRef(uploadId);
+  return engine.transact({
+    key: ref,
+    readSet: [ref, content, upload],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx, { wall }) {
+      const existing = tx.get(ref);
+      const first = tx.get(content)?.bulkGrantId ?? bulkGrantId;
+      const revision = {
+        ...stored,
+        requiredApprovals,
+        submitter,
+        submitTime: wall,
+        ...(executeTime !== undefined && { executeTime }),
+        ...(isTooMuch && { exceededCap: rules.maxTotalPoints }),
+        ...(source !== undefined && { source }),
+        ...(reverses !== undefined && { reverses }),
+        ...(first !== bulkGrantId && reverses === undefined && { sameContentAs: first }),
+      };
+      const digest = (number: number) =>
+        digestOf({ ...revision, programId, bulkGrantId, revision: number });
+      const row = submit(existing, { programId, bulkGrantId }, revision, digest, approvalTimes);
+      if (row.revision.uploadId !== uploadId) return { bulkGrant: row, replayed: true };
+      if (row === existing) return { bulkGrant: row, replayed: false };
+      const pending = tx.get(upload);
+      if (!pending || pending.isDropped) {
+        throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
+      }
+      tx.put(ref, row);
+      tx.put(bulkRevisionRef(programId, bulkGrantId, row.revision.number), row.revision);
+      if (!tx.get(content)) tx.put(content, { bulkGrantId });
+      tx.delete(upload);
+      return { bulkGrant: row, replayed: false };
+    },
+  });
+}
