@@ -1,6 +1,10 @@
 /** Tests the reports to Slack against a server that speaks the wire format of its webhooks. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type BulkGrantReport, ReportUncertain } from "../../src/app/ports/bulk-grants.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  type BulkGrantReport,
+  type Reporter,
+  ReportUncertain,
+} from "../../src/app/ports/bulk-grants.ts";
 import { bulkGrantWorkflowId } from "../../src/bulk-contract.ts";
 import type { BulkGrant } from "../../src/domain/bulk-grant.ts";
 import { createWorkflowLinks } from "../../src/slack/links.ts";
@@ -9,17 +13,22 @@ import { type SlackServer, startSlackServer } from "../support/servers/slack-ser
 
 const links = createWorkflowLinks("https://temporal.example/", "points prod");
 
-let slack: SlackServer;
-beforeEach(async () => {
-  slack = await startSlackServer();
+const servers: SlackServer[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.stop();
 });
-afterEach(() => slack.stop());
 
-const reporter = () => createSlackReporter({ webhookUrl: slack.webhookUrl, links });
+/** Starts a server for one test, because tests that wait run side by side. */
+async function started() {
+  const slack = await startSlackServer();
+  servers.push(slack);
+  return { slack, reporter: createSlackReporter({ webhookUrl: slack.webhookUrl, links }) };
+}
 
 describe("a report", () => {
   test("says what was granted and what failed, by whom, and links to both ends", async () => {
-    await reporter().send(outcome);
+    const { slack, reporter } = await started();
+    await reporter.send(outcome);
     expect(slack.messages).toEqual([
       [
         "*Bulk grant is DONE_WITH_FAILURES*",
@@ -38,7 +47,8 @@ describe("a report", () => {
   });
 
   test("of what was cancelled says by whom, and how many rows were not executed", async () => {
-    await reporter().send({
+    const { slack, reporter } = await started();
+    await reporter.send({
       ...outcome,
       bulkGrant: {
         ...bulkGrant,
@@ -59,6 +69,7 @@ describe("a report", () => {
   });
 
   test("of an invalid sheet says how many rows are wrong, and which cap is exceeded", async () => {
+    const { slack, reporter } = await started();
     const { result: _, ...rest } = bulkGrant;
     const invalid: BulkGrant = {
       ...rest,
@@ -66,15 +77,16 @@ describe("a report", () => {
       revision: { ...bulkGrant.revision, exceededCap: 900_000, sameContentAs: "winter" },
       checked: { invalid: 300, alreadyGranted: 0, alreadyGrantedPoints: 0 },
     };
-    await reporter().send({ ...outcome, bulkGrant: invalid });
+    await reporter.send({ ...outcome, bulkGrant: invalid });
     expect(slack.messages[0]).toContain(
       "Invalid: 300 rows\nAbove the program's cap of 900,000 points\nThe same rows as `winter`\n",
     );
   });
 
   test("of a reversal says what was revoked", async () => {
+    const { slack, reporter } = await started();
     const revision = { ...bulkGrant.revision, reverses: "winter" };
-    await reporter().send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
     const [message = ""] = slack.messages;
     expect(message).toContain("*Reversal is DONE_WITH_FAILURES*\n");
     expect(message).toContain("revision 2, reverses `winter`\n");
@@ -82,9 +94,10 @@ describe("a report", () => {
   });
 
   test("that is a reminder says how many approvals there are, and when it expires", async () => {
+    const { slack, reporter } = await started();
     const { result: _, ...rest } = bulkGrant;
     const awaiting: BulkGrant = { ...rest, state: "AWAITING_APPROVAL", approvals: [] };
-    await reporter().send({ ...outcome, kind: "REMINDER", bulkGrant: awaiting });
+    await reporter.send({ ...outcome, kind: "REMINDER", bulkGrant: awaiting });
     const [message = ""] = slack.messages;
     expect(message).toContain("*Bulk grant awaits approval*");
     expect(message).toContain(
@@ -94,8 +107,9 @@ describe("a report", () => {
   });
 
   test("escapes what people wrote, so that nobody is mentioned and no line is added", async () => {
+    const { slack, reporter } = await started();
     const note = "<!channel> a & b\nApproved by dan";
-    await reporter().send({
+    await reporter.send({
       ...outcome,
       bulkGrant: { ...bulkGrant, approvals: [{ by: "<@U1>", time: 0, note }] },
     });
@@ -105,31 +119,35 @@ describe("a report", () => {
   });
 
   test("without an address of its source names the source", async () => {
+    const { slack, reporter } = await started();
     const { sourceUrl: _, ...rest } = outcome;
-    await reporter().send(rest);
+    await reporter.send(rest);
     expect(slack.messages[0]).toMatch(/\|Workflow> · Source: nightly\/rows\.csv$/);
   });
 });
 
-describe("sending", () => {
+describe.concurrent("sending", () => {
   test("retries what Slack has refused for now, and sends one message", async () => {
+    const { slack, reporter } = await started();
     slack.failNext({ status: 429, body: "rate_limited" }, { status: 500 }, { status: 503 });
-    await reporter().send(outcome);
+    await reporter.send(outcome);
     expect(slack.requestCount).toBe(4);
     expect(slack.messages).toHaveLength(1);
   });
 
   test("gives up after five answers that refuse it for now", async () => {
+    const { slack, reporter } = await started();
     slack.failNext(...Array.from({ length: 9 }, () => ({ status: 503 })));
-    const error = await failureOf();
+    const error = await failureOf(reporter);
     expect(error).not.toBeInstanceOf(ReportUncertain);
     expect(error.message).toBe("Slack answered 503: rollup_error");
     expect(slack.requestCount).toBe(5);
   });
 
   test.each([400, 403, 404, 410])("does not retry an answer %i", async (status) => {
+    const { slack, reporter } = await started();
     slack.failNext({ status, body: "no_service" });
-    const error = await failureOf();
+    const error = await failureOf(reporter);
     expect(error).not.toBeInstanceOf(ReportUncertain);
     expect(error.message).toBe(`Slack answered ${status}: no_service`);
     expect(slack.requestCount).toBe(1);
@@ -138,43 +156,41 @@ describe("sending", () => {
   test.each(["RESET", "CUT_OFF", "SILENT"] as const)(
     "does not send again what may have been sent: %s",
     async (failure) => {
+      const { slack, reporter } = await started();
       slack.failNext(failure);
-      expect(await failureOf()).toBeInstanceOf(ReportUncertain);
+      expect(await failureOf(reporter)).toBeInstanceOf(ReportUncertain);
       expect(slack.requestCount).toBe(1);
       expect(slack.messages).toHaveLength(1);
     },
   );
 
   test.each([502, 504])("does not send again after a gateway's answer %i", async (status) => {
+    const { slack, reporter } = await started();
     slack.failNext({ status });
-    expect(await failureOf()).toBeInstanceOf(ReportUncertain);
+    expect(await failureOf(reporter)).toBeInstanceOf(ReportUncertain);
     expect(slack.requestCount).toBe(1);
   });
 
   test("retries without a connection, and never names the webhook's secret path", async () => {
-    const sending = createSlackReporter({ webhookUrl: slack.webhookUrl, links });
-    await sending.send(outcome);
+    const { slack, reporter } = await started();
+    await reporter.send(outcome);
     await slack.stop();
-    const error = await sending.send(outcome).catch((thrown: Error) => thrown);
+    const error = await failureOf(reporter);
     expect(error).not.toBeInstanceOf(ReportUncertain);
-    expect((error as Error).message).toBe("no connection to Slack: ECONNREFUSED");
-    expect(String((error as Error).stack)).not.toContain("/services/");
-    slack = await startSlackServer();
+    expect(error.message).toBe("no connection to Slack: ECONNREFUSED");
+    expect(String(error.stack)).not.toContain("/services/");
   });
 
   test("needs no webhook", async () => {
-    await noReporter.send(outcome);
-    expect(slack.requestCount).toBe(0);
+    await expect(noReporter.send(outcome)).resolves.toBeUndefined();
   });
 });
 
-const failureOf = async (): Promise<Error> =>
-  reporter()
-    .send(outcome)
-    .then(
-      () => expect.fail("was sent"),
-      (error: Error) => error,
-    );
+const failureOf = (reporter: Reporter): Promise<Error> =>
+  reporter.send(outcome).then(
+    () => expect.fail("was sent"),
+    (error: Error) => error,
+  );
 
 const bulkGrant: BulkGrant = {
   programId: "cafe",

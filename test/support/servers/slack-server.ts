@@ -22,7 +22,7 @@ export interface SlackServer {
   readonly requestCount: number;
   /** Lets the next requests fail, in this order. */
   failNext(...failures: readonly SlackFailure[]): void;
-  /** Ends the server and its connections. */
+  /** Ends the server and its connections. May be repeated. */
   stop(): Promise<void>;
 }
 
@@ -58,6 +58,7 @@ export async function startSlackServer(): Promise<SlackServer> {
     },
     failNext: (...next) => void failures.push(...next),
     async stop() {
+      if (!server.listening) return;
       server.close();
       server.closeAllConnections();
       await once(server, "close");
