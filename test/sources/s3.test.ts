@@ -79,11 +79,11 @@ describe("an object", () => {
     expect(error).toMatchObject({ name: "NoSuchBucket" });
   });
 
-  test("has an address only on AWS", () => {
+  test("has the address of its folder, on AWS", () => {
     const aws = createBulkSources([definition(undefined)], adapters);
-    expect(aws.urlOf("jobs/a b.csv")).toBe(
-      "https://console.aws.amazon.com/s3/object/campaigns?region=ap-northeast-1&prefix=in%2Fa+b.csv",
-    );
+    const list = "https://console.aws.amazon.com/s3/buckets/campaigns?region=ap-northeast-1";
+    expect(aws.urlOf("jobs/rows.csv#0123456789ab")).toBe(`${list}&prefix=in%2F`);
+    expect(aws.urlOf("jobs/a b/rows.csv")).toBe(`${list}&prefix=in%2Fa+b%2F`);
     expect(sources().urlOf("jobs/a b.csv")).toBeUndefined();
   });
 });
