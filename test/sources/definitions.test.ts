@@ -1,4 +1,4 @@
-/** Tests the file that defines the sources: what it may have, and errors that name what is wrong. */
+/** Tests the file that defines the sources, and that its errors name what is wrong. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

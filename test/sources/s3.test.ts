@@ -71,7 +71,7 @@ describe("an object", () => {
     await expect(contentOf("jobs/rows.csv")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   });
 
-  test("in a bucket that does not exist is no refusal, so that the call is tried again", async () => {
+  test("in a bucket that does not exist is no refusal, so that it is tried again", async () => {
     const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
     const error = await createBulkSources([wrong], adapters)
       .listNew("jobs")
