@@ -145,9 +145,7 @@ async function unless<T>(statuses: readonly number[], answer: Promise<T>): Promi
     return await answer;
   } catch (error) {
     const status = error instanceof S3ServiceException && error.$metadata.httpStatusCode;
-    // A bucket that does not exist is a wrong configuration, unlike an object that does not.
-    const isBucket = error instanceof S3ServiceException && error.name === "NoSuchBucket";
-    if (status && statuses.includes(status) && !isBucket) return undefined;
+    if (status && statuses.includes(status)) return undefined;
     throw error;
   }
 }

@@ -71,14 +71,6 @@ describe("an object", () => {
     await expect(contentOf("jobs/rows.csv")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   });
 
-  test("in a bucket that does not exist is no refusal, so that it is tried again", async () => {
-    const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
-    const error = await createBulkSources([wrong], adapters)
-      .listNew("jobs")
-      .catch((thrown: Error) => thrown);
-    expect(error).toMatchObject({ name: "NoSuchBucket" });
-  });
-
   test("has the address of its folder, on AWS", () => {
     const aws = createBulkSources([definition(undefined)], adapters);
     const list = "https://console.aws.amazon.com/s3/buckets/campaigns?region=ap-northeast-1";
@@ -111,6 +103,14 @@ describe("a pick-up", () => {
       "d-&-<e>-",
       "f-",
     ]);
+  });
+
+  test("from a bucket that does not exist fails without a refusal, so that it is tried again", async () => {
+    const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
+    const error = await createBulkSources([wrong], adapters)
+      .listNew("jobs")
+      .catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ name: "NoSuchBucket" });
   });
 
   test("takes 100 objects at most", async () => {
