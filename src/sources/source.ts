@@ -26,7 +26,7 @@ export interface Source {
     of: { readonly bulkGrantId: string; readonly revision: number },
     failures: AsyncIterable<FailedRow>,
   ): Promise<void>;
-  /** Where people find the file, also when it was moved: http(s); undefined without an address. */
+  /** Where people find the file, as http(s); undefined when it has no address. */
   urlOf(path: string): string | undefined;
 }
 
