@@ -105,7 +105,7 @@ describe("a pick-up", () => {
     ]);
   });
 
-  test("from a bucket that does not exist fails without a refusal, so that it is tried again", async () => {
+  test("from a bucket that does not exist fails, but not as a refusal", async () => {
     const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
     const error = await createBulkSources([wrong], adapters)
       .listNew("jobs")
