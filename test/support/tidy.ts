@@ -68,6 +68,22 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
+    "src/slack/",
+    {
+      project: /^src\/app\/ports\//,
+      types: /^src\/domain\//,
+      packages: /^(@slack\/webhook|p-retry)$/,
+    },
+  ],
+  [
+    "src/sources/",
+    {
+      project: /^src\/domain\//,
+      types: /^src\/app\/ports\//,
+      packages: /^(@aws-sdk\/client-s3|zod|node:.+)$/,
+    },
+  ],
+  [
     "src/runtime/",
     {
       project: /^src\/(domain\/|app\/ports\/)/,

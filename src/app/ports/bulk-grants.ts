@@ -8,8 +8,6 @@ import type { Page, PageRequest, Window } from "./pages.ts";
 export interface PendingUpload {
   readonly uploadId: string;
   readonly startTime: Instant;
-  /** Its rows are being deleted, so it can become no revision any more. */
-  readonly isDropped?: true;
 }
 
 /** What the validation found in one block. Rows have their index in the block. */
@@ -84,10 +82,18 @@ export interface BulkGrantProgress {
   readonly failed: number;
 }
 
-/** Sends reports to people. Throws when it is not sent for certain; see `ReportUnsent`. */
+/** Sends reports to people. */
 export interface Reporter {
-  /** Sends the outcome of a bulk grant, or a reminder that it awaits approval. */
+  /**
+   * Sends the outcome of a bulk grant, or a reminder that it awaits approval. Throws
+   * `ReportUncertain` when the report may have been sent, and any other error when it was not.
+   */
   send(report: BulkGrantReport): Promise<void>;
+}
+
+/** The report was handed over, but no answer says whether people get it. */
+export class ReportUncertain extends Error {
+  override readonly name = "ReportUncertain";
 }
 
 /** What a report says. */
@@ -109,13 +115,13 @@ export interface BulkSources {
   listNew(sourceName: string): Promise<readonly NewFile[]>;
   /** Moves a file to `done/` or `failed/`. One that is not there any more needs no move. */
   move(source: string, to: "done" | "failed"): Promise<void>;
-  /** Writes failed rows back, where the source can have them; otherwise does nothing. */
+  /** Writes failed rows back, where the source can have them. */
   writeFailures(
     source: string,
-    bulkGrant: { readonly bulkGrantId: string; readonly revision: number },
+    of: { readonly bulkGrantId: string; readonly revision: number },
     failures: AsyncIterable<FailedRow>,
   ): Promise<void>;
-  /** Where people find the source; undefined when it has no address. */
+  /** Where people find a source; undefined when it has no address, or is not configured. */
   urlOf(source: string): string | undefined;
 }
 
@@ -137,8 +143,6 @@ export interface PickUpSource {
 export interface OpenSource {
   /** Who submits what comes from this source. */
   readonly identity: string;
-  /** Where people find it; absent when it has no address. */
-  readonly url?: string;
   readonly csv: AsyncIterable<Uint8Array>;
 }
 
