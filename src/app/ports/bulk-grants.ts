@@ -8,6 +8,8 @@ import type { Page, PageRequest, Window } from "./pages.ts";
 export interface PendingUpload {
   readonly uploadId: string;
   readonly startTime: Instant;
+  /** Its rows are being deleted, so it can become no revision any more. */
+  readonly isDropped?: true;
 }
 
 /** What the validation found in one block. Rows have their index in the block. */
