@@ -14,7 +14,7 @@ import {
   pendingUploadRef,
 } from "../ports/records.ts";
 import { getProgram } from "../programs/queries.ts";
-import type { SheetContext } from "./check-rows.ts";
+import type { SheetContext } from "./read-sheet.ts";
 import { createRowsDigest, digestOf } from "./rows-digest.ts";
 
 type SubmitDeps = Pick<
@@ -72,7 +72,7 @@ export async function submitBulkGrant(
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
-  deps.background(() => deps.workflows.startBulkGrant(submitted.bulkGrant));
+  deps.background(() => deps.workflows.refreshBulkGrant(submitted.bulkGrant));
   return submitted;
 }
 

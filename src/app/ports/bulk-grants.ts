@@ -8,6 +8,8 @@ import type { Page, PageRequest, Window } from "./pages.ts";
 export interface PendingUpload {
   readonly uploadId: string;
   readonly startTime: Instant;
+  /** Its rows are being deleted, so it can become no revision any more. */
+  readonly isDropped?: true;
 }
 
 /** What the validation found in one block. Rows have their index in the block. */
@@ -115,7 +117,7 @@ export interface BulkSources {
   listNew(sourceName: string): Promise<readonly NewFile[]>;
   /** Moves a file to `done/` or `failed/`. One that is not there any more needs no move. */
   move(source: string, to: "done" | "failed"): Promise<void>;
-  /** Writes failed rows back, where the source can have them. */
+  /** Writes failed rows back, where the source can have them; otherwise does nothing. */
   writeFailures(
     source: string,
     of: { readonly bulkGrantId: string; readonly revision: number },
