@@ -43,8 +43,9 @@ function runLines(result: RunCounts, isReversal: boolean): string[] {
   const codes = Object.entries(result.failedByCode)
     .sort(([, a], [, b]) => b - a)
     .map(([code, count]) => `${code} ${count.toLocaleString("en-US")}`);
+  const verb = isReversal ? "Revoked" : "Granted";
   return [
-    `${isReversal ? "Revoked" : "Granted"}: ${rows(result.granted)}, ${points(result.grantedPoints)}`,
+    `${verb}: ${rows(result.granted)}, ${points(result.grantedPoints)}`,
     ...(result.failed > 0 ? [`Failed: ${rows(result.failed)} (${codes.join(", ")})`] : []),
     ...(result.notRun > 0 ? [`Not executed: ${rows(result.notRun)}`] : []),
   ];

@@ -6,7 +6,7 @@ import { versionOfText } from "./files.ts";
 import type { Source, SourceFile, VersionedFile } from "./source.ts";
 
 /** Makes a source from its definition, for each type. */
-export type SourceAdapters = {
+type SourceAdapters = {
   readonly [T in SourceDefinition["type"]]: (definition: DefinitionOf<T>) => Source;
 };
 

@@ -57,8 +57,10 @@ export function createS3Source(definition: DefinitionOf<"s3">): Source {
     move: (file, to) => move(place, file, to),
     urlOf(path) {
       if (endpoint !== undefined) return undefined;
-      const query = new URLSearchParams({ region, prefix: prefix + path });
-      return `https://console.aws.amazon.com/s3/object/${encodeURIComponent(bucket)}?${query}`;
+      // The folder, because a file that was picked up is in another one by the time of the report.
+      const folder = prefix + path.slice(0, path.lastIndexOf("/") + 1);
+      const query = new URLSearchParams({ region, prefix: folder });
+      return `https://console.aws.amazon.com/s3/buckets/${encodeURIComponent(bucket)}?${query}`;
     },
   };
 }
@@ -143,9 +145,7 @@ async function unless<T>(statuses: readonly number[], answer: Promise<T>): Promi
     return await answer;
   } catch (error) {
     const status = error instanceof S3ServiceException && error.$metadata.httpStatusCode;
-    // A bucket that does not exist is a wrong configuration, unlike an object that does not.
-    const isBucket = error instanceof S3ServiceException && error.name === "NoSuchBucket";
-    if (status && statuses.includes(status) && !isBucket) return undefined;
+    if (status && statuses.includes(status)) return undefined;
     throw error;
   }
 }

@@ -1,9 +1,10 @@
-/** Tests the file that defines the sources: what it may have, and errors that name what is wrong. */
+/** Tests the file that defines the sources, and that its errors name what is wrong. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readSourceDefinitions } from "../../src/sources/definitions.ts";
+import { codeNamed } from "../support/markdown.ts";
 
 let folder: string;
 let path: string;
@@ -44,6 +45,11 @@ describe("the file of the sources", () => {
     const minio = { ...jobs, name: "minio", endpoint: "http://minio:9000", force_path_style: true };
     const sources = [nightly, jobs, minio];
     expect(read({ sources })).toEqual(sources);
+  });
+
+  test("is as the documentation shows it", () => {
+    const [shown] = read(codeNamed("docs/operations.md", "sources"));
+    expect(shown).toEqual(nightly);
   });
 
   test.each([

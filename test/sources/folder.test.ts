@@ -115,7 +115,7 @@ describe("a file", () => {
     expect(await text((await sources().open("nightly/latest.csv")).csv)).toBe(csv);
   });
 
-  test("in a folder that does not exist is no refusal, so that the call is tried again", async () => {
+  test("in a folder that does not exist is no refusal, so that it is tried again", async () => {
     await rm(root, { recursive: true });
     for (const call of [sources().open("nightly/rows.csv"), sources().listNew("nightly")]) {
       await expect(call).rejects.toMatchObject({ code: "ENOENT" });

@@ -71,19 +71,11 @@ describe("an object", () => {
     await expect(contentOf("jobs/rows.csv")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   });
 
-  test("in a bucket that does not exist is no refusal, so that the call is tried again", async () => {
-    const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
-    const error = await createBulkSources([wrong], adapters)
-      .listNew("jobs")
-      .catch((thrown: Error) => thrown);
-    expect(error).toMatchObject({ name: "NoSuchBucket" });
-  });
-
-  test("has an address only on AWS", () => {
+  test("has the address of its folder, on AWS", () => {
     const aws = createBulkSources([definition(undefined)], adapters);
-    expect(aws.urlOf("jobs/a b.csv")).toBe(
-      "https://console.aws.amazon.com/s3/object/campaigns?region=ap-northeast-1&prefix=in%2Fa+b.csv",
-    );
+    const list = "https://console.aws.amazon.com/s3/buckets/campaigns?region=ap-northeast-1";
+    expect(aws.urlOf("jobs/rows.csv#0123456789ab")).toBe(`${list}&prefix=in%2F`);
+    expect(aws.urlOf("jobs/a b/rows.csv")).toBe(`${list}&prefix=in%2Fa+b%2F`);
     expect(sources().urlOf("jobs/a b.csv")).toBeUndefined();
   });
 });
@@ -111,6 +103,14 @@ describe("a pick-up", () => {
       "d-&-<e>-",
       "f-",
     ]);
+  });
+
+  test("from a bucket that does not exist fails, but not as a refusal", async () => {
+    const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
+    const error = await createBulkSources([wrong], adapters)
+      .listNew("jobs")
+      .catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ name: "NoSuchBucket" });
   });
 
   test("takes 100 objects at most", async () => {

@@ -120,7 +120,7 @@ export interface BulkSources {
   /** Writes failed rows back, where the source can have them; otherwise does nothing. */
   writeFailures(
     source: string,
-    of: { readonly bulkGrantId: string; readonly revision: number },
+    bulkGrant: { readonly bulkGrantId: string; readonly revision: number },
     failures: AsyncIterable<FailedRow>,
   ): Promise<void>;
   /** Where people find a source; undefined when it has no address, or is not configured. */

@@ -86,7 +86,7 @@ function read(
   { method, key, headers }: Request,
   response: ServerResponse,
   isCutOff: boolean,
-): void {
+) {
   const content = objects.get(key);
   if (content === undefined) return refuse(response, 404, "NoSuchKey");
   if (differs(content, headers["if-match"])) return refuse(response, 412, "PreconditionFailed");
@@ -101,7 +101,7 @@ function copy(
   bucket: string,
   { key, headers }: Request,
   response: ServerResponse,
-): void {
+) {
   const source = decodeURIComponent(String(headers["x-amz-copy-source"]));
   const content = objects.get(source.slice(bucket.length + 1));
   if (content === undefined) return refuse(response, 404, "NoSuchKey");
@@ -113,11 +113,7 @@ function copy(
   answer(response, 200, `<CopyObjectResult><ETag>${etag}</ETag></CopyObjectResult>`);
 }
 
-function remove(
-  objects: Map<string, Buffer>,
-  { key, headers }: Request,
-  response: ServerResponse,
-): void {
+function remove(objects: Map<string, Buffer>, { key, headers }: Request, response: ServerResponse) {
   const content = objects.get(key);
   if (content && differs(content, headers["if-match"])) {
     return refuse(response, 412, "PreconditionFailed");
@@ -132,7 +128,7 @@ function list(
   pageSize: number,
   { method, query }: Request,
   response: ServerResponse,
-): void {
+) {
   if (method !== "GET" || query.get("list-type") !== "2") {
     return refuse(response, 501, "NotImplemented");
   }

@@ -196,12 +196,12 @@ export const pendingUpload: Codec<"pendingUpload"> = {
   key: (id) => ({ pk: pendingUploadsKey, sk: S(id) }),
   encode: ({ startTime, isDropped }) => ({
     t: N(startTime),
-    ...(isDropped && { d: { BOOL: true } }),
+    ...(isDropped && { x: { BOOL: true } }),
   }),
   decode: (item) => ({
     uploadId: text(item, "sk"),
     startTime: num(item, "t"),
-    ...(item.d && { isDropped: true as const }),
+    ...(item.x && { isDropped: true as const }),
   }),
 };
 
