@@ -81,8 +81,7 @@ export function bulkGrantActivities(deps: Deps) {
             deps,
             { ...name, revision, run, from: next, to },
             shouldContinue,
-            (userId, err) =>
-              log.error("a row could not be executed", { ...name, userId, err }),
+            (userId, err) => log.error("a row could not be executed", { ...name, userId, err }),
           ),
       );
       const row = await readBulkGrant(deps, name);

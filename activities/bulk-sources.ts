@@ -21,7 +21,8 @@ export function bulkSourceActivities(deps: Deps) {
       const { program_id, source, start_time, execute_time } = check(input, submitFields);
       const { timeZone } = await deps.programs.get(program_id);
       const date = formatInstant(toInstant("start_time", start_time), timeZone).slice(0, 10);
-      const dated = (text: string) => text.replaceAll("{date}", date);
+      // The name of a new file is taken as it is.
+      const dated = (text: string) => (input.is_picked_up ? text : text.replaceAll("{date}", date));
       const bulk_grant_id = dated(input.bulk_grant_id);
       const submission = {
         programId: program_id,

@@ -72,7 +72,7 @@ export async function submitBulkGrant(
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
-  deps.background(() => deps.workflows.startBulkGrant(submitted.bulkGrant));
+  deps.background(() => deps.workflows.refreshBulkGrant(submitted.bulkGrant));
   return submitted;
 }
 

@@ -117,7 +117,7 @@ export interface BulkSources {
   listNew(sourceName: string): Promise<readonly NewFile[]>;
   /** Moves a file to `done/` or `failed/`. One that is not there any more needs no move. */
   move(source: string, to: "done" | "failed"): Promise<void>;
-  /** Writes failed rows back, where the source can have them. */
+  /** Writes failed rows back, where the source can have them; otherwise does nothing. */
   writeFailures(
     source: string,
     bulkGrant: { readonly bulkGrantId: string; readonly revision: number },
