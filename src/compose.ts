@@ -5,6 +5,7 @@ import type { Workflows } from "./app/ports/workflows.ts";
 import type { Config } from "./config.ts";
 import type { Logger } from "./log.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
+import { createBulkGrantStreams } from "./runtime/bulk-grant-streams.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
 import { createProgramCache } from "./runtime/program-cache.ts";
 import { createTargetOwnerCache } from "./runtime/target-owner-cache.ts";
@@ -46,6 +47,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
     : createSystemClock(clients);
   const background = createBackgroundTasks(log);
   const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams: config.maxStreams });
+  const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams: config.maxStreams });
   return {
     deps: {
       engine: new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock }),
@@ -56,6 +58,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
+      bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
       historyMs: config.historyDays * dayMs,
       coolDownMs: config.coolDownHours * hourMs,
@@ -63,6 +66,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
     },
     async close() {
       unreadCounts.close();
+      bulkGrantStreams.close();
       await background.close();
       clients.close();
     },
