@@ -62,7 +62,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/rpc/",
     {
-      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|target)\.ts$)/,
+      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|sheet|target)\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
     },

@@ -61,14 +61,16 @@ export async function submitBulkGrant(
   const uploadId = randomUUID();
   await startUpload(deps, uploadId, wall);
   let submitted: Awaited<ReturnType<typeof commit>>;
+  let isCommitting = false;
   try {
     const { maxPointsPerRow } = bulkRules;
     const stored = await storeRows(deps, uploadId, rows({ bulkGrantId, maxPointsPerRow }));
+    isCommitting = true;
     submitted = await commit(deps, submission, bulkRules, { ...stored, uploadId });
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
-    const isRefused = !(error instanceof DomainError && error.retryable);
-    if (isRefused) await dropUpload(deps, uploadId);
+    const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
+    if (!isUncertain) await dropUpload(deps, uploadId);
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);

@@ -10,6 +10,7 @@ import type { Workflows } from "../../../src/app/ports/workflows.ts";
 import { compose } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
@@ -35,6 +36,8 @@ export interface TestServerOptions {
   readonly tablePrefix?: string;
   /** Variables of the environment for `readConfig`, in addition or instead. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How long an upload may wait for the next message of its client. */
+  readonly uploadIdleMs?: number;
 }
 
 /** A client of every service. */
@@ -44,6 +47,7 @@ export interface Clients {
   readonly reservations: Client<typeof ReservationService>;
   readonly reactions: Client<typeof ReactionService>;
   readonly notifications: Client<typeof notifications.NotificationService>;
+  readonly bulkGrants: Client<typeof BulkGrantService>;
   readonly clock: Client<typeof ClockService>;
   readonly health: Client<typeof Health>;
 }
@@ -86,7 +90,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const workflows = recordWorkflows();
   const { deps, close } = compose(config, options.workflows ?? workflows, log);
   if (ownTables) await setupProgram(deps);
-  const server = createServer({ deps, config, log });
+  const { uploadIdleMs } = options;
+  const server = createServer({ deps, config, log, ...(uploadIdleMs && { uploadIdleMs }) });
   const { port, http1Port } = await server.listen();
   const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);
@@ -136,6 +141,7 @@ function connect(
     reservations: client(ReservationService),
     reactions: client(ReactionService),
     notifications: client(notifications.NotificationService),
+    bulkGrants: client(BulkGrantService),
     clock: client(ClockService),
     health: client(Health),
   };
