@@ -1,0 +1,111 @@
+/** Signs in to Google's APIs as a service account, and repeats the calls that may be repeated. */
+import { readFileSync } from "node:fs";
+import { auth } from "@googleapis/sheets";
+import { z } from "zod";
+
+const googleTokenUrl = "https://oauth2.googleapis.com/token";
+
+/** What is needed of the key file that the Google Cloud console makes for a service account. */
+const serviceAccountKey = z.object({
+  type: z.literal("service_account"),
+  client_email: z.string().min(1),
+  private_key: z.string().min(1),
+  token_uri: z.url().default(googleTokenUrl),
+});
+
+/** Reads and writes the files that are shared with the service account. */
+export const driveScope = "https://www.googleapis.com/auth/drive";
+/** Reads and writes the spreadsheets that are shared with the service account. */
+export const sheetsScope = "https://www.googleapis.com/auth/spreadsheets";
+
+/** The longest time for one answer, in ms, after which the call may be tried again. */
+const timeoutMs = 30_000;
+const maxRetries = 4;
+const maxRetryDelayMs = 10_000;
+
+/** A signed-in service account. It fetches a token at its first call, and again before it expires. */
+export type ServiceAccount = InstanceType<typeof auth.JWT>;
+
+/**
+ * Reads the key file of a service account, whose calls have a timeout and are retried. Throws an
+ * error that names the file when it is missing or is no key of a service account.
+ */
+export function readServiceAccount(keyFile: string, scope: string): ServiceAccount {
+  const key = readKey(keyFile);
+  return new auth.JWT({
+    email: key.client_email,
+    key: key.private_key,
+    scopes: [scope],
+    transporterOptions: {
+      timeout: timeoutMs,
+      retryConfig: { retry: maxRetries, maxRetryDelay: maxRetryDelayMs, shouldRetry },
+      // The library always fetches tokens from Google, whatever token_uri the key file names.
+      adapter: (options, send) =>
+        send(
+          options.url.href === googleTokenUrl
+            ? { ...options, url: new URL(key.token_uri) }
+            : options,
+        ),
+    },
+  });
+}
+
+function readKey(keyFile: string) {
+  try {
+    return serviceAccountKey.parse(JSON.parse(readFileSync(keyFile, "utf8")));
+  } catch (error) {
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : "it is not readable JSON";
+    throw new Error(`key file ${keyFile}: ${why}`);
+  }
+}
+
+/** The parts of a failed call that decide about a retry, as Google's HTTP library has them. */
+interface FailedCall {
+  readonly status?: number | undefined;
+  readonly response?: { readonly data?: unknown } | undefined;
+  readonly config: {
+    readonly method?: string;
+    readonly retryConfig?: {
+      readonly currentRetryAttempt?: number;
+      readonly httpMethodsToRetry?: readonly string[];
+    };
+  };
+}
+
+/**
+ * A call that Google has rejected for its rate is tried again in any case. One that failed in
+ * another way may have been executed, so only methods that may be repeated are.
+ */
+function shouldRetry(error: FailedCall): boolean {
+  const { method = "GET", retryConfig = {} } = error.config;
+  if ((retryConfig.currentRetryAttempt ?? 0) >= maxRetries) return false;
+  if (isRateLimited(error)) return true;
+  const isTransient = error.status === undefined || error.status === 408 || error.status >= 500;
+  return isTransient && (retryConfig.httpMethodsToRetry ?? []).includes(method.toUpperCase());
+}
+
+/** Drive says so with 403 and a reason, too. */
+function isRateLimited({ status, response }: FailedCall): boolean {
+  if (status === 429) return true;
+  return status === 403 && /[rR]ateLimitExceeded/.test(JSON.stringify(response?.data ?? ""));
+}
+
+/** The HTTP status of a failed call; undefined when it had no answer. */
+export const statusOf = (error: unknown): number | undefined =>
+  error instanceof Error && "status" in error && typeof error.status === "number"
+    ? error.status
+    : undefined;
+
+/**
+ * Waits for a call to Google. Its error has the message and status only, because the library's own
+ * error carries the whole request, which is not for logs.
+ */
+export async function answerOf<T>(call: Promise<{ readonly data: T }>): Promise<T> {
+  try {
+    return (await call).data;
+  } catch (error) {
+    const status = statusOf(error);
+    const message = error instanceof Error ? error.message : String(error);
+    throw Object.assign(new Error(`Google: ${message}`), { status });
+  }
+}
