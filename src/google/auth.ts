@@ -20,7 +20,7 @@ export const sheetsScope = "https://www.googleapis.com/auth/spreadsheets";
 
 /** The longest time for one answer, in ms, after which the call may be tried again. */
 const timeoutMs = 30_000;
-const maxRetries = 4;
+const maxRetries = 3;
 const maxRetryDelayMs = 10_000;
 
 /** A signed-in service account. It fetches a token at its first call, and again before it expires. */
