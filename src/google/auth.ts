@@ -23,8 +23,8 @@ const timeoutMs = 30_000;
 const maxRetries = 3;
 const maxRetryDelayMs = 10_000;
 
-/** A signed-in service account. It fetches a token at its first call, and again before it expires. */
-export type ServiceAccount = InstanceType<typeof auth.JWT>;
+/** A service account. It fetches a token at its first call, and again before that one expires. */
+type ServiceAccount = InstanceType<typeof auth.JWT>;
 
 /**
  * Reads the key file of a service account, whose calls have a timeout and are retried. Throws an

@@ -59,7 +59,7 @@ describe("a tab is read as CSV", () => {
     expect(await read("Spring")).toBe("user_id,points,reason\naoi,100,two lines\n");
   });
 
-  test("with numbers that were rounded made malformed, because they name another user", async () => {
+  test("with rounded numbers made malformed, because they name another user", async () => {
     google.spreadsheet.addTab("Spring", [
       ["user_id", "points"],
       [999_999_999_999_999, 1],
