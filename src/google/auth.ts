@@ -1,6 +1,6 @@
 /** Signs in to Google's APIs as a service account, and repeats the calls that may be repeated. */
 import { readFileSync } from "node:fs";
-import { auth } from "@googleapis/sheets";
+import type { auth } from "@googleapis/sheets";
 import { z } from "zod";
 
 const googleTokenUrl = "https://oauth2.googleapis.com/token";
@@ -13,6 +13,8 @@ const serviceAccountKey = z.object({
   token_uri: z.url().default(googleTokenUrl),
 });
 
+type ServiceAccountKey = z.output<typeof serviceAccountKey>;
+
 /** Reads and writes the files that are shared with the service account. */
 export const driveScope = "https://www.googleapis.com/auth/drive";
 /** Reads and writes the spreadsheets that are shared with the service account. */
@@ -23,16 +25,22 @@ const timeoutMs = 30_000;
 const maxRetries = 3;
 const maxRetryDelayMs = 10_000;
 
-/** A service account. It fetches a token at its first call, and again before that one expires. */
-type ServiceAccount = InstanceType<typeof auth.JWT>;
+/**
+ * The class of service accounts. It comes with the library of each API, which is loaded at the
+ * first call: it takes about 65 MB, which a worker without Google's sources does not need.
+ */
+type ServiceAccountClass = typeof auth.JWT;
 
 /**
- * Reads the key file of a service account, whose calls have a timeout and are retried. Throws an
- * error that names the file when it is missing or is no key of a service account.
+ * Signs in with a key. The account's calls have a timeout and are retried. It fetches a token at
+ * its first call, and again before that one expires.
  */
-export function readServiceAccount(keyFile: string, scope: string): ServiceAccount {
-  const key = readKey(keyFile);
-  return new auth.JWT({
+export function signIn(
+  ServiceAccount: ServiceAccountClass,
+  key: ServiceAccountKey,
+  scope: string,
+): InstanceType<ServiceAccountClass> {
+  return new ServiceAccount({
     email: key.client_email,
     key: key.private_key,
     scopes: [scope],
@@ -50,7 +58,11 @@ export function readServiceAccount(keyFile: string, scope: string): ServiceAccou
   });
 }
 
-function readKey(keyFile: string) {
+/**
+ * Reads the key file of a service account. Throws an error that names the file when it is missing
+ * or is no key of a service account.
+ */
+export function readServiceAccountKey(keyFile: string): ServiceAccountKey {
   try {
     return serviceAccountKey.parse(JSON.parse(readFileSync(keyFile, "utf8")));
   } catch (error) {

@@ -1,10 +1,10 @@
 /** A folder of Google Drive as a source of rows. */
 import type { Readable } from "node:stream";
-import { type drive_v3, drive as driveApi } from "@googleapis/drive";
+import type { drive_v3 } from "@googleapis/drive";
 import type { z } from "zod";
 import { DomainError } from "../domain/errors.ts";
 import type { Source, SourceFile, VersionedFile } from "../sources/source.ts";
-import { answerOf, driveScope, readServiceAccount } from "./auth.ts";
+import { answerOf, driveScope, readServiceAccountKey, signIn } from "./auth.ts";
 import { checkVersion, shortHash } from "./check-version.ts";
 import type { driveFields } from "./definitions.ts";
 
@@ -37,16 +37,22 @@ interface Folder {
  * Throws when the key file cannot be used; does not call Google yet.
  */
 export function createDriveSource({ folder_id, key_file, endpoint }: Definition): Source {
-  const drive = driveApi({
-    version: "v3",
-    auth: readServiceAccount(key_file, driveScope),
-    ...(endpoint !== undefined && { rootUrl: endpoint }),
-  });
-  const folder = { drive, folderId: folder_id };
+  const key = readServiceAccountKey(key_file);
+  const connect = async (): Promise<Folder> => {
+    const { auth, drive } = await import("@googleapis/drive");
+    const account = signIn(auth.JWT, key, driveScope);
+    const rootUrl = endpoint === undefined ? {} : { rootUrl: endpoint };
+    return { drive: drive({ version: "v3", auth: account, ...rootUrl }), folderId: folder_id };
+  };
+  let connected: Promise<Folder> | undefined;
+  const folder = () => {
+    connected ??= connect();
+    return connected;
+  };
   return {
-    open: (file) => openFile(folder, file),
-    listNew: () => listNew(folder),
-    move: (file, to) => moveFile(folder, file, to),
+    open: async (file) => openFile(await folder(), file),
+    listNew: async () => listNew(await folder()),
+    move: async (file, to) => moveFile(await folder(), file, to),
     urlOf: () => `https://drive.google.com/drive/folders/${folder_id}`,
   };
 }

@@ -1,11 +1,11 @@
 /** A spreadsheet of Google Sheets as a source of rows: each of its tabs is a file. */
-import { type sheets_v4, sheets as sheetsApi } from "@googleapis/sheets";
+import type { sheets_v4 } from "@googleapis/sheets";
 import { stringify } from "csv-stringify/sync";
 import type { z } from "zod";
 import { DomainError } from "../domain/errors.ts";
 import { maxRows } from "../domain/sheet.ts";
 import type { Source, SourceFile } from "../sources/source.ts";
-import { answerOf, readServiceAccount, sheetsScope } from "./auth.ts";
+import { answerOf, readServiceAccountKey, sheetsScope, signIn } from "./auth.ts";
 import { checkVersion } from "./check-version.ts";
 import type { sheetFields } from "./definitions.ts";
 import { type SpreadsheetRef, tabNamed, tabRange } from "./tabs.ts";
@@ -24,17 +24,26 @@ const maxExact = 10 ** 15;
  * does not call Google yet.
  */
 export function createSheetSource({ spreadsheet_id, key_file, endpoint }: Definition): Source {
-  const api = sheetsApi({
-    version: "v4",
-    auth: readServiceAccount(key_file, sheetsScope),
-    ...(endpoint !== undefined && { rootUrl: endpoint }),
-  });
-  const spreadsheet = { api, spreadsheetId: spreadsheet_id };
+  const key = readServiceAccountKey(key_file);
+  const connect = async (): Promise<SpreadsheetRef> => {
+    const { auth, sheets } = await import("@googleapis/sheets");
+    const account = signIn(auth.JWT, key, sheetsScope);
+    const rootUrl = endpoint === undefined ? {} : { rootUrl: endpoint };
+    const api = sheets({ version: "v4", auth: account, ...rootUrl });
+    return { api, spreadsheetId: spreadsheet_id };
+  };
+  let connected: Promise<SpreadsheetRef> | undefined;
+  const spreadsheet = () => {
+    connected ??= connect();
+    return connected;
+  };
   return {
-    open: (file) => openTab(spreadsheet, file),
+    open: async (file) => openTab(await spreadsheet(), file),
     listNew: async () => [],
     move: async () => {},
-    writeFailures: (_, of, failures) => writeFailedRows(spreadsheet, of, failures),
+    async writeFailures(_, of, failures) {
+      await writeFailedRows(await spreadsheet(), of, failures);
+    },
     urlOf: () => `https://docs.google.com/spreadsheets/d/${spreadsheet_id}/edit`,
   };
 }

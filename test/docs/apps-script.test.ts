@@ -1,4 +1,4 @@
-/** Runs the script of docs/apps-script.md; a server on loopback answers as ValidateBulkGrant does. */
+/** Runs the script of docs/apps-script.md; a loopback server answers as ValidateBulkGrant does. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
