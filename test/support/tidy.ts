@@ -91,6 +91,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^(lru-cache|p-(limit|retry)|node:timers\/promises)$/,
     },
   ],
+  [
+    "src/google/",
+    {
+      project: /^src\/domain\/(errors|sheet)\.ts$/,
+      types: /^src\/(app\/ports\/bulk-grants|sources\/source)\.ts$/,
+      packages: /^(@googleapis\/(drive|sheets)|csv-stringify|zod|node:.+)$/,
+    },
+  ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/server.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/worker.ts", { project: ANYTHING, packages: ANYTHING }],
