@@ -78,7 +78,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/sources/",
     {
-      project: /^src\/domain\//,
+      project: /^src\/(domain\/|google\/definitions\.ts$)/,
       types: /^src\/app\/ports\//,
       packages: /^(@aws-sdk\/client-s3|zod|node:.+)$/,
     },
