@@ -50,9 +50,7 @@ test("any bytes give rows or a refusal, whatever the chunks are", async () => {
     expect(inParts).toEqual(atOnce);
     if (atOnce.error === undefined) return;
     expect(atOnce.error).toBeInstanceOf(DomainError);
-    expect((inParts.error as DomainError).metadata).toEqual(
-      (atOnce.error as DomainError).metadata,
-    );
+    expect((inParts.error as DomainError).metadata).toEqual((atOnce.error as DomainError).metadata);
   });
   await assertSeeded(property, 1_000, 50_000);
 });

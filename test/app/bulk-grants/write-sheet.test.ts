@@ -46,7 +46,11 @@ test.each(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "\na", "＝1", "'=1", "''@"])
     const row = { line: 2, userId: cell, points: 0, reason: cell, rawPoints: cell };
     const csv = await write([{ row, problem: { code: "LIMIT_EXCEEDED", detail: cell } }]);
     expect(csv.split(`'${cell}`)).toHaveLength(5);
-    expect((await read(csv)).rows[0]).toMatchObject({ userId: cell, rawPoints: cell, reason: cell });
+    expect((await read(csv)).rows[0]).toMatchObject({
+      userId: cell,
+      rawPoints: cell,
+      reason: cell,
+    });
   },
 );
 
@@ -67,7 +71,10 @@ const text = fc
 const cells = fc.record({
   userId: fc.oneof(text, fc.stringMatching(/^[!-"$-~]{1,64}$/)),
   points: fc.oneof(text, fc.integer({ min: 1 }).map(String)),
-  reason: fc.oneof(text, fc.string({ unit: "binary" }).map((any) => any.replaceAll("\0", ""))),
+  reason: fc.oneof(
+    text,
+    fc.string({ unit: "binary" }).map((any) => any.replaceAll("\0", "")),
+  ),
 });
 
 test("any rows read back the same", async () => {
