@@ -22,7 +22,7 @@ interface Line {
 }
 
 const required = ["user_id", "points"] as const;
-/** An export has more columns than a first sheet. All but the first two of these are ignored. */
+/** An export has more columns than a first sheet; those after `bulk_grant_id` are ignored. */
 const optional = ["reason", "bulk_grant_id", "revision", "line", "error_code", "error"] as const;
 
 type Column = (typeof required)[number] | (typeof optional)[number];
@@ -109,8 +109,9 @@ const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cel
 
 /**
  * Yields the lines that are not blank, and blank ones with another number of cells than the first
- * line: they are slow to parse, so they have to count against the limit of rows. The parser hands each line to `on_record` during the write,
- * not to its readable side, whose buffer an error would discard.
+ * line: they are slow to parse, so they have to count against the limit of rows. The parser hands
+ * each line to `on_record` during the write, not to its readable side, whose buffer an error would
+ * discard.
  */
 async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   let lines: Line[] = [];

@@ -48,5 +48,5 @@ export async function* writeSheet(
 const csvOf = (lines: readonly (readonly string[])[]): string =>
   stringify(
     lines.map((cells) => cells.map(neutraliseCell)),
-    { record_delimiter: "\r\n", quoted_match: /[\r\n]/ },
+    { record_delimiter: "\r\n", quote_record_delimiter: true },
   );

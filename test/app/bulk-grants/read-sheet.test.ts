@@ -126,7 +126,7 @@ describe("a form of CSV", () => {
     });
   });
 
-  test("has commas, quotes and line breaks in quotes; a cell with line breaks is in one line", async () => {
+  test("has commas, quotes and line breaks in quotes, all in one line", async () => {
     expect(await read(`${header}u1,1,"a, ""b""\r\n\nc\rd"\r\nu2,2,"e"\r\n`)).toEqual({
       rows: [row(2, "u1", 1, 'a, "b"\r\n\nc\rd'), row(3, "u2", 2, "e")],
     });
