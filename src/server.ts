@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   const server = createServer({ deps, config, log });
-  const stopSchedules = keepEnsuringSchedules(workflows, deps.reader);
+  const stopSchedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");

@@ -159,18 +159,28 @@ export interface ApprovalTimes {
 
 /**
  * Returns the record after a submission, or the same record if its current revision has the same
- * content. Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other way
- * round; WRONG_STATE in a state that has no next revision.
+ * content. A submission that names the current revision as the one that it replaces becomes the
+ * next one even with the same content: accounts may have been unfrozen, or approvers have changed
+ * their minds. Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other
+ * way round; WRONG_STATE in a state that has no next revision, or when `replaces` is not current.
  */
 export function submit(
   existing: BulkGrant | undefined,
   name: { readonly programId: string; readonly bulkGrantId: string },
   revision: Omit<Revision, "number" | "digest">,
+  replaces: number | undefined,
   digestOf: (number: number) => string,
   { reminderMs, expiryMs }: ApprovalTimes,
 ): BulkGrant {
   const { submitter: by, submitTime: time } = revision;
-  if (existing && isSameContent(existing.revision, revision)) return existing;
+  const current = existing?.revision.number ?? 0;
+  const isNext = replaces !== undefined && replaces === current;
+  if (existing && !isNext && isSameContent(existing.revision, revision)) return existing;
+  if (replaces !== undefined && !isNext) {
+    throw new DomainError("WRONG_STATE", `the current revision is ${current}`, {
+      revision: String(current),
+    });
+  }
   if (existing && existing.revision.reverses !== revision.reverses) {
     throw new DomainError(
       "ID_REUSED",
@@ -178,7 +188,7 @@ export function submit(
     );
   }
   if (existing && !replaceable.has(existing.state)) throw wrongState(existing, "replaced");
-  const number = (existing?.revision.number ?? 0) + 1;
+  const number = current + 1;
   return {
     ...name,
     state: "VALIDATING",

@@ -68,11 +68,35 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
+    "src/slack/",
+    {
+      project: /^src\/app\/ports\//,
+      types: /^src\/domain\//,
+      packages: /^(@slack\/webhook|p-retry)$/,
+    },
+  ],
+  [
+    "src/sources/",
+    {
+      project: /^src\/domain\//,
+      types: /^src\/app\/ports\//,
+      packages: /^(@aws-sdk\/client-s3|zod|node:.+)$/,
+    },
+  ],
+  [
     "src/runtime/",
     {
       project: /^src\/(domain\/|app\/ports\/)/,
       types: /^src\/log\.ts$/,
       packages: /^(lru-cache|p-(limit|retry)|node:timers\/promises)$/,
+    },
+  ],
+  [
+    "src/google/",
+    {
+      project: /^src\/domain\/(errors|sheet)\.ts$/,
+      types: /^src\/(app\/ports\/bulk-grants|sources\/source)\.ts$/,
+      packages: /^(@googleapis\/(drive|sheets)|csv-stringify|zod|node:.+)$/,
     },
   ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],

@@ -5,7 +5,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { EventKey } from "../../domain/ledger.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
 import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
-import { putChange, replayedResult } from "../points/change-account.ts";
+import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef } from "../ports/records.ts";
 import type { BulkGrantName } from "./change-row.ts";
@@ -44,7 +44,7 @@ export async function executeRow(
     const { reason, message, retryable } = error;
     if (retryable && reason !== "CONTENDED") throw error;
     if (!isRowCode(reason)) throw error;
-    return { code: reason, detail: message };
+    return reason === "LIMIT_EXCEEDED" ? { code: reason, detail: message } : { code: reason };
   }
 }
 
@@ -68,7 +68,7 @@ async function attempt(
     deadline: undefined,
     decide(tx, now): RowOutcome {
       const existing = tx.get(eventKey);
-      if (existing) return { points: replayedResult(existing, hash).entry.points };
+      if (existing) return outcomeOf(existing, hash);
       const state: State = { program, userId, account: tx.get(account), now: now.calendar };
       if (!reversedKey) {
         return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };
@@ -81,6 +81,10 @@ async function attempt(
     },
   });
 }
+
+/** What an earlier execution has done; another number of points is not this row. */
+const outcomeOf = ({ entry, hash: first }: EventKey, hash: string): RowOutcome =>
+  first === hash ? { points: entry.points } : { code: "ID_REUSED", detail: String(entry.points) };
 
 function requireGrant(found: EventKey | undefined): EventKey {
   if (found) return found;

@@ -31,6 +31,11 @@ export interface Submission {
   readonly submitter: string;
   /** Where the rows come from; absent for an upload. */
   readonly source?: string;
+  /**
+   * The revision that this one replaces. Without it, the content of the current revision is not
+   * submitted again.
+   */
+  readonly replacesRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
   readonly reverses?: string;
 }
@@ -69,7 +74,7 @@ export async function submitBulkGrant(
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
-  deps.background(() => deps.workflows.startBulkGrant(submitted.bulkGrant));
+  deps.background(() => deps.workflows.refreshBulkGrant(submitted.bulkGrant));
   return submitted;
 }
 
@@ -151,7 +156,7 @@ async function storeRows(
 /** Writes the revision, unless it is the current one. The last step of a submission. */
 function commit(
   { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
-  { submitter, ...submission }: Submission,
+  { submitter, replacesRevision, ...submission }: Submission,
   rules: BulkRules,
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<{ bulkGrant: BulkGrant; replayed: boolean }> {
@@ -183,7 +188,14 @@ function commit(
       };
       const digest = (number: number) =>
         digestOf({ ...revision, programId, bulkGrantId, revision: number });
-      const row = submit(existing, { programId, bulkGrantId }, revision, digest, approvalTimes);
+      const row = submit(
+        existing,
+        { programId, bulkGrantId },
+        revision,
+        replacesRevision,
+        digest,
+        approvalTimes,
+      );
       if (row.revision.uploadId !== uploadId) return { bulkGrant: row, replayed: true };
       if (row === existing) return { bulkGrant: row, replayed: false };
       const pending = tx.get(upload);

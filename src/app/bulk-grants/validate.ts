@@ -84,7 +84,10 @@ export async function validateBlocks(
 const isValidating = ({ state, revision }: BulkGrant, number: number): boolean =>
   state === "VALIDATING" && revision.number === number;
 
-/** Puts what was found. A check that is repeated replaces it. */
+/**
+ * Puts what was found, unless the block has a check already: an attempt that Temporal had given up
+ * must not change a check after the run has begun.
+ */
 async function putCheck(
   { engine }: Pick<Deps, "engine">,
   uploadId: string,
@@ -94,10 +97,12 @@ async function putCheck(
   const ref = blockCheckRef(uploadId, block);
   await engine.transact({
     key: ref,
-    readSet: [ref],
-    expectAbsent: [],
+    readSet: [],
+    expectAbsent: [ref],
     deadline: undefined,
-    decide: (tx) => tx.put(ref, check),
+    decide(tx) {
+      if (!tx.get(ref)) tx.put(ref, check);
+    },
   });
 }
 
