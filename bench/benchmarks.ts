@@ -1,5 +1,9 @@
 /** The list of all benchmarks. */
 import type { Benchmark } from "./benchmark.ts";
+import { bulkHistory } from "./cases/bulk-history.ts";
+import { bulkScale } from "./cases/bulk-scale.ts";
+import { bulkThroughput } from "./cases/bulk-throughput.ts";
+import { bulkUnits } from "./cases/bulk-units.ts";
 import { cpu } from "./cases/cpu.ts";
 import { deleteGrowth } from "./cases/delete-growth.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
@@ -20,6 +24,7 @@ import { reconcileStarts } from "./cases/reconcile-starts.ts";
 import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
+import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
@@ -43,6 +48,11 @@ export const benchmarks: readonly Benchmark[] = [
   reservationHistory,
   holdMemory,
   reconcileStarts,
+  bulkThroughput,
+  bulkUnits,
+  bulkHistory,
+  bulkScale,
+  reservationUnderBulk,
   expiryReads,
   expiryVain,
   likeHot,

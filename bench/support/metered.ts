@@ -24,8 +24,11 @@ export interface MeteredStack extends Stack {
  * Runs `use` with a stack whose processes reach the store through a proxy in this process, which
  * captures their requests. Benchmarks with it count requests and do not measure times.
  */
-export function withMeteredStack<T>(use: (stack: MeteredStack) => Promise<T>): Promise<T> {
-  return withStack({}, async (stack) => {
+export function withMeteredStack<T>(
+  use: (stack: MeteredStack) => Promise<T>,
+  options: { temporal?: boolean } = {},
+): Promise<T> {
+  return withStack(options, async (stack) => {
     const proxy = await startDynamoProxy({ upstream: stack.dynamo.endpoint });
     const meter = createMeter(tables(tableName(stack.config.tablePrefix)).map(tableModel));
     try {
@@ -34,6 +37,8 @@ export function withMeteredStack<T>(use: (stack: MeteredStack) => Promise<T>): P
         proxy,
         startServer: (given = {}) =>
           stack.startServer({ dynamoEndpoint: proxy.endpoint, ...given }),
+        startWorker: (given = {}) =>
+          stack.startWorker({ dynamoEndpoint: proxy.endpoint, ...given }),
         async meter(work) {
           proxy.capture(true);
           await work();

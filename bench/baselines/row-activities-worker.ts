@@ -1,0 +1,43 @@
+/** A baseline for bulk grants, the worker: its activity grants one row in the same transaction. */
+import { NativeConnection, Worker } from "@temporalio/worker";
+import { executeRow } from "../../src/app/bulk-grants/execute-row.ts";
+import { compose } from "../../src/compose.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Revision } from "../../src/domain/bulk-grant.ts";
+import { createLogger } from "../../src/log.ts";
+import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
+import { bulkPoints, bulkReason } from "../support/bulk.ts";
+import { userName } from "../support/calls.ts";
+
+export type RowActivities = typeof activities;
+
+const config = readConfig(process.env);
+const log = createLogger("row-activities", config.logLevel);
+const { deps } = compose(config, noWorkflows, log);
+const name = { programId: "default", bulkGrantId: "row-activities" };
+// Of the revision, a row's transaction reads only the submitter.
+const revision = { submitter: "bench" } as Revision;
+
+const activities = {
+  async grantRow(user: number): Promise<void> {
+    const row = { line: user, userId: userName(user), points: bulkPoints, reason: bulkReason };
+    const outcome = await executeRow(deps, name, revision, row, (_, error) => log.error(error));
+    if ("code" in outcome) throw new Error(outcome.code);
+  },
+};
+
+if (import.meta.main) {
+  const worker = await Worker.create({
+    connection: await NativeConnection.connect({ address: config.temporalAddress }),
+    namespace: config.temporalNamespace,
+    taskQueue: config.taskQueue,
+    workflowsPath: `${import.meta.dirname}/row-activities.ts`,
+    activities,
+    activityTaskPollerBehavior: { type: "autoscaling", minimum: 2, initial: 5, maximum: 60 },
+  });
+  const running = worker.run();
+  log.info({ taskQueue: config.taskQueue }, "ready");
+  process.once("SIGTERM", () => worker.shutdown());
+  await running;
+  process.exit(0);
+}

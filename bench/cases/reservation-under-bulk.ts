@@ -1,0 +1,83 @@
+/** Measures how much later reservations are granted while a bulk grant runs. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BulkGrant } from "../../src/domain/bulk-grant.ts";
+import { latenessOf } from "../../src/domain/reservation.ts";
+import type { Benchmark } from "../benchmark.ts";
+import { bulkCalls } from "../support/bulk.ts";
+import { reserve, userName } from "../support/calls.ts";
+import { byTurns, inParallel } from "../support/load.ts";
+import { percentile, round } from "../support/numbers.ts";
+import { allDone } from "../support/reservations.ts";
+import { withStack } from "../support/stack.ts";
+
+const perSecond = 5;
+const rounds = 2;
+
+/** More rows a second than a worker executes by default, so that a run outlasts its round. */
+const rowsPerSecond = 220;
+
+/** Users with reservations have numbers from this one on; rows have the numbers below. */
+const firstReserved = 1_000_000;
+
+/** The lateness of reservations during a bulk grant at the default row rate, over that without. */
+export const reservationUnderBulk: Benchmark = {
+  names: ["reservation.lateness.under_bulk"],
+  run: (scale) =>
+    withStack({ temporal: true }, async (stack) => {
+      const server = await stack.startServer();
+      await stack.startWorker();
+      const bulk = bulkCalls(stack, server);
+      const seconds = scale.pick(50, 5);
+      const rows = (seconds + 5) * rowsPerSecond;
+      let reserved = 0;
+
+      /** The lateness of reservations that are due one after another; `start` runs shortly before. */
+      async function lateness(start: () => Promise<void>): Promise<number[]> {
+        const from = Date.now() + scale.pick(15_000, 5_000);
+        const all = Array.from({ length: perSecond * seconds }, (_, i) => ({
+          id: `under-bulk-${reserved + i}`,
+          userId: userName(firstReserved + reserved + i),
+          executeTime: from + (i * 1_000) / perSecond,
+        }));
+        reserved += all.length;
+        await inParallel(8, all, (one) => reserve(server.channel, one));
+        await sleep(from - 2_000 - Date.now());
+        await start();
+        // Polling for results would delay the measured grants.
+        await sleep(from + seconds * 1_000 - Date.now());
+        return (
+          await allDone(
+            stack,
+            all.map(({ id }) => id),
+            60_000,
+          )
+        ).map(latenessOf);
+      }
+
+      async function underBulk(n: number): Promise<number[]> {
+        const id = `under-bulk-${n}`;
+        const submitted: BulkGrant = await bulk.submit({ id, first: n * rows, count: rows });
+        const late = await lateness(() => bulk.approve(submitted));
+        await bulk.done(id);
+        return late;
+      }
+
+      const { a, b } = await byTurns(
+        scale.pick(rounds, 1),
+        () => lateness(async () => {}),
+        underBulk,
+      );
+      const show = (late: readonly number[]) =>
+        [0.5, 0.95, 0.99, 1].map((share) => percentile(late, share)).join(", ");
+      scale.note(`lateness p50, p95, p99, most in ms: ${show(a.flat())}; under: ${show(b.flat())}`);
+      return [
+        {
+          name: "reservation.lateness.under_bulk",
+          value: round(percentile(b.flat(), 0.99) / percentile(a.flat(), 0.99)),
+          unit: "ratio of the p99 of lateness",
+          target: "<= 2",
+          baseline: "the same reservations without a bulk grant",
+        },
+      ];
+    }),
+};

@@ -1,0 +1,105 @@
+/** Uploads, approves and awaits bulk grants of generated rows. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { bulkGrantRef } from "../../src/app/ports/records.ts";
+import type { BulkGrant, BulkGrantState } from "../../src/domain/bulk-grant.ts";
+import { BulkGrantService } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { userName } from "./calls.ts";
+import type { ServerProcess, Stack } from "./stack.ts";
+
+/** A row rate that no worker reaches. */
+export const unlimited = { MEGURI_BULK_ROWS_PER_SECOND: "1000000" };
+
+/** The points and the reason of every generated row. */
+export const bulkPoints = 5;
+export const bulkReason = "bench";
+
+/** The generated rows of a bulk grant: one for each of `count` users, from number `first` on. */
+export interface BulkRows {
+  readonly id: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Submits and approves bulk grants by RPC, and waits for them. */
+export interface BulkCalls {
+  /** Uploads the rows as a sheet and waits until it awaits its approval. */
+  submit(rows: BulkRows): Promise<BulkGrant>;
+  /** Approves what awaits its approval. */
+  approve(bulkGrant: BulkGrant): Promise<void>;
+  /** Waits until the bulk grant is done. Throws an error when a row is not granted. */
+  done(bulkGrantId: string): Promise<BulkGrant>;
+  /** Does all of this. */
+  run(rows: BulkRows): Promise<BulkGrant>;
+}
+
+const programId = "default";
+const pollMs = 250;
+const rowsPerChunk = 1_000;
+
+export function bulkCalls({ deps }: Stack, { port }: ServerProcess): BulkCalls {
+  const client = createClient(
+    BulkGrantService,
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}` }),
+  );
+
+  async function until(bulkGrantId: string, state: BulkGrantState): Promise<BulkGrant> {
+    for (;;) {
+      const found = await deps.reader.get(bulkGrantRef(programId, bulkGrantId));
+      if (found?.value.state === state) return found.value;
+      if (found?.value.endTime !== undefined || found?.value.state === "INVALID") {
+        throw new Error(`${bulkGrantId} is ${found.value.state}, not ${state}`);
+      }
+      await sleep(pollMs);
+    }
+  }
+
+  const calls = {
+    async submit(rows: BulkRows) {
+      await upload(client, rows);
+      return until(rows.id, "AWAITING_APPROVAL");
+    },
+    async approve({ bulkGrantId, revision: { digest } }: BulkGrant) {
+      await client.approveBulkGrant({ bulkGrantId, digest }, as("bench-approver"));
+    },
+    done: (bulkGrantId: string) => until(bulkGrantId, "DONE"),
+  };
+  return {
+    ...calls,
+    async run(rows) {
+      await calls.approve(await calls.submit(rows));
+      return calls.done(rows.id);
+    },
+  };
+}
+
+const as = (caller: string) => ({ headers: { "meguri-caller": caller } });
+
+async function upload(
+  client: Client<typeof BulkGrantService>,
+  { id, first, count }: BulkRows,
+): Promise<void> {
+  async function* messages() {
+    yield { content: { case: "header", value: { bulkGrantId: id } } } as const;
+    yield chunk("user_id,points,reason\n");
+    for (let from = 0; from < count; from += rowsPerChunk) {
+      const length = Math.min(rowsPerChunk, count - from);
+      const lines = Array.from(
+        { length },
+        (_, i) => `${userName(first + from + i)},${bulkPoints},${bulkReason}\n`,
+      );
+      yield chunk(lines.join(""));
+    }
+  }
+  await client.uploadBulkGrant(messages(), as("bench"));
+}
+
+const chunk = (text: string) =>
+  ({ content: { case: "csvChunk", value: Buffer.from(text) } }) as const;
+
+/** How long the run over the rows took, in ms. */
+export function runMs({ startTime, endTime }: BulkGrant): number {
+  if (startTime === undefined || endTime === undefined) throw new Error("the run is not over");
+  return endTime - startTime;
+}
