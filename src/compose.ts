@@ -59,9 +59,11 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
   const { maxStreams } = config;
   const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams });
   const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams });
+  const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
   return {
     deps: {
-      engine: new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock }),
+      engine,
+      readAhead: (requests) => engine.readAhead(requests),
       reader,
       clock,
       programs: createProgramCache(reader, config.testClock),

@@ -8,7 +8,7 @@ import { withStack } from "../support/stack.ts";
 
 /** All events of a bulk grant that one person approves, at the default row rate. */
 export const bulkHistory: Benchmark = {
-  names: ["bulk.history_events", "bulk.history_events.10000_rows"],
+  names: ["bulk.history_events", "bulk.history_events.small"],
   run: (scale) =>
     withStack({ temporal: true }, async (stack) => {
       const server = await stack.startServer();
@@ -43,16 +43,16 @@ export const bulkHistory: Benchmark = {
       return [
         {
           name: "bulk.history_events",
-          value: few,
-          unit: "events of a bulk grant of 1,000 rows",
+          value: round((many * 1_000) / rows),
+          unit: "events for 1,000 rows, of a bulk grant of 10,000 rows",
           target: "<= 60",
           baseline: "",
         },
         {
-          name: "bulk.history_events.10000_rows",
-          value: round((many * 1_000) / rows),
-          unit: "events for 1,000 rows, of a bulk grant of 10,000 rows",
-          target: "<= 60",
+          name: "bulk.history_events.small",
+          value: few,
+          unit: "events of a bulk grant of 1,000 rows",
+          target: "",
           baseline: "",
         },
       ];

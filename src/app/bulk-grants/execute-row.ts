@@ -48,22 +48,35 @@ export async function executeRow(
   }
 }
 
+/** What the transaction of a row reads. */
+export function rowReads(
+  { programId }: Pick<BulkGrantName, "programId">,
+  { reverses }: Pick<Revision, "reverses">,
+  { userId }: Pick<SheetRow, "userId">,
+) {
+  const account = accountRef(programId, userId);
+  const reversedKey = reverses === undefined ? undefined : rowEventKey(programId, reverses, userId);
+  const readSet = reversedKey ? [account, reversedKey] : [account];
+  return { key: account, readSet, reversedKey };
+}
+
 async function attempt(
   deps: ExecuteDeps,
   { programId, bulkGrantId }: BulkGrantName,
-  { submitter: caller, reverses }: Revision,
-  { userId, points, reason }: SheetRow,
+  revision: Revision,
+  row: SheetRow,
 ): Promise<RowOutcome> {
   await deps.awaitRowSlot();
   const program = await deps.programs.get(programId);
-  const account = accountRef(programId, userId);
+  const { submitter: caller, reverses } = revision;
+  const { userId, points, reason } = row;
+  const { key: account, readSet, reversedKey } = rowReads({ programId }, revision, row);
   const eventKey = rowEventKey(programId, bulkGrantId, userId);
-  const reversedKey = reverses === undefined ? undefined : rowEventKey(programId, reverses, userId);
   const hash = rowHash(reverses === undefined ? { points } : { reverses });
   const event = { event: rowEvent(bulkGrantId, userId), reason, caller };
   return deps.engine.transact({
     key: account,
-    readSet: reversedKey ? [account, reversedKey] : [account],
+    readSet,
     expectAbsent: [eventKey],
     deadline: undefined,
     decide(tx, now): RowOutcome {

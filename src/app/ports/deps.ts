@@ -8,7 +8,7 @@ import type {
   SheetStore,
 } from "./bulk-grants.ts";
 import type { Clock } from "./clock.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, ReadAhead } from "./engine.ts";
 import type { NotificationReader } from "./notifications.ts";
 import type { PointsReader } from "./points.ts";
 import type { ProgramReader, Programs } from "./programs.ts";
@@ -31,6 +31,7 @@ export interface Reader
 /** All dependencies. A use case takes the ones that it uses. */
 export interface Deps {
   readonly engine: Engine;
+  readonly readAhead: ReadAhead;
   readonly reader: Reader;
   readonly clock: Clock;
   readonly programs: Programs;

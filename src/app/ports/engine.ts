@@ -58,3 +58,11 @@ export interface TransactionRequest<R> {
 export interface Engine {
   transact<R>(request: TransactionRequest<R>): Promise<R>;
 }
+
+/**
+ * Reads the read sets of requests that follow within a second, in one request to the store, so that
+ * each needs no read of its own. Does nothing when the store does not answer.
+ */
+export type ReadAhead = (
+  requests: readonly Pick<TransactionRequest<unknown>, "key" | "readSet">[],
+) => Promise<void>;

@@ -1,6 +1,6 @@
 /** The commit engine: keeps one queue for each key that calls wait for. */
 import type { Clock } from "../../app/ports/clock.ts";
-import type { Engine, TransactionRequest } from "../../app/ports/engine.ts";
+import type { Engine, ReadAhead, TransactionRequest } from "../../app/ports/engine.ts";
 import type { Pending } from "./batch.ts";
 import { type ItemStore, nameOf } from "./item-store.ts";
 import { contendedMs, KeyQueue, type QueueContext } from "./key-queue.ts";
@@ -59,6 +59,24 @@ export class CommitEngine implements Engine {
     });
   }
 
+  async readAhead(requests: Parameters<ReadAhead>[0]): Promise<void> {
+    const at = performance.now();
+    const refs = requests.flatMap(({ readSet }) => readSet);
+    const loaded = await this.#context.store.read(refs).catch(() => undefined);
+    if (!loaded) return;
+    let read = 0;
+    for (const { key, readSet } of requests) {
+      const queue = this.#queueOf(nameOf(key));
+      const records = loaded.slice(read, read + readSet.length);
+      read += readSet.length;
+      // What the calls of a queue that is being served need, they have read themselves.
+      if (queue.isServing) continue;
+      queue.records.keep(readSet, records, at);
+      queue.idleSince = performance.now();
+      this.#keepIdle(queue);
+    }
+  }
+
   /** How many keys have a queue. */
   get keyCount(): number {
     return this.#queues.size;
@@ -72,10 +90,16 @@ export class CommitEngine implements Engine {
     return queue;
   }
 
-  /** Serves a queue, and keeps it while idle for as long as its key may count as contended. */
   async #serve(queue: KeyQueue): Promise<void> {
     this.#idle.delete(queue);
     await queue.serve();
+    this.#keepIdle(queue);
+  }
+
+  /** Keeps a queue without calls for as long as its key may count as contended. */
+  #keepIdle(queue: KeyQueue): void {
+    // Moves a queue that is there already behind those that became idle before.
+    this.#idle.delete(queue);
     this.#idle.add(queue);
     for (const oldest of this.#idle) {
       if (oldest.idleSince > queue.idleSince - contendedMs) break;

@@ -55,7 +55,7 @@ export class KeyQueue {
   /** Since when it has had no calls, by `performance.now()`. */
   idleSince = 0;
   readonly #context: QueueContext;
-  readonly #records: RecordCache;
+  readonly records: RecordCache;
   readonly #members: MemberReads;
   #calls: Pending[] = [];
   #isServing = false;
@@ -74,9 +74,9 @@ export class KeyQueue {
   constructor(key: string, context: QueueContext) {
     this.key = key;
     this.#context = context;
-    this.#records = new RecordCache(context.store);
+    this.records = new RecordCache(context.store);
     this.#members = new MemberReads({
-      records: this.#records,
+      records: this.records,
       maxItems: context.store.maxItems,
       query: (query) => this.#awaiting(context.store.groupMembers(query)),
       readAtomically: (refs) => this.#readAtomicallySoon(refs),
@@ -105,7 +105,7 @@ export class KeyQueue {
       try {
         if (calls.length > 0) await this.#attempt(calls);
       } catch (error) {
-        this.#records.clear();
+        this.records.clear();
         const queued = new Set(this.#calls);
         const affected = calls.filter((pending) => !queued.has(pending));
         if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") {
@@ -139,7 +139,7 @@ export class KeyQueue {
   async #awaitUncontended(): Promise<void> {
     for (let tries = 0; tries < maxUncontendedReads; tries++) {
       const [first] = this.#calls;
-      if (!first || this.#records.has(this.key)) return;
+      if (!first || this.records.has(this.key)) return;
       const reads = this.#calls.flatMap(({ request, readSet }) => [...request.readSet, ...readSet]);
       const refs = distinct([first.request.key, ...reads]).slice(0, this.#context.store.maxItems);
       // An outage of the store is handled where the batch itself is read and committed.
@@ -166,15 +166,15 @@ export class KeyQueue {
     const { maxItems } = this.#context.store;
     const admitted = waiting.splice(0, isHalved ? Math.min(half, maxItems) : maxItems);
     this.#calls = waiting;
-    this.#records.dropExpired(now);
+    this.records.dropExpired(now);
     return admitted;
   }
 
   /** Decides and commits one batch; calls that could not be served return to the queue's head. */
   async #attempt(calls: Pending[]): Promise<void> {
     const readSet = calls.flatMap(({ request }) => request.readSet);
-    const missing = distinct(readSet).filter((ref) => !this.#records.has(nameOf(ref)));
-    await this.#awaiting(this.#records.read(missing));
+    const missing = distinct(readSet).filter((ref) => !this.records.has(nameOf(ref)));
+    await this.#awaiting(this.records.read(missing));
     const batch = await this.#decide(calls);
     if (!batch) return this.#retryContended(calls, performance.now());
     this.#calls.unshift(...batch.left);
@@ -198,7 +198,7 @@ export class KeyQueue {
       case "throttled":
         return this.#backOff(served);
       case "unknown":
-        this.#records.clear();
+        this.records.clear();
         for (const { reject } of served) reject(unavailable());
     }
   }
@@ -209,7 +209,7 @@ export class KeyQueue {
    */
   async #decide(calls: readonly Pending[]): Promise<Batch | undefined> {
     const { store, clock } = this.#context;
-    const { snapshot } = this.#records;
+    const { snapshot } = this.records;
     for (let memberReads = 0; ; ) {
       const batch = decide(snapshot, this.#members.known, calls, await clock.now(), store);
       if (batch.missing.length > 0) {
@@ -219,7 +219,7 @@ export class KeyQueue {
         if (this.#isContended) await this.#readAgain(calls);
         continue;
       }
-      const refs = this.#records.toValidate(batch.outcomes);
+      const refs = this.records.toValidate(batch.outcomes);
       if (refs.length === 0) return batch;
       for (const { pending, readSet, writes } of batch.outcomes) {
         pending.readSet = writes ? [] : [...readSet.values()];
@@ -251,14 +251,14 @@ export class KeyQueue {
     const context = this.#context;
     this.#failure = "CONTENDED";
     context.commitMs += (Math.min(performance.now() - sent, 200) - context.commitMs) / 16;
-    this.#records.keepCommitted(batch, sent);
+    this.records.keepCommitted(batch, sent);
     // The next batch is sent before the answers of this one are written: a hot key needs both.
     if (this.#calls.length > 0) setImmediate(deliver, batch);
     else deliver(batch);
     if (!this.#isContended) return this.#endTurn();
     // Leaves the next turns to other processes, each of which reads and commits: without this pause
     // a call costs more than 1.5 times as many write units.
-    this.#records.clear();
+    this.records.clear();
     await sleep(context.commitMs * (3 + 4 * context.random()));
   }
 
@@ -277,13 +277,13 @@ export class KeyQueue {
     found: ReadonlyMap<Ref, Loaded>,
     sent: number,
   ): Promise<void> {
-    const isReplay = this.#records.keepFound(calls, found, sent);
+    const isReplay = this.records.keepFound(calls, found, sent);
     if (isReplay) {
       this.#calls.unshift(...calls);
       return;
     }
     // On a contended key, the record that was found changes again before the next try.
-    if (this.#isContended) this.#records.delete(this.key);
+    if (this.#isContended) this.records.delete(this.key);
     this.#contendedAt = sent;
     await this.#retry(calls);
   }
@@ -291,7 +291,7 @@ export class KeyQueue {
   /** After a conflict with a transaction in flight, which makes all cached records stale. */
   async #retryContended(calls: readonly Pending[], at: number): Promise<void> {
     this.#contendedAt = at;
-    this.#records.clear();
+    this.records.clear();
     await this.#retry(calls);
   }
 
@@ -327,7 +327,7 @@ export class KeyQueue {
   /** Reads records at one moment; false when a transaction is writing one of them. */
   async #readAtomically(refs: readonly Ref[]): Promise<boolean> {
     const at = performance.now();
-    const isRead = await this.#awaiting(this.#records.readAtomically(refs));
+    const isRead = await this.#awaiting(this.records.readAtomically(refs));
     if (!isRead) this.#contendedAt = at;
     return isRead;
   }

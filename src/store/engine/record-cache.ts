@@ -81,7 +81,7 @@ export class RecordCache {
   async read(refs: readonly Ref[]): Promise<void> {
     if (refs.length === 0) return;
     const at = performance.now();
-    this.#keep(refs, await this.#store.read(refs), at);
+    this.keep(refs, await this.#store.read(refs), at);
   }
 
   /** Reads records at one moment; false when a transaction is writing one of them. */
@@ -89,7 +89,7 @@ export class RecordCache {
     const at = performance.now();
     const loaded = await this.#store.readAtomically(refs);
     if (!loaded) return false;
-    this.#validated = { records: new Set(this.#keep(refs, loaded, at)), at };
+    this.#validated = { records: new Set(this.keep(refs, loaded, at)), at };
     return true;
   }
 
@@ -103,7 +103,8 @@ export class RecordCache {
     return this.#records.get(nameOf(ref))?.version ?? 0;
   }
 
-  #keep(refs: readonly Ref[], loaded: readonly Loaded[], at: number): CachedRecord[] {
+  /** Keeps records that were read at `at`. */
+  keep(refs: readonly Ref[], loaded: readonly Loaded[], at: number): CachedRecord[] {
     const records = refs.map((ref, i) => ({ ...(loaded[i] as Loaded), ref, at }));
     for (const record of records) this.#records.set(nameOf(record.ref), record);
     return records;

@@ -50,8 +50,9 @@ export function startProcess(endpoint: string, names: TableName): Process {
   const engine = new CommitEngine({ store, clock });
   const programs = createProgramCache(reader);
   const background = (work: () => Promise<void>) => void work().catch(() => undefined);
-  const deps = {
+  const deps: Deps = {
     engine,
+    readAhead: (requests) => engine.readAhead(requests),
     reader,
     clock,
     programs,

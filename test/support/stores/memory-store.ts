@@ -259,21 +259,25 @@ export function memoryDeps(
   const reporter = recordReports();
   const { random } = options;
   const programs = createProgramCache(reader, true);
-  const process = (): Deps => ({
-    engine: new CommitEngine({ store: itemStore, clock, ...(random && { random }) }),
-    reader,
-    clock,
-    programs,
-    workflows: noWorkflows,
-    owners: createTargetOwnerCache(reader),
-    purger,
-    unreadCounts: noUnreadCountStreams,
-    ...bulkPorts,
-    sheets,
-    reporter,
-    historyMs: 90 * 24 * 3_600_000,
-    coolDownMs: 24 * 3_600_000,
-    background: (work) => void work().catch(() => undefined),
-  });
+  const process = (): Deps => {
+    const engine = new CommitEngine({ store: itemStore, clock, ...(random && { random }) });
+    return {
+      engine,
+      readAhead: (requests) => engine.readAhead(requests),
+      reader,
+      clock,
+      programs,
+      workflows: noWorkflows,
+      owners: createTargetOwnerCache(reader),
+      purger,
+      unreadCounts: noUnreadCountStreams,
+      ...bulkPorts,
+      sheets,
+      reporter,
+      historyMs: 90 * 24 * 3_600_000,
+      coolDownMs: 24 * 3_600_000,
+      background: (work) => void work().catch(() => undefined),
+    };
+  };
   return { deps: process(), store, clock, reports: reporter.reports, process };
 }
