@@ -1,4 +1,4 @@
-/** Tests uploads of bulk grants: what they store, what they refuse, and that nothing is left over. */
+/** Tests uploads of bulk grants: what they store and refuse, and that nothing is left over. */
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -252,7 +252,10 @@ describe("an upload that is cut off", () => {
   test.each([
     ["by a reset", (request: ReturnType<typeof Object>) => request.close(cancelled)],
     ["by a reset without an error", (request: ReturnType<typeof Object>) => request.close(noError)],
-    ["by the end of its connection", (_: unknown, session: { destroy(): void }) => session.destroy()],
+    [
+      "by the end of its connection",
+      (_: unknown, session: { destroy(): void }) => session.destroy(),
+    ],
   ])("%s leaves nothing", async (how, cut) => {
     const before = await dump(server);
     const bulkGrantId = `cut-${how.length}`;
