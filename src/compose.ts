@@ -67,7 +67,6 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
-      bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
       bulkGrantStreams,
       bulkSources: composeSources(config),
