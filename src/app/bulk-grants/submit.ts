@@ -1,6 +1,7 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
-import { type BulkGrant, type Revision, submit } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
+import { submit } from "../../domain/bulk-grant-changes.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";
@@ -70,7 +71,8 @@ export async function submitBulkGrant(
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
     const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
-    if (!isUncertain) await dropUpload(deps, uploadId);
+    const drop = () => dropUpload(deps, uploadId);
+    if (!isUncertain) await drop().catch(() => deps.background(drop));
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
