@@ -48,32 +48,31 @@ export async function executeRow(
   }
 }
 
-/** What the transaction of a row reads. */
-export function rowReads(
-  { programId }: Pick<BulkGrantName, "programId">,
+/** The records of a row's transaction. */
+export function rowRecords(
+  { programId, bulkGrantId }: BulkGrantName,
   { reverses }: Pick<Revision, "reverses">,
   { userId }: Pick<SheetRow, "userId">,
 ) {
   const account = accountRef(programId, userId);
   const reversedKey = reverses === undefined ? undefined : rowEventKey(programId, reverses, userId);
   const readSet = reversedKey ? [account, reversedKey] : [account];
-  return { key: account, readSet, reversedKey };
+  return { account, readSet, reversedKey, eventKey: rowEventKey(programId, bulkGrantId, userId) };
 }
 
 async function attempt(
   deps: ExecuteDeps,
-  { programId, bulkGrantId }: BulkGrantName,
+  name: BulkGrantName,
   revision: Revision,
   row: SheetRow,
 ): Promise<RowOutcome> {
   await deps.awaitRowSlot();
-  const program = await deps.programs.get(programId);
+  const program = await deps.programs.get(name.programId);
   const { submitter: caller, reverses } = revision;
   const { userId, points, reason } = row;
-  const { key: account, readSet, reversedKey } = rowReads({ programId }, revision, row);
-  const eventKey = rowEventKey(programId, bulkGrantId, userId);
+  const { account, readSet, reversedKey, eventKey } = rowRecords(name, revision, row);
   const hash = rowHash(reverses === undefined ? { points } : { reverses });
-  const event = { event: rowEvent(bulkGrantId, userId), reason, caller };
+  const event = { event: rowEvent(name.bulkGrantId, userId), reason, caller };
   return deps.engine.transact({
     key: account,
     readSet,

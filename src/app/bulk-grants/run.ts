@@ -8,7 +8,7 @@ import type { Deps } from "../ports/deps.ts";
 import { allPages, inBatches } from "../ports/pages.ts";
 import { blockCheckRef, blockOutcomeRef } from "../ports/records.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
-import { executeRow, rowReads } from "./execute-row.ts";
+import { executeRow, rowRecords } from "./execute-row.ts";
 import { rowEventKey } from "./row-event.ts";
 import type { BlockPlace, BlockRange } from "./validate.ts";
 
@@ -16,7 +16,7 @@ import type { BlockPlace, BlockRange } from "./validate.ts";
 const concurrency = 16;
 
 /**
- * The number of rows whose accounts are read together. At the default row rate they are executed
+ * The number of rows whose records are read together. At the default row rate they are executed
  * within the second for which the engine keeps what it has read.
  */
 const readTogether = 25;
@@ -106,16 +106,19 @@ async function runBlock(
 
 /**
  * Returns a function that waits until the records of a row, by its number, are read. The first row
- * of a group reads them for the whole group, in one request instead of one for each row.
+ * of a group reads them for the whole group, in one request instead of one for each row. The event
+ * key is among them: after the death of a worker, the rows that it has granted cost no write.
  */
 function createReadAhead(
   { readAhead }: Pick<Deps, "readAhead">,
   bulkGrant: BulkGrant,
   rows: readonly SheetRow[],
 ): (row: number) => Promise<void> {
-  const groups = inBatches(rows, readTogether).map((group) =>
-    group.map((row) => rowReads(bulkGrant, bulkGrant.revision, row)),
-  );
+  const requests = rows.map((row) => {
+    const { account, readSet, eventKey } = rowRecords(bulkGrant, bulkGrant.revision, row);
+    return { key: account, readSet: [...readSet, eventKey] };
+  });
+  const groups = inBatches(requests, readTogether);
   const reads: Promise<void>[] = [];
   return (row) => {
     const group = Math.floor(row / readTogether);

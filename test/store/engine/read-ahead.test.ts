@@ -2,15 +2,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { accountRef } from "../../../src/app/ports/records.ts";
+import { accountRef, eventRef } from "../../../src/app/ports/records.ts";
 import type { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
+  account,
   answer,
   createAccountFixture,
   done,
   grant,
   programId,
+  replayed,
   use,
+  userId,
 } from "../../support/fixtures/account-fixture.ts";
 
 const userIds = ["u1", "u2", "u3"];
@@ -51,6 +54,15 @@ test("a refusal is never decided on what was read ahead", async () => {
   await readAhead(deps);
   await grant(process(), "a", 5, { userId: "u2" });
   expect(await answer(use(deps, "b", 4, { userId: "u2" }))).toEqual(done(4, 1));
+});
+
+test("a replay whose event key was read ahead costs no write", async () => {
+  const { deps, process, store } = createAccountFixture();
+  await grant(process(), "a", 10);
+  store.resetStats();
+  await deps.readAhead([{ key: account, readSet: [account, eventRef(programId, userId, "c:a")] }]);
+  expect(await answer(grant(deps, "a", 10))).toEqual(replayed(10, 10));
+  expect(store.stats).toMatchObject({ commits: 0 });
 });
 
 test("what was read more than a second ago is read again", async () => {
