@@ -8,7 +8,7 @@ import { round } from "../support/numbers.ts";
 /** Longer than a process keeps records that it has committed. */
 const coldMs = 1_500;
 
-/** The cost of a granted row: of the upload, the validation and the run together, and of the run. */
+/** The cost of a granted row: its upload, validation and run together, and its run alone. */
 export const bulkUnits: Benchmark = {
   names: ["bulk.round_trips", "bulk.round_trips.all", "bulk.write_units", "bulk.write_units.first"],
   run: (scale) =>
