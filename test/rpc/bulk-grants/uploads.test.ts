@@ -76,7 +76,7 @@ describe("an upload", () => {
       [3, "u2", 7n, ""],
     ]);
     await eventually(async () =>
-      expect(server.workflows.calls).toContain("startBulkGrant default csv"),
+      expect(server.workflows.calls).toContain("refreshBulkGrant default csv"),
     );
   });
 
@@ -187,7 +187,7 @@ describe("messages in a wrong order", () => {
   const rows = rowsMessage([{ userId: "u", points: 1n }]);
 
   test.each([
-    ["no message", [], "header"],
+    ["no message", [], "end"],
     ["no header", [csv], "header"],
     ["the header last", [csv, header("x")], "header"],
     ["two headers", [header("x"), header("x"), csv], "header"],
