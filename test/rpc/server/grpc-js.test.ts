@@ -385,7 +385,7 @@ const bulkGrantCalls: typeof calls = {
       ],
     },
   ],
-  WatchBulkGrant: [bulkGrant, { event: "update", update: inState("VALIDATING") }],
+  WatchBulkGrant: [bulkGrant, { update: inState("VALIDATING") }],
   ExportFailedRows: [bulkGrant, { csv_chunk: expect.any(Buffer) }],
   ApproveBulkGrant: [{ ...bulkGrant, digest: "d".repeat(43) }, { refused: "DIGEST_MISMATCH" }],
   RejectBulkGrant: [bulkGrant, { refused: "WRONG_STATE" }],

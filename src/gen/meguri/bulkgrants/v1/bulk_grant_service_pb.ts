@@ -1374,8 +1374,9 @@ export const BulkGrantService: GenService<{
   /**
    * ExportFailedRows sends the rows of the current revision that are wrong, were refused or not
    * run, as a sheet with the further columns bulk_grant_id, revision, line, error_code and error.
-   * Corrected, it can be sent by UploadBulkGrant to the same id. The sheet is complete only if the
-   * stream ends without an error.
+   * Of a bulk grant that is INVALID, REJECTED or CANCELLED these are all rows that were not
+   * granted. Corrected, it can be sent by UploadBulkGrant to the same id. The sheet is complete
+   * only if the stream ends without an error.
    *
    * Refusals: BULK_GRANT_NOT_FOUND.
    *
