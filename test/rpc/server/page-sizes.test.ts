@@ -60,7 +60,8 @@ describe("through gRPC", () => {
       reservations.createReservation({ reservationId, userId, points: 1n, executeTime }),
     );
     const sheetLines = rows.map((id) => `${id},1,`);
-    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, ...sheetLines));
+    await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
+    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, "u,1,"));
     await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
     await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
     // These come last, so that the notification about `target` is the latest.
@@ -93,7 +94,7 @@ describe("through gRPC", () => {
     },
     ListBulkGrants: (page) => server.bulkGrants.listBulkGrants(page),
     ListBulkGrantRows: (page) =>
-      server.bulkGrants.listBulkGrantRows({ ...page, bulkGrantId: "r0" }),
+      server.bulkGrants.listBulkGrantRows({ ...page, bulkGrantId: "sheet" }),
   };
 
   const lengthOf = (response: Response) => Object.values(response).find(Array.isArray)?.length;
