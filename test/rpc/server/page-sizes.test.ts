@@ -61,7 +61,7 @@ describe("through gRPC", () => {
     );
     const sheetLines = rows.map((id) => `${id},1,`);
     await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
-    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, "u,1,"));
+    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`));
     await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
     await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
     // These come last, so that the notification about `target` is the latest.
