@@ -1,7 +1,4 @@
 /** Tests bulk grants from sources: workflows that batch jobs start, and pick-ups of new files. */
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { WorkflowFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -16,32 +13,20 @@ import {
 import { formatInstant } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { balances, bulkGrantRun, comesTo, readBulk } from "../support/fixtures/bulk-grants.ts";
+import { createSourceFolder, type SourceFolder } from "../support/fixtures/source-folder.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-let folder: string;
+let folder: SourceFolder;
 let stack: WorkerStack;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "meguri-sources-"));
-  const path = join(folder, "files");
-  await mkdir(path);
-  const definitions = join(folder, "sources.json");
-  const nightly = { name: "nightly", type: "folder", path, identity: "nightly-batch" };
-  await writeFile(definitions, JSON.stringify({ sources: [nightly] }));
-  stack = await startWorkerStack({ env: { MEGURI_BULK_SOURCES: definitions } });
+  folder = await createSourceFolder();
+  stack = await startWorkerStack({ env: folder.env });
 });
 afterAll(async () => {
   await stack.stop();
-  await rm(folder, { recursive: true });
+  await folder.delete();
 });
-
-/** Writes a file, as if it was complete for a minute. */
-async function put(name: string, rows: readonly string[]): Promise<void> {
-  const file = join(folder, "files", name);
-  await writeFile(file, ["user_id,points", ...rows, ""].join("\n"));
-  const time = new Date(Date.now() - 60_000);
-  await utimes(file, time, time);
-}
 
 const start = (workflowId: string, input: Omit<BulkGrantFromSourceInput, "program_id">) =>
   stack.client.workflow.start("bulkGrantFromSource", {
@@ -59,7 +44,7 @@ const approveByUpdate = async (id: string) => {
 
 describe("bulkGrantFromSource", () => {
   test("under the id of the bulk grant follows it itself", async () => {
-    await put("own.csv", ["own-1,10", "own-2,20"]);
+    await folder.put("own.csv", ["own-1,10", "own-2,20"]);
     const source = "nightly/own.csv";
     const id = bulkGrantWorkflowId(stack.programId, "own");
     const run = await start(id, { bulk_grant_id: "own", source });
@@ -74,7 +59,7 @@ describe("bulkGrantFromSource", () => {
 
   test("started twice under other ids is one bulk grant, and both return its result", async () => {
     const date = formatInstant(Date.now(), "Asia/Tokyo").slice(0, 10);
-    await put(`${date}.csv`, ["dated-1,10"]);
+    await folder.put(`${date}.csv`, ["dated-1,10"]);
     const input = { bulk_grant_id: "daily-{date}", source: "nightly/{date}.csv" };
     const runs = await Promise.all([start("cron-1", input), start("cron-2", input)]);
     await approveByUpdate(`daily-${date}`);
@@ -95,12 +80,12 @@ describe("bulkGrantFromSource", () => {
     };
     const missing = { bulk_grant_id: "missing", source: "nightly/missing.csv" };
     expect(await reasonOf(await start("missing", missing))).toBe("INVALID_REQUEST");
-    await put("bad.csv", ["a,1"]);
+    await folder.put("bad.csv", ["a,1"]);
     const wrongTime = { bulk_grant_id: "bad", source: "nightly/bad.csv", execute_time: "noon" };
     expect(await reasonOf(await start("bad", wrongTime))).toBe("INVALID_REQUEST");
     const nothing = { bulk_grant_id: "", source: "" };
     expect(await reasonOf(await start("nothing", nothing))).toBe("INVALID_REQUEST");
-    await rm(join(folder, "files", "bad.csv"));
+    await folder.remove("bad.csv");
   }, 60_000);
 });
 
@@ -112,26 +97,21 @@ describe("pickUpSheets", () => {
       args: [{ source_name: "nightly", program_id: stack.programId }],
     });
 
-  const filesIn = async (name: string): Promise<string[]> =>
-    (await readdir(join(folder, "files", name)).catch(() => [])).filter((file) =>
-      file.endsWith(".csv"),
-    );
-
   test("takes each file once when two pick-ups overlap, and a bad one stops none", async () => {
-    for (const file of await filesIn(".")) await rm(join(folder, "files", file));
+    for (const file of await folder.sheetsIn(".")) await folder.remove(file);
     await updateProgram(stack.deps, {
       programId: stack.programId,
       bulkRules: { maxPointsPerRow: 1_000, maxTotalPoints: 10_000, tiers: [], approvalsAbove: 0 },
       deadline: undefined,
     });
-    for (const name of ["a", "b", "c"]) await put(`${name}.csv`, [`picked-${name},10`]);
-    await put("invalid.csv", ["picked-twice,1", "picked-twice,1"]);
-    await put("unreadable.csv", ['"picked,1']);
+    for (const name of ["a", "b", "c"]) await folder.put(`${name}.csv`, [`picked-${name},10`]);
+    await folder.put("invalid.csv", ["picked-twice,1", "picked-twice,1"]);
+    await folder.put("unreadable.csv", ['"picked,1']);
     const runs = await Promise.all([pickUp("pick-up-1"), pickUp("pick-up-2")]);
     const results = (await Promise.all(runs.map((run) => run.result()))) as PickUpResult[];
-    expect((await filesIn("done")).toSorted()).toEqual(["a.csv", "b.csv", "c.csv"]);
-    expect((await filesIn("failed")).toSorted()).toEqual(["invalid.csv", "unreadable.csv"]);
-    expect(await filesIn(".")).toEqual([]);
+    expect(await folder.sheetsIn("done")).toEqual(["a.csv", "b.csv", "c.csv"]);
+    expect(await folder.sheetsIn("failed")).toEqual(["invalid.csv", "unreadable.csv"]);
+    expect(await folder.sheetsIn(".")).toEqual([]);
     const submitted = new Set(results.flatMap(({ submitted }) => submitted));
     expect([...submitted].map((source) => source.replace(/#.*/, "")).toSorted()).toEqual([
       "nightly/a.csv",
