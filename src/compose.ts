@@ -5,6 +5,8 @@ import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
 import type { Config } from "./config.ts";
+import { createDriveSource } from "./google/drive.ts";
+import { createSheetSource } from "./google/sheet.ts";
 import type { Logger } from "./log.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createBulkGrantStreams } from "./runtime/bulk-grant-streams.ts";
@@ -67,8 +69,8 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
-      sheets: createDynamoSheetStore(clients, names),
       bulkGrantStreams,
+      sheets: createDynamoSheetStore(clients, names),
       bulkSources: composeSources(config),
       reporter: composeReporter(config),
       approvalTimes: {
@@ -93,6 +95,8 @@ const composeSources = ({ bulkSources }: Config): BulkSources =>
   createBulkSources(readSourceDefinitions(bulkSources), {
     folder: createFolderSource,
     s3: createS3Source,
+    drive: createDriveSource,
+    sheet: createSheetSource,
   });
 
 const composeReporter = (config: Config): Reporter => {

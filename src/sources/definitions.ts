@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { timeZoneOf } from "../domain/time-zone.ts";
+import { driveFields, sheetFields } from "../google/definitions.ts";
 
 const named = {
   /** The first part of a source string, and of the pick-up's schedule id. */
@@ -39,15 +40,22 @@ const s3 = z.strictObject({
   pick_up: pickUp.optional(),
 });
 
+const drive = z.strictObject({ ...named, ...driveFields, pick_up: pickUp.optional() });
+
+/** A spreadsheet has no new files, because its tabs are not moved. */
+const sheet = z.strictObject({ ...named, ...sheetFields, pick_up: z.never().optional() });
+
 const file = z.strictObject({
-  sources: z.array(z.discriminatedUnion("type", [folder, s3])).superRefine((sources, context) => {
-    const names = sources.map(({ name }) => name);
-    for (const [index, name] of names.entries()) {
-      if (names.indexOf(name) === index) continue;
-      const message = `another source is named ${name}`;
-      context.addIssue({ code: "custom", message, path: [index, "name"] });
-    }
-  }),
+  sources: z
+    .array(z.discriminatedUnion("type", [folder, s3, drive, sheet]))
+    .superRefine((sources, context) => {
+      const names = sources.map(({ name }) => name);
+      for (const [index, name] of names.entries()) {
+        if (names.indexOf(name) === index) continue;
+        const message = `another source is named ${name}`;
+        context.addIssue({ code: "custom", message, path: [index, "name"] });
+      }
+    }),
 });
 
 /** One configured source. */

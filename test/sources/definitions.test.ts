@@ -35,6 +35,20 @@ const jobs = {
   prefix: "in/",
   region: "ap-northeast-1",
 };
+const drive = {
+  name: "drive",
+  identity: "campaigns",
+  type: "drive",
+  folder_id: "1aBc",
+  key_file: "/run/secrets/google.json",
+};
+const sheet = {
+  name: "sheet",
+  identity: "campaigns",
+  type: "sheet",
+  spreadsheet_id: "1aBc",
+  key_file: "/run/secrets/google.json",
+};
 
 describe("the file of the sources", () => {
   test("is not needed", () => {
@@ -45,6 +59,12 @@ describe("the file of the sources", () => {
     const minio = { ...jobs, name: "minio", endpoint: "http://minio:9000", force_path_style: true };
     const sources = [nightly, jobs, minio];
     expect(read({ sources })).toEqual(sources);
+  });
+
+  test("defines Drive folders and spreadsheets", () => {
+    const sources = [{ ...drive, pick_up: pickUp }, sheet];
+    expect(read({ sources })).toEqual(sources);
+    expect(() => read({ sources: [{ ...sheet, pick_up: pickUp }] })).toThrow("pick_up");
   });
 
   test("is as the documentation shows it", () => {

@@ -14,11 +14,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createDriveSource } from "../../src/google/drive.ts";
+import { createSheetSource } from "../../src/google/sheet.ts";
 import { createBulkSources } from "../../src/sources/bulk-sources.ts";
 import { createFolderSource } from "../../src/sources/folder.ts";
 import { createS3Source } from "../../src/sources/s3.ts";
 
-const adapters = { folder: createFolderSource, s3: createS3Source };
+const adapters = {
+  folder: createFolderSource,
+  s3: createS3Source,
+  drive: createDriveSource,
+  sheet: createSheetSource,
+};
 const csv = "user_id,points,reason\nu-1,5,x\n";
 const version = createHash("sha256").update(csv).digest("hex").slice(0, 12);
 

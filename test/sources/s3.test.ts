@@ -1,12 +1,19 @@
 /** Tests S3 as a source, with the SDK against a server that speaks S3's REST API. */
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createDriveSource } from "../../src/google/drive.ts";
+import { createSheetSource } from "../../src/google/sheet.ts";
 import { createBulkSources } from "../../src/sources/bulk-sources.ts";
 import { createFolderSource } from "../../src/sources/folder.ts";
 import { createS3Source } from "../../src/sources/s3.ts";
 import { type S3Server, startS3Server } from "../support/servers/s3-server.ts";
 
-const adapters = { folder: createFolderSource, s3: createS3Source };
+const adapters = {
+  folder: createFolderSource,
+  s3: createS3Source,
+  drive: createDriveSource,
+  sheet: createSheetSource,
+};
 const header = "user_id,points,reason\n";
 
 let s3: S3Server;

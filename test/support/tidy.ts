@@ -42,7 +42,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/app/",
     {
       project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
-      packages: /^(csv-(parse|stringify)|p-limit|node:.+)$/,
+      packages: /^(csv-(parse|stringify)|p-limit|p-retry|node:.+)$/,
     },
   ],
   [
@@ -63,7 +63,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/rpc/",
     {
-      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|target)\.ts$)/,
+      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|sheet|target)\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
     },
@@ -79,7 +79,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/sources/",
     {
-      project: /^src\/domain\//,
+      project: /^src\/(domain\/|google\/definitions\.ts$)/,
       types: /^src\/app\/ports\//,
       packages: /^(@aws-sdk\/client-s3|zod|node:.+)$/,
     },
@@ -90,6 +90,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
       project: /^src\/(domain\/|app\/ports\/)/,
       types: /^src\/log\.ts$/,
       packages: /^(lru-cache|p-(limit|retry)|node:timers\/promises)$/,
+    },
+  ],
+  [
+    "src/google/",
+    {
+      project: /^src\/domain\/(errors|sheet)\.ts$/,
+      types: /^src\/(app\/ports\/bulk-grants|sources\/source)\.ts$/,
+      packages: /^(@googleapis\/(drive|sheets)|csv-stringify|zod|node:.+)$/,
     },
   ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],

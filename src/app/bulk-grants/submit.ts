@@ -1,6 +1,7 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
-import { type BulkGrant, type Revision, submit } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
+import { submit } from "../../domain/bulk-grant-changes.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";
@@ -61,14 +62,17 @@ export async function submitBulkGrant(
   const uploadId = randomUUID();
   await startUpload(deps, uploadId, wall);
   let submitted: Awaited<ReturnType<typeof commit>>;
+  let isCommitting = false;
   try {
     const { maxPointsPerRow } = bulkRules;
     const stored = await storeRows(deps, uploadId, rows({ bulkGrantId, maxPointsPerRow }));
+    isCommitting = true;
     submitted = await commit(deps, submission, bulkRules, { ...stored, uploadId });
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
-    const isRefused = !(error instanceof DomainError && error.retryable);
-    if (isRefused) await dropUpload(deps, uploadId);
+    const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
+    const drop = () => dropUpload(deps, uploadId);
+    if (!isUncertain) await drop().catch(() => deps.background(drop));
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
