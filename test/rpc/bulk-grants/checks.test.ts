@@ -1,4 +1,4 @@
-/** Tests ValidateBulkGrant: over gRPC, and over HTTP/1.1 in JSON as a script in a sheet calls it. */
+/** Tests ValidateBulkGrant: over gRPC, and over HTTP/1.1 in JSON, as a script in a sheet does. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { completeCheck, sheet, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";

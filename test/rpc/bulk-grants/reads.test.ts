@@ -180,7 +180,7 @@ describe("WatchBulkGrant", () => {
 
   const end = (reason: EndReason) => ({ case: "end", value: { reason } });
 
-  test("sends the bulk grant at once, its changes, and ends when nothing more is done", async () => {
+  test("sends the bulk grant at once and its changes, and ends when nothing is left", async () => {
     await submitLines(server, { bulkGrantId: "watched" }, "w1,5,");
     const { messages, states, ended } = watch(server, "watched");
     await eventually(async () => expect(states()).toEqual([State.VALIDATING]));
