@@ -1,5 +1,6 @@
 /** Tests page sizes in every list: those above the maximum count as the maximum. */
 import { create } from "@bufbuild/protobuf";
+import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
@@ -61,7 +62,11 @@ describe("through gRPC", () => {
     );
     const sheetLines = rows.map((id) => `${id},1,`);
     await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
-    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`));
+    // A submission is several requests to the store, so they are not sent all at once.
+    const limit = pLimit(20);
+    await forEachRow((bulkGrantId) =>
+      limit(() => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`)),
+    );
     await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
     await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
     // These come last, so that the notification about `target` is the latest.
