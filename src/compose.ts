@@ -13,6 +13,7 @@ import { createDynamoItemStore } from "./store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "./store/dynamodb/purger.ts";
 import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
 import { createClients } from "./store/dynamodb/sdk/client.ts";
+import { createDynamoSheetStore } from "./store/dynamodb/sheet-store.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
 import { CommitEngine } from "./store/engine/engine.ts";
 import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts";
@@ -55,6 +56,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
+      sheets: createDynamoSheetStore(clients, names),
       historyMs: config.historyDays * dayMs,
       coolDownMs: config.coolDownHours * hourMs,
       background: background.run,

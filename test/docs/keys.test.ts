@@ -1,8 +1,10 @@
-/** The items of reactions and notifications in docs/keys.md have all attributes that are stored. */
+/** The items of bulk grants, reactions and notifications in docs/keys.md have all attributes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { encodeRows } from "../../src/store/dynamodb/codecs/bulk-grants.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
 import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
 
@@ -15,11 +17,14 @@ function listedFor(item: string): string[] {
   return [...attributes.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
 }
 
-const items = largestRecords.map(([what, ref, value]): [string, string[]] => {
+const records = [...largestRecords, ...largestBulkRecords];
+const items = records.map(([what, ref, value]): [string, string[]] => {
   const { pk: _pk, sk: _sk, ...attributes } = toItem(ref, value, 1);
   return [what === "read group" ? "read group: the history" : what, Object.keys(attributes)];
 });
 
-test.each(items)("%s", (what, stored) => {
+const rows: [string, string[]] = ["block of rows", Object.keys(encodeRows(largestBlock))];
+
+test.each([...items, rows])("%s", (what, stored) => {
   expect(listedFor(what).toSorted()).toEqual(stored.toSorted());
 });

@@ -10,11 +10,12 @@ import {
 } from "@aws-sdk/client-dynamodb";
 
 /** The names of the tables without their prefix. */
-export type Table = "points" | "reservations" | "reactions" | "notifications";
+export type Table = "points" | "reservations" | "bulk" | "reactions" | "notifications";
 
 export const expiryIndex = "expiry";
 export const byUserIndex = "by-user";
 export const byStateIndex = "by-state";
+export const byTimeIndex = "by-time";
 export const byVersionIndex = "by-n";
 export const byPersonIndex = "by-person";
 export const byLastIndex = "by-last";
@@ -52,16 +53,18 @@ export function tables(name: TableName): CreateTableCommandInput[] {
       AttributeDefinitions: [string("pk"), string("iu"), string("is"), string("ix")],
       KeySchema: key("pk"),
       GlobalSecondaryIndexes: [
-        {
-          IndexName: byUserIndex,
-          KeySchema: key("iu", "ix"),
-          Projection: { ProjectionType: "ALL" },
-        },
-        {
-          IndexName: byStateIndex,
-          KeySchema: key("is", "ix"),
-          Projection: { ProjectionType: "ALL" },
-        },
+        wholeItems(byUserIndex, "iu", "ix"),
+        wholeItems(byStateIndex, "is", "ix"),
+      ],
+    },
+    {
+      TableName: name("bulk"),
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [string("pk"), string("sk"), string("ip"), string("is"), string("ix")],
+      KeySchema: key("pk", "sk"),
+      GlobalSecondaryIndexes: [
+        wholeItems(byTimeIndex, "ip", "ix"),
+        wholeItems(byStateIndex, "is", "ix"),
       ],
     },
     {
@@ -69,33 +72,15 @@ export function tables(name: TableName): CreateTableCommandInput[] {
       BillingMode: "PAY_PER_REQUEST",
       AttributeDefinitions: [string("pk"), string("sk"), number("n"), number("t")],
       KeySchema: key("pk", "sk"),
-      LocalSecondaryIndexes: [
-        {
-          IndexName: byVersionIndex,
-          KeySchema: key("pk", "n"),
-          Projection: { ProjectionType: "ALL" },
-        },
-      ],
-      GlobalSecondaryIndexes: [
-        {
-          IndexName: byPersonIndex,
-          KeySchema: key("sk", "t"),
-          Projection: { ProjectionType: "ALL" },
-        },
-      ],
+      LocalSecondaryIndexes: [wholeItems(byVersionIndex, "pk", "n")],
+      GlobalSecondaryIndexes: [wholeItems(byPersonIndex, "sk", "t")],
     },
     {
       TableName: name("notifications"),
       BillingMode: "PAY_PER_REQUEST",
       AttributeDefinitions: [string("pk"), string("sk"), number("l")],
       KeySchema: key("pk", "sk"),
-      LocalSecondaryIndexes: [
-        {
-          IndexName: byLastIndex,
-          KeySchema: key("pk", "l"),
-          Projection: { ProjectionType: "ALL" },
-        },
-      ],
+      LocalSecondaryIndexes: [wholeItems(byLastIndex, "pk", "l")],
     },
   ];
 }
@@ -136,6 +121,13 @@ async function enableTimeToLive(client: DynamoDBClient, TableName: string): Prom
 
 const string = (name: string) => ({ AttributeName: name, AttributeType: "S" as const });
 const number = (name: string) => ({ AttributeName: name, AttributeType: "N" as const });
+
+/** An index that holds whole items. */
+const wholeItems = (IndexName: string, hash: string, range: string) => ({
+  IndexName,
+  KeySchema: key(hash, range),
+  Projection: { ProjectionType: "ALL" as const },
+});
 
 function key(hash: string, range?: string) {
   const schema = [{ AttributeName: hash, KeyType: "HASH" as const }];

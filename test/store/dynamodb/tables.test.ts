@@ -23,6 +23,12 @@ test("are created once; reactions and notifications have a TTL", async () => {
     const { TimeToLiveDescription: found } = await clients.retrying.send(command);
     return found?.TimeToLiveStatus === "DISABLED" ? undefined : found?.AttributeName;
   };
-  const tables = ["points", "reservations", "reactions", "notifications"] as const;
-  expect(await Promise.all(tables.map(ttlOf))).toEqual([undefined, undefined, "ttl", "ttl"]);
+  const tables = ["points", "reservations", "bulk", "reactions", "notifications"] as const;
+  expect(await Promise.all(tables.map(ttlOf))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    "ttl",
+    "ttl",
+  ]);
 });

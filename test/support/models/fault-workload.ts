@@ -18,9 +18,11 @@ import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
 import type { TableName } from "../../../src/store/dynamodb/tables.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import { allItems } from "../fixtures/pages.ts";
+import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { noUnreadCountStreams } from "../stores/memory-store.ts";
 import { randomFrom } from "./random.ts";
@@ -57,6 +59,9 @@ export function startProcess(endpoint: string, names: TableName): Process {
     owners: createTargetOwnerCache(reader),
     purger: createDynamoPurger(clients, names),
     unreadCounts: noUnreadCountStreams,
+    ...bulkPorts,
+    sheets: createDynamoSheetStore(clients, names),
+    reporter: recordReports(),
     historyMs: 90 * 24 * 3_600_000,
     coolDownMs: 24 * 3_600_000,
     background,

@@ -14,4 +14,7 @@ export const noWorkflows: Workflows = {
   startVerification: async () => undefined,
   verification: async () => undefined,
   startPurge: async () => undefined,
+  startBulkGrant: async () => undefined,
+  refreshBulkGrant: async () => undefined,
+  ensurePickUp: async () => undefined,
 };

@@ -51,5 +51,14 @@ export function recordWorkflows(): RecordingWorkflows {
     async startPurge({ type, id }, ownerId) {
       calls.push(`startPurge ${type} ${id} of ${ownerId}`);
     },
+    async startBulkGrant({ programId, bulkGrantId }) {
+      calls.push(`startBulkGrant ${programId} ${bulkGrantId}`);
+    },
+    async refreshBulkGrant({ programId, bulkGrantId }) {
+      calls.push(`refreshBulkGrant ${programId} ${bulkGrantId}`);
+    },
+    async ensurePickUp({ name }) {
+      calls.push(`ensurePickUp ${name}`);
+    },
   };
 }

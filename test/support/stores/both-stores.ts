@@ -1,6 +1,7 @@
 /** Opens both stores for the conformance tests, and writes and reads records in short calls. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject } from "vitest";
+import type { SheetStore } from "../../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import { allPages, inBatches, type Page, type PageRequest } from "../../../src/app/ports/pages.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
@@ -9,6 +10,7 @@ import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts
 import { createDynamoPurger } from "../../../src/store/dynamodb/purger.ts";
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
+import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
 import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
 import { firstVersion, type ItemStore, type Write } from "../../../src/store/engine/item-store.ts";
 import { deleteTables } from "./delete-tables.ts";
@@ -18,6 +20,7 @@ export interface OpenStore {
   readonly store: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
+  readonly sheets: SheetStore;
 }
 
 /** The stores by name. DynamoDB's tables exist during the tests of the file. */
@@ -36,13 +39,14 @@ export function bothStores() {
   });
 
   const openMemory = (): OpenStore => {
-    const { itemStore, reader, purger } = createMemoryStore();
-    return { store: itemStore, reader, purger };
+    const { itemStore, reader, purger, sheets } = createMemoryStore();
+    return { store: itemStore, reader, purger, sheets };
   };
   const openDynamo = (): OpenStore => ({
     store: createDynamoItemStore(clients.single, names),
     reader: createDynamoReader(clients, names),
     purger: createDynamoPurger(clients, names),
+    sheets: createDynamoSheetStore(clients, names),
   });
   const stores = [
     ["memory", openMemory],

@@ -22,6 +22,10 @@ const digits = 16;
 export const pad = (value: number): string => String(value).padStart(digits, "0");
 export const padBack = (value: number): string => pad(Number.MAX_SAFE_INTEGER - value);
 
+/** A text of ASCII characters, changed so that it sorts in descending order. */
+export const sortBack = (text: string): string =>
+  `${[...text].map((each) => String.fromCharCode(0x7f - each.charCodeAt(0))).join("")}\x7f`;
+
 export const bySort = (a: Sorted<unknown>, b: Sorted<unknown>): number =>
   a.sort < b.sort ? -1 : 1;
 

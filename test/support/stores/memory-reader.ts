@@ -1,4 +1,5 @@
-/** The reader port on the store in memory. */
+/** The reader port on the store in memory, but for bulk grants. */
+import type { BulkGrantReader } from "../../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { ReservationFilter, ReservationReader } from "../../../src/app/ports/reservations.ts";
@@ -12,7 +13,7 @@ import { reactionReads } from "./memory-reactions.ts";
 export function createReader(
   records: ReadonlyMap<string, Stored>,
   load: (ref: Ref) => Loaded,
-): Reader {
+): Omit<Reader, keyof BulkGrantReader> {
   const all = <K extends Kind>(kind: K): Records[K][] => allOf(records, kind);
 
   return {

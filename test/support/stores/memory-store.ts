@@ -3,6 +3,7 @@
  * inject faults through hooks: one before a request takes effect, one before its answer is sent,
  * and one before each item of a transaction is applied.
  */
+import type { BulkGrantReport, SheetStore } from "../../../src/app/ports/bulk-grants.ts";
 import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { MembersQuery } from "../../../src/app/ports/engine.ts";
@@ -22,7 +23,9 @@ import {
   nameOf,
   type Write,
 } from "../../../src/store/engine/item-store.ts";
+import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
+import { createBulkGrants } from "./memory-bulk-grants.ts";
 import { createPurger, membersOf } from "./memory-reactions.ts";
 import { createReader } from "./memory-reader.ts";
 import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
@@ -48,6 +51,7 @@ export interface MemoryStore {
   readonly itemStore: ItemStore;
   readonly reader: Reader;
   readonly purger: Purger;
+  readonly sheets: SheetStore;
   /** Called before a request takes effect. May wait, change the store or return a fault. */
   arriving: ((request: Request) => Fault | undefined | Promise<Fault | undefined>) | undefined;
   /**
@@ -90,18 +94,13 @@ export function createMemoryStore(): MemoryStore {
   const table = createTable(() => store.beforeItem);
   const stats: Stats = { ...noStats };
 
-  const pause = () =>
-    store.latencyMs > 0
-      ? new Promise((resolve) => setTimeout(resolve, store.latencyMs))
-      : Promise.resolve();
-
   /** Serves a read of the engine and calls its hooks. */
   async function answered<T>(
     request: Request,
     read: () => T | Promise<T>,
     refused: (fault: Fault) => T = unavailable,
   ): Promise<T> {
-    await pause();
+    await pause(store.latencyMs);
     const fault = await store.arriving?.(request);
     if (fault !== undefined) return refused(fault);
     const seen = await read();
@@ -153,7 +152,7 @@ export function createMemoryStore(): MemoryStore {
       // A copy, like the bytes on the wire: later changes of the writes have no effect.
       const sent = writes.map((write) => ({ ...write, value: structuredClone(write.value) }));
       const request: Request = { op: "commit", refs: writes.map(({ ref }) => ref), writes, token };
-      await pause();
+      await pause(store.latencyMs);
       const fault = await store.arriving?.(request);
       if (fault === "conflict" || fault === "throttled") return { kind: fault };
       if (fault === "lost before" || fault === "unavailable") return { kind: "unknown" };
@@ -165,10 +164,12 @@ export function createMemoryStore(): MemoryStore {
     },
   };
 
+  const { sheets, reads } = createBulkGrants(table.records);
   const store: MemoryStore = {
     itemStore,
-    reader: createReader(table.records, table.load),
+    reader: { ...createReader(table.records, table.load), ...reads },
     purger: createPurger(table.records),
+    sheets,
     arriving: undefined,
     answering: undefined,
     beforeItem: undefined,
@@ -180,6 +181,9 @@ export function createMemoryStore(): MemoryStore {
   };
   return store;
 }
+
+const pause = (ms: number): Promise<unknown> =>
+  ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve();
 
 function unavailable(): never {
   throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
@@ -240,6 +244,8 @@ export interface MemoryDeps {
   readonly deps: Deps;
   readonly store: MemoryStore;
   readonly clock: SettableClock;
+  /** The reports that were sent. */
+  readonly reports: readonly BulkGrantReport[];
   /** The dependencies of another process on the same store: with its own engine and cache. */
   process(): Deps;
 }
@@ -249,7 +255,8 @@ export function memoryDeps(
 ): MemoryDeps {
   const store = createMemoryStore();
   const clock = createSettableClock(options.time ?? Date.UTC(2026, 0, 15));
-  const { reader, itemStore, purger } = store;
+  const { reader, itemStore, purger, sheets } = store;
+  const reporter = recordReports();
   const { random } = options;
   const programs = createProgramCache(reader, true);
   const process = (): Deps => ({
@@ -261,9 +268,12 @@ export function memoryDeps(
     owners: createTargetOwnerCache(reader),
     purger,
     unreadCounts: noUnreadCountStreams,
+    ...bulkPorts,
+    sheets,
+    reporter,
     historyMs: 90 * 24 * 3_600_000,
     coolDownMs: 24 * 3_600_000,
     background: (work) => void work().catch(() => undefined),
   });
-  return { deps: process(), store, clock, process };
+  return { deps: process(), store, clock, reports: reporter.reports, process };
 }

@@ -1,6 +1,14 @@
 /** The codecs by kind of record, and the items that they make. */
 import type { Kind, Records, Ref } from "../../../app/ports/records.ts";
 import { type Item, N, num } from "../sdk/attributes.ts";
+import {
+  blockCheck,
+  blockOutcome,
+  bulkContent,
+  bulkGrant,
+  bulkRevision,
+  pendingUpload,
+} from "./bulk-grants.ts";
 import type { Codec } from "./codec.ts";
 import { inbox, mutedPerson, notifiedEvent, readGroup, unreadGroup } from "./notifications.ts";
 import { account, entry, event, program, testClock } from "./points.ts";
@@ -23,6 +31,12 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   readGroup,
   mutedPerson,
   notifiedEvent,
+  bulkGrant,
+  bulkRevision,
+  bulkContent,
+  pendingUpload,
+  blockCheck,
+  blockOutcome,
   testClock,
 };
 

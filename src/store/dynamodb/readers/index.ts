@@ -5,6 +5,7 @@ import { distinct, type ItemStore, nameOf } from "../../engine/item-store.ts";
 import { createDynamoItemStore } from "../item-store.ts";
 import type { Clients } from "../sdk/client.ts";
 import type { TableName } from "../tables.ts";
+import { bulkGrantReads } from "./bulk-grants.ts";
 import { notificationReads } from "./notifications.ts";
 import { pointsReads } from "./points.ts";
 import { reactionReads } from "./reactions.ts";
@@ -18,6 +19,7 @@ export function createDynamoReader({ retrying }: Clients, tableName: TableName):
     ...reservationReads(retrying, tableName("reservations")),
     ...reactionReads(retrying, tableName("reactions")),
     ...notificationReads(retrying, tableName),
+    ...bulkGrantReads(retrying, tableName("bulk")),
   };
 }
 

@@ -1,0 +1,305 @@
+/** How bulk grants, their revisions, the rows of uploads and what became of the rows are stored. */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { BlockProblem } from "../../../app/ports/bulk-grants.ts";
+import type {
+  Action,
+  ActionName,
+  Approval,
+  BulkGrant,
+  BulkGrantState,
+  CheckCounts,
+  Revision,
+  RunCounts,
+} from "../../../domain/bulk-grant.ts";
+import type { RowCode, SheetRow } from "../../../domain/sheet.ts";
+import {
+  type Item,
+  N,
+  num,
+  numbers,
+  nums,
+  pad,
+  parts,
+  S,
+  strings,
+  text,
+  texts,
+} from "../sdk/attributes.ts";
+import type { Codec } from "./codec.ts";
+
+export const bulkGrant: Codec<"bulkGrant"> = {
+  table: "bulk",
+  key: (id) => ({ pk: S(`G#${id}`), sk: S("G") }),
+  encode: (value) => ({
+    ip: S(value.programId),
+    is: S(stateKey(value.programId, value.state)),
+    ix: S(`${timeKey(value.createTime)}#${value.bulkGrantId}`),
+    r: { M: encodeRevision(value.revision) },
+    m: N(value.updateTime),
+    ...(value.checked && { c: encodeCheck(value.checked) }),
+    a: { L: value.approvals.map(encodeApproval) },
+    rt: N(value.remindTime),
+    ...(value.reminded && { rd: { BOOL: true } }),
+    xt: N(value.expireTime),
+    ...(value.pause && { pa: encodeAction(value.pause) }),
+    ...(value.cancelRequest && { ca: encodeAction(value.cancelRequest) }),
+    n: N(value.run),
+    ...(value.startTime !== undefined && { b: N(value.startTime) }),
+    ...(value.endTime !== undefined && { d: N(value.endTime) }),
+    ...(value.result && encodeResult(value.result)),
+    ...(value.report && { y: S(value.report) }),
+    h: { L: value.actions.map(encodeAction) },
+  }),
+  decode: (item) => {
+    const [, programId, bulkGrantId] = parts(item, "pk") as [string, string, string];
+    return {
+      programId,
+      bulkGrantId,
+      state: parts(item, "is")[1] as BulkGrantState,
+      revision: decodeRevision(item.r?.M ?? {}),
+      createTime: Number(parts(item, "ix")[0]),
+      updateTime: num(item, "m"),
+      ...(item.c && { checked: decodeCheck(item) }),
+      approvals: (item.a?.L ?? []).map(decodeApproval),
+      remindTime: num(item, "rt"),
+      ...(item.rd && { reminded: true as const }),
+      expireTime: num(item, "xt"),
+      ...(item.pa && { pause: decodeAction(item.pa) }),
+      ...(item.ca && { cancelRequest: decodeAction(item.ca) }),
+      run: num(item, "n"),
+      ...(item.b && { startTime: num(item, "b") }),
+      ...(item.d && { endTime: num(item, "d") }),
+      ...(item.o && { result: decodeResult(item) }),
+      ...(item.y && { report: text(item, "y") as NonNullable<BulkGrant["report"]> }),
+      actions: (item.h?.L ?? []).map(decodeAction),
+    };
+  },
+};
+
+/** The hash key of the index by state. */
+export const stateKey = (programId: string, state: BulkGrantState): string =>
+  `${programId}#${state}`;
+
+/** A create time in the range key, padded so that it sorts as text in the order of times. */
+export const timeKey = (time: number): string => pad(time, 15);
+
+export const bulkRevision: Codec<"bulkRevision"> = {
+  table: "bulk",
+  key: (id) => {
+    const [programId, bulkGrantId, number] = id.split("#");
+    return { pk: S(`G#${programId}#${bulkGrantId}`), sk: S(`R#${pad(Number(number), 6)}`) };
+  },
+  encode: encodeRevision,
+  decode: decodeRevision,
+};
+
+/** The attributes of a revision: those of its own item, and of the map in its bulk grant. */
+function encodeRevision(value: Revision): Item {
+  return {
+    n: N(value.number),
+    u: S(value.uploadId),
+    k: N(value.rowCount),
+    p: N(value.totalPoints),
+    g: S(value.rowsDigest),
+    h: S(value.digest),
+    ...(value.executeTime !== undefined && { x: N(value.executeTime) }),
+    a: N(value.requiredApprovals),
+    ...(value.exceededCap !== undefined && { e: N(value.exceededCap) }),
+    w: S(value.submitter),
+    t: N(value.submitTime),
+    ...(value.source !== undefined && { f: S(value.source) }),
+    ...(value.reverses !== undefined && { y: S(value.reverses) }),
+    ...(value.sameContentAs !== undefined && { s: S(value.sameContentAs) }),
+  };
+}
+
+function decodeRevision(item: Item): Revision {
+  return {
+    number: num(item, "n"),
+    uploadId: text(item, "u"),
+    rowCount: num(item, "k"),
+    totalPoints: num(item, "p"),
+    rowsDigest: text(item, "g"),
+    digest: text(item, "h"),
+    ...(item.x && { executeTime: num(item, "x") }),
+    requiredApprovals: num(item, "a"),
+    ...(item.e && { exceededCap: num(item, "e") }),
+    submitter: text(item, "w"),
+    submitTime: num(item, "t"),
+    ...(item.f && { source: text(item, "f") }),
+    ...(item.y && { reverses: text(item, "y") }),
+    ...(item.s && { sameContentAs: text(item, "s") }),
+  };
+}
+
+const encodeCheck = ({ invalid, alreadyGranted, alreadyGrantedPoints }: CheckCounts) =>
+  numbers([invalid, alreadyGranted, alreadyGrantedPoints]);
+
+function decodeCheck(item: Item): CheckCounts {
+  const [invalid = 0, alreadyGranted = 0, alreadyGrantedPoints = 0] = nums(item, "c");
+  return { invalid, alreadyGranted, alreadyGrantedPoints };
+}
+
+const encodeResult = (result: RunCounts): Item => ({
+  o: numbers([result.granted, result.grantedPoints, result.failed, result.notRun]),
+  f: {
+    M: Object.fromEntries(
+      Object.entries(result.failedByCode).map(([code, count]) => [code, N(count)]),
+    ),
+  },
+});
+
+function decodeResult(item: Item): RunCounts {
+  const [granted = 0, grantedPoints = 0, failed = 0, notRun = 0] = nums(item, "o");
+  const byCode = item.f?.M ?? {};
+  const failedByCode = Object.fromEntries(
+    Object.keys(byCode).map((code) => [code, num(byCode, code)]),
+  );
+  return { granted, grantedPoints, failed, notRun, failedByCode };
+}
+
+const encodeApproval = ({ by, time, note }: Approval): AttributeValue => ({
+  L: [S(by), N(time), S(note)],
+});
+
+const decodeApproval = ({ L: [by, time, note] = [] }: AttributeValue): Approval => ({
+  by: by?.S ?? "",
+  time: Number(time?.N),
+  note: note?.S ?? "",
+});
+
+const encodeAction = ({ action, revision, ...approval }: Action): AttributeValue => ({
+  L: [...(encodeApproval(approval).L ?? []), S(action), N(revision)],
+});
+
+function decodeAction(value: AttributeValue): Action {
+  const [, , , action, revision] = value.L ?? [];
+  return {
+    ...decodeApproval(value),
+    action: action?.S as ActionName,
+    revision: Number(revision?.N),
+  };
+}
+
+export const bulkContent: Codec<"bulkContent"> = {
+  table: "bulk",
+  key: (id) => ({ pk: S(`C#${id}`), sk: S("C") }),
+  encode: ({ bulkGrantId }) => ({ g: S(bulkGrantId) }),
+  decode: (item) => ({ bulkGrantId: text(item, "g") }),
+};
+
+/** The partition of all pending uploads. */
+export const pendingUploadsKey = S("P");
+
+export const pendingUpload: Codec<"pendingUpload"> = {
+  table: "bulk",
+  key: (id) => ({ pk: pendingUploadsKey, sk: S(id) }),
+  encode: ({ startTime }) => ({ t: N(startTime) }),
+  decode: (item) => ({ uploadId: text(item, "sk"), startTime: num(item, "t") }),
+};
+
+export const blockCheck: Codec<"blockCheck"> = {
+  table: "bulk",
+  key: (id) => blockKey("C", id),
+  encode: ({ revision, alreadyGranted, alreadyGrantedPoints, problems }) => ({
+    r: N(revision),
+    g: numbers(alreadyGranted),
+    p: N(alreadyGrantedPoints),
+    e: { L: problems.map(encodeProblem) },
+  }),
+  decode: (item) => ({
+    revision: num(item, "r"),
+    alreadyGranted: nums(item, "g"),
+    alreadyGrantedPoints: num(item, "p"),
+    problems: (item.e?.L ?? []).map(decodeProblem),
+  }),
+};
+
+export const blockOutcome: Codec<"blockOutcome"> = {
+  table: "bulk",
+  key: (id) => blockKey("O", id),
+  encode: ({ run, granted, grantedPoints, failures }) => ({
+    n: N(run),
+    g: N(granted),
+    p: N(grantedPoints),
+    e: { L: failures.map(encodeProblem) },
+  }),
+  decode: (item) => ({
+    run: num(item, "n"),
+    granted: num(item, "g"),
+    grantedPoints: num(item, "p"),
+    failures: (item.e?.L ?? []).map(decodeProblem),
+  }),
+};
+
+/** The partition of an upload: its blocks of rows, their checks and their outcomes. */
+export const uploadKey = (uploadId: string): AttributeValue => S(`U#${uploadId}`);
+
+/** The key of an item of a block, whose id is the upload and the number of the block. */
+function blockKey(kind: "R" | "C" | "O", id: string): Item {
+  const [uploadId = "", block] = id.split("#");
+  return { pk: uploadKey(uploadId), sk: S(`${kind}#${pad(Number(block), 4)}`) };
+}
+
+/** The number of the block to which an item belongs. */
+export const blockNumber = (item: Item): number => Number(parts(item, "sk")[1]);
+
+/** The key of a block of rows. */
+export const rowsKey = (uploadId: string, block: number): Item =>
+  blockKey("R", `${uploadId}#${block}`);
+
+/**
+ * The attributes of a block of rows: lists of lines, users, points and reasons, and a map for each
+ * row that has more. Values of a list are stored as they are. A JSON text would escape them, and
+ * malformed values could make it longer than an item may be.
+ */
+export const encodeRows = (rows: readonly SheetRow[]): Item => ({
+  l: numbers(rows.map(({ line }) => line)),
+  u: strings(rows.map(({ userId }) => userId)),
+  p: numbers(rows.map(({ points }) => points)),
+  t: strings(rows.map(({ reason }) => reason)),
+  e: { L: rows.flatMap(encodeExtras) },
+});
+
+export function decodeRows(item: Item): SheetRow[] {
+  const [lines, users] = [nums(item, "l"), texts(item, "u")];
+  const [points, reasons] = [nums(item, "p"), texts(item, "t")];
+  const extras = new Map((item.e?.L ?? []).map(({ M = {} }) => [num(M, "i"), decodeExtras(M)]));
+  return lines.map((line, i) => ({
+    line,
+    userId: users[i] ?? "",
+    points: points[i] ?? 0,
+    reason: reasons[i] ?? "",
+    ...extras.get(i),
+  }));
+}
+
+function encodeExtras({ rawPoints, problem }: SheetRow, index: number): AttributeValue[] {
+  if (rawPoints === undefined && !problem) return [];
+  const attributes = {
+    i: N(index),
+    ...(rawPoints !== undefined && { x: S(rawPoints) }),
+    ...(problem && { c: S(problem.code) }),
+    ...(problem?.detail !== undefined && { d: S(problem.detail) }),
+  };
+  return [{ M: attributes }];
+}
+
+const decodeExtras = (item: Item): Pick<SheetRow, "rawPoints" | "problem"> => ({
+  ...(item.x && { rawPoints: text(item, "x") }),
+  ...(item.c && { problem: problemIn(item) }),
+});
+
+const encodeProblem = ({ index, code, detail }: BlockProblem): AttributeValue => ({
+  M: { i: N(index), c: S(code), ...(detail !== undefined && { d: S(detail) }) },
+});
+
+const decodeProblem = ({ M = {} }: AttributeValue): BlockProblem => ({
+  index: num(M, "i"),
+  ...problemIn(M),
+});
+
+const problemIn = (item: Item) => ({
+  code: text(item, "c") as RowCode,
+  ...(item.d && { detail: text(item, "d") }),
+});

@@ -1,0 +1,331 @@
+/** Tests both stores alike: bulk grants, their lists, and the rows of uploads by block. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test, vi } from "vitest";
+import type { BlockCheck, BlockOutcome } from "../../src/app/ports/bulk-grants.ts";
+import {
+  blockCheckRef,
+  blockOutcomeRef,
+  bulkContentRef,
+  bulkRevisionRef,
+  pendingUploadRef,
+} from "../../src/app/ports/records.ts";
+import type { BulkGrant, BulkGrantState } from "../../src/domain/bulk-grant.ts";
+import type { SheetRow } from "../../src/domain/sheet.ts";
+import {
+  bulkGrantOf,
+  newUpload,
+  putBulkGrant,
+  revisionOf,
+  rowsFrom,
+} from "../support/fixtures/bulk-records.ts";
+import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
+import { range } from "../support/fixtures/reaction-rows.ts";
+import { patience } from "../support/fixtures/waiting.ts";
+import {
+  bothStores,
+  fill,
+  type OpenStore,
+  pages,
+  rejection,
+  remove,
+  write,
+} from "../support/stores/both-stores.ts";
+
+const { stores } = bothStores();
+
+const newProgram = () => `p-${randomUUID()}`;
+const time = 1_790_000_000_000;
+
+describe.each(stores)("%s: records of bulk grants", (_, open) => {
+  test("the largest ones are read as they were written", async () => {
+    const { store, reader } = open();
+    await fill(
+      store,
+      largestBulkRecords.map(([, ref, value]) => write(ref, value)),
+    );
+    for (const [what, ref, value] of largestBulkRecords) {
+      expect(await reader.get(ref), what).toEqual({ value, version: 1 });
+    }
+    const refs = largestBulkRecords.map(([, ref]) => ref);
+    expect(await reader.many(refs)).toEqual(largestBulkRecords.map(([, , value]) => value));
+  });
+
+  test("ones without anything that may be absent are read as they were written", async () => {
+    const { store, reader } = open();
+    const uploadId = newUpload();
+    const row = bulkGrantOf(newProgram());
+    const { programId, bulkGrantId } = row;
+    const check: BlockCheck = {
+      revision: 1,
+      alreadyGranted: [],
+      alreadyGrantedPoints: 0,
+      problems: [],
+    };
+    const outcome: BlockOutcome = { run: 1, granted: 0, grantedPoints: 0, failures: [] };
+    const writes = [
+      putBulkGrant(row),
+      write(bulkRevisionRef(programId, bulkGrantId, 1), revisionOf(uploadId)),
+      write(bulkContentRef(programId, "digest"), { bulkGrantId }),
+      write(blockCheckRef(uploadId, 0), check),
+      write(blockOutcomeRef(uploadId, 0), outcome),
+    ];
+    await fill(store, writes);
+    for (const { ref, value } of writes) {
+      expect(await reader.get(ref)).toStrictEqual({ value, version: 1 });
+    }
+  });
+
+  test("a check tells rows that are granted from rows with a problem", async () => {
+    const { store, reader } = open();
+    const ref = blockCheckRef(newUpload(), 12);
+    const check: BlockCheck = {
+      revision: 2,
+      alreadyGranted: [0, 7, 249],
+      alreadyGrantedPoints: 300,
+      problems: [
+        { index: 1, code: "USER_MISSING" },
+        { index: 2, code: "USER_TWICE", detail: "4" },
+        { index: 3, code: "LIMIT_EXCEEDED", detail: "" },
+      ],
+    };
+    await fill(store, [write(ref, check)]);
+    expect(await reader.get(ref)).toStrictEqual({ value: check, version: 1 });
+  });
+});
+
+describe.each(stores)("%s: lists of bulk grants", (_, open) => {
+  interface Filter {
+    readonly state?: BulkGrantState;
+    readonly start?: number;
+    readonly end?: number;
+  }
+
+  /** Sets up bulk grants of one program with rising create times and two states. */
+  async function setUp() {
+    const { store, reader } = open();
+    const programId = newProgram();
+    const rows = range(0, 9).map((i) =>
+      bulkGrantOf(programId, {
+        // The last two have the same time: they are listed by their ids.
+        createTime: i === 9 ? time + 8_000 : time + i * 1_000,
+        bulkGrantId: `b-${9 - i}${i === 9 ? "" : "x"}`,
+        state: i % 3 === 0 ? "RUNNING" : "DONE",
+      }),
+    );
+    const strangers = [bulkGrantOf(`${programId}x`), bulkGrantOf(newProgram())];
+    await fill(
+      store,
+      [...rows, ...strangers].map((row) => putBulkGrant(row)),
+    );
+    const key = (row: BulkGrant) => `${row.createTime}#${row.bulkGrantId}`;
+    const newest = rows.toSorted((a, b) => (key(a) < key(b) ? 1 : -1));
+    const list = async ({ state, start, end }: Filter, size: number) => {
+      const filter = { programId, state, start, end };
+      return (await pages((page) => reader.bulkGrants(filter, page), size)).flat();
+    };
+    await vi.waitFor(async () => expect(await list({}, 100)).toEqual(newest), patience);
+    return { store, reader, programId, newest, list };
+  }
+
+  test("of a program, newest first, in one state or in all, by pages", async () => {
+    const { newest, list } = await setUp();
+    for (const size of [1, 3, 100]) {
+      expect(await list({}, size)).toEqual(newest);
+      for (const state of ["RUNNING", "DONE", "INVALID"] as const) {
+        const found = newest.filter((row) => row.state === state);
+        expect(await list({ state }, size)).toEqual(found);
+      }
+    }
+  });
+
+  test("in a window that includes its start and excludes its end", async () => {
+    const { newest, list } = await setUp();
+    const windows: [number | undefined, number | undefined][] = [
+      [time + 2_000, time + 5_000],
+      [undefined, time + 1_000],
+      [time + 8_000, undefined],
+      [time + 8_001, undefined],
+      [time + 3_000, time + 3_001],
+      [time + 3_000, time + 3_000],
+      [time + 5_000, time + 3_000],
+    ];
+    for (const [start, end] of windows) {
+      const within = newest.filter(
+        ({ createTime }) =>
+          createTime >= (start ?? 0) && createTime < (end ?? Number.POSITIVE_INFINITY),
+      );
+      const window = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) };
+      expect(await list(window, 2)).toEqual(within);
+      const running = within.filter(({ state }) => state === "RUNNING");
+      expect(await list({ ...window, state: "RUNNING" }, 2)).toEqual(running);
+    }
+  });
+
+  test("one that changes its state moves to the list of the new state", async () => {
+    const { store, newest, list } = await setUp();
+    const row = newest.find(({ state }) => state === "RUNNING") as BulkGrant;
+    const cancelled: BulkGrant = { ...row, state: "CANCELLED", endTime: time + 60_000 };
+    await fill(store, [putBulkGrant(cancelled, 1)]);
+    const moved = async () => {
+      expect(await list({ state: "CANCELLED" }, 5)).toEqual([cancelled]);
+      expect(await list({ state: "RUNNING" }, 5)).not.toContainEqual(row);
+    };
+    await vi.waitFor(moved, patience);
+    expect(await list({}, 3)).toEqual(newest.map((each) => (each === row ? cancelled : each)));
+  });
+
+  test("the cursor of another list is refused", async () => {
+    const { reader, programId } = await setUp();
+    const window = { start: undefined, end: undefined };
+    const running = { programId, state: "RUNNING" as const, ...window };
+    const { cursor } = await reader.bulkGrants(running, { size: 1, cursor: undefined });
+    expect(cursor).toBeDefined();
+    for (const filter of [
+      { programId, state: "DONE" as const, ...window },
+      { programId: newProgram(), state: undefined, ...window },
+    ]) {
+      const error = await rejection(reader.bulkGrants(filter, { size: 1, cursor }));
+      expect(error).toMatchObject({ reason: "INVALID_REQUEST" });
+    }
+  });
+});
+
+describe.each(stores)("%s: the rows of an upload", (_, open) => {
+  test("are read by block as they were written; a block that does not exist is empty", async () => {
+    const { reader, sheets } = open();
+    const uploadId = newUpload();
+    const odd: SheetRow[] = [
+      { line: 2, userId: "", points: 0, reason: "", problem: { code: "USER_MISSING" } },
+      { line: 4, userId: '"\\\u0001\u2028', points: 1, reason: "# 🎁 \n\t" },
+      { line: 9, userId: "ann", points: 10 ** 9, reason: "r" },
+      {
+        line: 200_001,
+        userId: "bob",
+        points: 0,
+        reason: "",
+        rawPoints: "",
+        problem: { code: "POINTS_MALFORMED", detail: "" },
+      },
+      { line: 7, userId: "bob", points: 0, reason: "", rawPoints: "1e3" },
+    ];
+    await sheets.putBlock(uploadId, 0, odd);
+    await sheets.putBlock(uploadId, 799, largestBlock);
+    await sheets.putBlock(`${uploadId}x`, 1, rowsFrom(2, 3));
+    // A block is written again when the answer of the first write was lost.
+    await sheets.putBlock(uploadId, 0, odd);
+    expect(await reader.rowsOfBlock(uploadId, 0)).toStrictEqual(odd);
+    expect(await reader.rowsOfBlock(uploadId, 799)).toStrictEqual(largestBlock);
+    expect(await reader.rowsOfBlock(`${uploadId}x`, 1)).toStrictEqual(rowsFrom(2, 3));
+    expect(await reader.rowsOfBlock(uploadId, 1)).toEqual([]);
+    expect(await reader.rowsOfBlock(newUpload(), 0)).toEqual([]);
+  });
+
+  /** The check and the outcome of a block, with so many rows with a problem. */
+  const madeOf = (block: number, count: number) => {
+    const failures = range(0, count - 1).map((index) => ({
+      index,
+      code: "LIMIT_EXCEEDED" as const,
+      detail: `block ${block}`.padEnd(250, "."),
+    }));
+    const check: BlockCheck = {
+      revision: block + 1,
+      alreadyGranted: [block],
+      alreadyGrantedPoints: block * 7,
+      problems: failures,
+    };
+    const outcome: BlockOutcome = { run: 1, granted: block, grantedPoints: block * 9, failures };
+    return { check, outcome };
+  };
+
+  const putMade = async ({ store }: OpenStore, uploadId: string, blocks: number[], count: number) =>
+    fill(
+      store,
+      blocks.flatMap((block) => {
+        const { check, outcome } = madeOf(block, count);
+        return [
+          write(blockCheckRef(uploadId, block), check),
+          write(blockOutcomeRef(uploadId, block), outcome),
+        ];
+      }),
+    );
+
+  test("what was found and done is listed by block, by pages", async () => {
+    const opened = open();
+    const { store, reader, sheets } = opened;
+    const uploadId = newUpload();
+    const blocks = [0, 2, 9, 10, 11, 100, 799];
+    await putMade(opened, uploadId, blocks, 2);
+    await putMade(opened, `${uploadId}x`, [1], 2);
+    await sheets.putBlock(uploadId, 1, rowsFrom(252, 250));
+    const checks = blocks.map((block) => ({ ...madeOf(block, 2).check, block }));
+    const outcomes = blocks.map((block) => ({ ...madeOf(block, 2).outcome, block }));
+    const listed = async (size: number) => ({
+      checks: (await pages((page) => reader.blockChecks(uploadId, page), size)).flat(),
+      outcomes: (await pages((page) => reader.blockOutcomes(uploadId, page), size)).flat(),
+    });
+    for (const size of [1, 3, 100]) expect(await listed(size)).toEqual({ checks, outcomes });
+    // A second run writes the outcome again.
+    const again: BlockOutcome = { run: 2, granted: 250, grantedPoints: 9, failures: [] };
+    await fill(store, [write(blockOutcomeRef(uploadId, 9), again, 1)]);
+    expect((await listed(5)).outcomes[2]).toEqual({ ...again, block: 9 });
+  });
+
+  test("a list of more than 1 MB is complete", async () => {
+    const opened = open();
+    const uploadId = newUpload();
+    const blocks = range(0, 17);
+    await putMade(opened, uploadId, blocks.slice(0, 9), 250);
+    await putMade(opened, uploadId, blocks.slice(9), 250);
+    const read = (page: { size: number; cursor: string | undefined }) =>
+      opened.reader.blockOutcomes(uploadId, page);
+    const found = (await pages(read, 1_000)).flat();
+    expect(found).toEqual(blocks.map((block) => ({ ...madeOf(block, 250).outcome, block })));
+  });
+
+  test("are deleted with what was found and done, and nothing else is", async () => {
+    const opened = open();
+    const { reader, sheets } = opened;
+    const [uploadId, kept] = [newUpload(), newUpload()];
+    // 30 items take more than one batch, and the largest blocks more than one page.
+    for (const block of range(0, 5)) await sheets.putBlock(uploadId, block, largestBlock);
+    for (const block of range(6, 19)) await sheets.putBlock(uploadId, block, rowsFrom(2, 3));
+    await putMade(opened, uploadId, range(0, 4), 1);
+    await sheets.putBlock(kept, 0, rowsFrom(2, 3));
+    await putMade(opened, kept, [0], 1);
+    // A delete is repeated when its answer was lost.
+    for (let i = 0; i < 2; i++) await sheets.deleteRows(uploadId);
+    await sheets.deleteRows(newUpload());
+    const first = { size: 10, cursor: undefined };
+    for (const block of range(0, 19)) {
+      expect(await reader.rowsOfBlock(uploadId, block)).toEqual([]);
+    }
+    expect((await reader.blockChecks(uploadId, first)).items).toEqual([]);
+    expect((await reader.blockOutcomes(uploadId, first)).items).toEqual([]);
+    expect(await reader.get(blockOutcomeRef(uploadId, 0))).toBeUndefined();
+    expect(await reader.rowsOfBlock(kept, 0)).toEqual(rowsFrom(2, 3));
+    expect((await reader.blockChecks(kept, first)).items).toHaveLength(1);
+    expect((await reader.blockOutcomes(kept, first)).items).toHaveLength(1);
+  });
+});
+
+describe.each(stores)("%s: pending uploads", (_, open) => {
+  test("are listed by id until they are deleted", async () => {
+    const { store, reader } = open();
+    const prefix = randomUUID();
+    const pending = ["a", "b", "c"].map((name) => ({
+      uploadId: `${prefix}${name}`,
+      startTime: time,
+    }));
+    const listed = async () => {
+      const found = await pages((page) => reader.pendingUploads(page), 2);
+      return found.flat().filter(({ uploadId }) => uploadId.startsWith(prefix));
+    };
+    await fill(
+      store,
+      pending.map((each) => write(pendingUploadRef(each.uploadId), each)).toReversed(),
+    );
+    expect(await listed()).toEqual(pending);
+    await fill(store, [remove(pendingUploadRef(`${prefix}b`), 1)]);
+    expect(await listed()).toEqual([pending[0], pending[2]]);
+  });
+});
