@@ -41,7 +41,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/app/",
     {
       project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
-      packages: /^(p-limit|node:.+)$/,
+      packages: /^(csv-(parse|stringify)|p-limit|node:.+)$/,
     },
   ],
   [

@@ -1,0 +1,47 @@
+/** Checks the rows of a bulk grant that come as messages. */
+import type { SheetCode, SheetRow } from "../../domain/sheet.ts";
+import { maxRows, maxSheetBytes } from "../../domain/sheet.ts";
+import type { SheetContext } from "./read-sheet.ts";
+import type { RowCells } from "./row-checks.ts";
+import { createRowChecks } from "./row-checks.ts";
+import { sheetError } from "./sheet-error.ts";
+
+/** A row as a message has it. */
+export interface RawRow {
+  readonly userId: string;
+  readonly points: number;
+  readonly reason: string;
+}
+
+/**
+ * Yields the rows with the same problems as `readSheet`; a row's line is its number plus 1, as if
+ * there was a header. Refusal: INVALID_REQUEST, with a SheetCode in its metadata, for no rows, too
+ * many, more bytes than a sheet may have, or a NUL character, which no sheet can give back.
+ */
+export async function* checkRows(
+  rows: AsyncIterable<RawRow>,
+  { maxPointsPerRow }: Pick<SheetContext, "maxPointsPerRow">,
+): AsyncGenerator<SheetRow> {
+  const check = createRowChecks(maxPointsPerRow);
+  let line = 1;
+  let byteCount = 0;
+  for await (const { userId, points, reason } of rows) {
+    line++;
+    if (line - 1 > maxRows) throw unusable("TOO_MANY_ROWS", line, `more than ${maxRows} rows`);
+    const cells = { userId, points: String(points), reason };
+    byteCount += bytesOf(cells);
+    if (byteCount > maxSheetBytes) throw unusable("TOO_LARGE", line, "the rows exceed 32 MiB");
+    if (userId.includes("\0") || reason.includes("\0")) {
+      throw unusable("NUL_BYTE", line, "a NUL character");
+    }
+    yield check(line, cells);
+  }
+  if (line === 1) throw unusable("EMPTY", line, "there are no rows");
+}
+
+/** The bytes of a row in CSV without quotes: its cells, two commas and the end of the line. */
+const bytesOf = ({ userId, points, reason }: RowCells): number =>
+  Buffer.byteLength(userId) + points.length + Buffer.byteLength(reason) + 3;
+
+const unusable = (code: SheetCode, line: number, message: string) =>
+  sheetError("rows", { code, line, message });

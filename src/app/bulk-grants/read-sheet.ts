@@ -1,0 +1,161 @@
+/** Reads the rows of a sheet in CSV, with what is wrong with each of them. */
+import type { CsvError } from "csv-parse";
+import { parse } from "csv-parse";
+import { cutToBytes } from "../../domain/display-text.ts";
+import type { RowProblem, SheetCode, SheetRow } from "../../domain/sheet.ts";
+import { maxRows } from "../../domain/sheet.ts";
+import { decodeSheet, maxLineBytes } from "./decode-sheet.ts";
+import { restoreCell } from "./formula-cells.ts";
+import { createRowChecks } from "./row-checks.ts";
+import { sheetError } from "./sheet-error.ts";
+
+/** What the rows of a sheet are checked against. */
+export interface SheetContext {
+  readonly bulkGrantId: string;
+  readonly maxPointsPerRow: number;
+}
+
+/** A line of a sheet. */
+interface Line {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+const required = ["user_id", "points"] as const;
+/** An export has more columns than a first sheet. All but the first two of these are ignored. */
+const optional = ["reason", "bulk_grant_id", "revision", "line", "error_code", "error"] as const;
+
+type Column = (typeof required)[number] | (typeof optional)[number];
+
+/** The index of each column that the sheet has. */
+type Columns = ReadonlyMap<Column, number>;
+
+const isColumn = (name: string): name is Column =>
+  ([...required, ...optional] as readonly string[]).includes(name);
+
+/** A name in a message is cut to this many bytes. */
+const maxNameBytes = 64;
+
+/**
+ * Yields the rows of a sheet as its bytes arrive. A row with a fault of its own is yielded with its
+ * problem. Lines are numbered as spreadsheet programs number them, so a cell with line breaks is in
+ * one line. Blank lines are skipped. An apostrophe before a cell that starts like a formula is
+ * taken away, as `writeSheet` puts it there. Memory grows only with the users. Errors of `csv` are
+ * thrown as they are. Refusal: INVALID_REQUEST, with a SheetCode in its metadata, for a sheet that
+ * cannot be read; rows before the fault may have been yielded.
+ */
+export async function* readSheet(
+  csv: AsyncIterable<Uint8Array>,
+  context: SheetContext,
+): AsyncGenerator<SheetRow> {
+  const check = createRowChecks(context.maxPointsPerRow);
+  let header: Line | undefined;
+  let columns: Columns = new Map();
+  let rowCount = 0;
+  for await (const line of linesOf(csv)) {
+    if (line.cells.every((cell) => cell.trim() === "")) continue;
+    if (!header) {
+      columns = columnsOf(line);
+      header = line;
+      continue;
+    }
+    if (++rowCount > maxRows) {
+      throw unreadable("TOO_MANY_ROWS", line.line, `the sheet has more than ${maxRows} rows`);
+    }
+    const cell = (name: Column) => restoreCell(line.cells[columns.get(name) ?? -1] ?? "");
+    const cells = { userId: cell("user_id"), points: cell("points"), reason: cell("reason") };
+    yield check(line.line, cells, lineProblem(line, header, cell("bulk_grant_id"), context));
+  }
+  if (rowCount === 0) throw unreadable("EMPTY", header?.line ?? 1, "the sheet has no rows");
+}
+
+/** Returns what makes the cells of a line unusable. */
+function lineProblem(
+  { cells }: Line,
+  header: Line,
+  bulkGrantIdCell: string,
+  context: SheetContext,
+): RowProblem | undefined {
+  if (cells.length !== header.cells.length) {
+    return { code: "COLUMNS_DIFFER", detail: String(cells.length) };
+  }
+  const bulkGrantId = bulkGrantIdCell.trim();
+  if (bulkGrantId === "" || bulkGrantId === context.bulkGrantId) return undefined;
+  return { code: "OTHER_BULK_GRANT", detail: cutToBytes(bulkGrantId, maxNameBytes) };
+}
+
+/** Finds the columns by the names in the first line, whose case does not matter. */
+function columnsOf({ line, cells }: Line): Columns {
+  const names = cells.map((cell) => cell.trim().toLowerCase());
+  if (!names.some(isColumn)) {
+    const message = "the first line has to name the columns: user_id, points and maybe reason";
+    throw unreadable("HEADER_MISSING", line, message);
+  }
+  const columns = new Map<Column, number>();
+  for (const [index, name] of names.entries()) {
+    const shown = `column ${index + 1}, "${cutToBytes(name, maxNameBytes)}",`;
+    if (!isColumn(name)) throw unreadable("COLUMN_UNKNOWN", line, `${shown} is not known`);
+    if (columns.has(name)) throw unreadable("COLUMN_TWICE", line, `${shown} is there twice`);
+    columns.set(name, index);
+  }
+  const missing = required.find((name) => !columns.has(name));
+  if (missing) throw unreadable("COLUMN_MISSING", line, `the column ${missing} is missing`);
+  return columns;
+}
+
+/**
+ * Yields the lines that are not empty. The parser hands each line to `on_record` during the write,
+ * not to its readable side, whose buffer an error would discard.
+ */
+async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
+  let lines: Line[] = [];
+  const parser = parse({
+    record_delimiter: ["\r\n", "\n", "\r"],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    // No single line reaches this, with up to 3 bytes of UTF-8 for each byte: only a cell over
+    // many lines does.
+    max_record_size: 4 * maxLineBytes,
+    on_record: (cells: string[], { records, empty_lines }) => {
+      lines.push({ line: records + empty_lines, cells });
+      return null;
+    },
+  });
+  // The callbacks of `write` and `end` get the error; without a listener it would be thrown, too.
+  parser.on("error", () => {});
+  const takeLines = () => {
+    const taken = lines;
+    lines = [];
+    return taken;
+  };
+  try {
+    for await (const text of decodeSheet(csv)) {
+      const error = await new Promise<unknown>((resolve) => parser.write(text, resolve));
+      yield* takeLines();
+      if (error) throw csvError(error as CsvError);
+    }
+    const error = await new Promise<unknown>((resolve) => parser.end(resolve));
+    yield* takeLines();
+    if (error) throw csvError(error as CsvError);
+  } finally {
+    parser.destroy();
+  }
+}
+
+/** Returns the refusal for an error of the parser, in the line where the faulty line starts. */
+function csvError(error: CsvError): Error {
+  const line = Number(error.records) + Number(error.empty_lines) + 1;
+  switch (error.code as string) {
+    case "CSV_QUOTE_NOT_CLOSED":
+    case "CSV_MAX_RECORD_SIZE":
+      return unreadable("QUOTE_NOT_CLOSED", line, "a quote is opened and never closed");
+    case "CSV_INVALID_CLOSING_QUOTE":
+    case "INVALID_OPENING_QUOTE":
+      return unreadable("CSV_MALFORMED", line, "a quote in a cell has to be doubled, in quotes");
+    default:
+      return error;
+  }
+}
+
+const unreadable = (code: SheetCode, line: number, message: string) =>
+  sheetError("csv", { code, line, message });

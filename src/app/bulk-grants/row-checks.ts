@@ -1,0 +1,71 @@
+/** Checks the rows of a bulk grant one by one, from a sheet and from messages alike. */
+import { cutToBytes } from "../../domain/display-text.ts";
+import { maxPoints } from "../../domain/points.ts";
+import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
+
+/** A row as it came, before any check. */
+export interface RowCells {
+  readonly userId: string;
+  readonly points: string;
+  readonly reason: string;
+}
+
+const userIdForm = /^[!-"$-~]{1,64}$/;
+const wholeNumber = /^[0-9]+$/;
+const maxReasonBytes = 128;
+/** Malformed values are kept up to this many bytes. */
+const maxMalformedBytes = 256;
+
+/**
+ * Returns a function that makes the row of a line from its cells, with the first problem that it
+ * has: `found`, or else one of the user, the points and the reason, in this order. It remembers the
+ * users of all rows to find a user that is in the sheet twice.
+ */
+export function createRowChecks(maxPointsPerRow: number) {
+  const cap = Math.min(maxPoints, maxPointsPerRow);
+  const lineOfUser = new Map<string, number>();
+
+  function userProblem(userId: string, line: number): RowProblem | undefined {
+    if (userId.trim() === "") return { code: "USER_MISSING" };
+    if (!userIdForm.test(userId)) return { code: "USER_MALFORMED" };
+    const firstLine = lineOfUser.get(userId);
+    if (firstLine !== undefined) return { code: "USER_TWICE", detail: String(firstLine) };
+    lineOfUser.set(userId, line);
+    return undefined;
+  }
+
+  function pointsProblem(points: string): RowProblem | undefined {
+    const text = points.trim();
+    if (text === "") return { code: "POINTS_MISSING" };
+    if (!wholeNumber.test(text) || Number(text) === 0) return { code: "POINTS_MALFORMED" };
+    if (Number(text) > cap) return { code: "POINTS_ABOVE_CAP", detail: String(cap) };
+    return undefined;
+  }
+
+  return (line: number, cells: RowCells, found?: RowProblem): SheetRow => {
+    const problem =
+      found ??
+      userProblem(cells.userId, line) ??
+      pointsProblem(cells.points) ??
+      (isReasonTooLong(cells.reason) ? ({ code: "REASON_TOO_LONG" } as const) : undefined);
+    const points = pointsOf(cells.points);
+    if (!problem) return { line, userId: cells.userId, points, reason: cells.reason };
+    return {
+      line,
+      userId: cutToBytes(cells.userId, maxMalformedBytes),
+      points,
+      reason: cutToBytes(cells.reason, maxMalformedBytes),
+      ...(points === 0 && { rawPoints: cutToBytes(cells.points, maxMalformedBytes) }),
+      problem,
+    };
+  };
+}
+
+/** Returns 0 for what is not a number of points. */
+function pointsOf(text: string): number {
+  const points = wholeNumber.test(text.trim()) ? Number(text) : 0;
+  return points <= maxPoints ? points : 0;
+}
+
+const isReasonTooLong = (reason: string): boolean =>
+  reason.length > maxReasonBytes || Buffer.byteLength(reason) > maxReasonBytes;

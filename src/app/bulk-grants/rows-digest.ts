@@ -1,0 +1,56 @@
+/** The digests of a bulk grant: of its rows, and of what an approval is about. */
+import { createHash } from "node:crypto";
+import type { Revision } from "../../domain/bulk-grant.ts";
+import type { SheetRow } from "../../domain/sheet.ts";
+
+/** Computes the digest of rows that are added in order. */
+export interface RowsDigest {
+  add(row: SheetRow): void;
+  /** Returns the digest, base64url without padding. Ends the computation. */
+  digest(): string;
+}
+
+/**
+ * Starts the digest of rows: SHA-256 over one line of UTF-8 per row, in order, each ended by LF. A
+ * line is the JSON array `[user_id,points,reason]` without spaces, escaped only where JSON requires
+ * it, such as `["u1",100,"thanks"]`. A row with a problem of its own has the problem's code as
+ * fourth element, so that the digest changes when the problem is gone although the cells are the
+ * same, and malformed points as the string that they were.
+ */
+export function createRowsDigest(): RowsDigest {
+  const hash = createHash("sha256");
+  return {
+    add({ userId, points, rawPoints, reason, problem }) {
+      const cells = [userId, rawPoints ?? points, reason];
+      hash.update(`${JSON.stringify(problem ? [...cells, problem.code] : cells)}\n`);
+    },
+    digest: () => hash.digest("base64url"),
+  };
+}
+
+/** What an approval is about. `revision` is its number; times are in ms since 1970. */
+export interface Approvable
+  extends Pick<Revision, "executeTime" | "requiredApprovals" | "reverses" | "rowsDigest"> {
+  readonly programId: string;
+  readonly bulkGrantId: string;
+  readonly revision: number;
+}
+
+/**
+ * Returns the digest that an approval names: SHA-256, base64url without padding, over a JSON object
+ * without spaces that has these keys in this order: `program_id`, `bulk_grant_id`, `revision`,
+ * `execute_time_ms` (null: as soon as it is approved), `required_approvals`, `reverses` (null for a
+ * bulk grant that grants) and `rows_digest`.
+ */
+export function digestOf(approvable: Approvable): string {
+  const text = JSON.stringify({
+    program_id: approvable.programId,
+    bulk_grant_id: approvable.bulkGrantId,
+    revision: approvable.revision,
+    execute_time_ms: approvable.executeTime ?? null,
+    required_approvals: approvable.requiredApprovals,
+    reverses: approvable.reverses ?? null,
+    rows_digest: approvable.rowsDigest,
+  });
+  return createHash("sha256").update(text).digest("base64url");
+}
