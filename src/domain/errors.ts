@@ -150,14 +150,14 @@ const rows = {
     code: "RESOURCE_EXHAUSTED",
     retryable: true,
     retryDelayMs: 5_000,
-    meaning: "This server has no room for another stream of unread counts.",
+    meaning: "This server has no room for another stream.",
     advice: "another server may accept it",
   },
   DRAINING: {
     code: "UNAVAILABLE",
     retryable: true,
     retryDelayMs: 2_000,
-    meaning: "This server is about to stop and opens no new streams of unread counts.",
+    meaning: "This server is about to stop and opens no new streams.",
     advice: "another server may accept it",
   },
   CONTENDED: {

@@ -1,4 +1,4 @@
-/** Points programs: time zone, lifetimes, when points expire, and what members are notified of. */
+/** Points programs: time zone, lifetimes, when points expire, notices, and rules of bulk grants. */
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
@@ -23,10 +23,11 @@ export interface Program {
 export interface BulkRules {
   /** The most points of one row, 1 to 1,000,000,000. */
   readonly maxPointsPerRow: number;
-  /** The most points of one bulk grant in all. */
+  /** The most points of one bulk grant in all, 1 to 10^15. */
   readonly maxTotalPoints: number;
-  /** By rising totals and rising approvals. A total above the last tier needs `approvalsAbove`. */
+  /** At most 5, by rising totals; the approvals never fall. */
   readonly tiers: readonly ApprovalTier[];
+  /** How many approvals a total above the last tier needs: as many as the last tier, up to 2. */
   readonly approvalsAbove: number;
 }
 
@@ -152,6 +153,66 @@ export const defaultBulkRules: BulkRules = {
   tiers: [],
   approvalsAbove: 1,
 };
+
+const maxTiers = 5;
+const maxApprovals = 2;
+
+/**
+ * Sets the rules for bulk grants that are submitted from now on. The default rules are stored as no
+ * rules. A program that has these rules already does not change. Refusal: INVALID_REQUEST, with the
+ * field, for rules out of range, totals that do not rise, or approvals that fall.
+ */
+export function setBulkRules(program: Program, rules: BulkRules): Program {
+  checkBulkRules(rules);
+  const { bulkRules: before, ...rest } = program;
+  if (isSameRules(rules, before ?? defaultBulkRules)) return program;
+  return isSameRules(rules, defaultBulkRules) ? rest : { ...rest, bulkRules: rules };
+}
+
+function checkBulkRules({ maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove }: BulkRules) {
+  checkRange("max_points_per_row", maxPointsPerRow, 1, defaultBulkRules.maxPointsPerRow);
+  checkRange("max_total_points", maxTotalPoints, 1, defaultBulkRules.maxTotalPoints);
+  if (tiers.length > maxTiers) throw invalidRule("tiers", `must be at most ${maxTiers}`);
+  let before: ApprovalTier = { upToPoints: 0, approvals: 0 };
+  for (const [i, tier] of tiers.entries()) {
+    const [points, approvals] = [`tiers[${i}].up_to_points`, `tiers[${i}].approvals`];
+    checkRange(points, tier.upToPoints, 1, defaultBulkRules.maxTotalPoints);
+    checkRange(approvals, tier.approvals, 0, maxApprovals);
+    if (tier.upToPoints <= before.upToPoints) {
+      throw invalidRule(points, `must be above ${before.upToPoints}, as of the tier before`);
+    }
+    if (tier.approvals < before.approvals) {
+      throw invalidRule(approvals, `must be at least ${before.approvals}, as of the tier before`);
+    }
+    before = tier;
+  }
+  checkRange("approvals_above", approvalsAbove, 0, maxApprovals);
+  if (approvalsAbove < before.approvals) {
+    throw invalidRule(
+      "approvals_above",
+      `must be at least ${before.approvals}, as of the last tier`,
+    );
+  }
+}
+
+function checkRange(field: string, value: number, min: number, max: number): void {
+  const isInRange = Number.isInteger(value) && value >= min && value <= max;
+  if (!isInRange) throw invalidRule(field, `must be a whole number of ${min} to ${max}`);
+}
+
+/** Names the field by its path in a request. */
+const invalidRule = (field: string, message: string) =>
+  new DomainError("INVALID_REQUEST", message, { field: `bulk_rules.${field}` });
+
+const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
+  a.maxPointsPerRow === b.maxPointsPerRow &&
+  a.maxTotalPoints === b.maxTotalPoints &&
+  a.approvalsAbove === b.approvalsAbove &&
+  a.tiers.length === b.tiers.length &&
+  a.tiers.every(({ upToPoints, approvals }, i) => {
+    const tier = b.tiers[i];
+    return upToPoints === tier?.upToPoints && approvals === tier.approvals;
+  });
 
 /** How many approvals a bulk grant of so many points in all needs. */
 export function approvalsFor({ tiers, approvalsAbove }: BulkRules, totalPoints: number): number {

@@ -7,15 +7,8 @@ import { emptyInbox } from "../domain/inbox.ts";
 import type { Logger } from "../log.ts";
 import { InboxFeed } from "./inbox-feed.ts";
 import { createInboxPolls } from "./inbox-polls.ts";
-import { withJitter } from "./jitter.ts";
+import { streamLimitMs } from "./stream-limit.ts";
 import { UnreadCountStream } from "./unread-count-stream.ts";
-
-/**
- * A stream ends after this long, so that streams spread over new servers, too; with a jitter, so
- * that streams that began together end apart.
- */
-const streamLimitMs = 30 * 60_000;
-const limitJitter = 0.1;
 
 interface UnreadCountStreamsDeps {
   readonly reader: Pick<Reader, "many" | "inboxes">;
@@ -66,7 +59,7 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
   function openStream(owners: readonly WatchedOwner[]): UnreadCountStream {
     if (draining) throw new DomainError("DRAINING", "this server is about to stop; try another");
     if (placesTaken + owners.length > maxStreams) throw tooMany(maxStreams);
-    const stream = new UnreadCountStream(withJitter(streamLimitMs, limitJitter));
+    const stream = new UnreadCountStream(streamLimitMs());
     streams.add(stream);
     placesTaken += owners.length;
     void openOwners(stream, owners);

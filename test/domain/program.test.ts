@@ -1,7 +1,10 @@
-/** Tests the lifetimes of a program and the expiry that follows from them. */
+/** Tests the lifetimes of a program and the expiry that follows from them, and its other rules. */
 import { describe, expect, test } from "vitest";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import {
+  approvalsFor,
+  type BulkRules,
+  defaultBulkRules,
   expiredMonth,
   expireTime,
   lengthen,
@@ -9,6 +12,7 @@ import {
   lifetimeAt,
   pauseReservations,
   resumeReservations,
+  setBulkRules,
   setNotices,
 } from "../../src/domain/program.ts";
 import { day, program } from "../support/fixtures/ledger-fixture.ts";
@@ -71,6 +75,100 @@ test("notices are replaced as a whole, and none are left when both are off", () 
   const off = { expiryDays: 0, reservedGrants: false };
   expect(setNotices(both, off)).toEqual(silent);
   expect(setNotices(silent, off)).toBe(silent);
+});
+
+describe("rules for bulk grants", () => {
+  const without = program(3);
+  const tiered: BulkRules = {
+    maxPointsPerRow: 500,
+    maxTotalPoints: 2_000_000,
+    tiers: [
+      { upToPoints: 1_000, approvals: 0 },
+      { upToPoints: 50_000, approvals: 1 },
+      { upToPoints: 100_000, approvals: 1 },
+    ],
+    approvalsAbove: 2,
+  };
+
+  test("are replaced as a whole, and the default ones are stored as none", () => {
+    const strict = setBulkRules(without, tiered);
+    expect(strict).toEqual({ ...without, bulkRules: tiered });
+    const capped = { ...defaultBulkRules, maxTotalPoints: 7 };
+    expect(setBulkRules(strict, capped)).toEqual({ ...without, bulkRules: capped });
+    expect(setBulkRules(strict, defaultBulkRules)).toEqual(without);
+  });
+
+  test("that a program has already change nothing", () => {
+    const strict = setBulkRules(without, tiered);
+    const copy = { ...tiered, tiers: tiered.tiers.map((tier) => ({ ...tier })) };
+    expect(setBulkRules(strict, copy)).toBe(strict);
+    expect(setBulkRules(without, { ...defaultBulkRules })).toBe(without);
+  });
+
+  test("differ by each of their parts", () => {
+    const strict = setBulkRules(without, tiered);
+    const [firsts, rest] = [tiered.tiers.slice(0, 2), tiered.tiers.slice(1)];
+    for (const part of [
+      { maxPointsPerRow: 501 },
+      { maxTotalPoints: 2_000_001 },
+      { approvalsAbove: 1 },
+      { tiers: tiered.tiers.slice(0, 2) },
+      { tiers: [{ upToPoints: 999, approvals: 0 }, ...rest] },
+      { tiers: [...firsts, { upToPoints: 100_000, approvals: 2 }] },
+    ]) {
+      const other = { ...tiered, ...part };
+      expect(setBulkRules(strict, other)).toEqual({ ...without, bulkRules: other });
+    }
+  });
+
+  test("accept their smallest and their largest values", () => {
+    const least = { maxPointsPerRow: 1, maxTotalPoints: 1, tiers: [], approvalsAbove: 0 };
+    expect(setBulkRules(without, least).bulkRules).toEqual(least);
+    const most: BulkRules = {
+      maxPointsPerRow: 10 ** 9,
+      maxTotalPoints: 10 ** 15,
+      tiers: [1, 2, 3, 4, 10 ** 15].map((upToPoints) => ({ upToPoints, approvals: 2 })),
+      approvalsAbove: 2,
+    };
+    expect(setBulkRules(without, most).bulkRules).toEqual(most);
+  });
+
+  const tier = (upToPoints: number, approvals = 1) => ({ upToPoints, approvals });
+  test.each<[field: string, wrong: Partial<BulkRules>]>([
+    ["max_points_per_row", { maxPointsPerRow: 0 }],
+    ["max_points_per_row", { maxPointsPerRow: 10 ** 9 + 1 }],
+    ["max_points_per_row", { maxPointsPerRow: 1.5 }],
+    ["max_total_points", { maxTotalPoints: 0 }],
+    ["max_total_points", { maxTotalPoints: 10 ** 15 + 1 }],
+    ["max_total_points", { maxTotalPoints: Number.NaN }],
+    ["tiers", { tiers: [1, 2, 3, 4, 5, 6].map((points) => tier(points)) }],
+    ["tiers[0].up_to_points", { tiers: [tier(0)] }],
+    ["tiers[0].up_to_points", { tiers: [tier(10 ** 15 + 1)] }],
+    ["tiers[1].up_to_points", { tiers: [tier(5), tier(5)] }],
+    ["tiers[2].up_to_points", { tiers: [tier(5), tier(9), tier(8)] }],
+    ["tiers[0].approvals", { tiers: [tier(5, 3)], approvalsAbove: 2 }],
+    ["tiers[0].approvals", { tiers: [tier(5, -1)] }],
+    ["tiers[1].approvals", { tiers: [tier(5, 1), tier(9, 0)] }],
+    ["approvals_above", { tiers: [tier(5, 2)], approvalsAbove: 1 }],
+    ["approvals_above", { approvalsAbove: 3 }],
+    ["approvals_above", { approvalsAbove: -1 }],
+  ])("are refused by the field %s: %o", (field, wrong) => {
+    expect(() => setBulkRules(without, { ...defaultBulkRules, ...wrong })).toThrow(
+      expect.objectContaining({
+        reason: "INVALID_REQUEST",
+        metadata: { field: `bulk_rules.${field}` },
+      }),
+    );
+  });
+
+  test("decide how many approvals a total needs, each tier with its last point", () => {
+    const needed = [1, 1_000, 1_001, 100_000, 100_001].map((points) =>
+      approvalsFor(tiered, points),
+    );
+    expect(needed).toEqual([0, 0, 1, 1, 2]);
+    expect(approvalsFor(defaultBulkRules, 1)).toBe(1);
+    expect(approvalsFor(defaultBulkRules, 10 ** 15)).toBe(1);
+  });
 });
 
 describe("expiry", () => {

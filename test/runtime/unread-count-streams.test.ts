@@ -8,6 +8,7 @@ import {
   inbox,
   minuteMs,
   pass,
+  tenths,
   type UnreadCountFixture,
   useFakedTime,
 } from "../support/fixtures/unread-count-fixture.ts";
@@ -168,14 +169,6 @@ function readMany(count: number) {
       return last && at !== undefined && "end" in last ? [{ ...last, ms: at - start }] : [];
     });
 }
-
-/** How many of the numbers are in each tenth of the range. */
-const tenths = (numbers: readonly number[], from: number, to: number): number[] =>
-  Array.from({ length: 10 }, (_, i) => {
-    const width = (to - from) / 10;
-    const low = from + i * width;
-    return numbers.filter((number) => number >= low && number <= low + width).length;
-  });
 
 describe("many streams that began together", () => {
   test("end at half an hour more or less up to a tenth, and open again apart", async () => {

@@ -305,6 +305,15 @@ describe.each(stores)("%s: records", (_, open) => {
       createTime: 0,
       reservationPause: { time: 1_790_000_000_002, by: "desk", reason: "wrong points" },
       notices: { expiryDays: 27, reservedGrants: true },
+      bulkRules: {
+        maxPointsPerRow: maxPoints,
+        maxTotalPoints: maxBalance,
+        tiers: [0, 1, 1, 2, 2].map((approvals, i) => ({
+          upToPoints: maxBalance - 5 + i,
+          approvals,
+        })),
+        approvalsAbove: 2,
+      },
     };
     const quiet: Program = {
       programId: "quiet",
@@ -312,6 +321,7 @@ describe.each(stores)("%s: records", (_, open) => {
       lifetimes: [{ lifetimeMonths: 1, effectiveTime: 0 }],
       createTime: 0,
       notices: { expiryDays: 0, reservedGrants: true },
+      bulkRules: { maxPointsPerRow: 1, maxTotalPoints: 2, tiers: [], approvalsAbove: 0 },
     };
     const failed = reservation(p, id(64), {
       userId,
@@ -334,7 +344,7 @@ describe.each(stores)("%s: records", (_, open) => {
     });
     return [
       ["program", programRef(p), program],
-      ["program without notices of expiry", programRef(quiet.programId), quiet],
+      ["program without notices of expiry and tiers", programRef(quiet.programId), quiet],
       ["account", accountRef(p, userId), full],
       ["account without points", accountRef(p, "u"), account(p, "u", { slots: [0] })],
       ["use", entryRef(p, userId, 1), used],

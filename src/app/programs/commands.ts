@@ -1,6 +1,13 @@
 /** The use cases that create and change programs. */
 import { DomainError } from "../../domain/errors.ts";
-import { lengthen, type Program, type ProgramNotices, setNotices } from "../../domain/program.ts";
+import {
+  type BulkRules,
+  lengthen,
+  type Program,
+  type ProgramNotices,
+  setBulkRules,
+  setNotices,
+} from "../../domain/program.ts";
 import { timeZoneOf } from "../../domain/time-zone.ts";
 import type { Deps } from "../ports/deps.ts";
 import { programRef } from "../ports/records.ts";
@@ -55,8 +62,9 @@ export async function createProgram(
 
 /**
  * Lengthens a program's lifetime, which takes effect in two minutes, and sets at once what the
- * members are notified of. Whatever is absent stays as it is. Refusals: PROGRAM_NOT_FOUND,
- * WRONG_STATE for a shorter lifetime, which changes nothing.
+ * members are notified of and the rules for bulk grants. Whatever is absent stays as it is.
+ * Refusals, which change nothing: PROGRAM_NOT_FOUND, WRONG_STATE for a shorter lifetime,
+ * INVALID_REQUEST as `setBulkRules`.
  */
 export async function updateProgram(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "background">,
@@ -64,14 +72,16 @@ export async function updateProgram(
     readonly programId: string;
     readonly lifetimeMonths?: number | undefined;
     readonly notices?: ProgramNotices | undefined;
+    readonly bulkRules?: BulkRules | undefined;
     readonly deadline: number | undefined;
   },
 ): Promise<Program> {
-  const { programId, lifetimeMonths, notices } = input;
+  const { programId, lifetimeMonths, notices, bulkRules } = input;
   const changed = await changeProgram(deps, input, (program, { calendar }) => {
     const longer =
       lifetimeMonths === undefined ? program : lengthen(program, lifetimeMonths, calendar);
-    return notices ? setNotices(longer, notices) : longer;
+    const notifying = notices ? setNotices(longer, notices) : longer;
+    return bulkRules ? setBulkRules(notifying, bulkRules) : notifying;
   });
   if (notices) {
     // Reads the program again, because a task that is retried may come after a later update.

@@ -1,8 +1,13 @@
-/** Maps programs to messages. */
+/** Maps programs and their rules for bulk grants between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Instant } from "../../domain/month.ts";
-import { lifetimeAt, type Program } from "../../domain/program.ts";
-import type { ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
+import {
+  type BulkRules,
+  defaultBulkRules,
+  lifetimeAt,
+  type Program,
+} from "../../domain/program.ts";
+import type { Program_BulkRules, ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
 import { fromInstant } from "../server/scalars.ts";
 
 /** The message of a program, with the lifetime in force at `now`. */
@@ -11,6 +16,7 @@ export function fromProgram(
   now: Instant,
 ): MessageInitShape<typeof ProgramSchema> {
   const { programId, timeZone, lifetimes, createTime, reservationPause: pause, notices } = program;
+  const { bulkRules = defaultBulkRules } = program;
   return {
     programId,
     timeZone,
@@ -22,5 +28,28 @@ export function fromProgram(
     createTime: fromInstant(createTime),
     ...(pause && { reservationPause: { ...pause, time: fromInstant(pause.time) } }),
     ...(notices && { notices }),
+    bulkRules: {
+      maxPointsPerRow: BigInt(bulkRules.maxPointsPerRow),
+      maxTotalPoints: BigInt(bulkRules.maxTotalPoints),
+      tiers: bulkRules.tiers.map(({ upToPoints, approvals }) => ({
+        upToPoints: BigInt(upToPoints),
+        approvals,
+      })),
+      approvalsAbove: bulkRules.approvalsAbove,
+    },
+  };
+}
+
+/** The rules of a request that protovalidate has accepted: whatever is unset gets its default. */
+export function toBulkRules(message: Program_BulkRules): BulkRules {
+  const { maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove } = message;
+  return {
+    maxPointsPerRow: Number(maxPointsPerRow) || defaultBulkRules.maxPointsPerRow,
+    maxTotalPoints: Number(maxTotalPoints) || defaultBulkRules.maxTotalPoints,
+    tiers: tiers.map(({ upToPoints, approvals = defaultBulkRules.approvalsAbove }) => ({
+      upToPoints: Number(upToPoints),
+      approvals,
+    })),
+    approvalsAbove: approvalsAbove ?? defaultBulkRules.approvalsAbove,
   };
 }

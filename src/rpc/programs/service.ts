@@ -10,7 +10,7 @@ import {
 } from "../../gen/meguri/programs/v1/program_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../server/page-tokens.ts";
-import { fromProgram } from "./messages.ts";
+import { fromProgram, toBulkRules } from "./messages.ts";
 
 export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
   const now = async () => (await deps.clock.now()).calendar;
@@ -39,11 +39,12 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
       };
     },
 
-    async updateProgram({ programId, lifetimeMonths, notices }, context) {
+    async updateProgram({ programId, lifetimeMonths, notices, bulkRules }, context) {
       const program = await updateProgram(deps, {
         programId,
         lifetimeMonths: lifetimeMonths || undefined,
         notices,
+        bulkRules: bulkRules && toBulkRules(bulkRules),
         deadline: deadlineOf(context),
       });
       return { program: fromProgram(program, await now()) };

@@ -1,13 +1,25 @@
-/** Tests updates of programs: lifetime and notices in one transaction, then the schedule. */
+/** Tests updates of programs: all that changes in one transaction, then the schedule. */
 import { expect, test } from "vitest";
 import { programRef } from "../../../src/app/ports/records.ts";
 import { createProgram, updateProgram } from "../../../src/app/programs/commands.ts";
-import type { ProgramNotices } from "../../../src/domain/program.ts";
+import type { BulkRules, ProgramNotices } from "../../../src/domain/program.ts";
 import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const programId = "p";
 const week = { expiryDays: 7, reservedGrants: false };
+const strict: BulkRules = {
+  maxPointsPerRow: 500,
+  maxTotalPoints: 10_000,
+  tiers: [{ upToPoints: 100, approvals: 0 }],
+  approvalsAbove: 2,
+};
+
+interface Change {
+  readonly lifetimeMonths?: number;
+  readonly notices?: ProgramNotices;
+  readonly bulkRules?: BulkRules;
+}
 
 /** A program of three months, whose background tasks run when the test says so. */
 async function programFixture() {
@@ -21,43 +33,48 @@ async function programFixture() {
     { programId, timeZone: "UTC", lifetimeMonths: 3 },
   );
   store.resetStats();
-  const update = (change: { lifetimeMonths?: number; notices?: ProgramNotices }) =>
+  const update = (change: Change) =>
     updateProgram(deps, { programId, deadline: undefined, ...change });
   const stored = async () => (await deps.reader.get(programRef(programId)))?.value;
   return { store, workflows, tasks, update, stored };
 }
 
-test("lifetime and notices change in one transaction, and each leaves the other", async () => {
+test("all that is given changes in one transaction, and leaves what is not given", async () => {
   const { store, update, stored } = await programFixture();
-  const both = await update({ lifetimeMonths: 6, notices: week });
+  const all = await update({ lifetimeMonths: 6, notices: week, bulkRules: strict });
   expect(store.stats.commits).toBe(1);
-  expect(both).toMatchObject({ notices: week });
-  expect(both.lifetimes.map(({ lifetimeMonths }) => lifetimeMonths)).toEqual([3, 6]);
-  expect(await stored()).toEqual(both);
+  expect(all).toMatchObject({ notices: week, bulkRules: strict });
+  expect(all.lifetimes.map(({ lifetimeMonths }) => lifetimeMonths)).toEqual([3, 6]);
+  expect(await stored()).toEqual(all);
 
   const grants = { expiryDays: 0, reservedGrants: true };
   const quieter = await update({ notices: grants });
-  expect(quieter).toEqual({ ...both, notices: grants });
+  expect(quieter).toEqual({ ...all, notices: grants });
+  const laxer = { ...strict, approvalsAbove: 1 };
+  expect(await update({ bulkRules: laxer })).toEqual({ ...quieter, bulkRules: laxer });
   const longer = await update({ lifetimeMonths: 12 });
-  expect(longer).toMatchObject({ notices: grants });
+  expect(longer).toMatchObject({ notices: grants, bulkRules: laxer });
   expect(longer.lifetimes).toHaveLength(3);
 });
 
 test("an update that changes nothing writes nothing", async () => {
   const { store, update } = await programFixture();
-  const before = await update({ notices: week });
+  const before = await update({ notices: week, bulkRules: strict });
   store.resetStats();
   expect(await update({})).toEqual(before);
-  expect(await update({ lifetimeMonths: 3, notices: week })).toEqual(before);
+  const same = { lifetimeMonths: 3, notices: week, bulkRules: { ...strict } };
+  expect(await update(same)).toEqual(before);
   expect(store.stats.commits).toBe(0);
 });
 
-test("a refused lifetime sets no notices and no schedule", async () => {
+test("a refused lifetime or rule changes nothing else and sets no schedule", async () => {
   const { update, stored, tasks } = await programFixture();
   const before = await stored();
-  await expect(update({ lifetimeMonths: 2, notices: week })).rejects.toMatchObject({
-    reason: "WRONG_STATE",
-  });
+  const shorter = update({ lifetimeMonths: 2, notices: week, bulkRules: strict });
+  await expect(shorter).rejects.toMatchObject({ reason: "WRONG_STATE" });
+  const bulkRules = { ...strict, maxTotalPoints: 0 };
+  const uncapped = update({ lifetimeMonths: 6, notices: week, bulkRules });
+  await expect(uncapped).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   expect(await stored()).toEqual(before);
   expect(tasks).toEqual([]);
 });

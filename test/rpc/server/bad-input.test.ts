@@ -38,6 +38,8 @@ const newReservation = {
 };
 
 const notices = { expiryDays: 7, reservedGrants: true };
+const tier = { upToPoints: 100n, approvals: 1 };
+const bulkRules = { maxPointsPerRow: 5n, maxTotalPoints: 9n, tiers: [tier], approvalsAbove: 1 };
 
 const watch = { ownerId: "o", knownVersion: 1n };
 
@@ -50,6 +52,7 @@ const good: Record<string, Init> = {
     ...program,
     lifetimeMonths: 12,
     notices,
+    bulkRules,
   },
   GrantPoints: { ...event, points: 1n },
   UsePoints: { ...event, points: 1n, allowPartial: true },
@@ -126,6 +129,7 @@ const badIds64 = ["", text(65), ...unprintable];
 const badIds128 = ["", text(129), ...unprintable];
 const badReasons = [text(129), "あ".repeat(43)];
 const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
+const badTotals = [-1n, 10n ** 15n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const nanos = [-1, 1_000_000_000, 2_147_483_647, -2_147_483_648];
 const badTimes = [
   ...nanos.map((each) => ({ seconds: 1_800_000_000n, nanos: each })),
@@ -213,6 +217,14 @@ const bad: Record<string, readonly unknown[]> = {
   "CreateProgramRequest.lifetime_months": badLifetimes,
   "UpdateProgramRequest.lifetime_months": badLifetimes,
   "Notices.expiry_days": [-1, 28],
+  "BulkRules.max_points_per_row": badPoints.slice(1),
+  "BulkRules.max_total_points": badTotals,
+  "BulkRules.tiers": [
+    Array.from({ length: 6 }, (_, i) => ({ ...tier, upToPoints: BigInt(i + 1) })),
+  ],
+  "BulkRules.approvals_above": [-1, 0, 3],
+  "ApprovalTier.up_to_points": [0n, ...badTotals],
+  "ApprovalTier.approvals": [undefined, -1, 3],
   "RefundPointsRequest.expired_points": [0, 3, -1],
   "RevokePointsRequest.grant": [undefined],
   "EventRef.origin": [5, -1],
@@ -243,6 +255,7 @@ const bad: Record<string, readonly unknown[]> = {
 /** Fields that take anything. */
 const free = new Set([
   "UpdateProgramRequest.notices",
+  "UpdateProgramRequest.bulk_rules",
   "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
   "CancelReservationsRequest.validate_only",
@@ -258,6 +271,8 @@ const free = new Set([
 const parts = new Map<string | undefined, Init>([
   ["meguri.points.v1.EventRef", { eventId: "e" }],
   ["meguri.notifications.v1.WatchUnreadCountRequest.Watch", watch],
+  ["meguri.programs.v1.Program.BulkRules", bulkRules],
+  ["meguri.programs.v1.Program.BulkRules.ApprovalTier", tier],
   ["meguri.programs.v1.Program.Notices", notices],
   ["meguri.reactions.v1.TargetName", target],
   ["meguri.reservations.v1.NewReservation", newReservation],
@@ -278,22 +293,25 @@ const withField = (request: Init, field: DescField, value: unknown): Init =>
     ? { ...request, [field.oneof.localName]: { case: field.localName, value } }
     : { ...request, [field.localName]: value };
 
+/** A good message with one field bad, each in turn, also those of its parts. */
+function* badFields(message: DescMessage, init: Init): Generator<[path: string, bad: Init]> {
+  for (const field of message.fields) {
+    for (const value of badValues(message, field) ?? []) {
+      yield [field.name, withField(init, field, value)];
+    }
+    const part = parts.get(field.message?.typeName);
+    if (!part) continue;
+    for (const [path, wrong] of badFields(field.message as DescMessage, part)) {
+      const wrongField = field.fieldKind === "list" ? [part, wrong] : wrong;
+      yield [`${field.name}.${path}`, withField(init, field, wrongField)];
+    }
+  }
+}
+
 /** Every bad request of an RPC, with the path that the refusal must name. */
 function* badRequests(method: DescMethod): Generator<[path: string, request: Init]> {
   const request = good[method.name] as Init;
-  for (const field of method.input.fields) {
-    for (const value of badValues(method.input, field) ?? []) {
-      yield [field.name, withField(request, field, value)];
-    }
-    const part = parts.get(field.message?.typeName);
-    for (const inner of part ? (field.message?.fields ?? []) : []) {
-      for (const value of badValues(field.message as DescMessage, inner) ?? []) {
-        const wrong = withField(part as Init, inner, value);
-        const wrongField = field.fieldKind === "list" ? [part, wrong] : wrong;
-        yield [`${field.name}.${inner.name}`, withField(request, field, wrongField)];
-      }
-    }
-  }
+  yield* badFields(method.input, request);
   for (const { localName, name } of method.input.oneofs) {
     const { [localName]: _, ...rest } = request;
     yield [name, rest];
@@ -381,7 +399,7 @@ describe.each(methods)("$name", (rpc) => {
       const refusal = await refusalOf(callOf(rpc)(request));
       const what = `${path} of ${print(request)}`;
       expect(refusal, what).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
-      const paths = refusal.fields.map((field) => field.replace(/\[\d+\]/, ""));
+      const paths = refusal.fields.map((field) => field.replace(/\[\d+\]/g, ""));
       expect(paths, what).toContain(path);
     }
     expect(await dump(server)).toEqual(before);

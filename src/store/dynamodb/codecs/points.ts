@@ -1,4 +1,5 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
+import { inBatches } from "../../../app/ports/pages.ts";
 import {
   type EntryType,
   type EventRef,
@@ -8,6 +9,7 @@ import {
   type Origin,
   type Totals,
 } from "../../../domain/ledger.ts";
+import type { BulkRules } from "../../../domain/program.ts";
 import {
   type Item,
   N,
@@ -25,7 +27,7 @@ import { type Codec, shardOf } from "./codec.ts";
 export const program: Codec<"program"> = {
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, notices }) => ({
+  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, notices, bulkRules }) => ({
     z: S(timeZone),
     l: numbers(
       lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
@@ -34,6 +36,7 @@ export const program: Codec<"program"> = {
     ...(pause && { pt: N(pause.time), pw: S(pause.by) }),
     ...(pause?.reason && { pr: S(pause.reason) }),
     ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
+    ...(bulkRules && { br: numbers(encodeRules(bulkRules)) }),
   }),
   decode: (item) => {
     const pause = { time: num(item, "pt"), by: text(item, "pw"), reason: text(item, "pr") };
@@ -50,9 +53,27 @@ export const program: Codec<"program"> = {
       createTime: num(item, "t"),
       ...(item.pt && { reservationPause: pause }),
       ...(item.ne && { notices }),
+      ...(item.br && { bulkRules: decodeRules(nums(item, "br")) }),
     };
   },
 };
+
+/** The two caps and the approvals above the tiers, then points and approvals of each tier. */
+const encodeRules = ({ maxPointsPerRow, maxTotalPoints, approvalsAbove, tiers }: BulkRules) => [
+  maxPointsPerRow,
+  maxTotalPoints,
+  approvalsAbove,
+  ...tiers.flatMap(({ upToPoints, approvals }) => [upToPoints, approvals]),
+];
+
+function decodeRules(flat: readonly number[]): BulkRules {
+  const [maxPointsPerRow = 0, maxTotalPoints = 0, approvalsAbove = 0, ...rest] = flat;
+  const tiers = inBatches(rest, 2).map(([upToPoints = 0, approvals = 0]) => ({
+    upToPoints,
+    approvals,
+  }));
+  return { maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove };
+}
 
 const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const;
 

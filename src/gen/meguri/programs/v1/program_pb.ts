@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIrwECgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEXJlc2VydmF0aW9uX3BhdXNlGAYgASgLMiwubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUmVzZXJ2YXRpb25QYXVzZRI0Cgdub3RpY2VzGAcgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGlgKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAiABKAkSDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAhiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxItIHCgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEXJlc2VydmF0aW9uX3BhdXNlGAYgASgLMiwubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUmVzZXJ2YXRpb25QYXVzZRI0Cgdub3RpY2VzGAcgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxI5CgpidWxrX3J1bGVzGAggASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzGl0KDkxpZmV0aW1lQ2hhbmdlEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRIyCg5lZmZlY3RpdmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaWAoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkaQgoHTm90aWNlcxIeCgtleHBpcnlfZGF5cxgBIAEoBUIJukgGGgQYGygAEhcKD3Jlc2VydmVkX2dyYW50cxgCIAEoCBrYAgoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSJwoPYXBwcm92YWxzX2Fib3ZlGAQgASgFQgm6SAYaBBgCKABIAIgBARpqCgxBcHByb3ZhbFRpZXISJgoMdXBfdG9fcG9pbnRzGAEgASgDQhC6SA0iCxiAgJqm6q/jASgBEiQKCWFwcHJvdmFscxgCIAEoBUIMukgJyAEBGgQYAigASACIAQFCDAoKX2FwcHJvdmFsc0ISChBfYXBwcm92YWxzX2Fib3ZlYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -72,6 +72,14 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
    * @generated from field: meguri.programs.v1.Program.Notices notices = 7;
    */
   notices?: Program_Notices | undefined;
+
+  /**
+   * The rules for bulk grants. Always set: a program begins without tiers, with the highest caps
+   * and one approval for every bulk grant.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 8;
+   */
+  bulkRules?: Program_BulkRules | undefined;
 };
 
 /**
@@ -174,4 +182,81 @@ export type Program_Notices = Message<"meguri.programs.v1.Program.Notices"> & {
  */
 export const Program_NoticesSchema: GenMessage<Program_Notices> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program, 0, 2);
+
+/**
+ * BulkRules say what bulk grants of a program may grant, and how many people have to approve
+ * them. A bulk grant keeps the rules that were in force when it was submitted.
+ *
+ * @generated from message meguri.programs.v1.Program.BulkRules
+ */
+export type Program_BulkRules = Message<"meguri.programs.v1.Program.BulkRules"> & {
+  /**
+   * The most points that one row may grant, 1 to 1,000,000,000. 0 means 1,000,000,000; it is
+   * never 0 in an answer.
+   *
+   * @generated from field: int64 max_points_per_row = 1;
+   */
+  maxPointsPerRow: bigint;
+
+  /**
+   * The most points that one bulk grant may grant in all, 1 to 1,000,000,000,000,000. 0 means
+   * 1,000,000,000,000,000; it is never 0 in an answer.
+   *
+   * @generated from field: int64 max_total_points = 2;
+   */
+  maxTotalPoints: bigint;
+
+  /**
+   * The tiers by rising up_to_points, at most 5. The first that holds the total of a bulk grant
+   * applies to it.
+   *
+   * @generated from field: repeated meguri.programs.v1.Program.BulkRules.ApprovalTier tiers = 3;
+   */
+  tiers: Program_BulkRules_ApprovalTier[];
+
+  /**
+   * By how many people a bulk grant above the last tier has to be approved, 0 to 2, and not below
+   * the last tier. Unset means 1; it is always set in an answer.
+   *
+   * @generated from field: optional int32 approvals_above = 4;
+   */
+  approvalsAbove?: number | undefined;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.BulkRules.
+ * Use `create(Program_BulkRulesSchema)` to create a new message.
+ */
+export const Program_BulkRulesSchema: GenMessage<Program_BulkRules> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 3);
+
+/**
+ * ApprovalTier says how many approvals bulk grants up to a total need.
+ *
+ * @generated from message meguri.programs.v1.Program.BulkRules.ApprovalTier
+ */
+export type Program_BulkRules_ApprovalTier = Message<"meguri.programs.v1.Program.BulkRules.ApprovalTier"> & {
+  /**
+   * The largest total of a bulk grant in this tier, in points, 1 to 1,000,000,000,000,000, and
+   * above that of the tier before. Required.
+   *
+   * @generated from field: int64 up_to_points = 1;
+   */
+  upToPoints: bigint;
+
+  /**
+   * By how many people, none of them the submitter, a bulk grant of this tier has to be
+   * approved, 0 to 2, and not below the tier before. Required. With 0 it runs unattended.
+   *
+   * @generated from field: optional int32 approvals = 2;
+   */
+  approvals?: number | undefined;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.BulkRules.ApprovalTier.
+ * Use `create(Program_BulkRules_ApprovalTierSchema)` to create a new message.
+ */
+export const Program_BulkRules_ApprovalTierSchema: GenMessage<Program_BulkRules_ApprovalTier> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 3, 0);
 

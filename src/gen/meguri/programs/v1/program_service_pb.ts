@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Program, Program_Notices } from "./program_pb.ts";
+import type { Program, Program_BulkRules, Program_Notices } from "./program_pb.ts";
 import { file_meguri_programs_v1_program } from "./program_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program_service.proto.
  */
 export const file_meguri_programs_v1_program_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEijAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEhoKCXRpbWVfem9uZRgCIAEoCUIHukgEcgIYQBIiCg9saWZldGltZV9tb250aHMYAyABKAVCCbpIBhoEGCQoACJXChVDcmVhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtEhAKCHJlcGxheWVkGAIgASgIIkkKEUdldFByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iTwoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYgAgiXgoUTGlzdFByb2dyYW1zUmVzcG9uc2USLQoIcHJvZ3JhbXMYASADKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkipgEKFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEiIKD2xpZmV0aW1lX21vbnRocxgCIAEoBUIJukgGGgQYJCgAEjQKB25vdGljZXMYAyABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzIkUKFVVwZGF0ZVByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0ysAMKDlByb2dyYW1TZXJ2aWNlEmkKDUNyZWF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuQ3JlYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlIgOQAgISYAoKR2V0UHJvZ3JhbRIlLm1lZ3VyaS5wcm9ncmFtcy52MS5HZXRQcm9ncmFtUmVxdWVzdBomLm1lZ3VyaS5wcm9ncmFtcy52MS5HZXRQcm9ncmFtUmVzcG9uc2UiA5ACARJmCgxMaXN0UHJvZ3JhbXMSJy5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVxdWVzdBooLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UHJvZ3JhbXNSZXNwb25zZSIDkAIBEmkKDVVwZGF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_buf_validate_validate, file_meguri_programs_v1_program]);
+  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEijAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEhoKCXRpbWVfem9uZRgCIAEoCUIHukgEcgIYQBIiCg9saWZldGltZV9tb250aHMYAyABKAVCCbpIBhoEGCQoACJXChVDcmVhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtEhAKCHJlcGxheWVkGAIgASgIIkkKEUdldFByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iTwoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHAoKcGFnZV90b2tlbhgCIAEoCUIIukgFcgMYgAgiXgoUTGlzdFByb2dyYW1zUmVzcG9uc2USLQoIcHJvZ3JhbXMYASADKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki4QEKFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKCnByb2dyYW1faWQYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCwzMX0kEiIKD2xpZmV0aW1lX21vbnRocxgCIAEoBUIJukgGGgQYJCgAEjQKB25vdGljZXMYAyABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYBCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMiRQoVVXBkYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbTKwAwoOUHJvZ3JhbVNlcnZpY2USaQoNQ3JlYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVzcG9uc2UiA5ACAhJgCgpHZXRQcm9ncmFtEiUubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXF1ZXN0GiYubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXNwb25zZSIDkAIBEmYKDExpc3RQcm9ncmFtcxInLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UHJvZ3JhbXNSZXF1ZXN0GigubWVndXJpLnByb2dyYW1zLnYxLkxpc3RQcm9ncmFtc1Jlc3BvbnNlIgOQAgESaQoNVXBkYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_buf_validate_validate, file_meguri_programs_v1_program]);
 
 /**
  * CreateProgramRequest describes a program to be created.
@@ -207,6 +207,14 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
    * @generated from field: meguri.programs.v1.Program.Notices notices = 3;
    */
   notices?: Program_Notices | undefined;
+
+  /**
+   * The rules for bulk grants from now on, as a whole. Unset leaves them as they are; an empty
+   * message sets those that a program begins with.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 4;
+   */
+  bulkRules?: Program_BulkRules | undefined;
 };
 
 /**
@@ -287,10 +295,11 @@ export const ProgramService: GenService<{
    * UpdateProgram lengthens the lifetime of a live program, for every point that has not expired
    * when the change takes effect, two minutes after it is written. What has expired by then stays
    * expired. Idempotent: the newest lifetime of the program changes nothing, even when it is not in
-   * force yet. It also sets of what the members are notified, at once.
+   * force yet. It also sets of what the members are notified, and the rules for bulk grants that are
+   * submitted from then on, at once.
    *
-   * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE (the lifetime would become shorter). Retryable:
-   * CONTENDED.
+   * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE (the lifetime would become shorter), INVALID_REQUEST
+   * (totals of tiers that do not rise, or approvals that fall). Retryable: CONTENDED.
    *
    * @generated from rpc meguri.programs.v1.ProgramService.UpdateProgram
    */

@@ -1,0 +1,76 @@
+/** Tests the rules for bulk grants in the API: the default ones, set ones, and refused ones. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.programs.createProgram({ programId, timeZone: "UTC", lifetimeMonths: 3 });
+});
+afterAll(() => server.stop());
+
+const programId = "bulk-rules";
+const defaults = {
+  maxPointsPerRow: 1_000_000_000n,
+  maxTotalPoints: 1_000_000_000_000_000n,
+  tiers: [],
+  approvalsAbove: 1,
+};
+const strict = {
+  maxPointsPerRow: 500n,
+  maxTotalPoints: 2_000_000n,
+  tiers: [
+    { upToPoints: 1_000n, approvals: 0 },
+    { upToPoints: 50_000n, approvals: 1 },
+  ],
+  approvalsAbove: 2,
+};
+
+const stored = async () => (await server.programs.getProgram({ programId })).program;
+
+test("a new program has no tiers, the highest caps and one approval for everything", async () => {
+  expect((await stored())?.bulkRules).toMatchObject(defaults);
+  const { programs } = await server.programs.listPrograms({});
+  for (const program of programs) expect(program.bulkRules).toMatchObject(defaults);
+});
+
+test("an update sets the rules and leaves all else, and the other way round", async () => {
+  const before = await stored();
+  const { program } = await server.programs.updateProgram({ programId, bulkRules: strict });
+  expect(program).toMatchObject({ lifetimeMonths: 3, bulkRules: strict });
+  expect(await stored()).toEqual({ ...before, bulkRules: program?.bulkRules });
+  const notices = { expiryDays: 7, reservedGrants: true };
+  await server.programs.updateProgram({ programId, notices });
+  await server.programs.updateProgram({ programId, bulkRules: { ...strict, tiers: [] } });
+  expect(await stored()).toMatchObject({ notices, bulkRules: { ...strict, tiers: [] } });
+});
+
+test("what is unset in the rules gets its default, which is one approval, not none", async () => {
+  const bulkRules = { maxTotalPoints: 9n, tiers: [{ upToPoints: 5n, approvals: 0 }] };
+  const { program } = await server.programs.updateProgram({ programId, bulkRules });
+  expect(program?.bulkRules).toMatchObject({ ...defaults, ...bulkRules });
+  await server.programs.updateProgram({ programId, bulkRules: {} });
+  expect((await stored())?.bulkRules).toMatchObject(defaults);
+});
+
+test("no approval above the tiers is an explicit zero", async () => {
+  const bulkRules = { approvalsAbove: 0 };
+  const { program } = await server.programs.updateProgram({ programId, bulkRules });
+  expect(program?.bulkRules).toMatchObject({ ...defaults, approvalsAbove: 0 });
+});
+
+test.each([
+  { field: "tiers[1].up_to_points", upToPoints: 5n, approvals: 1 },
+  { field: "tiers[1].approvals", upToPoints: 6n, approvals: 0 },
+  { field: "approvals_above", upToPoints: 6n, approvals: 2 },
+])("rules that contradict each other are refused by $field", async ({ field, ...second }) => {
+  const before = await stored();
+  const bulkRules = { tiers: [{ upToPoints: 5n, approvals: 1 }, second] };
+  const refusal = await refusalOf(
+    server.programs.updateProgram({ programId, lifetimeMonths: 36, bulkRules }),
+  );
+  expect(refusal).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
+  expect(refusal.fields).toEqual([`bulk_rules.${field}`]);
+  expect(await stored()).toEqual(before);
+});
