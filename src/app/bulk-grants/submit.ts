@@ -14,7 +14,7 @@ import {
   pendingUploadRef,
 } from "../ports/records.ts";
 import { getProgram } from "../programs/queries.ts";
-import type { SheetContext } from "./check-rows.ts";
+import type { SheetContext } from "./read-sheet.ts";
 import { createRowsDigest, digestOf } from "./rows-digest.ts";
 
 type SubmitDeps = Pick<
