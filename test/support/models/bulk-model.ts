@@ -36,6 +36,13 @@ interface Run {
   readonly digests: Map<string, string>;
 }
 
+export const stats: Record<string, number> = {};
+function stat(request: Request, answer: Answer, pre = "") {
+  const key = `${pre}${request.op} ${"refused" in answer ? answer.refused : "head" in answer ? answer.head.state : "stopped" in answer ? (answer.stopped ? "stopped" : "next " + (answer.next !== undefined)) : Object.keys(answer)}`;
+  stats[key] = (stats[key] ?? 0) + 1;
+}
+import { writeFileSync } from "node:fs";
+setInterval(() => writeFileSync("/tmp/model-scratch/stats.json", JSON.stringify(stats, null, 1)), 2000).unref();
 /** All times of a history are in one month, so that no points expire. */
 const start = Date.UTC(2026, 0, 2);
 
@@ -120,14 +127,16 @@ async function playStep(run: Run, step: Step): Promise<void> {
       return;
     }
     case "follow":
-      return follow(run, step.id, step.times);
+      return follow(run, picked(run, step.pick) ?? "none", step.times);
     case "campaign":
-      return campaign(run, step.id, step.rows);
+      return campaign(run, step);
     case "together":
-      return together(run, withoutDoubt(step.calls));
+      return together(run, withoutDoubt(step.calls.map((call) => fitted(run, call))));
     case "attempts": {
-      const part = { from: 0, count: 9, limit: 9, stale: false };
-      const attempt: CallTemplate = { op: "blocks", id: step.id, part };
+      const part = { from: 0, count: 9, limit: 9, diesAfter: undefined, stale: false };
+      const id = picked(run, step.pick);
+      if (!id) return;
+      const attempt: CallTemplate = { op: "blocks", id, part };
       return together(run, [attempt, attempt, ...(step.call ? [step.call] : [])]);
     }
     case "rules":
@@ -142,6 +151,7 @@ async function playStep(run: Run, step: Step): Promise<void> {
 
 async function one(run: Run, request: Request, process: number): Promise<Answer> {
   const answer = await answerTo(run.system.processes[process as 0 | 1], request);
+  stat(request, answer);
   deepStrictEqual(answer, run.oracle.apply(request, run.now), JSON.stringify(request));
   return answer;
 }
@@ -169,13 +179,24 @@ async function follow(run: Run, id: string, times: number): Promise<void> {
   }
 }
 
-async function campaign(run: Run, id: string, rows: readonly Raw[]): Promise<void> {
+/** The first steps of a campaign by the book, in which a user may be frozen before the run. */
+async function campaign(
+  run: Run,
+  { id, rows, length, frozen }: Extract<Step, { readonly step: "campaign" }>,
+): Promise<void> {
   const submission = { id, by: "ann", rows: padded(run, rows), executeTime: undefined };
-  await one(run, { op: "submit", ...submission }, 0);
-  await follow(run, id, 1);
-  const revision = run.oracle.revisionOf(id);
-  for (const by of ["ben", "cho"]) await one(run, { op: "approve", id, by, revision }, 0);
-  await follow(run, id, 2);
+  const approve = (by: string) =>
+    one(run, { op: "approve", id, by, revision: run.oracle.revisionOf(id) }, 0);
+  const steps: (() => Promise<unknown>)[] = [
+    () => one(run, { op: "submit", ...submission }, 0),
+    () => follow(run, id, 1),
+    () => approve("ben"),
+    () => approve("cho"),
+    async () => frozen && one(run, { op: "freeze", userId: frozen }, 0),
+    () => follow(run, id, 2),
+  ];
+  for (const step of steps.slice(0, length)) await step();
+  if (frozen && length === steps.length) await one(run, { op: "unfreeze", userId: frozen }, 1);
 }
 
 /**
@@ -184,9 +205,9 @@ async function campaign(run: Run, id: string, rows: readonly Raw[]): Promise<voi
  */
 function withoutDoubt(calls: readonly CallTemplate[]): CallTemplate[] {
   const work = calls.find(({ op }) => op === "blocks");
-  return calls.filter(
-    (call) => call === work || !work || (call.op !== "blocks" && call.op !== "finish"),
-  );
+  if (work?.op !== "blocks") return [...calls];
+  const others = calls.filter(({ op }) => op !== "blocks" && op !== "finish");
+  return [...others, { ...work, part: { ...work.part, diesAfter: undefined } }];
 }
 
 /** Sends concurrent requests: an order of them, block by block, must explain all answers. */
@@ -202,11 +223,17 @@ async function together(run: Run, calls: readonly CallTemplate[]): Promise<void>
     const found = await show(run.system.deps, id, 500).catch(() => undefined);
     if (found) shown.set(id, found);
   }
+  for (const [i, each] of requests.entries()) stat(each, answers[i] as Answer, "RACE ");
   const reports = run.system.reports();
+  const accounts = await accountsOf(run.system.deps, userIds);
   const isExplainedBy = (oracle: Oracle) =>
     isDeepStrictEqual(
-      [oracle.ids.map((id) => [id, oracle.shown(id)]), oracle.reports],
-      [[...shown], reports],
+      [
+        oracle.ids.sort().map((id) => [id, oracle.shown(id)]),
+        oracle.reports,
+        userIds.map((userId) => [userId, oracle.accountOf(userId)]),
+      ],
+      [[...shown], reports, accounts],
     );
   const sequences = requests.map((request, i) => ({
     steps: blocksOf(request),
@@ -215,7 +242,7 @@ async function together(run: Run, calls: readonly CallTemplate[]): Promise<void>
   const after = explain(run.oracle, sequences, run.now, isExplainedBy);
   if (!after) {
     for (const request of requests) run.oracle.apply(request, run.now);
-    const inOrder = run.oracle.ids.map((id) => run.oracle.shown(id));
+    const inOrder = run.oracle.ids.sort().map((id) => run.oracle.shown(id));
     const seen = { requests, answers, shown: [...shown], inOrder };
     fail(`no order explains it: ${JSON.stringify(seen, undefined, 1)}`);
   }
@@ -274,15 +301,23 @@ async function compare(run: Run): Promise<void> {
     deepStrictEqual(await show(deps, id, size), oracle.shown(id));
     await checkDigest(run, id);
   }
-  for (const userId of new Set([...userIds, ...Object.keys(oracle.balances)])) {
-    const { available } = await getBalance(deps, { programId, userId });
-    deepStrictEqual([userId, available], [userId, oracle.balances[userId] ?? 0]);
-  }
+  const users = [...new Set([...userIds, ...oracle.userIds])];
+  const expected = users.map((userId) => [userId, oracle.accountOf(userId)]);
+  deepStrictEqual(await accountsOf(deps, users), expected);
   deepStrictEqual(reports(), oracle.reports);
   const filter = { programId, state: undefined, start: undefined, end: undefined };
   const listed = await allItems((page) => listBulkGrants(deps, filter, page), 2);
-  deepStrictEqual(listed.map(({ bulkGrantId }) => bulkGrantId).sort(), oracle.ids);
+  deepStrictEqual(listed.map(({ bulkGrantId }) => bulkGrantId).sort(), oracle.ids.sort());
 }
+
+/** The points of users, and whether their accounts are frozen. */
+const accountsOf = (deps: Deps, users: readonly string[]) =>
+  Promise.all(
+    users.map(async (userId) => {
+      const { available: balance, account } = await getBalance(deps, { programId, userId });
+      return [userId, { balance, frozen: account.frozen ?? false }];
+    }),
+  );
 
 /** A digest names one revision of one sheet, and the other way round. */
 async function checkDigest({ system, oracle, digests }: Run, id: string): Promise<void> {
@@ -299,9 +334,59 @@ async function checkDigest({ system, oracle, digests }: Run, id: string): Promis
   ok(digest.length === 43);
 }
 
+/** One of the bulk grants that exist; 0 is the one that was submitted last. */
+function picked({ oracle }: Run, pick: number): string | undefined {
+  const { ids } = oracle;
+  return ids[pick % Math.max(ids.length, 1)];
+}
+
+/** Puts a call that fits the state in place of a `fit`. */
+function fitted(run: Run, call: CallTemplate): CallTemplate {
+  if (call.op !== "fit") return call;
+  const { oracle } = run;
+  const { by, part, sheet } = call;
+  const id = picked(run, call.pick) ?? "a";
+  const head = headOf(run, id);
+  const rows = oracle.rowsOf(id);
+  const userId = rows[call.user % Math.max(rows.length, 1)]?.userId || "u0";
+  const calls = callsOf[head?.state ?? "DONE"].map(
+    (op): CallTemplate =>
+      op === "submit"
+        ? { op, id, by, sheet }
+        : op === "reverse"
+          ? { op, id: "rs"[call.user % 2] as string, by, of: id }
+          : op === "approve"
+            ? { op, id, by, digest: "current" }
+            : op === "blocks"
+              ? { op, id, part }
+              : op === "freeze" || op === "unfreeze"
+                ? { op, userId }
+                : op === "complete" || op === "finish"
+                  ? { op, id, stale: false }
+                  : op === "advance"
+                    ? { op, id }
+                    : { op, id, by },
+  );
+  return calls[call.choice % calls.length] as CallTemplate;
+}
+
+/** What people and workers do in each state. */
+const callsOf = {
+  VALIDATING: ["blocks", "blocks", "blocks", "complete", "freeze", "unfreeze", "cancel", "submit"],
+  INVALID: ["submit", "submit", "unfreeze", "reverse"],
+  AWAITING_APPROVAL: ["approve", "approve", "approve", "reject", "cancel", "freeze"],
+  REJECTED: ["submit", "reverse", "reject"],
+  APPROVED: ["advance", "advance", "freeze", "pause", "resume", "cancel"],
+  RUNNING: ["blocks", "blocks", "blocks", "finish", "freeze", "pause", "resume", "cancel"],
+  DONE: ["reverse", "submit", "reverse"],
+  DONE_WITH_FAILURES: ["retry", "retry", "unfreeze", "submit", "submit", "reverse"],
+  CANCELLED: ["submit", "submit", "reverse", "retry"],
+} as const satisfies Record<Head["state"], readonly CallTemplate["op"][]>;
+
 /** The request of a template; none where the workflow would send none. */
-function resolve(run: Run, call: CallTemplate): Request | undefined {
+function resolve(run: Run, template: CallTemplate): Request | undefined {
   const { oracle, now } = run;
+  const call = fitted(run, template);
   switch (call.op) {
     case "submit": {
       const { id, by, sheet } = call;
@@ -338,6 +423,8 @@ function resolve(run: Run, call: CallTemplate): Request | undefined {
     }
     case "report":
       return headOf(run, call.id)?.result ? call : undefined;
+    case "fit":
+      return undefined;
     default:
       return call;
   }
@@ -362,7 +449,7 @@ function work(
   if (state === "VALIDATING" || !activeStates.includes(state)) {
     return { op: "validate", ...blocks, revision: head.revision - back };
   }
-  return { op: "run", ...blocks, run: head.run - back };
+  return { op: "run", ...blocks, run: head.run - back, diesAfter: part.diesAfter };
 }
 
 /** The rows of a sheet that is sent. */

@@ -93,8 +93,9 @@ export class Oracle {
     return new Oracle(structuredClone(this.#state));
   }
 
+  /** The one that was submitted last comes first. */
   get ids(): string[] {
-    return Object.keys(this.#state.campaigns).sort();
+    return Object.keys(this.#state.campaigns).reverse();
   }
 
   /** The reports that people have got: kind, id and state. */
@@ -102,9 +103,14 @@ export class Oracle {
     return this.#state.reports;
   }
 
-  get balances(): Readonly<Record<string, number>> {
-    const entries = Object.entries(this.#state.accounts);
-    return Object.fromEntries(entries.map(([userId, { balance }]) => [userId, balance]));
+  /** The points of a user, and whether the account is frozen. */
+  accountOf(userId: string): Readonly<Account> {
+    return this.#state.accounts[userId] ?? { balance: 0, frozen: false };
+  }
+
+  /** All users who have an account. */
+  get userIds(): string[] {
+    return Object.keys(this.#state.accounts);
   }
 
   blockCount(id: string): number {
@@ -236,6 +242,7 @@ export class Oracle {
       result: undefined,
       lastAction: `SUBMIT ${submitter}`,
     };
+    delete this.#state.campaigns[id];
     this.#state.campaigns[id] = campaign;
     return { head: headOf(campaign), replayed: false };
   }
@@ -311,8 +318,9 @@ export class Oracle {
     return { head: headOf(campaign), step: stepOf(campaign), waitMs };
   }
 
-  #run({ id, revision, run, from, to, limit }: Of<"run">): Answer {
+  #run({ id, revision, run, from, to, limit, diesAfter }: Of<"run">): Answer {
     const campaign = this.#find(id);
+    let rowsUntilDeath = diesAfter ?? Number.POSITIVE_INFINITY;
     let counts: Counts = { granted: 0, grantedPoints: 0, failed: 0 };
     for (let block = from; block < to; block++) {
       const isWanted =
@@ -324,7 +332,12 @@ export class Oracle {
       if (!isWanted) return { next: block, stopped: true, counts };
       const rows = blockOf(campaign, block);
       if (campaign.ran[block] !== run) {
-        for (const row of rows) if (isLeft(row)) row.outcome = this.#execute(campaign, row);
+        const left = rows.filter(isLeft);
+        const outcomes = left.slice(0, rowsUntilDeath).map((row) => this.#execute(campaign, row));
+        // What a dead worker has done is not recorded with the block, but it is not done again.
+        if (left.length > rowsUntilDeath) return { failed: true };
+        rowsUntilDeath -= left.length;
+        for (const [i, row] of left.entries()) row.outcome = outcomes[i] as number | RowCode;
         campaign.ran[block] = run;
       }
       counts = sum(counts, countsOf(rows));
@@ -335,6 +348,8 @@ export class Oracle {
   }
 
   #execute({ given, reverses }: Campaign, { userId, points }: Row): number | RowCode {
+    const earlier = given[userId];
+    if (earlier) return earlier.points;
     const account = this.#accountOf(userId);
     if (reverses === undefined) {
       if (account.frozen) return "ACCOUNT_FROZEN";
@@ -354,8 +369,14 @@ export class Oracle {
   #finish({ id, run }: Of<"finish">): Answer {
     const campaign = this.#find(id);
     if (campaign.state !== "RUNNING" || campaign.run !== run) return { head: headOf(campaign) };
-    const left = campaign.rows.filter((row) => row.outcome === undefined && isLeft(row));
+    const isNotRun = (row: Row) =>
+      isLeft(row) && row.outcome === undefined && !campaign.given[row.userId];
+    const left = campaign.rows.filter(isNotRun);
     if (left.length > 0 && !campaign.cancelling) return { failed: true };
+    for (const row of campaign.rows.filter(isLeft)) {
+      const given = campaign.given[row.userId];
+      if (given) row.outcome = given.points;
+    }
     for (const row of left) row.outcome = "NOT_RUN";
     const failedByCode: Partial<Record<RowCode, number>> = {};
     for (const { outcome } of campaign.rows) {
@@ -386,7 +407,7 @@ export class Oracle {
 
   #accountOf(userId: string): Account {
     const { accounts } = this.#state;
-    const account = accounts[userId] ?? { balance: 0, frozen: false };
+    const account = { ...this.accountOf(userId) };
     accounts[userId] = account;
     return account;
   }

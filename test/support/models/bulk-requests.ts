@@ -44,7 +44,12 @@ export type Request =
     }
   | { readonly op: "advance"; readonly id: string }
   | { readonly op: "remind" | "report"; readonly id: string }
-  | ({ readonly op: "run"; readonly run: number } & Blocks)
+  | ({
+      readonly op: "run";
+      readonly run: number;
+      /** Set: the worker dies when it has executed so many rows. */
+      readonly diesAfter?: number | undefined;
+    } & Blocks)
   | { readonly op: "finish"; readonly id: string; readonly run: number }
   | { readonly op: "freeze" | "unfreeze"; readonly userId: string }
   | { readonly op: "grant" | "use"; readonly userId: string; readonly points: number }
@@ -101,4 +106,5 @@ export type Answer =
   | { readonly head: Head; readonly step: string; readonly waitMs: number | undefined }
   | { readonly next: number | undefined; readonly stopped: boolean; readonly counts?: Counts }
   | { readonly done: true }
+  /** An error that is no refusal. */
   | { readonly failed: true };

@@ -22,7 +22,17 @@ export type CallTemplate =
     }
   | { readonly op: "advance" | "remind" | "report"; readonly id: string }
   | { readonly op: "freeze" | "unfreeze"; readonly userId: string }
-  | { readonly op: "grant" | "use"; readonly userId: string; readonly points: number };
+  | { readonly op: "grant" | "use"; readonly userId: string; readonly points: number }
+  /** What fits the state of one of the bulk grants that exist. */
+  | {
+      readonly op: "fit";
+      readonly pick: number;
+      readonly choice: number;
+      readonly by: string;
+      readonly part: Part;
+      readonly sheet: Sheet;
+      readonly user: number;
+    };
 
 /** A sheet: new rows, or those of the bulk grant with a change. */
 export interface Sheet {
@@ -37,6 +47,8 @@ export interface Part {
   readonly from: number;
   readonly count: number;
   readonly limit: number;
+  /** Set: a worker that runs it dies when it has executed so many rows. */
+  readonly diesAfter: number | undefined;
   /** Of an earlier revision or run. */
   readonly stale: boolean;
 }
@@ -44,12 +56,18 @@ export interface Part {
 export type Step =
   | { readonly step: "one"; readonly call: CallTemplate; readonly process: number }
   /** Does what the workflow does next, so many times. */
-  | { readonly step: "follow"; readonly id: string; readonly times: number }
-  /** Everything from the submission to the end of the run, by the book. */
-  | { readonly step: "campaign"; readonly id: string; readonly rows: readonly Raw[] }
+  | { readonly step: "follow"; readonly pick: number; readonly times: number }
+  /** The first so many steps from the submission to the end of a run with a frozen account. */
+  | {
+      readonly step: "campaign";
+      readonly id: string;
+      readonly rows: readonly Raw[];
+      readonly length: number;
+      readonly frozen: string | undefined;
+    }
   | { readonly step: "together"; readonly calls: readonly CallTemplate[] }
   /** Two attempts at all blocks, and one more call meanwhile. */
-  | { readonly step: "attempts"; readonly id: string; readonly call: CallTemplate | undefined }
+  | { readonly step: "attempts"; readonly pick: number; readonly call: CallTemplate | undefined }
   | { readonly step: "rules"; readonly rules: BulkRules }
   | { readonly step: "wait"; readonly ms: number }
   | { readonly step: "faults"; readonly faults: readonly Fault[] };
@@ -95,6 +113,7 @@ const part: fc.Arbitrary<Part> = fc.record({
   from: fc.constantFrom(0, 0, 1, 2),
   count: fc.constantFrom(1, 1, 2, 3),
   limit: fc.constantFrom(1, 2, 9),
+  diesAfter: fc.constantFrom(undefined, 1, 2, 20, 252),
   stale: fc.constantFrom(false, false, false, true),
 });
 
@@ -139,7 +158,25 @@ const workerCall: fc.Arbitrary<CallTemplate> = fc.oneof(
   },
 );
 
-const call = fc.oneof({ weight: 5, arbitrary: peopleCall }, { weight: 3, arbitrary: workerCall });
+/** Mostly the latest of the bulk grants that exist. */
+const pick = fc.constantFrom(0, 0, 0, 1, 2, 3);
+
+const call = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      op: is("fit"),
+      pick,
+      choice: fc.nat(11),
+      by,
+      part,
+      sheet,
+      user: fc.nat(4),
+    }),
+  },
+  { weight: 3, arbitrary: peopleCall },
+  { weight: 2, arbitrary: workerCall },
+);
 
 const rules: fc.Arbitrary<BulkRules> = fc.constantFrom(
   defaultBulkRules,
@@ -149,17 +186,21 @@ const rules: fc.Arbitrary<BulkRules> = fc.constantFrom(
   { ...defaultBulkRules, maxTotalPoints: 60, approvalsAbove: 0 },
 );
 
+const campaign = fc.record({
+  step: is("campaign"),
+  id,
+  rows: goodRows,
+  length: fc.constantFrom(1, 2, 3, 4, 5, 6, 6, 6),
+  frozen: fc.option(userId, { nil: undefined }),
+});
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 14, arbitrary: fc.record({ step: is("one"), call, process: fc.nat(1) }) },
   {
     weight: 10,
-    arbitrary: fc.record({
-      step: is("follow"),
-      id: fc.oneof({ weight: 3, arbitrary: id }, reversalId),
-      times: fc.constantFrom(1, 2, 4, 8),
-    }),
+    arbitrary: fc.record({ step: is("follow"), pick, times: fc.constantFrom(1, 2, 4) }),
   },
-  { weight: 3, arbitrary: fc.record({ step: is("campaign"), id, rows: goodRows }) },
+  { weight: 3, arbitrary: campaign },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -171,14 +212,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: fc.record({
       step: is("attempts"),
-      id,
-      call: fc.option(
-        fc.oneof(
-          fc.record({ op: fc.constantFrom("cancel", "pause", "resume"), id, by }),
-          fc.record({ op: is("grant"), userId, points }),
-        ),
-        { nil: undefined },
-      ),
+      pick,
+      call: fc.option(fc.record({ op: is("grant"), userId, points }), { nil: undefined }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ step: is("rules"), rules }) },
@@ -204,7 +239,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Histories of up to so many steps; one in sixteen has sheets of two or three blocks. */
 export const history = (maxLength: number): fc.Arbitrary<History> =>
   fc.record({
-    steps: fc.array(step, { minLength: 1, maxLength, size: "max" }),
+    steps: fc
+      .tuple(campaign, fc.array(step, { maxLength, size: "max" }))
+      .map(([first, rest]) => [first, ...rest]),
     padding: fc.oneof(
       { weight: 15, arbitrary: is(0) },
       { weight: 1, arbitrary: fc.integer({ min: 246, max: 620 }) },

@@ -54,6 +54,7 @@ export async function answerTo(deps: Deps, request: Request): Promise<Answer> {
       if (request.op === "finish") return { failed: true };
       throw error;
     }
+    if (error.reason === "STORE_UNAVAILABLE" && request.op === "run") return { failed: true };
     if (error.retryable) throw error;
     return { refused: error.reason };
   }
@@ -136,6 +137,7 @@ async function work(deps: Deps, request: Of<"validate"> | Of<"run">): Promise<An
     const { next, stopped = false } = await validateBlocks(deps, range, shouldContinue);
     return { next, stopped };
   }
+  const mortal = { ...deps, awaitRowSlot: diesAfter(request.diesAfter) };
   const onFailed = (userId: string, error: unknown) => {
     throw new Error(`the row of ${userId} has failed`, { cause: error });
   };
@@ -143,8 +145,17 @@ async function work(deps: Deps, request: Of<"validate"> | Of<"run">): Promise<An
     next,
     stopped = false,
     ...counts
-  } = await runBlocks(deps, { ...range, run: request.run }, shouldContinue, onFailed);
+  } = await runBlocks(mortal, { ...range, run: request.run }, shouldContinue, onFailed);
   return { next, stopped, counts };
+}
+
+/** The slots of a worker that cannot reach the store any more after so many rows. */
+function diesAfter(rowCount = Number.POSITIVE_INFINITY): Deps["awaitRowSlot"] {
+  let slots = 0;
+  return async () => {
+    slots += 1;
+    if (slots > rowCount) throw new DomainError("STORE_UNAVAILABLE", "the worker has died");
+  };
 }
 
 async function digestOf(deps: Deps, id: string, revision: number): Promise<string> {
