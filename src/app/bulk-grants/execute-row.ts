@@ -5,7 +5,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { EventKey } from "../../domain/ledger.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
 import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
-import { putChange, replayedResult } from "../points/change-account.ts";
+import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef } from "../ports/records.ts";
 import type { BulkGrantName } from "./change-row.ts";
@@ -68,7 +68,11 @@ async function attempt(
     deadline: undefined,
     decide(tx, now): RowOutcome {
       const existing = tx.get(eventKey);
-      if (existing) return { points: replayedResult(existing, hash).entry.points };
+      if (existing) {
+        const { points: earlier } = existing.entry;
+        const isSame = existing.hash === hash;
+        return isSame ? { points: earlier } : { code: "ID_REUSED", detail: String(earlier) };
+      }
       const state: State = { program, userId, account: tx.get(account), now: now.calendar };
       if (!reversedKey) {
         return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };

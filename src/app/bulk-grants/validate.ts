@@ -4,7 +4,7 @@ import { maxSheetBlocks, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
-import { accountRef, blockCheckRef } from "../ports/records.ts";
+import { accountRef, blockCheckRef, bulkGrantRef } from "../ports/records.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
 import { rowEventKey } from "./row-event.ts";
 
@@ -69,12 +69,13 @@ export async function validateBlocks(
   shouldContinue: (place: { readonly next: number }) => boolean,
 ): Promise<BlockPlace> {
   const row = await readBulkGrant(deps, range);
+  if (!isValidating(row, range.revision)) return { next: range.from, stopped: true };
   for (let block = range.from; block < range.to; ) {
-    if (!isValidating(row, range.revision)) return { next: block, stopped: true };
     const { uploadId, reverses } = row.revision;
     const rows = await deps.reader.rowsOfBlock(uploadId, block);
     const found = await checkBlock(deps, { ...range, reverses }, rows);
-    await putCheck(deps, uploadId, block, { revision: range.revision, ...found });
+    const isPut = await putCheck(deps, range, uploadId, block, found);
+    if (!isPut) return { next: block, stopped: true };
     block += 1;
     if (block < range.to && !shouldContinue({ next: block })) return { next: block };
   }
@@ -84,20 +85,30 @@ export async function validateBlocks(
 const isValidating = ({ state, revision }: BulkGrant, number: number): boolean =>
   state === "VALIDATING" && revision.number === number;
 
-/** Puts what was found. A check that is repeated replaces it. */
-async function putCheck(
+/**
+ * Puts what was found, unless the validation is over: an attempt that Temporal had given up would
+ * mark the rows that were granted since. A check that is repeated replaces it.
+ */
+function putCheck(
   { engine }: Pick<Deps, "engine">,
+  { programId, bulkGrantId, revision }: BlockRange,
   uploadId: string,
   block: number,
-  check: BlockCheck,
-): Promise<void> {
+  found: FoundInBlock,
+): Promise<boolean> {
   const ref = blockCheckRef(uploadId, block);
-  await engine.transact({
+  const bulkGrant = bulkGrantRef(programId, bulkGrantId);
+  return engine.transact({
     key: ref,
-    readSet: [ref],
+    readSet: [ref, bulkGrant],
     expectAbsent: [],
     deadline: undefined,
-    decide: (tx) => tx.put(ref, check),
+    decide(tx) {
+      const row = tx.get(bulkGrant);
+      if (!row || !isValidating(row, revision)) return false;
+      tx.put(ref, { revision, ...found });
+      return true;
+    },
   });
 }
 
