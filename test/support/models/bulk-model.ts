@@ -41,8 +41,13 @@ function stat(request: Request, answer: Answer, pre = "") {
   const key = `${pre}${request.op} ${"refused" in answer ? answer.refused : "head" in answer ? answer.head.state : "stopped" in answer ? (answer.stopped ? "stopped" : "next " + (answer.next !== undefined)) : Object.keys(answer)}`;
   stats[key] = (stats[key] ?? 0) + 1;
 }
+
 import { writeFileSync } from "node:fs";
-setInterval(() => writeFileSync("/tmp/model-scratch/stats.json", JSON.stringify(stats, null, 1)), 2000).unref();
+
+setInterval(
+  () => writeFileSync("/tmp/model-scratch/stats.json", JSON.stringify(stats, null, 1)),
+  2000,
+).unref();
 /** All times of a history are in one month, so that no points expire. */
 const start = Date.UTC(2026, 0, 2);
 
@@ -159,9 +164,11 @@ async function one(run: Run, request: Request, process: number): Promise<Answer>
 /** Does what the workflow does. */
 async function follow(run: Run, id: string, times: number): Promise<void> {
   for (let i = 0; i < times; i++) {
+    const before = headOf(run, id);
     const advanced = await one(run, { op: "advance", id }, 0);
     if (!("step" in advanced)) return;
     const { step, head } = advanced;
+    if (head.state === "RUNNING" && before?.state !== "RUNNING") continue;
     const { revision, run: number } = head;
     const blocks = { id, revision, from: 0, to: run.oracle.blockCount(id), limit: 99 };
     if (step === "VALIDATE") {
@@ -192,6 +199,7 @@ async function campaign(
     () => follow(run, id, 1),
     () => approve("ben"),
     () => approve("cho"),
+    () => follow(run, id, 1),
     async () => frozen && one(run, { op: "freeze", userId: frozen }, 0),
     () => follow(run, id, 2),
   ];
@@ -315,7 +323,7 @@ const accountsOf = (deps: Deps, users: readonly string[]) =>
   Promise.all(
     users.map(async (userId) => {
       const { available: balance, account } = await getBalance(deps, { programId, userId });
-      return [userId, { balance, frozen: account.frozen ?? false }];
+      return [userId, { balance, frozen: account.frozen }];
     }),
   );
 
@@ -408,10 +416,7 @@ function resolve(run: Run, template: CallTemplate): Request | undefined {
       const head = headOf(run, id);
       if (!head) return { op: "finish", id, run: 1 };
       const back = stale ? 1 : 0;
-      if (call.op === "finish") {
-        const isEarly = !oracle.hasRun(id) && head.result !== undefined && !head.cancelling;
-        return isEarly ? undefined : { op: "finish", id, run: head.run - back };
-      }
+      if (call.op === "finish") return { op: "finish", id, run: head.run - back };
       if (!stale && !oracle.isChecked(id)) return undefined;
       return { op: "complete", id, revision: head.revision - back };
     }

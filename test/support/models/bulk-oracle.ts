@@ -132,12 +132,6 @@ export class Oracle {
     return validated.filter(Boolean).length === this.blockCount(id);
   }
 
-  /** Whether all blocks were executed by the current run. */
-  hasRun(id: string): boolean {
-    const { ran, run } = this.#find(id);
-    return ran.filter((each) => each === run).length === this.blockCount(id);
-  }
-
   /** What the digest of the current revision names. */
   meaningOf(id: string): string {
     const { revision, content, required } = this.#find(id);
@@ -372,7 +366,7 @@ export class Oracle {
     const isNotRun = (row: Row) =>
       isLeft(row) && row.outcome === undefined && !campaign.given[row.userId];
     const left = campaign.rows.filter(isNotRun);
-    if (left.length > 0 && !campaign.cancelling) return { failed: true };
+    if (!this.#hasRun(campaign) && !campaign.cancelling) return { failed: true };
     for (const row of campaign.rows.filter(isLeft)) {
       const given = campaign.given[row.userId];
       if (given) row.outcome = given.points;
@@ -390,6 +384,12 @@ export class Oracle {
     campaign.paused = false;
     campaign.cancelling = false;
     return { head: headOf(campaign) };
+  }
+
+  /** Whether all blocks were executed by the current run. */
+  #hasRun({ ran, run, rows }: Campaign): boolean {
+    const done = ran.filter((each) => each === run);
+    return done.length === Math.ceil(rows.length / rowsPerBlock);
   }
 
   #report({ op, id }: Of<"remind" | "report">, now: number): Answer {

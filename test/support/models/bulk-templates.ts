@@ -190,7 +190,7 @@ const campaign = fc.record({
   step: is("campaign"),
   id,
   rows: goodRows,
-  length: fc.constantFrom(1, 2, 3, 4, 5, 6, 6, 6),
+  length: fc.constantFrom(1, 2, 3, 4, 5, 5, 6, 7, 7, 7),
   frozen: fc.option(userId, { nil: undefined }),
 });
 
@@ -218,10 +218,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ step: is("rules"), rules }) },
   {
-    weight: 2,
+    weight: 3,
     arbitrary: fc.record({
       step: is("wait"),
-      ms: fc.constantFrom(1_000, 30 * minute, 60 * minute, 180 * minute),
+      ms: fc.constantFrom(1_000, 30 * minute, 60 * minute, 300 * minute),
     }),
   },
   {
