@@ -1,6 +1,8 @@
 /** All activities of a worker. */
 import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
+import { bulkGrantActivities } from "./bulk-grants.ts";
+import { bulkSourceActivities } from "./bulk-sources.ts";
 import { expiryNoticeActivities } from "./expiry-notices.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
 import { longRunningActivities } from "./long-running.ts";
@@ -32,6 +34,8 @@ const activities = ({ deps, ...observers }: ActivityDeps) => ({
   ...monthEndActivities(deps),
   ...expiryNoticeActivities(deps),
   ...purgeActivities(deps),
+  ...bulkGrantActivities(deps),
+  ...bulkSourceActivities(deps),
 });
 
 /** Runs an activity and turns its error into a failure. Logs an unexpected error. */

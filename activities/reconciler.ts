@@ -1,5 +1,7 @@
 /** The activities of the reconciler, and of the full pass after the loss of a namespace. */
 import { log } from "@temporalio/activity";
+import type { BulkGrantName } from "../src/app/bulk-grants/change-row.ts";
+import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
 import { executeOverdue, startAllRuns } from "../src/app/reservations/reconcile.ts";
@@ -57,11 +59,15 @@ export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observer
       );
     },
 
-    /** Corrects the runs that are not in line with their rows. Starts purges that never ran. */
+    /**
+     * Corrects the runs that are not in line with their rows. Starts purges that never ran, and
+     * runs of bulk grants that are missing; drops uploads that were cut off.
+     */
     async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
       const sync = async () => {
         const counts = await syncRuns(deps, toInstant(since), onFailed);
         await startPurges(deps);
+        await startBulkGrants(deps);
         return counts;
       };
       return heartbeatWhile(sync());
@@ -80,6 +86,20 @@ async function startPurges(deps: Deps): Promise<void> {
     await startPendingPurges(deps, onFailed);
   } catch (err) {
     log.warn("the purges of targets are left to the next pass", { err });
+  }
+}
+
+/** Does not throw: a failure leaves the bulk grants and the uploads to the next pass. */
+async function startBulkGrants(deps: Deps): Promise<void> {
+  const onFailed = (name: BulkGrantName, err: unknown) =>
+    log.warn("a bulk grant is left to the next pass", { ...name, err });
+  const onUploadFailed = (uploadId: string, err: unknown) =>
+    log.warn("the rows of an upload are left to the next pass", { uploadId, err });
+  try {
+    await startActiveBulkGrants(deps, onFailed);
+    await dropOldUploads(deps, onUploadFailed);
+  } catch (err) {
+    log.warn("bulk grants are left to the next pass", { err });
   }
 }
 

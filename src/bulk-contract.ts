@@ -31,12 +31,48 @@ export interface BulkGrantInput {
   readonly bulk_grant_id: string;
 }
 
-/** Starts a bulk grant from a source, by Temporal's client, its CLI or a schedule. */
+/** The blocks of a validation or a run that are left, in lanes that are worked on concurrently. */
+export interface BlocksLeft {
+  readonly step: "VALIDATE" | "RUN";
+  readonly revision: number;
+  readonly run: number;
+  readonly lanes: readonly BlockLane[];
+}
+
+/** The blocks from `from` up to, not including, `to`. */
+export interface BlockLane {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The input of a run that may continue another one. */
+export interface BulkGrantRunInput extends BulkGrantInput {
+  /** Set by continue-as-new. */
+  readonly left?: BlocksLeft;
+}
+
+/**
+ * Starts a bulk grant from a source, by Temporal's client, its CLI or a schedule. `{date}` in
+ * `bulk_grant_id` and `source` stands for the day of the start, such as 2026-12-01, in the time
+ * zone of the program: for a schedule, the day for which it was scheduled.
+ */
 export interface BulkGrantFromSourceInput extends BulkGrantInput {
   /** The name of a configured source, `/`, and the path of the file in it. */
   readonly source: string;
   /** RFC 3339 with a zone. Absent: as soon as it is approved. */
   readonly execute_time?: string;
+  /** Set by continue-as-new: what was submitted. */
+  readonly submitted?: BulkGrantRunInput;
+}
+
+/** The input of the activity that submits a sheet from a source. */
+export interface SubmitFromSourceInput extends BulkGrantInput {
+  readonly source: string;
+  readonly execute_time?: string;
+  /** RFC 3339: the instant whose day `{date}` stands for. */
+  readonly start_time: string;
+  /** True for a pick-up, whose id names the content: one that exists needs no file any more. */
+  readonly is_picked_up?: boolean;
 }
 
 /** What the workflow reads of the record before each step. Times are RFC 3339. */
@@ -50,6 +86,8 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: number;
   readonly submitter: string;
+  readonly source?: string;
+  readonly execute_time?: string;
   readonly required_approvals: number;
   readonly approved_by: readonly string[];
   readonly counts: BulkGrantCounts;
@@ -92,10 +130,8 @@ export interface BlocksResult {
   readonly next?: number;
   /** True when the record does not want the range to be worked on any more. */
   readonly stopped?: boolean;
-  /** The counts of this activity, for the view only. */
-  readonly granted: number;
-  readonly granted_points: number;
-  readonly failed: number;
+  /** The counts of the whole run so far; absent after a validation. */
+  readonly counts?: BulkGrantCounts;
 }
 
 /** Changes a bulk grant from Temporal. */
@@ -111,10 +147,32 @@ export interface BulkApproveInput extends BulkChangeInput {
   readonly digest: string;
 }
 
+/** A bulk grant after an update. */
+export interface BulkGrantStatus {
+  readonly state: string;
+  readonly revision: number;
+  readonly digest: string;
+  readonly approved_by: readonly string[];
+}
+
 /** Starts a pick-up of new files. */
 export interface PickUpInput {
   readonly source_name: string;
   readonly program_id: string;
+  /** Set by continue-as-new: the files so far. */
+  readonly so_far?: PickUpResult;
+}
+
+/** A new file of a source. */
+export interface PickUpFile {
+  readonly source: string;
+  readonly bulk_grant_id: string;
+}
+
+/** Moves a file to `done/` or `failed/`. */
+export interface MoveFileInput {
+  readonly source: string;
+  readonly to: "done" | "failed";
 }
 
 /** The files of a pick-up, by what became of them. */

@@ -1,14 +1,25 @@
 /** Builds the dependencies that server, worker and tools have in common. */
+import pThrottle from "p-throttle";
+import type { BulkSources, Reporter } from "./app/ports/bulk-grants.ts";
 import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
 import type { Config } from "./config.ts";
+import { createDriveSource } from "./google/drive.ts";
+import { createSheetSource } from "./google/sheet.ts";
 import type { Logger } from "./log.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
+import { createBulkGrantStreams } from "./runtime/bulk-grant-streams.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
 import { createProgramCache } from "./runtime/program-cache.ts";
 import { createTargetOwnerCache } from "./runtime/target-owner-cache.ts";
 import { createUnreadCountStreams } from "./runtime/unread-count-streams.ts";
+import { createWorkflowLinks } from "./slack/links.ts";
+import { createSlackReporter, noReporter } from "./slack/reporter.ts";
+import { createBulkSources } from "./sources/bulk-sources.ts";
+import { readSourceDefinitions } from "./sources/definitions.ts";
+import { createFolderSource } from "./sources/folder.ts";
+import { createS3Source } from "./sources/s3.ts";
 import { createDynamoItemStore } from "./store/dynamodb/item-store.ts";
 import { createDynamoPurger } from "./store/dynamodb/purger.ts";
 import { createDynamoReader } from "./store/dynamodb/readers/index.ts";
@@ -45,7 +56,9 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
     ? createTestClock(reader, clients)
     : createSystemClock(clients);
   const background = createBackgroundTasks(log);
-  const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams: config.maxStreams });
+  const { maxStreams } = config;
+  const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams });
+  const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams });
   return {
     deps: {
       engine: new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock }),
@@ -56,15 +69,50 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
+      bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
+      bulkSources: composeSources(config),
+      reporter: composeReporter(config),
+      approvalTimes: {
+        reminderMs: config.approvalReminderHours * hourMs,
+        expiryMs: config.approvalExpiryHours * hourMs,
+      },
+      awaitRowSlot: createRowSlots(config.bulkRowsPerSecond),
       historyMs: config.historyDays * dayMs,
       coolDownMs: config.coolDownHours * hourMs,
       background: background.run,
     },
     async close() {
       unreadCounts.close();
+      bulkGrantStreams.close();
       await background.close();
       clients.close();
     },
   };
+}
+
+const composeSources = ({ bulkSources }: Config): BulkSources =>
+  createBulkSources(readSourceDefinitions(bulkSources), {
+    folder: createFolderSource,
+    s3: createS3Source,
+    drive: createDriveSource,
+    sheet: createSheetSource,
+  });
+
+const composeReporter = (config: Config): Reporter => {
+  const { slackWebhookUrl: webhookUrl, temporalUiUrl, temporalNamespace } = config;
+  if (webhookUrl === undefined) return noReporter;
+  return createSlackReporter({
+    webhookUrl,
+    links: createWorkflowLinks(temporalUiUrl, temporalNamespace),
+  });
+};
+
+/**
+ * Gives a process so many slots for rows a second: a few every 100 ms, because all of them at once
+ * would delay the reservations of that moment.
+ */
+function createRowSlots(perSecond: number): () => Promise<void> {
+  const limit = Math.max(1, Math.floor(perSecond / 10));
+  return pThrottle({ limit, interval: (limit / perSecond) * 1_000 })(async () => {});
 }

@@ -31,6 +31,12 @@ const variables = z
     MEGURI_COOL_DOWN_HOURS: z.coerce.number().min(0).max(8_760).default(24),
     MEGURI_MAX_STREAMS: z.coerce.number().int().min(1).default(10_000),
     MEGURI_DRAIN_SECONDS: z.coerce.number().min(0).max(600).default(20),
+    MEGURI_BULK_SOURCES: z.string().min(1).optional(),
+    MEGURI_BULK_ROWS_PER_SECOND: z.coerce.number().int().min(1).default(200),
+    MEGURI_APPROVAL_REMINDER_HOURS: z.coerce.number().positive().max(8_760).default(24),
+    MEGURI_APPROVAL_EXPIRY_HOURS: z.coerce.number().positive().max(8_760).default(168),
+    MEGURI_SLACK_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
+    MEGURI_TEMPORAL_UI_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8233"),
     MEGURI_LOG_LEVEL: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
     MEGURI_TEST_CLOCK: flag.default(false),
   })
@@ -61,6 +67,18 @@ const variables = z
     /** The most streams of unread counts that one server has open at a time. */
     maxStreams: env.MEGURI_MAX_STREAMS,
     drainSeconds: env.MEGURI_DRAIN_SECONDS,
+    /** The JSON file that defines the sources of bulk grants. Absent: there are none. */
+    bulkSources: env.MEGURI_BULK_SOURCES,
+    /** How many rows of bulk grants one worker executes a second. */
+    bulkRowsPerSecond: env.MEGURI_BULK_ROWS_PER_SECOND,
+    /** How long after its submission a bulk grant without approvals is reported again. */
+    approvalReminderHours: env.MEGURI_APPROVAL_REMINDER_HOURS,
+    /** How long after its submission a bulk grant without approvals is cancelled. */
+    approvalExpiryHours: env.MEGURI_APPROVAL_EXPIRY_HOURS,
+    /** Where bulk grants are reported. It is a secret. Absent: they are not reported. */
+    slackWebhookUrl: env.MEGURI_SLACK_WEBHOOK_URL,
+    /** The address of Temporal's Web UI, as people reach it. */
+    temporalUiUrl: env.MEGURI_TEMPORAL_UI_URL,
     logLevel: env.MEGURI_LOG_LEVEL,
     testClock: env.MEGURI_TEST_CLOCK,
   }));

@@ -11,10 +11,15 @@ import { keepEnsuringSchedules } from "./temporal/schedules.ts";
 /** The share of the drain time in which load balancers learn of it from the health check. */
 const noticeShare = 0.1;
 
+/** How long an upload may wait for the next message of its client. */
+const defaultUploadIdleMs = 30_000;
+
 interface ServerDeps {
   readonly deps: Deps;
   readonly config: Pick<Config, "host" | "port" | "http1Port" | "drainSeconds" | "testClock">;
   readonly log: Logger;
+  /** 30 s unless a test has less time. */
+  readonly uploadIdleMs?: number;
 }
 
 export interface Server {
@@ -28,19 +33,27 @@ export interface Server {
 }
 
 /** Creates a server with these dependencies. It serves from its method `listen` on. */
-export function createServer({ deps, config, log }: ServerDeps): Server {
+export function createServer({
+  deps,
+  config,
+  log,
+  uploadIdleMs = defaultUploadIdleMs,
+}: ServerDeps): Server {
   const { host, testClock, drainSeconds } = config;
   let serving = true;
-  const listeners = createListeners(routes({ deps, log, testClock, isServing: () => serving }));
+  const isServing = () => serving;
+  const listeners = createListeners(routes({ deps, log, testClock, isServing, uploadIdleMs }));
   return {
     listen: () => listeners.listen(host, config),
     async drain() {
       serving = false;
       const noticeMs = drainSeconds * 1_000 * noticeShare;
       deps.unreadCounts.drain(noticeMs);
+      deps.bulkGrantStreams.drain(noticeMs);
       await sleep(noticeMs);
       // Every stream has ended before the listeners drain, even if its timer is late.
       deps.unreadCounts.close();
+      deps.bulkGrantStreams.close();
       await listeners.drain(drainSeconds * 1_000 - noticeMs);
     },
   };
@@ -55,7 +68,7 @@ async function main(): Promise<void> {
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
   const server = createServer({ deps, config, log });
-  const stopSchedules = keepEnsuringSchedules(workflows, deps.reader);
+  const stopSchedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");

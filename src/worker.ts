@@ -1,7 +1,8 @@
-/** The worker process: runs the workflows and activities of one task queue. */
+/** The worker process: runs the workflows and activities, and the rows of bulk grants apart. */
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
 import type { Deps } from "./app/ports/deps.ts";
+import { bulkTaskQueue } from "./bulk-contract.ts";
 import { compose, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
@@ -19,14 +20,21 @@ interface WorkerDeps {
   readonly log: Logger;
 }
 
-/** Creates a worker with these dependencies. It polls from its method `run` on. */
-export function createWorker(parts: WorkerDeps): Promise<Worker> {
-  const { connection, config, bundle, deps, metrics, log } = parts;
-  return Worker.create({
+/** The workers of one process, as one. */
+type Workers = Pick<Worker, "run" | "shutdown">;
+
+/** The steps over the rows of bulk grants that one process executes at a time. */
+const maxBulkSteps = 4;
+
+/**
+ * Creates a worker with these dependencies, and one for the rows of bulk grants, which have their
+ * own task queue and slots, so that they never delay a reservation. They poll from `run` on.
+ */
+export async function createWorker(parts: WorkerDeps): Promise<Workers> {
+  const { connection, config, deps, metrics, log } = parts;
+  const options = {
     connection,
     namespace: config.temporalNamespace,
-    taskQueue: config.taskQueue,
-    workflowBundle: bundle,
     // Marks runs with the build. A run is not bound to it (docs/decisions/0017).
     workerDeploymentOptions: {
       version: { deploymentName: "meguri", buildId: config.buildId },
@@ -43,6 +51,38 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
       },
       onOverdue: metrics.observeOverdue,
     }),
+    // A month-end sweep that is killed repeats at most the work of this time.
+    maxHeartbeatThrottleInterval: "2 seconds",
+    shutdownGraceTime: config.drainSeconds * 1_000,
+    shutdownForceTime: (config.drainSeconds + 5) * 1_000,
+  } as const;
+  const workers = [
+    await Worker.create({ ...options, ...mainOptions(parts) }),
+    await Worker.create({
+      ...options,
+      taskQueue: bulkTaskQueue(config.taskQueue),
+      maxConcurrentActivityTaskExecutions: maxBulkSteps,
+    }),
+  ];
+  const shutdown = () => {
+    for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
+  };
+  return {
+    async run() {
+      // When one of them fails, the process ends, so the other one has to end, too.
+      const runs = workers.map((worker) => worker.run().finally(shutdown));
+      await Promise.allSettled(runs);
+      await Promise.all(runs);
+    },
+    shutdown,
+  };
+}
+
+/** What is special about the worker of the workflows and of the activities that people wait for. */
+const mainOptions = ({ config, bundle }: Pick<WorkerDeps, "config" | "bundle">) =>
+  ({
+    taskQueue: config.taskQueue,
+    workflowBundle: bundle,
     // No grant waits for a workflow task. After a burst, many tasks at once would take the CPU time
     // of the grants that are still under way (docs/decisions/0018).
     maxConcurrentWorkflowTaskExecutions: 10,
@@ -55,12 +95,7 @@ export function createWorker(parts: WorkerDeps): Promise<Worker> {
     // stickyQueueScheduleToStartTimeout stays at 10 s: a shorter one expires within a burst, and a
     // task that moves to the common queue costs a second task. No grant waits for one
     // (docs/decisions/0009).
-    // A month-end sweep that is killed repeats at most the work of this time.
-    maxHeartbeatThrottleInterval: "2 seconds",
-    shutdownGraceTime: config.drainSeconds * 1_000,
-    shutdownForceTime: (config.drainSeconds + 5) * 1_000,
-  });
-}
+  }) as const;
 
 if (import.meta.main) await main();
 
@@ -95,7 +130,7 @@ async function main(): Promise<void> {
 }
 
 /** Polls until the signal, then finishes the tasks that it has. */
-async function runUntil(worker: Worker, signal: AbortSignal, log: Logger): Promise<void> {
+async function runUntil(worker: Workers, signal: AbortSignal, log: Logger): Promise<void> {
   const stop = () => {
     log.info({ signal: signal.reason }, "draining");
     worker.shutdown();

@@ -13,6 +13,12 @@ describe("readConfig", () => {
       maxStreams: 10_000,
       drainSeconds: 20,
       buildId: manifest.version,
+      bulkSources: undefined,
+      bulkRowsPerSecond: 200,
+      approvalReminderHours: 24,
+      approvalExpiryHours: 168,
+      slackWebhookUrl: undefined,
+      temporalUiUrl: "http://127.0.0.1:8233",
       testClock: false,
     });
   });
@@ -34,6 +40,14 @@ describe("readConfig", () => {
     ["MEGURI_MAX_STREAMS", "many"],
     ["MEGURI_DRAIN_SECONDS", "soon"],
     ["MEGURI_DRAIN_SECONDS", "601"],
+    ["MEGURI_BULK_SOURCES", ""],
+    ["MEGURI_BULK_ROWS_PER_SECOND", "0"],
+    ["MEGURI_BULK_ROWS_PER_SECOND", "1.5"],
+    ["MEGURI_APPROVAL_REMINDER_HOURS", "0"],
+    ["MEGURI_APPROVAL_EXPIRY_HOURS", "never"],
+    ["MEGURI_SLACK_WEBHOOK_URL", "hooks.slack.com"],
+    ["MEGURI_SLACK_WEBHOOK_URL", "file:///tmp/hook"],
+    ["MEGURI_TEMPORAL_UI_URL", "localhost:8233"],
     ["MEGURI_LOG_LEVEL", "loud"],
     ["MEGURI_TEST_CLOCK", "yes"],
   ])("names %s when it is %j", (name, value) => {

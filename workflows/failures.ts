@@ -1,5 +1,6 @@
 /** Turns the refusals of activities into failures of workflows and updates. */
 import { ActivityFailure, ApplicationFailure } from "@temporalio/common";
+import { isCancellation } from "@temporalio/workflow";
 
 /**
  * Returns the result of an activity. When the activity is refused, throws a failure with the same
@@ -23,6 +24,10 @@ export function refusalOf(error: unknown): ApplicationFailure | undefined {
   const failure = error instanceof ActivityFailure ? error.cause : error;
   return failure instanceof ApplicationFailure && failure.nonRetryable ? failure : undefined;
 }
+
+/** Whether an activity has failed after its attempts, and not because its run was cancelled. */
+export const isActivityFailure = (error: unknown): boolean =>
+  error instanceof ActivityFailure && !isCancellation(error);
 
 /** Returns a failure for a reason. It has no stack, which would not help an operator. */
 export function refuse(

@@ -1,7 +1,10 @@
 /** The entry of the workflow bundle: each exported name is a workflow type. */
+export { bulkGrant } from "./bulk-grant.ts";
+export { bulkGrantFromSource } from "./bulk-grant-from-source.ts";
 export { expiryNotices } from "./expiry-notices.ts";
 export { monthEnd } from "./month-end.ts";
 export { reconcile } from "./old-reconcile.ts";
+export { pickUpSheets } from "./pick-up-sheets.ts";
 export { removeTarget } from "./purge-target.ts";
 export { reconciler } from "./reconciler.ts";
 export { reservation } from "./reservation.ts";

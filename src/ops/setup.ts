@@ -20,7 +20,7 @@ export async function setup(config: Config, log: Logger): Promise<void> {
   try {
     await setupTables(config);
     // Before the program, whose schedule has a search attribute that this registers.
-    await ensureSchedules(workflows, deps.reader);
+    await ensureSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
     await setupProgram(deps);
   } finally {
     await close();

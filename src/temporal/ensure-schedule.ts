@@ -4,15 +4,19 @@ import {
   ScheduleAlreadyRunning,
   type ScheduleDescription,
   ScheduleNotFoundError,
+  type ScheduleSpec,
   WorkflowNotFoundError,
 } from "@temporalio/client";
 import type { Link } from "./connection.ts";
 
 /** A schedule as this process wants it, in the form in which Temporal describes one. */
-export type WantedSchedule = Pick<
-  ScheduleDescription,
-  "scheduleId" | "spec" | "policies" | "action"
->;
+export type WantedSchedule = Pick<ScheduleDescription, "scheduleId" | "policies" | "action"> & {
+  /**
+   * Temporal describes a cron expression as calendars, which are not compared. The summary of the
+   * action has to contain the expression, so that a change of it is found.
+   */
+  readonly spec: ScheduleDescription["spec"] & Pick<ScheduleSpec, "cronExpressions">;
+};
 
 /**
  * The time limit of a request about a schedule. Temporal answers a description by a query of the
@@ -92,6 +96,7 @@ function differences(found: WantedSchedule, wanted: WantedSchedule): Record<stri
   const from: Record<string, unknown> = settingsOf(found);
   return Object.fromEntries(
     Object.entries(settingsOf(wanted))
+      .filter(([name]) => name !== "calendars" || !wanted.spec.cronExpressions)
       .filter(([name, to]) => !isDeepStrictEqual(from[name], to))
       .map(([name, to]) => [name, { from: from[name], to }]),
   );

@@ -1,6 +1,7 @@
 /** Temporal's schedules of programs and of the reconciler, and the month-end sweep of a program. */
 import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
+import type { PickUpSource } from "../app/ports/bulk-grants.ts";
 import type { Reader } from "../app/ports/deps.ts";
 import { allPages } from "../app/ports/pages.ts";
 import {
@@ -31,9 +32,14 @@ const setupMs = 40_000;
  * the schedule is still missing, and the next attempt starts the pass again.
  *
  * If a schedule of a program cannot be ensured (an older Temporal may not know its time zone), logs
- * that and goes on with the other programs. Throws after the last program if one has failed.
+ * that and goes on with the other programs, and with the sources whose new files are picked up.
+ * Throws at the end if one has failed.
  */
-export async function ensureSchedules(workflows: TemporalWorkflows, reader: Reader): Promise<void> {
+export async function ensureSchedules(
+  workflows: TemporalWorkflows,
+  reader: Reader,
+  pickUps: readonly PickUpSource[] = [],
+): Promise<void> {
   const { link } = workflows;
   await link.call(() => ensureSearchAttributes(link.connection, link.namespace), setupMs);
   await ensureReconciler(link);
@@ -50,6 +56,14 @@ export async function ensureSchedules(workflows: TemporalWorkflows, reader: Read
       }
     }
   }
+  for (const source of pickUps) {
+    try {
+      await workflows.ensurePickUp(source);
+    } catch (error) {
+      link.log.warn({ err: error, source: source.name }, "no schedule for this source");
+      failed.push(source.name);
+    }
+  }
   if (failed.length > 0) throw new Error(`no schedules for ${failed.join(", ")}`);
 }
 
@@ -62,14 +76,18 @@ const pauseMs = { failed: 5_000, ensured: 3_600_000 };
  * created together with its program, is right again within an hour. Returns a function that stops
  * it.
  */
-export function keepEnsuringSchedules(workflows: TemporalWorkflows, reader: Reader): () => void {
+export function keepEnsuringSchedules(
+  workflows: TemporalWorkflows,
+  reader: Reader,
+  pickUps: readonly PickUpSource[] = [],
+): () => void {
   const { log } = workflows.link;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   async function attempt(): Promise<void> {
     let pause = pauseMs.ensured;
     try {
-      await ensureSchedules(workflows, reader);
+      await ensureSchedules(workflows, reader, pickUps);
     } catch (error) {
       if (stopped) return;
       log.warn({ err: error }, "schedules could not be ensured; trying again in 5 s");

@@ -1,4 +1,5 @@
 /** The client side of Temporal: implements the port `Workflows`. */
+import { createBulkGrantRuns, ensurePickUp } from "./bulk-grants.ts";
 import { createLink, type TemporalOptions, type TemporalWorkflows } from "./connection.ts";
 import { ensureExpiryNotices } from "./expiry-notices.ts";
 import { createPurges } from "./purges.ts";
@@ -20,8 +21,10 @@ export function createWorkflows(options: TemporalOptions): TemporalWorkflows {
     ...createReservationRuns(link),
     ...createVerifications(link),
     ...createPurges(link),
+    ...createBulkGrantRuns(link),
     ensureMonthEnd: (program) => ensureMonthEnd(link, program),
     ensureExpiryNotices: (program) => ensureExpiryNotices(link, program),
+    ensurePickUp: (source) => ensurePickUp(link, source),
     close: () => link.connection.close(),
   };
 }

@@ -282,6 +282,33 @@ describe("the meter", () => {
     expect(units({ Delete: { TableName: "reactions", Key } })).toBe(2 + 2);
   });
 
+  test("a bulk grant is in two indexes; a block is one put, and read whole to be deleted", () => {
+    const meter = createMeter(tables(tableName("")).map(tableModel));
+    const TableName = "bulk";
+    const bulkGrant = (state: string): Item => ({
+      pk: { S: "G#p#1" },
+      sk: { S: "G" },
+      ip: { S: "p" },
+      is: { S: `p#${state}` },
+      ix: { S: "000001790000000#1" },
+      h: { S: "h".repeat(2_500) },
+    });
+    const put = (Item: Item) => {
+      const TransactItems = [{ Put: { TableName, Item } }];
+      return meter.add(ok("TransactWriteItems", { TransactItems })).writes;
+    };
+    // 3 KB twice in the table and once in each index; a new state moves it in one of the two.
+    expect(put(bulkGrant("RUNNING"))).toBe(2 * 3 + 3 + 3);
+    expect(put(bulkGrant("DONE"))).toBe(2 * 3 + 3 + 2 * 3);
+    const Key = { pk: { S: "U#1" }, sk: { S: "R#0000" } };
+    const block: Item = { ...Key, t: { S: "r".repeat(10_000) } };
+    expect(meter.add(ok("PutItem", { TableName, Item: block })).writes).toBe(10);
+    const keys = { TableName, ConsistentRead: true, ProjectionExpression: "pk, sk" };
+    expect(meter.add(ok("Query", keys, { Items: [Key] })).reads).toBe(3);
+    const RequestItems = { [TableName]: [{ DeleteRequest: { Key } }] };
+    expect(meter.add(ok("BatchWriteItem", { RequestItems })).writes).toBe(10);
+  });
+
   test("a query whose filter drops no item costs as much as without one", () => {
     const query = { TableName: "t", ConsistentRead: true, FilterExpression: "a = b" };
     const captured = ok("Query", query, { Items: [itemOf(64)], ScannedCount: 1 });

@@ -2,24 +2,26 @@
 import { describe, expect, test } from "vitest";
 import {
   activeStates,
-  approve,
   type BulkGrant,
   type BulkGrantState,
+  finalStates,
+  nextStep,
+  type Revision,
+  type RunCounts,
+} from "../../src/domain/bulk-grant.ts";
+import {
+  approve,
   cancel,
   endValidation,
   expire,
-  finalStates,
   finish,
-  nextStep,
   pause,
-  type Revision,
-  type RunCounts,
   reject,
   resume,
   retryFailedRows,
   start,
   submit,
-} from "../../src/domain/bulk-grant.ts";
+} from "../../src/domain/bulk-grant-changes.ts";
 
 const t0 = Date.UTC(2026, 5, 1);
 const now = t0 + 1_000;
@@ -101,8 +103,11 @@ test("a state is either active or final", () => {
 describe("submit", () => {
   const next = { ...newRevision, uploadId: "upload-2", rowsDigest: "rows-2", submitTime: now };
   const digestOf = (number: number) => `digest-${number}`;
-  const submitNext = (before: BulkGrant | undefined, more: Partial<typeof next> = {}) =>
-    submit(before, name, { ...next, ...more }, digestOf, times);
+  const submitNext = (
+    before: BulkGrant | undefined,
+    more: Partial<typeof next> = {},
+    replaces?: number,
+  ) => submit(before, name, { ...next, ...more }, replaces, digestOf, times);
 
   test("the first sheet is revision 1, to be validated", () => {
     expect(submitNext(undefined)).toEqual(
@@ -153,6 +158,24 @@ describe("submit", () => {
     sameExceptIn([], (before) =>
       submitNext(before, { rowsDigest: "rows-1", submitter: "others", source: "nightly/a.csv" }),
     );
+  });
+
+  test("the same content that replaces the current revision is the next one", () => {
+    const same = { rowsDigest: "rows-1" };
+    expect(submitNext(row("INVALID"), same, 1).revision.number).toBe(2);
+    expect(() => submitNext(row("DONE"), same, 1)).toThrow(wrongState("DONE"));
+  });
+
+  test("a sheet for another revision than the current one is refused, unless it is repeated", () => {
+    for (const [before, replaces] of [
+      [row("REJECTED"), 0],
+      [row("REJECTED"), 2],
+      [undefined, 1],
+    ] as const) {
+      expect(() => submitNext(before, {}, replaces)).toThrow(refusal("WRONG_STATE"));
+    }
+    const second = submitNext(row("REJECTED"), {}, 1);
+    expect(submitNext(second, {}, 1)).toBe(second);
   });
 
   test("the same content is compared with the current revision only", () => {

@@ -34,6 +34,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ["src/domain/", { packages: PURE_PACKAGES }],
   ["src/contract.ts", { types: /^src\/domain\// }],
   ["src/reconciler-contract.ts", {}],
+  ["src/bulk-contract.ts", {}],
   ["src/notices-contract.ts", { types: /^src\/contract\.ts$/ }],
   ["src/config.ts", { packages: /^(zod|node:.+)$/ }],
   ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
@@ -41,7 +42,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/app/",
     {
       project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
-      packages: /^(csv-(parse|stringify)|p-limit|node:.+)$/,
+      packages: /^(csv-(parse|stringify)|p-limit|p-retry|node:.+)$/,
     },
   ],
   [
@@ -62,9 +63,25 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/rpc/",
     {
-      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|target)\.ts$)/,
+      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|sheet|target)\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
+    },
+  ],
+  [
+    "src/slack/",
+    {
+      project: /^src\/app\/ports\//,
+      types: /^src\/domain\//,
+      packages: /^(@slack\/webhook|p-retry)$/,
+    },
+  ],
+  [
+    "src/sources/",
+    {
+      project: /^src\/(domain\/|google\/definitions\.ts$)/,
+      types: /^src\/app\/ports\//,
+      packages: /^(@aws-sdk\/client-s3|zod|node:.+)$/,
     },
   ],
   [
@@ -73,6 +90,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
       project: /^src\/(domain\/|app\/ports\/)/,
       types: /^src\/log\.ts$/,
       packages: /^(lru-cache|p-(limit|retry)|node:timers\/promises)$/,
+    },
+  ],
+  [
+    "src/google/",
+    {
+      project: /^src\/domain\/(errors|sheet)\.ts$/,
+      types: /^src\/(app\/ports\/bulk-grants|sources\/source)\.ts$/,
+      packages: /^(@googleapis\/(drive|sheets)|csv-stringify|zod|node:.+)$/,
     },
   ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],

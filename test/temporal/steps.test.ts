@@ -69,13 +69,14 @@ test("a month end counts each account once, although the store was away in a pag
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const log = createLogger("test", "silent");
   const worker = await createWorker({ connection, config, bundle, deps, metrics, log });
-  const result: MonthEndResult = await worker.runUntil(
-    client.workflow.execute("monthEnd", {
-      workflowId: "month-end-with-outage",
-      taskQueue: config.taskQueue,
-      args: [{ program: "p" }],
-    }),
-  );
+  const running = worker.run();
+  const result: MonthEndResult = await client.workflow.execute("monthEnd", {
+    workflowId: "month-end-with-outage",
+    taskQueue: config.taskQueue,
+    args: [{ program: "p" }],
+  });
+  worker.shutdown();
+  await running;
   await connection.close();
   expect(result).toMatchObject({ settled: 200, vain: 0, failed: 0 });
   expect(settled.toSorted()).toEqual(userIds.map(idOf));

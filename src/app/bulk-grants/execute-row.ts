@@ -14,7 +14,7 @@ import { rowEvent, rowEventKey, rowHash } from "./row-event.ts";
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
 
 /** What became of a row: the points that were granted or revoked, or why none were. */
-export type RowOutcome = { readonly points: number } | RowProblem;
+type RowOutcome = { readonly points: number } | RowProblem;
 
 /** A retryable error of a row is retried this often: within about 7 s. */
 const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
@@ -44,7 +44,7 @@ export async function executeRow(
     const { reason, message, retryable } = error;
     if (retryable && reason !== "CONTENDED") throw error;
     if (!isRowCode(reason)) throw error;
-    return { code: reason, detail: message };
+    return reason === "LIMIT_EXCEEDED" ? { code: reason, detail: message } : { code: reason };
   }
 }
 
@@ -68,11 +68,7 @@ async function attempt(
     deadline: undefined,
     decide(tx, now): RowOutcome {
       const existing = tx.get(eventKey);
-      if (existing) {
-        const { points: earlier } = existing.entry;
-        const isSame = existing.hash === hash;
-        return isSame ? { points: earlier } : { code: "ID_REUSED", detail: String(earlier) };
-      }
+      if (existing) return outcomeOf(existing, hash);
       const state: State = { program, userId, account: tx.get(account), now: now.calendar };
       if (!reversedKey) {
         return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };
@@ -85,6 +81,10 @@ async function attempt(
     },
   });
 }
+
+/** What an earlier execution has done; another number of points is not this row. */
+const outcomeOf = ({ entry, hash: first }: EventKey, hash: string): RowOutcome =>
+  first === hash ? { points: entry.points } : { code: "ID_REUSED", detail: String(entry.points) };
 
 function requireGrant(found: EventKey | undefined): EventKey {
   if (found) return found;

@@ -1,6 +1,7 @@
 /** Executes the rows of a bulk grant block by block, and ends the run. */
 import pLimit from "p-limit";
-import { type BulkGrant, finish, type RunCounts } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
+import { finish } from "../../domain/bulk-grant-changes.ts";
 import { maxSheetBlocks, type RowCode, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -20,7 +21,7 @@ const blocksAtOnce = 4;
 type RunDeps = Pick<Deps, "engine" | "reader" | "programs" | "awaitRowSlot">;
 
 /** A range of blocks in one run. */
-export type RunRange = BlockRange & { readonly run: number };
+type RunRange = BlockRange & { readonly run: number };
 
 /** What the work on a range has done; the counts of all blocks are in the store. */
 export type RunPlace = BlockPlace &

@@ -1,6 +1,7 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
-import { type BulkGrant, type Revision, submit } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
+import { submit } from "../../domain/bulk-grant-changes.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";
@@ -31,6 +32,11 @@ export interface Submission {
   readonly submitter: string;
   /** Where the rows come from; absent for an upload. */
   readonly source?: string;
+  /**
+   * The revision that this one replaces. Without it, the content of the current revision is not
+   * submitted again.
+   */
+  readonly replacesRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
   readonly reverses?: string;
 }
@@ -56,18 +62,21 @@ export async function submitBulkGrant(
   const uploadId = randomUUID();
   await startUpload(deps, uploadId, wall);
   let submitted: Awaited<ReturnType<typeof commit>>;
+  let isCommitting = false;
   try {
     const { maxPointsPerRow } = bulkRules;
     const stored = await storeRows(deps, uploadId, rows({ bulkGrantId, maxPointsPerRow }));
+    isCommitting = true;
     submitted = await commit(deps, submission, bulkRules, { ...stored, uploadId });
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
-    const isRefused = !(error instanceof DomainError && error.retryable);
-    if (isRefused) await dropUpload(deps, uploadId);
+    const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
+    const drop = () => dropUpload(deps, uploadId);
+    if (!isUncertain) await drop().catch(() => deps.background(drop));
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);
-  deps.background(() => deps.workflows.startBulkGrant(submitted.bulkGrant));
+  deps.background(() => deps.workflows.refreshBulkGrant(submitted.bulkGrant));
   return submitted;
 }
 
@@ -149,7 +158,7 @@ async function storeRows(
 /** Writes the revision, unless it is the current one. The last step of a submission. */
 function commit(
   { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
-  { submitter, ...submission }: Submission,
+  { submitter, replacesRevision, ...submission }: Submission,
   rules: BulkRules,
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<{ bulkGrant: BulkGrant; replayed: boolean }> {
@@ -181,7 +190,14 @@ function commit(
       };
       const digest = (number: number) =>
         digestOf({ ...revision, programId, bulkGrantId, revision: number });
-      const row = submit(existing, { programId, bulkGrantId }, revision, digest, approvalTimes);
+      const row = submit(
+        existing,
+        { programId, bulkGrantId },
+        revision,
+        replacesRevision,
+        digest,
+        approvalTimes,
+      );
       if (row.revision.uploadId !== uploadId) return { bulkGrant: row, replayed: true };
       if (row === existing) return { bulkGrant: row, replayed: false };
       const pending = tx.get(upload);

@@ -1,10 +1,11 @@
 /** The validation of a sheet against the store, block by block. */
-import { type BulkGrant, type CheckCounts, endValidation } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, CheckCounts } from "../../domain/bulk-grant.ts";
+import { endValidation } from "../../domain/bulk-grant-changes.ts";
 import { maxSheetBlocks, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
-import { accountRef, blockCheckRef, bulkGrantRef } from "../ports/records.ts";
+import { accountRef, blockCheckRef } from "../ports/records.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
 import { rowEventKey } from "./row-event.ts";
 
@@ -69,13 +70,12 @@ export async function validateBlocks(
   shouldContinue: (place: { readonly next: number }) => boolean,
 ): Promise<BlockPlace> {
   const row = await readBulkGrant(deps, range);
-  if (!isValidating(row, range.revision)) return { next: range.from, stopped: true };
   for (let block = range.from; block < range.to; ) {
+    if (!isValidating(row, range.revision)) return { next: block, stopped: true };
     const { uploadId, reverses } = row.revision;
     const rows = await deps.reader.rowsOfBlock(uploadId, block);
     const found = await checkBlock(deps, { ...range, reverses }, rows);
-    const isPut = await putCheck(deps, range, uploadId, block, found);
-    if (!isPut) return { next: block, stopped: true };
+    await putCheck(deps, uploadId, block, { revision: range.revision, ...found });
     block += 1;
     if (block < range.to && !shouldContinue({ next: block })) return { next: block };
   }
@@ -86,28 +86,23 @@ const isValidating = ({ state, revision }: BulkGrant, number: number): boolean =
   state === "VALIDATING" && revision.number === number;
 
 /**
- * Puts what was found, unless the validation is over: an attempt that Temporal had given up would
- * mark the rows that were granted since. A check that is repeated replaces it.
+ * Puts what was found, unless the block has a check already: an attempt that Temporal had given up
+ * must not change a check after the run has begun.
  */
-function putCheck(
+async function putCheck(
   { engine }: Pick<Deps, "engine">,
-  { programId, bulkGrantId, revision }: BlockRange,
   uploadId: string,
   block: number,
-  found: FoundInBlock,
-): Promise<boolean> {
+  check: BlockCheck,
+): Promise<void> {
   const ref = blockCheckRef(uploadId, block);
-  const bulkGrant = bulkGrantRef(programId, bulkGrantId);
-  return engine.transact({
+  await engine.transact({
     key: ref,
-    readSet: [ref, bulkGrant],
-    expectAbsent: [],
+    readSet: [],
+    expectAbsent: [ref],
     deadline: undefined,
     decide(tx) {
-      const row = tx.get(bulkGrant);
-      if (!row || !isValidating(row, revision)) return false;
-      tx.put(ref, { revision, ...found });
-      return true;
+      if (!tx.get(ref)) tx.put(ref, check);
     },
   });
 }

@@ -84,10 +84,18 @@ export interface BulkGrantProgress {
   readonly failed: number;
 }
 
-/** Sends reports to people. Throws when it is not sent for certain; see `ReportUnsent`. */
+/** Sends reports to people. */
 export interface Reporter {
-  /** Sends the outcome of a bulk grant, or a reminder that it awaits approval. */
+  /**
+   * Sends the outcome of a bulk grant, or a reminder that it awaits approval. Throws
+   * `ReportUncertain` when the report may have been sent, and any other error when it was not.
+   */
   send(report: BulkGrantReport): Promise<void>;
+}
+
+/** The report was handed over, but no answer says whether people get it. */
+export class ReportUncertain extends Error {
+  override readonly name = "ReportUncertain";
 }
 
 /** What a report says. */
@@ -115,12 +123,12 @@ export interface BulkSources {
     bulkGrant: { readonly bulkGrantId: string; readonly revision: number },
     failures: AsyncIterable<FailedRow>,
   ): Promise<void>;
-  /** Where people find the source; undefined when it has no address. */
+  /** Where people find a source; undefined when it has no address, or is not configured. */
   urlOf(source: string): string | undefined;
 }
 
 /** A file whose name and content give a bulk_grant_id that no other content has. */
-export interface NewFile {
+interface NewFile {
   readonly source: string;
   readonly bulkGrantId: string;
 }
@@ -134,11 +142,9 @@ export interface PickUpSource {
 }
 
 /** Rows that come as bytes of CSV. */
-export interface OpenSource {
+interface OpenSource {
   /** Who submits what comes from this source. */
   readonly identity: string;
-  /** Where people find it; absent when it has no address. */
-  readonly url?: string;
   readonly csv: AsyncIterable<Uint8Array>;
 }
 

@@ -6,7 +6,7 @@ import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import { DomainError } from "../../domain/errors.ts";
 import { authenticate } from "./authenticate.ts";
-import { callerKey, defaultTimeoutMs } from "./context.ts";
+import { callerKey, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 
 /** The interceptors of a call, the outermost first. */
@@ -73,7 +73,8 @@ const limitTime: Interceptor = (next) => async (req) => {
   const { promise: interrupted, reject } = Promise.withResolvers<never>();
   const stop = () => reject(req.signal.reason);
   const limited = req.header.has("grpc-timeout") || req.header.has("connect-timeout-ms");
-  const timer = limited ? undefined : setTimeout(() => reject(timeIsUp()), defaultTimeoutMs);
+  const limitMs = timeoutMsOf(req.method);
+  const timer = limited ? undefined : setTimeout(() => reject(timeIsUp(limitMs)), limitMs);
   req.signal.addEventListener("abort", stop);
   try {
     const response = await Promise.race([next(req), interrupted]);
@@ -85,11 +86,8 @@ const limitTime: Interceptor = (next) => async (req) => {
   }
 };
 
-const timeIsUp = () =>
-  new DomainError(
-    "DEADLINE",
-    `no answer within ${defaultTimeoutMs} ms; the change may still be stored`,
-  );
+const timeIsUp = (limitMs: number) =>
+  new DomainError("DEADLINE", `no answer within ${limitMs} ms; the change may still be stored`);
 
 /** Passes a stream on and throws the reason of an aborted signal: its handler just returns. */
 async function* throwIfAborted<T>(

@@ -36,18 +36,6 @@ interface Run {
   readonly digests: Map<string, string>;
 }
 
-export const stats: Record<string, number> = {};
-function stat(request: Request, answer: Answer, pre = "") {
-  const key = `${pre}${request.op} ${"refused" in answer ? answer.refused : "head" in answer ? answer.head.state : "stopped" in answer ? (answer.stopped ? "stopped" : "next " + (answer.next !== undefined)) : Object.keys(answer)}`;
-  stats[key] = (stats[key] ?? 0) + 1;
-}
-
-import { writeFileSync } from "node:fs";
-
-setInterval(
-  () => writeFileSync("/tmp/model-scratch/stats.json", JSON.stringify(stats, null, 1)),
-  2000,
-).unref();
 /** All times of a history are in one month, so that no points expire. */
 const start = Date.UTC(2026, 0, 2);
 
@@ -156,7 +144,6 @@ async function playStep(run: Run, step: Step): Promise<void> {
 
 async function one(run: Run, request: Request, process: number): Promise<Answer> {
   const answer = await answerTo(run.system.processes[process as 0 | 1], request);
-  stat(request, answer);
   deepStrictEqual(answer, run.oracle.apply(request, run.now), JSON.stringify(request));
   return answer;
 }
@@ -189,13 +176,17 @@ async function follow(run: Run, id: string, times: number): Promise<void> {
 /** The first steps of a campaign by the book, in which a user may be frozen before the run. */
 async function campaign(
   run: Run,
-  { id, rows, length, frozen }: Extract<Step, { readonly step: "campaign" }>,
+  { id, rows, length, frozen, reverses }: Extract<Step, { readonly step: "campaign" }>,
 ): Promise<void> {
-  const submission = { id, by: "ann", rows: padded(run, rows), executeTime: undefined };
+  const submission = { id, by: "ann", executeTime: undefined };
+  const submit: Request =
+    reverses === undefined
+      ? { op: "submit", rows: padded(run, rows), ...submission }
+      : { op: "reverse", reverses, ...submission };
   const approve = (by: string) =>
     one(run, { op: "approve", id, by, revision: run.oracle.revisionOf(id) }, 0);
   const steps: (() => Promise<unknown>)[] = [
-    () => one(run, { op: "submit", ...submission }, 0),
+    () => one(run, submit, 0),
     () => follow(run, id, 1),
     () => approve("ben"),
     () => approve("cho"),
@@ -231,7 +222,6 @@ async function together(run: Run, calls: readonly CallTemplate[]): Promise<void>
     const found = await show(run.system.deps, id, 500).catch(() => undefined);
     if (found) shown.set(id, found);
   }
-  for (const [i, each] of requests.entries()) stat(each, answers[i] as Answer, "RACE ");
   const reports = run.system.reports();
   const accounts = await accountsOf(run.system.deps, userIds);
   const isExplainedBy = (oracle: Oracle) =>
@@ -404,7 +394,10 @@ function resolve(run: Run, template: CallTemplate): Request | undefined {
           : sheet.executeIn === undefined
             ? undefined
             : now + sheet.executeIn;
-      return { op: "submit", id, by, rows: rowsOf(run, id, sheet.kind, sheet.rows), executeTime };
+      const rows = rowsOf(run, id, sheet.kind, sheet.rows);
+      const replaces =
+        sheet.replaces === undefined ? undefined : oracle.revisionOf(id) - sheet.replaces;
+      return { op: "submit", id, by, rows, replaces, executeTime };
     }
     case "reverse":
       return { op: "reverse", id: call.id, by: call.by, reverses: call.of, executeTime: undefined };

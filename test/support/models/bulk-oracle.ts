@@ -201,7 +201,10 @@ export class Oracle {
     const old = this.#state.campaigns[id];
     const rowsText = contentOf(rows);
     const content = JSON.stringify([rowsText, executeTime, reverses]);
-    if (old?.content === content) return { head: headOf(old), replayed: true };
+    const replaces = request.op === "submit" ? request.replaces : undefined;
+    const isNext = replaces === (old?.revision ?? 0);
+    if (old?.content === content && !isNext) return { head: headOf(old), replayed: true };
+    if (replaces !== undefined && !isNext) refuse("WRONG_STATE");
     if (old && old.reverses !== reverses) refuse("ID_REUSED");
     if (old && (active.includes(old.state) || old.state === "DONE")) refuse("WRONG_STATE");
     const { contents, rules } = this.#state;
@@ -254,12 +257,13 @@ export class Oracle {
     for (let block = from; block < to; block++) {
       if (campaign.state !== "VALIDATING" || campaign.revision !== revision)
         return { next: block, stopped: true };
-      for (const row of blockOf(campaign, block)) {
-        const found = this.#check(campaign, row);
-        if (found) row.found = found;
-        else delete row.found;
+      if (!campaign.validated[block]) {
+        for (const row of blockOf(campaign, block)) {
+          const found = this.#check(campaign, row);
+          if (found) row.found = found;
+        }
+        campaign.validated[block] = true;
       }
-      campaign.validated[block] = true;
       if (block + 1 < to && block + 1 - from >= limit) return { next: block + 1, stopped: false };
     }
     return { next: undefined, stopped: false };

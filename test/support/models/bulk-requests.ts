@@ -26,7 +26,12 @@ interface Submitted {
 }
 
 export type Request =
-  | ({ readonly op: "submit"; readonly rows: readonly Raw[] } & Submitted)
+  | ({
+      readonly op: "submit";
+      readonly rows: readonly Raw[];
+      /** Set: the revision that this one replaces, even with the same content. */
+      readonly replaces?: number | undefined;
+    } & Submitted)
   | ({ readonly op: "reverse"; readonly reverses: string } & Submitted)
   | ({ readonly op: "validate" } & Blocks)
   | { readonly op: "complete"; readonly id: string; readonly revision: number }

@@ -38,6 +38,8 @@ export type CallTemplate =
 export interface Sheet {
   readonly kind: "new" | "same" | "fixed" | "failed" | "more" | "changed";
   readonly rows: readonly Raw[];
+  /** Set: the revision that it replaces, back from the current one. */
+  readonly replaces: number | undefined;
   /** Set: the execute time, in ms from now. */
   readonly executeIn: number | undefined;
 }
@@ -64,6 +66,8 @@ export type Step =
       readonly rows: readonly Raw[];
       readonly length: number;
       readonly frozen: string | undefined;
+      /** Set: it reverses this bulk grant, and has no rows of its own. */
+      readonly reverses: string | undefined;
     }
   | { readonly step: "together"; readonly calls: readonly CallTemplate[] }
   /** Two attempts at all blocks, and one more call meanwhile. */
@@ -106,6 +110,7 @@ const rows: fc.Arbitrary<readonly Raw[]> = fc.oneof(
 const sheet: fc.Arbitrary<Sheet> = fc.record({
   kind: fc.constantFrom("new", "new", "same", "fixed", "failed", "more", "changed"),
   rows,
+  replaces: fc.constantFrom(undefined, undefined, undefined, 0, 1),
   executeIn: fc.constantFrom(undefined, undefined, undefined, -minute, 30 * minute, 120 * minute),
 });
 
@@ -192,6 +197,7 @@ const campaign = fc.record({
   rows: goodRows,
   length: fc.constantFrom(1, 2, 3, 4, 5, 5, 6, 7, 7, 7),
   frozen: fc.option(userId, { nil: undefined }),
+  reverses: is(undefined),
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -201,6 +207,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ step: is("follow"), pick, times: fc.constantFrom(1, 2, 4) }),
   },
   { weight: 3, arbitrary: campaign },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: is("campaign"),
+      id: fc.constantFrom("r", "s", "t"),
+      rows: is([]),
+      length: fc.constantFrom(4, 7, 7),
+      frozen: fc.option(userId, { nil: undefined }),
+      reverses: id,
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({

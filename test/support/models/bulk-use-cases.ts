@@ -119,8 +119,10 @@ async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promis
   const { bulkGrant, replayed } =
     request.op === "reverse"
       ? await reverseBulkGrant(deps, { ...submission, reverses: request.reverses })
-      : await submitBulkGrant(deps, submission, (context) =>
-          checkRows(stream(request.rows), context),
+      : await submitBulkGrant(
+          deps,
+          { ...submission, replacesRevision: request.replaces },
+          (context) => checkRows(stream(request.rows), context),
         );
   return { head: headOf(bulkGrant), replayed };
 }

@@ -38,6 +38,7 @@ export const bulkPorts: Pick<
     listNew: async () => [],
     move: async () => undefined,
     writeFailures: async () => undefined,
+    urlOf: () => undefined,
   },
   approvalTimes: { reminderMs: 86_400_000, expiryMs: 604_800_000 },
   awaitRowSlot: async () => undefined,

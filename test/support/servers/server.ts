@@ -10,6 +10,7 @@ import type { Workflows } from "../../../src/app/ports/workflows.ts";
 import { compose } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
@@ -22,6 +23,7 @@ import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
+import { memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
 export interface TestServerOptions {
@@ -35,6 +37,8 @@ export interface TestServerOptions {
   readonly tablePrefix?: string;
   /** Variables of the environment for `readConfig`, in addition or instead. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How long an upload may wait for the next message of its client. */
+  readonly uploadIdleMs?: number;
 }
 
 /** A client of every service. */
@@ -44,6 +48,7 @@ export interface Clients {
   readonly reservations: Client<typeof ReservationService>;
   readonly reactions: Client<typeof ReactionService>;
   readonly notifications: Client<typeof notifications.NotificationService>;
+  readonly bulkGrants: Client<typeof BulkGrantService>;
   readonly clock: Client<typeof ClockService>;
   readonly health: Client<typeof Health>;
 }
@@ -86,7 +91,8 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const workflows = recordWorkflows();
   const { deps, close } = compose(config, options.workflows ?? workflows, log);
   if (ownTables) await setupProgram(deps);
-  const server = createServer({ deps, config, log });
+  const { uploadIdleMs } = options;
+  const server = createServer({ deps, config, log, ...(uploadIdleMs && { uploadIdleMs }) });
   const { port, http1Port } = await server.listen();
   const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);
@@ -109,6 +115,31 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       await close();
       if (ownTables) await deleteTables(dynamo.retrying, table);
       dynamo.close();
+    },
+  };
+}
+
+/** A server on a store in memory. */
+export interface MemoryServer extends Clients {
+  readonly deps: Deps;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on a store in memory, with the program `default`. */
+export async function startMemoryServer(): Promise<MemoryServer> {
+  const { deps } = memoryDeps();
+  await setupProgram(deps);
+  const listen = { host: "127.0.0.1", port: 0, http1Port: 0 } as const;
+  const config = { ...listen, drainSeconds: 1, testClock: false };
+  const server = createServer({ deps, config, log: createLogger("test", "silent") });
+  const { port } = await server.listen();
+  const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
+  return {
+    ...connect(sessions, port, "tests"),
+    deps,
+    async stop() {
+      sessions.abort();
+      await server.drain();
     },
   };
 }
@@ -136,6 +167,7 @@ function connect(
     reservations: client(ReservationService),
     reactions: client(ReactionService),
     notifications: client(notifications.NotificationService),
+    bulkGrants: client(BulkGrantService),
     clock: client(ClockService),
     health: client(Health),
   };

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
-import { NativeConnection, type Worker, type WorkflowBundle } from "@temporalio/worker";
+import { NativeConnection, type WorkflowBundle } from "@temporalio/worker";
 import { inject } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
@@ -152,7 +152,7 @@ async function runWorker(config: Config, metrics: Metrics): Promise<() => Promis
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
   const { deps, close } = compose(config, workflows, quiet);
-  const worker: Worker = await createWorker({
+  const worker = await createWorker({
     connection,
     config,
     bundle: code,

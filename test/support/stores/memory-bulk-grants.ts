@@ -1,5 +1,5 @@
 /** Reads bulk grants in the store in memory, and keeps the rows of uploads. */
-import type { BulkGrantReader, SheetStore } from "../../../src/app/ports/bulk-grants.ts";
+import type { BulkGrantReader, Numbered, SheetStore } from "../../../src/app/ports/bulk-grants.ts";
 import type { Records } from "../../../src/app/ports/records.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
 import { encodeRows, rowsKey } from "../../../src/store/dynamodb/codecs/bulk-grants.ts";
@@ -80,7 +80,7 @@ const numbered = <K extends "blockCheck" | "blockOutcome">(
   records: ReadonlyMap<string, Stored>,
   kind: K,
   uploadId: string,
-): Sorted<Records[K] & { readonly block: number }>[] =>
+): Sorted<Numbered<Records[K]>>[] =>
   [...records.values()]
     .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${uploadId}#`))
     .map(({ ref, value }) => {

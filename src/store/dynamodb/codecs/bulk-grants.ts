@@ -194,8 +194,15 @@ export const pendingUploadsKey = S("P");
 export const pendingUpload: Codec<"pendingUpload"> = {
   table: "bulk",
   key: (id) => ({ pk: pendingUploadsKey, sk: S(id) }),
-  encode: ({ startTime }) => ({ t: N(startTime) }),
-  decode: (item) => ({ uploadId: text(item, "sk"), startTime: num(item, "t") }),
+  encode: ({ startTime, isDropped }) => ({
+    t: N(startTime),
+    ...(isDropped && { x: { BOOL: true } }),
+  }),
+  decode: (item) => ({
+    uploadId: text(item, "sk"),
+    startTime: num(item, "t"),
+    ...(item.x && { isDropped: true as const }),
+  }),
 };
 
 export const blockCheck: Codec<"blockCheck"> = {

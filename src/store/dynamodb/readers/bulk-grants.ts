@@ -5,7 +5,7 @@ import {
   GetItemCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { BulkGrantReader } from "../../../app/ports/bulk-grants.ts";
+import type { BulkGrantReader, Numbered } from "../../../app/ports/bulk-grants.ts";
 import type { Window } from "../../../app/ports/pages.ts";
 import {
   blockCheck,
@@ -84,4 +84,4 @@ const rangeOf = ({ start, end }: Window): Item => ({
 
 const numbered =
   <T>(decode: (item: Item) => T) =>
-  (item: Item): T & { readonly block: number } => ({ ...decode(item), block: blockNumber(item) });
+  (item: Item): Numbered<T> => ({ ...decode(item), block: blockNumber(item) });

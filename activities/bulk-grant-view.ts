@@ -1,0 +1,114 @@
+/** Shows the record of a bulk grant to its workflow and to the operators who read that. */
+import type { Advanced } from "../src/app/bulk-grants/advance.ts";
+import type { BulkGrantCounts, BulkGrantStatus, BulkGrantView } from "../src/bulk-contract.ts";
+import type { Action, BulkGrant, RunCounts } from "../src/domain/bulk-grant.ts";
+import { formatInstant } from "../src/domain/month.ts";
+import { rowsPerBlock } from "../src/domain/sheet.ts";
+
+/** `counts` are those of the run so far; undefined before the first one. */
+export function toView(
+  { row, step, waitMs }: Advanced,
+  counts: RunCounts | undefined,
+  timeZone: string,
+): BulkGrantView {
+  const { programId, bulkGrantId, state, revision, approvals, run } = row;
+  const { executeTime, source } = revision;
+  return {
+    program_id: programId,
+    bulk_grant_id: bulkGrantId,
+    step,
+    state,
+    revision: revision.number,
+    digest: revision.digest,
+    run,
+    block_count: Math.ceil(revision.rowCount / rowsPerBlock),
+    row_count: revision.rowCount,
+    total_points: revision.totalPoints,
+    submitter: revision.submitter,
+    ...(source !== undefined && { source }),
+    ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
+    required_approvals: revision.requiredApprovals,
+    approved_by: approvals.map(({ by }) => by),
+    counts: toCounts(row, counts),
+    details: detailsOf(row, timeZone),
+    ...(waitMs !== undefined && { wait_ms: waitMs }),
+  };
+}
+
+export const toCounts = (
+  { checked }: BulkGrant,
+  counts: RunCounts | undefined,
+): BulkGrantCounts => ({
+  granted: counts?.granted ?? 0,
+  granted_points: counts?.grantedPoints ?? 0,
+  already_granted: checked?.alreadyGranted ?? 0,
+  failed: counts?.failed ?? 0,
+  invalid: checked?.invalid ?? 0,
+  not_run: counts?.notRun ?? 0,
+  failed_by_code: counts?.failedByCode ?? {},
+});
+
+export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantStatus => ({
+  state,
+  revision: revision.number,
+  digest: revision.digest,
+  approved_by: approvals.map(({ by }) => by),
+});
+
+/** What is waited for or was done, and what people can do now. */
+function detailsOf(row: BulkGrant, timeZone: string): string {
+  const { state, revision, approvals, pause, cancelRequest } = row;
+  const at = (time: number) => formatInstant(time, timeZone);
+  switch (state) {
+    case "VALIDATING":
+      return "The rows are being checked.";
+    case "INVALID":
+      return `${invalidityOf(row)} A corrected sheet can be submitted under the same id.`;
+    case "AWAITING_APPROVAL": {
+      const missing = revision.requiredApprovals - approvals.length;
+      return (
+        `Waits for ${missing} ${missing === 1 ? "approval" : "approvals"} until ` +
+        `${at(row.expireTime)}: ApproveBulkGrant or the Update \`approve\`, with the digest.`
+      );
+    }
+    case "APPROVED":
+      if (pause) return `Paused ${byOf(pause)}.`;
+      return revision.executeTime === undefined
+        ? "Approved, and about to start."
+        : `Approved, and starts at ${at(revision.executeTime)}.`;
+    case "RUNNING":
+      if (cancelRequest) return `Stops after the rows under way: cancelled ${byOf(cancelRequest)}.`;
+      return pause ? `Paused ${byOf(pause)}.` : `Run ${row.run} executes the rows.`;
+    default:
+      return endOf(row);
+  }
+}
+
+function endOf(row: BulkGrant): string {
+  const last = row.actions.at(-1);
+  const by = last ? ` ${byOf(last)}` : "";
+  const report = row.report === "FAILED" ? " The report could not be sent." : "";
+  switch (row.state) {
+    case "REJECTED":
+      return `Rejected${by}.`;
+    case "CANCELLED":
+      return `Cancelled${by}.${report}`;
+    case "DONE_WITH_FAILURES":
+      return (
+        "Done, and some rows failed. RetryFailedRows runs them again; ExportFailedRows gives " +
+        `them as a sheet, which can be corrected and submitted under the same id.${report}`
+      );
+    default:
+      return `Done: each row was granted.${report}`;
+  }
+}
+
+const invalidityOf = ({ checked, revision: { exceededCap } }: BulkGrant): string =>
+  [
+    checked && checked.invalid > 0 && `${checked.invalid} rows are invalid.`,
+    exceededCap !== undefined && `The program allows at most ${exceededCap} points in all.`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+
+const byOf = ({ by, note }: Action): string => `by ${by}${note === "" ? "" : ` (${note})`}`;

@@ -1,0 +1,157 @@
+/** The activities that validate, execute and report a bulk grant, and change it for operators. */
+import { log } from "@temporalio/activity";
+import {
+  advanceBulkGrant,
+  remindOfApproval,
+  reportOutcome,
+  writeFailuresToSource,
+} from "../src/app/bulk-grants/advance.ts";
+import { type BulkGrantName, readBulkGrant } from "../src/app/bulk-grants/change-row.ts";
+import {
+  approveBulkGrant,
+  type BulkGrantChange,
+  cancelBulkGrant,
+  pauseBulkGrant,
+  rejectBulkGrant,
+  resumeBulkGrant,
+  retryFailedBulkRows,
+} from "../src/app/bulk-grants/commands.ts";
+import { countOutcomes, finishRun, type RunPlace, runBlocks } from "../src/app/bulk-grants/run.ts";
+import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate.ts";
+import type { Deps } from "../src/app/ports/deps.ts";
+import type {
+  BlocksInput,
+  BlocksResult,
+  BulkApproveInput,
+  BulkChangeInput,
+  BulkGrantInput,
+  BulkGrantStatus,
+  BulkGrantView,
+} from "../src/bulk-contract.ts";
+import type { BulkGrant } from "../src/domain/bulk-grant.ts";
+import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
+import { check } from "./checks.ts";
+import { heartbeatWhile, runStep } from "./steps.ts";
+
+/** Each of these activities may be repeated. */
+export function bulkGrantActivities(deps: Deps) {
+  /** Moves the record on by the time, and shows what follows. */
+  async function viewOf(name: BulkGrantName): Promise<BulkGrantView> {
+    const advanced = await advanceBulkGrant(deps, name);
+    const { row } = advanced;
+    const { timeZone } = await deps.programs.get(row.programId);
+    const counts = row.state === "RUNNING" ? await countOutcomes(deps, row) : row.result;
+    return toView(advanced, counts, timeZone);
+  }
+
+  return {
+    /** Moves the record on by the time. Returns what follows from it. */
+    advanceBulkGrant: async (input: BulkGrantInput): Promise<BulkGrantView> =>
+      viewOf(nameOf(input)),
+
+    /** Checks rows for one step. A retry continues from the last heartbeat. */
+    async validateBlocks(input: BlocksInput): Promise<BlocksResult> {
+      const { revision, from, to } = check(input, blocksFields);
+      const range = { ...nameOf(input), revision, to };
+      return runStep<{ readonly next: number }, BlocksResult>(
+        { next: from },
+        ({ next = from }, shouldContinue) =>
+          validateBlocks(deps, { ...range, from: next }, shouldContinue),
+      );
+    },
+
+    /** Ends the validation, and returns what follows. */
+    async completeValidation(
+      input: BulkGrantInput & { readonly revision: number },
+    ): Promise<BulkGrantView> {
+      const { revision } = check(input, { revision: "number" });
+      const name = nameOf(input);
+      await heartbeatWhile(completeValidation(deps, name, revision));
+      return viewOf(name);
+    },
+
+    /** Executes rows for one step. A retry continues from the last heartbeat. */
+    async runBlocks(input: BlocksInput): Promise<BlocksResult> {
+      const { revision, run, from, to } = check(input, blocksFields);
+      const name = nameOf(input);
+      const { next, stopped } = await runStep<RunPlace, RunPlace>(
+        { next: from },
+        ({ next = from }, shouldContinue) =>
+          runBlocks(
+            deps,
+            { ...name, revision, run, from: next, to },
+            shouldContinue,
+            (userId, err) => log.error("a row could not be executed", { ...name, userId, err }),
+          ),
+      );
+      const row = await readBulkGrant(deps, name);
+      const counts = toCounts(row, await countOutcomes(deps, row));
+      return { ...(next !== undefined && { next }), ...(stopped && { stopped }), counts };
+    },
+
+    /** Ends a run, and returns what follows. */
+    async finishRun(input: BulkGrantInput & { readonly run: number }): Promise<BulkGrantView> {
+      const { run } = check(input, { run: "number" });
+      const name = nameOf(input);
+      await heartbeatWhile(finishRun(deps, name, run));
+      return viewOf(name);
+    },
+
+    /** Reminds people once that the bulk grant awaits approval, when it is time. */
+    remindOfApproval: (input: BulkGrantInput): Promise<void> =>
+      remindOfApproval(deps, nameOf(input)),
+
+    /** Writes the failed rows to the source. */
+    async writeFailuresToSource(input: BulkGrantInput): Promise<void> {
+      const name = nameOf(input);
+      const row = await readBulkGrant(deps, name);
+      await heartbeatWhile(writeFailuresToSource(deps, name, row));
+    },
+
+    /** Reports the outcome at most once, and returns what follows. */
+    async reportOutcome(input: BulkGrantInput): Promise<BulkGrantView> {
+      const name = nameOf(input);
+      await heartbeatWhile(reportOutcome(deps, name));
+      return viewOf(name);
+    },
+
+    ...changeActivities(deps),
+  };
+}
+
+/** The activities of the Updates: each changes the record as the RPC of the same name does. */
+function changeActivities(deps: Deps) {
+  // The run that handles an Update reads its record again by itself, so it needs no signal.
+  const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
+  const by =
+    (change: (deps: Deps, input: BulkGrantChange) => Promise<BulkGrant>) =>
+    async (key: BulkGrantInput, input: BulkChangeInput): Promise<BulkGrantStatus> =>
+      toStatus(await change(ownDeps, { ...nameOf(key), ...actorOf(input) }));
+  return {
+    approveBulkGrant: async (
+      key: BulkGrantInput,
+      input: BulkApproveInput,
+    ): Promise<BulkGrantStatus> => {
+      const { digest } = check(input, { digest: "string" });
+      return by((deps, change) => approveBulkGrant(deps, { ...change, digest }))(key, input);
+    },
+    rejectBulkGrant: by(rejectBulkGrant),
+    cancelBulkGrant: by(cancelBulkGrant),
+    pauseBulkGrant: by(pauseBulkGrant),
+    resumeBulkGrant: by(resumeBulkGrant),
+    retryFailedBulkRows: by(retryFailedBulkRows),
+  };
+}
+
+const blocksFields = { revision: "number", run: "number", from: "number", to: "number" };
+
+function nameOf(input: BulkGrantInput): BulkGrantName {
+  const fields = { program_id: "string", bulk_grant_id: "string" };
+  const { program_id: programId, bulk_grant_id: bulkGrantId } = check(input, fields);
+  return { programId, bulkGrantId };
+}
+
+function actorOf(input: BulkChangeInput) {
+  const { changed_by: by, note = "" } = check(input, { changed_by: "string" });
+  return { by, note };
+}

@@ -1,0 +1,75 @@
+/** What a pass of the reconciler does for bulk grants: runs that are missing, uploads cut off. */
+import { activeStates, type BulkGrant } from "../../domain/bulk-grant.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { Deps } from "../ports/deps.ts";
+import { allPages, type PageRequest } from "../ports/pages.ts";
+import type { BulkGrantName } from "./change-row.ts";
+import { dropUpload } from "./submit.ts";
+
+/** A record that waited this long for its run has lost the signal. */
+const lostMs = 60_000;
+
+/** No upload takes this long. */
+const cutOffMs = 86_400_000;
+
+const pageSize = 100;
+
+/**
+ * Starts the runs of all active bulk grants that have none, such as after the loss of a namespace,
+ * and signals those that missed a change. One that fails is left to the next pass.
+ */
+export async function startActiveBulkGrants(
+  { reader, workflows, clock }: Pick<Deps, "reader" | "workflows" | "clock">,
+  onFailed: (name: BulkGrantName, error: unknown) => void,
+): Promise<void> {
+  const { wall } = await clock.now();
+  for await (const row of activeBulkGrants(reader)) {
+    const { programId, bulkGrantId } = row;
+    try {
+      if (isOverdue(row, wall)) await workflows.refreshBulkGrant(row);
+      else await workflows.startBulkGrant(row);
+    } catch (error) {
+      onFailed({ programId, bulkGrantId }, error);
+    }
+  }
+}
+
+async function* activeBulkGrants(reader: Deps["reader"]): AsyncGenerator<BulkGrant, void> {
+  for await (const programs of allPages(pageSize, (page) => reader.programs(page))) {
+    for (const { programId } of programs) {
+      for (const state of activeStates) {
+        const filter = { programId, state, start: undefined, end: undefined };
+        const read = (page: PageRequest) => reader.bulkGrants(filter, page);
+        for await (const rows of allPages(pageSize, read)) yield* rows;
+      }
+    }
+  }
+}
+
+/** Whether the run should have seen a change long ago: the start that is due, or a cancellation. */
+function isOverdue(
+  { state, pause, cancelRequest, updateTime, revision }: BulkGrant,
+  wall: Instant,
+): boolean {
+  if (state === "RUNNING") return cancelRequest !== undefined && cancelRequest.time + lostMs < wall;
+  const due = Math.max(updateTime, revision.executeTime ?? 0);
+  return state === "APPROVED" && !pause && due + lostMs < wall;
+}
+
+/** Deletes the rows of uploads that were cut off a day ago. */
+export async function dropOldUploads(
+  deps: Pick<Deps, "engine" | "reader" | "sheets" | "clock">,
+  onFailed: (uploadId: string, error: unknown) => void,
+): Promise<void> {
+  const { wall } = await deps.clock.now();
+  for await (const uploads of allPages(pageSize, (page) => deps.reader.pendingUploads(page))) {
+    for (const { uploadId, startTime } of uploads) {
+      if (startTime + cutOffMs > wall) continue;
+      try {
+        await dropUpload(deps, uploadId);
+      } catch (error) {
+        onFailed(uploadId, error);
+      }
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/** The use case that submits a sheet of a configured source. */
+import type { Deps } from "../ports/deps.ts";
+import { readSheet } from "./read-sheet.ts";
+import { type Submission, submitBulkGrant } from "./submit.ts";
+
+/**
+ * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
+ * such source or file, those of the sheet, and those of `submitBulkGrant`.
+ */
+export async function submitFromSource(
+  deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
+  submission: Omit<Submission, "submitter" | "reverses"> & { readonly source: string },
+): ReturnType<typeof submitBulkGrant> {
+  const { identity, csv } = await deps.bulkSources.open(submission.source);
+  return submitBulkGrant(deps, { ...submission, submitter: identity }, (context) =>
+    readSheet(csv, context),
+  );
+}

@@ -1,0 +1,127 @@
+/** The use case that checks a sheet and keeps nothing. */
+import { DomainError } from "../../domain/errors.ts";
+import { defaultBulkRules } from "../../domain/program.ts";
+import { checkExecuteTime } from "../../domain/reservation.ts";
+import { problemText, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
+import type { Deps } from "../ports/deps.ts";
+import { bulkContentRef } from "../ports/records.ts";
+import { getProgram } from "../programs/queries.ts";
+import { createRowsDigest } from "./rows-digest.ts";
+import type { ReadRows, Submission } from "./submit.ts";
+import { checkBlock } from "./validate.ts";
+
+/** What is wrong with a row, or with the whole sheet. */
+interface SheetFinding {
+  /** 0 for the sum of all rows. */
+  readonly line: number;
+  /** Empty for a problem of the whole sheet. */
+  readonly userId: string;
+  /** A `RowCode`, a `SheetCode`, or TOTAL_ABOVE_CAP. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What a check has found. */
+export interface SheetCheck {
+  readonly rowCount: number;
+  /** The sum over all rows without a problem of their own. */
+  readonly totalPoints: number;
+  readonly invalid: number;
+  readonly alreadyGranted: number;
+  readonly problemCounts: Readonly<Record<string, number>>;
+  /** The first 1,000. */
+  readonly problems: readonly SheetFinding[];
+  /** Another bulk grant of the program with the same rows. */
+  readonly sameContentAs?: string;
+}
+
+/** Further problems are counted, but not named. */
+const maxProblems = 1_000;
+
+/**
+ * Checks rows as their submission and the validation after it do, block by block. A sheet that
+ * cannot be read is a problem of the check. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
+ * `checkExecuteTime`.
+ */
+export async function validateSheet(
+  deps: Pick<Deps, "reader" | "clock">,
+  name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime">,
+  rows: ReadRows,
+): Promise<SheetCheck> {
+  const { programId, bulkGrantId, executeTime } = name;
+  const { bulkRules = defaultBulkRules } = await getProgram(deps, programId);
+  const { maxPointsPerRow, maxTotalPoints } = bulkRules;
+  if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
+  const findings = createFindings();
+  const digest = createRowsDigest();
+  let [rowCount, totalPoints, invalid, alreadyGranted] = [0, 0, 0, 0];
+
+  async function check(block: readonly SheetRow[]): Promise<void> {
+    const found = await checkBlock(deps, name, block);
+    for (const { index, ...problem } of found.problems) {
+      const { line, userId } = block[index] as SheetRow;
+      findings.add({ line, userId, code: problem.code, message: problemText(problem) });
+    }
+    for (const row of block) {
+      digest.add(row);
+      if (!row.problem) totalPoints += row.points;
+    }
+    rowCount += block.length;
+    invalid += found.problems.length;
+    alreadyGranted += found.alreadyGranted.length;
+  }
+
+  const problem = await readBlocks(rows({ bulkGrantId, maxPointsPerRow }), check);
+  if (problem) findings.add(problem);
+  if (totalPoints > maxTotalPoints) {
+    const message = `the sum is ${totalPoints}, and the program allows at most ${maxTotalPoints}`;
+    findings.add({ line: 0, userId: "", code: "TOTAL_ABOVE_CAP", message });
+  }
+  const [first] = await deps.reader.many([bulkContentRef(programId, digest.digest())]);
+  return {
+    ...{ rowCount, totalPoints, invalid, alreadyGranted },
+    ...findings.result(),
+    ...(first && first.bulkGrantId !== bulkGrantId && { sameContentAs: first.bulkGrantId }),
+  };
+}
+
+/** Reads rows in blocks. Returns the problem of a sheet that cannot be read to its end. */
+async function readBlocks(
+  rows: AsyncIterable<SheetRow>,
+  check: (block: readonly SheetRow[]) => Promise<void>,
+): Promise<SheetFinding | undefined> {
+  let block: SheetRow[] = [];
+  let problem: SheetFinding | undefined;
+  try {
+    for await (const row of rows) {
+      block.push(row);
+      if (block.length < rowsPerBlock) continue;
+      await check(block);
+      block = [];
+    }
+  } catch (error) {
+    problem = sheetProblem(error);
+  }
+  if (block.length > 0) await check(block);
+  return problem;
+}
+
+/** The problem of a sheet that cannot be read; throws any other error. */
+function sheetProblem(error: unknown): SheetFinding {
+  const { code, line } = error instanceof DomainError ? error.metadata : {};
+  if (!(error instanceof DomainError) || code === undefined) throw error;
+  return { line: Number(line), userId: "", code, message: error.message };
+}
+
+/** Counts all problems by code, and keeps the first ones. */
+function createFindings() {
+  const problemCounts: Record<string, number> = {};
+  const problems: SheetFinding[] = [];
+  return {
+    add(finding: SheetFinding): void {
+      problemCounts[finding.code] = (problemCounts[finding.code] ?? 0) + 1;
+      if (problems.length < maxProblems) problems.push(finding);
+    },
+    result: () => ({ problemCounts, problems }),
+  };
+}

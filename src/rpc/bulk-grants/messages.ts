@@ -1,0 +1,191 @@
+/** Maps bulk grants, their rows and the fields of requests between messages and the domain. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { HandlerContext } from "@connectrpc/connect";
+import type { BulkGrantChange } from "../../app/bulk-grants/commands.ts";
+import type {
+  BulkGrantWithProgress,
+  ReadRow,
+  RowState as RowStateName,
+} from "../../app/bulk-grants/queries.ts";
+import type { SheetCheck } from "../../app/bulk-grants/validate-only.ts";
+import type {
+  Action,
+  ActionName,
+  Approval,
+  BulkGrant,
+  BulkGrantState,
+  RunCounts,
+} from "../../domain/bulk-grant.ts";
+import type { Instant } from "../../domain/month.ts";
+import { problemText } from "../../domain/sheet.ts";
+import {
+  BulkGrant_Action_Type as ActionType,
+  type BulkGrant_ActionSchema,
+  type BulkGrantRowSchema,
+  type BulkGrantSchema,
+  BulkGrantRow_State as RowState,
+  type SheetCheckSchema,
+  BulkGrant_State as State,
+} from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { callerOf, deadlineOf } from "../server/context.ts";
+import { fromInstant, toProgramId } from "../server/scalars.ts";
+
+const states: Readonly<Record<BulkGrantState, State>> = {
+  VALIDATING: State.VALIDATING,
+  INVALID: State.INVALID,
+  AWAITING_APPROVAL: State.AWAITING_APPROVAL,
+  REJECTED: State.REJECTED,
+  APPROVED: State.APPROVED,
+  RUNNING: State.RUNNING,
+  DONE: State.DONE,
+  DONE_WITH_FAILURES: State.DONE_WITH_FAILURES,
+  CANCELLED: State.CANCELLED,
+};
+
+const rowStates: Readonly<Record<RowStateName, RowState>> = {
+  PENDING: RowState.PENDING,
+  GRANTED: RowState.GRANTED,
+  ALREADY_GRANTED: RowState.ALREADY_GRANTED,
+  INVALID: RowState.INVALID,
+  FAILED: RowState.FAILED,
+  NOT_RUN: RowState.NOT_RUN,
+};
+
+const actionTypes: Readonly<Record<ActionName, ActionType>> = {
+  SUBMIT: ActionType.SUBMIT,
+  APPROVE: ActionType.APPROVE,
+  REJECT: ActionType.REJECT,
+  CANCEL: ActionType.CANCEL,
+  PAUSE: ActionType.PAUSE,
+  RESUME: ActionType.RESUME,
+  RETRY: ActionType.RETRY,
+  EXPIRE: ActionType.EXPIRE,
+};
+
+/** The state of bulk grants that a request selects; undefined for all. */
+export const toState = (value: State): BulkGrantState | undefined =>
+  (Object.keys(states) as BulkGrantState[]).find((name) => states[name] === value);
+
+/** The state of rows that a request selects; undefined for all. */
+export const toRowState = (value: RowState): RowStateName | undefined =>
+  (Object.keys(rowStates) as RowStateName[]).find((name) => rowStates[name] === value);
+
+/** The bulk grant that a request names. */
+export const toName = (request: { readonly programId: string; readonly bulkGrantId: string }) => ({
+  programId: toProgramId(request.programId),
+  bulkGrantId: request.bulkGrantId,
+});
+
+/** The change that the caller of a request makes. */
+export const toChange = (
+  request: Parameters<typeof toName>[0] & { readonly note: string },
+  context: HandlerContext,
+): BulkGrantChange => ({
+  ...toName(request),
+  by: callerOf(context),
+  note: request.note,
+  deadline: deadlineOf(context),
+});
+
+/** The message of a bulk grant. */
+export function fromBulkGrant(row: BulkGrant): MessageInitShape<typeof BulkGrantSchema> {
+  const { revision, checked, result, pause, cancelRequest } = row;
+  return {
+    programId: row.programId,
+    bulkGrantId: row.bulkGrantId,
+    state: states[row.state],
+    revision: revision.number,
+    digest: revision.digest,
+    rowsDigest: revision.rowsDigest,
+    rowCount: revision.rowCount,
+    totalPoints: BigInt(revision.totalPoints),
+    ...fromTimes(row),
+    requiredApprovals: revision.requiredApprovals,
+    approvals: row.approvals.map(fromApproval),
+    submitter: revision.submitter,
+    source: revision.source ?? "",
+    reversedBulkGrantId: revision.reverses ?? "",
+    sameContentAs: revision.sameContentAs ?? "",
+    exceededCap: BigInt(revision.exceededCap ?? 0),
+    invalidCount: checked?.invalid ?? 0,
+    alreadyGrantedCount: checked?.alreadyGranted ?? 0,
+    alreadyGrantedPoints: BigInt(checked?.alreadyGrantedPoints ?? 0),
+    run: row.run,
+    ...(result && { result: fromResult(result) }),
+    ...(pause && { pause: fromAction(pause) }),
+    ...(cancelRequest && { cancelRequest: fromAction(cancelRequest) }),
+    actions: row.actions.map(fromAction),
+  };
+}
+
+const fromTimes = ({ revision, createTime, updateTime, ...row }: BulkGrant) => ({
+  createTime: fromInstant(createTime),
+  updateTime: fromInstant(updateTime),
+  submitTime: fromInstant(revision.submitTime),
+  expireTime: fromInstant(row.expireTime),
+  ...optionalTime("executeTime", revision.executeTime),
+  ...optionalTime("startTime", row.startTime),
+  ...optionalTime("endTime", row.endTime),
+});
+
+const optionalTime = <K extends string>(name: K, time: Instant | undefined) =>
+  (time === undefined ? {} : { [name]: fromInstant(time) }) as {
+    [name in K]?: ReturnType<typeof fromInstant>;
+  };
+
+const fromApproval = ({ by, time, note }: Approval) => ({ by, time: fromInstant(time), note });
+
+const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSchema> => ({
+  ...fromApproval(action),
+  type: actionTypes[action.action],
+  revision: action.revision,
+});
+
+const fromResult = ({ granted, grantedPoints, failed, notRun, failedByCode }: RunCounts) => ({
+  ...fromProgress({ granted, grantedPoints, failed }),
+  notRunCount: notRun,
+  failedByCode: fromCounts(failedByCode),
+});
+
+const fromCounts = (counts: Readonly<Partial<Record<string, number>>>) =>
+  Object.entries(counts).map(([code, count = 0]) => ({ code, count }));
+
+const fromProgress = ({ granted, grantedPoints, failed }: BulkGrantWithProgress["progress"]) => ({
+  grantedCount: granted,
+  grantedPoints: BigInt(grantedPoints),
+  failedCount: failed,
+});
+
+/** The messages of a bulk grant and its progress. */
+export const fromWithProgress = ({ bulkGrant, progress }: BulkGrantWithProgress) => ({
+  bulkGrant: fromBulkGrant(bulkGrant),
+  progress: fromProgress(progress),
+});
+
+/** The message of a row. */
+export function fromRow({
+  row: { line, userId, points, reason, rawPoints },
+  state,
+  problem,
+}: ReadRow): MessageInitShape<typeof BulkGrantRowSchema> {
+  return {
+    ...{ line, userId, reason },
+    points: BigInt(points),
+    rawPoints: rawPoints ?? "",
+    state: rowStates[state],
+    ...(problem && {
+      problem: { line, userId, code: problem.code, message: problemText(problem) },
+    }),
+  };
+}
+
+/** The message of a check. */
+export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheckSchema> => ({
+  rowCount: check.rowCount,
+  totalPoints: BigInt(check.totalPoints),
+  invalidCount: check.invalid,
+  alreadyGrantedCount: check.alreadyGranted,
+  problemCounts: fromCounts(check.problemCounts),
+  problems: check.problems.map((problem) => ({ ...problem })),
+  sameContentAs: check.sameContentAs ?? "",
+});

@@ -1,0 +1,45 @@
+/** The handlers of the BulkGrantService that answer with a stream. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { readBulkGrant } from "../../app/bulk-grants/change-row.ts";
+import { failedRows } from "../../app/bulk-grants/queries.ts";
+import { writeSheet } from "../../app/bulk-grants/write-sheet.ts";
+import type { BulkGrantEvent } from "../../app/ports/bulk-grants.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import {
+  type BulkGrantService,
+  WatchBulkGrantResponse_EndReason as EndReason,
+  type WatchBulkGrantResponseSchema,
+} from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { fromWithProgress, toName } from "./messages.ts";
+
+type Streams = "exportFailedRows" | "watchBulkGrant";
+
+export const bulkGrantStreams = (
+  deps: Deps,
+): Pick<ServiceImpl<typeof BulkGrantService>, Streams> => ({
+  async *exportFailedRows(request) {
+    const bulkGrant = await readBulkGrant(deps, toName(request));
+    const { bulkGrantId, revision } = bulkGrant;
+    const rows = failedRows(deps, bulkGrant);
+    for await (const text of writeSheet(rows, { bulkGrantId, revision: revision.number })) {
+      yield { csvChunk: Buffer.from(text) };
+    }
+  },
+
+  async *watchBulkGrant(request, { signal }) {
+    const events = deps.bulkGrantStreams.watch(toName(request), signal);
+    for await (const event of events) yield fromEvent(event);
+  },
+});
+
+const endReasons = {
+  FINAL: EndReason.FINAL,
+  TIME: EndReason.TIME_LIMIT,
+  DRAIN: EndReason.DRAINING,
+} as const;
+
+const fromEvent = (event: BulkGrantEvent): MessageInitShape<typeof WatchBulkGrantResponseSchema> =>
+  "end" in event
+    ? { event: { case: "end", value: { reason: endReasons[event.end] } } }
+    : { event: { case: "update", value: fromWithProgress(event) } };

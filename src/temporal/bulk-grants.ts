@@ -1,0 +1,101 @@
+/** Starts and signals the workflows of bulk grants, and their schedules for new files. */
+import type { WorkflowStartOptions } from "@temporalio/client";
+import { TypedSearchAttributes } from "@temporalio/common";
+import type { PickUpSource } from "../app/ports/bulk-grants.ts";
+import type { Workflows } from "../app/ports/workflows.ts";
+import {
+  type BulkGrantInput,
+  bulkGrantWorkflowId,
+  bulkRefreshSignal,
+  bulkWorkflowTypes,
+  type PickUpInput,
+  pickUpId,
+} from "../bulk-contract.ts";
+import type { BulkGrant } from "../domain/bulk-grant.ts";
+import type { Link } from "./connection.ts";
+import { ensureSchedule } from "./ensure-schedule.ts";
+import { callerKey, executeTimeKey, pointsKey, programKey, stateKey } from "./search-attributes.ts";
+
+type Port = Pick<Workflows, "startBulkGrant" | "refreshBulkGrant">;
+
+type Start = (input: BulkGrantInput) => Promise<unknown>;
+
+const hourMs = 3_600_000;
+
+export function createBulkGrantRuns(link: Link): Port {
+  const { workflow } = link.client;
+  return {
+    async startBulkGrant(row) {
+      const options = startOptions(link, row);
+      await link.call(() => workflow.start<Start>(bulkWorkflowTypes.bulkGrant, options));
+    },
+
+    async refreshBulkGrant(row) {
+      const options = { ...startOptions(link, row), signal: bulkRefreshSignal };
+      await link.call(() => workflow.signalWithStart<Start>(bulkWorkflowTypes.bulkGrant, options));
+    },
+  };
+}
+
+/**
+ * Ensures the schedule that picks up the new files of a source. While a pick-up is under way, the
+ * next one is skipped; a missed one is caught up within an hour, because the one after it takes the
+ * same files.
+ */
+export async function ensurePickUp(
+  link: Link,
+  { name, programId, cron, timeZone }: PickUpSource,
+): Promise<void> {
+  await ensureSchedule(link, {
+    scheduleId: pickUpId(name),
+    spec: { cronExpressions: [cron], timezone: timeZone },
+    policies: { overlap: "SKIP", catchupWindow: hourMs, pauseOnFailure: false },
+    action: {
+      type: "startWorkflow",
+      workflowType: bulkWorkflowTypes.pickUpSheets,
+      workflowId: pickUpId(name),
+      taskQueue: link.taskQueue,
+      args: [{ source_name: name, program_id: programId }] satisfies [PickUpInput],
+      staticSummary: `submit new files of ${name} to ${programId} (${cron}, ${timeZone})`,
+      typedSearchAttributes: new TypedSearchAttributes([{ key: programKey, value: programId }]),
+    },
+  });
+}
+
+function startOptions({ taskQueue }: Link, row: BulkGrant): WorkflowStartOptions<Start> {
+  const { programId, bulkGrantId, revision, state } = row;
+  const { totalPoints, rowCount, executeTime, submitter, reverses } = revision;
+  const count = (number: number) => number.toLocaleString("en");
+  const verb = reverses === undefined ? "grant" : "revoke";
+  const summary = `${verb} ${count(totalPoints)} points in ${count(rowCount)} rows`;
+  return {
+    workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
+    taskQueue,
+    args: [{ program_id: programId, bulk_grant_id: bulkGrantId }],
+    // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
+    workflowIdConflictPolicy: "USE_EXISTING",
+    workflowIdReusePolicy: "ALLOW_DUPLICATE",
+    staticSummary: summary,
+    staticDetails: details(row),
+    // A run that continues as new loses its summary and details, but keeps its memo.
+    memo: { summary },
+    typedSearchAttributes: [
+      { key: programKey, value: programId },
+      { key: stateKey, value: state },
+      { key: pointsKey, value: totalPoints },
+      { key: callerKey, value: submitter },
+      ...(executeTime === undefined ? [] : [{ key: executeTimeKey, value: new Date(executeTime) }]),
+    ],
+  };
+}
+
+/** What an operator can do. What may change is in the current details. */
+const details = ({ programId, bulkGrantId, revision: { reverses } }: BulkGrant) =>
+  [
+    `- bulk grant: ${bulkGrantId}`,
+    `- program: ${programId}`,
+    ...(reverses === undefined ? [] : [`- revokes what was granted by: ${reverses}`]),
+    "",
+    "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
+      "within a minute and continues.",
+  ].join("\n");

@@ -1,0 +1,152 @@
+/** Drive v3 on loopback: lists by query and page, streams, creates and moves. */
+import { createHash } from "node:crypto";
+import { GoogleError, type GoogleRequest } from "./google-wire.ts";
+
+const folderType = "application/vnd.google-apps.folder";
+
+/** A file or a folder. */
+interface DriveFile {
+  readonly id: string;
+  readonly name: string;
+  readonly mimeType: string;
+  parents: string[];
+  trashed: boolean;
+  content: Buffer | undefined;
+}
+
+/** The state of one Drive, which tests set up and read. */
+export interface GoogleDrive {
+  /** Adds a file with content, or without it a document of Google's editors. Returns its id. */
+  add(file: { name: string; folderId: string; content?: string | Buffer }): string;
+  /** Adds a folder. Returns its id. */
+  addFolder(name: string, folderId?: string): string;
+  replaceContent(id: string, content: string): void;
+  trash(id: string): void;
+  /** The names of what is in a folder, in the order of creation. */
+  namesIn(folderId: string): string[];
+  /** The ids of the folders of a name in a folder. */
+  foldersNamed(name: string, folderId: string): string[];
+  /** The JSON that answers a request, or the bytes of a file. */
+  answer(request: GoogleRequest): object | Buffer;
+}
+
+export function createDrive(): GoogleDrive {
+  const files = new Map<string, DriveFile>();
+  const add = (name: string, mimeType: string, parents: string[], content?: Buffer) => {
+    const id = `file-${files.size + 1}`;
+    files.set(id, { id, name, mimeType, parents, trashed: false, content });
+    return id;
+  };
+  const get = (id: string): DriveFile => {
+    const file = files.get(id);
+    if (!file) throw new GoogleError(404, `File not found: ${id}.`, "notFound");
+    return file;
+  };
+  const inFolder = (folderId: string) =>
+    [...files.values()].filter(({ parents }) => parents.includes(folderId));
+  return {
+    add({ name, folderId, content }) {
+      const type = content === undefined ? "application/vnd.google-apps.document" : "text/csv";
+      return add(name, type, [folderId], content === undefined ? content : Buffer.from(content));
+    },
+    addFolder: (name, folderId = "root") => add(name, folderType, [folderId]),
+    replaceContent(id, content) {
+      get(id).content = Buffer.from(content);
+    },
+    trash(id) {
+      get(id).trashed = true;
+    },
+    namesIn: (folderId) => inFolder(folderId).map(({ name }) => name),
+    foldersNamed: (name, folderId) =>
+      inFolder(folderId).flatMap((file) =>
+        file.mimeType === folderType && file.name === name ? [file.id] : [],
+      ),
+    answer(request) {
+      const { method, path, query } = request;
+      const id = path.split("/")[4] ?? "";
+      if (query.get("supportsAllDrives") !== "true") throw new GoogleError(404, "no shared drives");
+      if (method === "GET" && id === "") return list([...files.values()], query);
+      if (method === "POST" && id === "") {
+        const { name, mimeType, parents } = request.body as DriveFile;
+        return picked(get(add(name, mimeType, parents)), query.get("fields"));
+      }
+      const file = get(id);
+      if (method === "PATCH") move(file, query);
+      else if (query.get("alt") === "media") return contentOf(file);
+      return picked(file, query.get("fields"));
+    },
+  };
+}
+
+function contentOf({ content }: DriveFile): Buffer {
+  if (!content) {
+    const message = "Only files with binary content can be downloaded.";
+    throw new GoogleError(403, message, "fileNotDownloadable");
+  }
+  return content;
+}
+
+/** A file has one parent, and only that can be removed. */
+function move(file: DriveFile, query: URLSearchParams): void {
+  const added = query.get("addParents");
+  const removed = query.get("removeParents");
+  if (!removed || !file.parents.includes(removed)) {
+    throw new GoogleError(
+      403,
+      "Increasing the number of parents is not allowed",
+      "cannotAddParent",
+    );
+  }
+  file.parents = added ? [added] : [];
+}
+
+function list(files: readonly DriveFile[], query: URLSearchParams): object {
+  const { test, folderId } = queryOf(query.get("q") ?? "");
+  if (!files.some(({ id }) => id === folderId)) {
+    throw new GoogleError(404, "File not found: .", "notFound");
+  }
+  if (!query.get("orderBy")?.startsWith("createdTime")) throw new GoogleError(400, "no order");
+  const found = files.filter(test);
+  const from = Number(query.get("pageToken") ?? "0");
+  const to = from + Number(query.get("pageSize") ?? "100");
+  const fields = /files\(([^)]*)\)/.exec(query.get("fields") ?? "")?.[1] ?? "";
+  return {
+    files: found.slice(from, to).map((file) => picked(file, fields)),
+    ...(to < found.length && { nextPageToken: String(to) }),
+  };
+}
+
+/** Reads the terms of Drive's query language that the source uses. */
+function queryOf(q: string): { test: (file: DriveFile) => boolean; folderId: string } {
+  let folderId = "";
+  const text = (quoted: string) => quoted.replace(/\\(.)/g, "$1");
+  // A term ends at an "and" outside of quotes.
+  const terms = [...q.matchAll(/((?:'(?:[^'\\]|\\.)*'|[^'])+?)(?: and |$)/gy)].map(
+    ([, t = ""]) => t,
+  );
+  const tests = terms.map((term) => {
+    const [, parent] = /^'((?:[^'\\]|\\.)*)' in parents$/.exec(term) ?? [];
+    const [, field, value] = /^(name|mimeType) = '((?:[^'\\]|\\.)*)'$/.exec(term) ?? [];
+    if (parent !== undefined) {
+      folderId = text(parent);
+      return ({ parents }: DriveFile) => parents.includes(folderId);
+    }
+    if (term === "trashed = false") return ({ trashed }: DriveFile) => !trashed;
+    if (field === "mimeType") return ({ mimeType }: DriveFile) => mimeType === text(value ?? "");
+    if (field === "name") {
+      const wanted = text(value ?? "").toLowerCase();
+      return ({ name }: DriveFile) => name.toLowerCase() === wanted;
+    }
+    throw new GoogleError(400, `Invalid Value: ${term}`, "invalid");
+  });
+  return { test: (file) => tests.every((test) => test(file)), folderId };
+}
+
+/** Only the fields that were requested. */
+function picked(file: DriveFile, fields: string | null): object {
+  const sha256Checksum = file.content && createHash("sha256").update(file.content).digest("hex");
+  const names = (fields ?? "").split(",");
+  return Object.fromEntries(
+    Object.entries({ ...file, sha256Checksum }).filter(([name]) => names.includes(name)),
+  );
+}

@@ -1,0 +1,146 @@
+/** One spreadsheet of Sheets v4 on loopback: its tabs, their values, and changes of tabs. */
+import { GoogleError, type GoogleRequest } from "./google-wire.ts";
+
+/** A cell: a text, a truth value, a number, or a number with the text that the tab shows. */
+export type Cell = string | boolean | number | { readonly value: number; readonly shown: string };
+
+interface Tab {
+  readonly sheetId: number;
+  readonly title: string;
+  rowCount: number;
+  readonly columnCount: number;
+  rows: Cell[][];
+}
+
+/** The state of the spreadsheet, which tests set up and read. */
+export interface GoogleSpreadsheet {
+  /** Adds a tab with these rows, in a grid of 1,000 rows and 26 columns or as large as needed. */
+  addTab(title: string, rows: readonly (readonly Cell[])[]): void;
+  /** The cells of a tab; undefined when there is no such tab. */
+  rowsOf(title: string): readonly (readonly Cell[])[] | undefined;
+  readonly titles: readonly string[];
+  /** The JSON that answers a request. */
+  answer(request: GoogleRequest): object;
+}
+
+export function createSpreadsheet(id: string): GoogleSpreadsheet {
+  const tabs: Tab[] = [];
+  let nextSheetId = 0;
+  const addTab = (title: string, rowCount: number, columnCount: number, rows: Cell[][]): Tab => {
+    if (tabs.some((tab) => tab.title.toLowerCase() === title.toLowerCase())) {
+      throw new GoogleError(400, `A sheet with the name "${title}" already exists.`);
+    }
+    const tab = { sheetId: nextSheetId++, title, rowCount, columnCount, rows };
+    tabs.push(tab);
+    return tab;
+  };
+  const answerValues = (method: string, range: string, { query, body }: GoogleRequest) => {
+    const found = rangeIn(tabs, range);
+    if (method === "GET") return { range, values: valuesOf(found, query) };
+    if (query.get("valueInputOption") !== "RAW") throw new GoogleError(400, "would run formulas");
+    const { values } = body as { values: Cell[][] };
+    for (const [i, row] of values.entries()) found.tab.rows[found.firstRow - 1 + i] = row;
+    return { updatedRows: values.length };
+  };
+  return {
+    addTab(title, rows) {
+      const columns = rows.reduce((most, { length }) => Math.max(most, length), 26);
+      const copy = rows.map((row) => [...row]);
+      addTab(title, Math.max(1_000, rows.length), columns, copy);
+    },
+    rowsOf: (title) => tabs.find((tab) => tab.title === title)?.rows,
+    get titles() {
+      return tabs.map(({ title }) => title);
+    },
+    answer(request) {
+      const { method, path, body } = request;
+      const [name = "", values, range = ""] = path.split("/").slice(3);
+      const [spreadsheetId, verb] = decodeURIComponent(name).split(":");
+      if (spreadsheetId !== id) {
+        throw new GoogleError(404, "Requested entity was not found.", "notFound");
+      }
+      if (values === "values") return answerValues(method, decodeURIComponent(range), request);
+      if (method === "POST" && verb === "batchUpdate") {
+        const { requests } = body as { requests: TabRequest[] };
+        return { replies: requests.map((one) => change(tabs, one, addTab)) };
+      }
+      return { sheets: tabs.map((tab) => ({ properties: propertiesOf(tab) })) };
+    },
+  };
+}
+
+const propertiesOf = ({ sheetId, title, rowCount, columnCount }: Tab) => ({
+  // Google leaves out a 0.
+  ...(sheetId !== 0 && { sheetId }),
+  title,
+  gridProperties: { rowCount, columnCount },
+});
+
+interface Properties {
+  readonly sheetId?: number;
+  readonly title: string;
+  readonly gridProperties: { readonly rowCount: number; readonly columnCount: number };
+}
+
+interface TabRequest {
+  readonly addSheet?: { readonly properties: Properties };
+  readonly deleteSheet?: { readonly sheetId: number };
+  readonly updateSheetProperties?: { readonly properties: Properties; readonly fields: string };
+}
+
+type AddTab = (title: string, rowCount: number, columnCount: number, rows: Cell[][]) => Tab;
+
+function change(tabs: Tab[], request: TabRequest, addTab: AddTab): object {
+  const { addSheet, deleteSheet, updateSheetProperties: update } = request;
+  if (addSheet) {
+    const { title, gridProperties } = addSheet.properties;
+    const tab = addTab(title, gridProperties.rowCount, gridProperties.columnCount, []);
+    return { addSheet: { properties: propertiesOf(tab) } };
+  }
+  const sheetId = deleteSheet ? deleteSheet.sheetId : (update?.properties.sheetId ?? 0);
+  const index = tabs.findIndex((tab) => tab.sheetId === sheetId);
+  const tab = tabs[index];
+  if (!tab) throw new GoogleError(400, `No grid with id: ${sheetId}`);
+  if (deleteSheet) tabs.splice(index, 1);
+  else if (update?.fields === "gridProperties.rowCount") {
+    tab.rowCount = update.properties.gridProperties.rowCount;
+    tab.rows = tab.rows.slice(0, tab.rowCount);
+  } else throw new GoogleError(400, "unknown request");
+  return {};
+}
+
+interface Range {
+  readonly tab: Tab;
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly columns: number;
+}
+
+/** Reads a range in R1C1 notation, which must lie in the grid. */
+function rangeIn(tabs: readonly Tab[], range: string): Range {
+  const [, title = "", first, last, columns] =
+    /^'((?:[^']|'')*)'!R(\d+)C1:R(\d+)C(\d+)$/.exec(range) ?? [];
+  const tab = tabs.find((one) => one.title === title.replaceAll("''", "'"));
+  if (!tab) throw new GoogleError(400, `Unable to parse range: ${range}`);
+  const found = { tab, firstRow: Number(first), lastRow: Number(last), columns: Number(columns) };
+  if (found.lastRow > tab.rowCount || found.columns > tab.columnCount) {
+    throw new GoogleError(400, `Range (${range}) exceeds grid limits.`);
+  }
+  return found;
+}
+
+/** The values as Google answers them: without the empty cells and rows at the end. */
+function valuesOf({ tab, firstRow, lastRow, columns }: Range, query: URLSearchParams) {
+  const isShown = query.get("valueRenderOption") !== "UNFORMATTED_VALUE";
+  const textOf = (cell: Cell) => {
+    if (typeof cell === "object") return isShown ? cell.shown : cell.value;
+    return isShown ? String(cell) : cell;
+  };
+  const isEmpty = (row: readonly unknown[]) => row.length === 0;
+  const rows = tab.rows.slice(firstRow - 1, lastRow).map((row) => {
+    const cells = row.slice(0, columns).map(textOf);
+    return cells.slice(0, cells.findLastIndex((cell) => cell !== "") + 1);
+  });
+  const values = rows.slice(0, rows.findLastIndex((row) => !isEmpty(row)) + 1);
+  return values.length > 0 ? values : undefined;
+}

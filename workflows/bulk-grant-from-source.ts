@@ -1,0 +1,100 @@
+/** The workflow by which a batch job submits a sheet of a source and waits for the outcome. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import {
+  CancellationScope,
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import {
+  type BulkGrantFromSourceInput,
+  type BulkGrantInput,
+  type BulkGrantResult,
+  type BulkGrantRunInput,
+  bulkGrantWorkflowId,
+} from "../src/bulk-contract.ts";
+import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
+import { requireTexts } from "./bulk-grant.ts";
+import { createBulkRun } from "./bulk-grant-run.ts";
+import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
+import { orRefusal } from "./failures.ts";
+
+/** Set by Temporal when a schedule has started the run. */
+const scheduledKey = defineSearchAttributeKey("TemporalScheduledStartTime", "DATETIME");
+
+const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
+
+/** Sends heartbeats while it reads. After the death of a worker, it reads the sheet again. */
+const { submitFromSource } = proxyActivities<Activities>({
+  startToCloseTimeout: "1 hour",
+  heartbeatTimeout: "15 seconds",
+  retry,
+});
+
+const { advanceBulkGrant } = proxyActivities<Activities>({
+  startToCloseTimeout: "15 seconds",
+  retry,
+});
+
+const pollMs = { first: 1_000, most: 60_000 };
+
+/**
+ * Submits a sheet under the identity of its source, as an upload does. A run with the workflow id
+ * of the bulk grant follows it from there on. Any other run, such as one of a schedule, waits until
+ * the bulk grant has ended, and returns the same result; cancelling it ends only the wait. Started
+ * twice, it is one bulk grant. A refusal fails the workflow with its reason.
+ */
+export async function bulkGrantFromSource(
+  input: BulkGrantFromSourceInput,
+): Promise<BulkGrantResult> {
+  requireTexts(input, ["program_id", "bulk_grant_id", "source"]);
+  const submitted = input.submitted ?? (await submit(input));
+  const { program_id, bulk_grant_id } = submitted;
+  const key = { program_id, bulk_grant_id };
+  const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
+  const continueWith = (submitted: BulkGrantRunInput) =>
+    continueAsNew<typeof bulkGrantFromSource>({ ...input, submitted });
+  if (workflowInfo().workflowId !== workflowId) {
+    setCurrentDetails(`Waits for \`${workflowId}\`.`);
+    return awaitEnd(key, () => continueWith(key));
+  }
+  const run = createBulkRun(key);
+  return CancellationScope.nonCancellable(() =>
+    followBulkGrant(run, submitted.left, (left) => continueWith({ ...key, ...(left && { left }) })),
+  );
+}
+
+/** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
+function submit(input: BulkGrantFromSourceInput): Promise<BulkGrantRunInput> {
+  const { program_id, bulk_grant_id, source, execute_time } = input;
+  const { startTime, typedSearchAttributes } = workflowInfo();
+  const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
+  setCurrentDetails(`Submits ${source}.`);
+  return CancellationScope.nonCancellable(() =>
+    orRefusal(
+      submitFromSource({
+        program_id,
+        bulk_grant_id,
+        source,
+        ...(execute_time !== undefined && { execute_time }),
+        start_time: start.toISOString(),
+      }),
+    ),
+  );
+}
+
+/** Reads the record until it is final: Temporal does not let a workflow await another one's. */
+async function awaitEnd(
+  key: BulkGrantInput,
+  continueAgain: () => Promise<never>,
+): Promise<BulkGrantResult> {
+  for (let pause = pollMs.first; ; pause = Math.min(pause * 1.5, pollMs.most)) {
+    const view = await orRefusal(advanceBulkGrant(key));
+    if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
+    await sleep(pause);
+    if (workflowInfo().continueAsNewSuggested) await continueAgain();
+  }
+}

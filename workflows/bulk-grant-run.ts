@@ -1,0 +1,151 @@
+/** What callers and operators request of a bulk grant's run: signal, updates, cancellation. */
+import {
+  CancellationScope,
+  condition,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  proxyActivities,
+  setHandler,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import {
+  type BulkApproveInput,
+  type BulkChangeInput,
+  type BulkGrantInput,
+  type BulkGrantStatus,
+  type BulkGrantView,
+  bulkProgressQuery,
+  bulkRefreshSignal,
+} from "../src/bulk-contract.ts";
+import { createBulkView } from "./bulk-grant-view.ts";
+import { orRefusal, refusalOf, refuse } from "./failures.ts";
+
+const refresh = defineSignal(bulkRefreshSignal);
+const progress = defineQuery<BulkGrantView | undefined>(bulkProgressQuery);
+
+/** An operator waits for the answer of an Update, so the attempts are limited. */
+const forUpdates = proxyActivities<Activities>({
+  startToCloseTimeout: "10 seconds",
+  retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
+});
+
+const untilAnswered = proxyActivities<Activities>({
+  startToCloseTimeout: "15 seconds",
+  retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
+});
+
+/** A run as its callers and operators see it. */
+export interface BulkRun {
+  readonly key: BulkGrantInput;
+  isRefreshRequested(): boolean;
+  isCancelRequested(): boolean;
+  /** Waits for a requested refresh; returns false when there was none in this time. */
+  awaitRefresh(ms: number): Promise<boolean>;
+  /** Reads what follows from the record, after a requested cancellation has changed it. */
+  read(): Promise<BulkGrantView>;
+  /** Shows what the run does, in the Web UI and as the answer of the query `progress`. */
+  show(view: BulkGrantView): void;
+}
+
+/** Sets the handlers of a run. To be called in the run's outermost scope. */
+export function createBulkRun(key: BulkGrantInput): BulkRun {
+  let isRefreshRequested = false;
+  let isCancelRequested = false;
+  let isCancelAnswered = false;
+  let shown: BulkGrantView | undefined;
+  const showView = createBulkView();
+  const requestRefresh = () => {
+    isRefreshRequested = true;
+  };
+  CancellationScope.current().cancelRequested.catch(() => {
+    isCancelRequested = true;
+    requestRefresh();
+  });
+  setHandler(progress, () => shown, {
+    description: "The state, the counts and what the bulk grant waits for.",
+  });
+  setHandler(refresh, requestRefresh, { description: "Reads the bulk grant's record again." });
+  setUpdates(key, requestRefresh);
+
+  async function cancelIfRequested(): Promise<void> {
+    if (!isCancelRequested || isCancelAnswered) return;
+    isCancelAnswered = true;
+    try {
+      await orRefusal(untilAnswered.cancelBulkGrant(key, cancellation));
+    } catch (error) {
+      // The bulk grant has ended already.
+      if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
+    }
+  }
+
+  return {
+    key,
+    isRefreshRequested: () => isRefreshRequested,
+    isCancelRequested: () => isCancelRequested,
+    awaitRefresh: (ms) => condition(() => isRefreshRequested, Math.max(ms, minWaitMs)),
+    async read() {
+      isRefreshRequested = false;
+      await cancelIfRequested();
+      return orRefusal(untilAnswered.advanceBulkGrant(key));
+    },
+    show(view) {
+      shown = view;
+      showView(view);
+    },
+  };
+}
+
+/** The clock of Temporal may be ahead of that of the store, so a wait may end too early. */
+const minWaitMs = 100;
+
+const cancellation: BulkChangeInput = {
+  changed_by: "temporal",
+  note: "cancellation requested in Temporal",
+};
+
+type Change = (key: BulkGrantInput, change: BulkChangeInput) => Promise<BulkGrantStatus>;
+
+/** The updates change the record, as the RPCs do, and then request a refresh. */
+function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
+  // A run whose cancellation is requested still answers.
+  const answer = (change: () => Promise<BulkGrantStatus>) =>
+    CancellationScope.nonCancellable(async () => {
+      const status = await orRefusal(change());
+      requestRefresh();
+      return status;
+    });
+  const approve = defineUpdate<BulkGrantStatus, [BulkApproveInput]>("approve");
+  setHandler(approve, (change) => answer(() => forUpdates.approveBulkGrant(key, change)), {
+    description: "Approves the revision with this digest: {changed_by, digest, note?}.",
+    validator: checkApprove,
+  });
+  const set = (name: string, description: string, change: Change) =>
+    setHandler(
+      defineUpdate<BulkGrantStatus, [BulkChangeInput]>(name),
+      (input) => answer(() => change(key, input)),
+      { description: `${description}: {changed_by, note?}.`, validator: checkChange },
+    );
+  set("reject", "Rejects what awaits approval", forUpdates.rejectBulkGrant);
+  set("cancel", "Cancels it, or stops it after the rows under way", forUpdates.cancelBulkGrant);
+  set("pause", "Pauses it after the rows under way", forUpdates.pauseBulkGrant);
+  set("resume", "Ends a pause", forUpdates.resumeBulkGrant);
+  set("retryFailedRows", "Runs the failed rows again", forUpdates.retryFailedBulkRows);
+}
+
+/** Validates the argument before the Update is written to the history. */
+function checkApprove(input: BulkApproveInput): void {
+  checkChange(input);
+  checkText("digest", input.digest, 1, 64);
+}
+
+function checkChange(input: BulkChangeInput | null | undefined): void {
+  checkText("changed_by", input?.changed_by, 1, 64);
+  if (input?.note !== undefined) checkText("note", input.note, 0, 128);
+}
+
+function checkText(field: string, value: unknown, min: number, max: number): void {
+  const bytes = typeof value === "string" ? new TextEncoder().encode(value).length : -1;
+  if (bytes >= min && bytes <= max) return;
+  throw refuse(`${field}: must be text of ${min} to ${max} bytes`, "INVALID_REQUEST");
+}

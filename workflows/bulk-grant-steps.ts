@@ -1,0 +1,170 @@
+/** Follows the record of a bulk grant, step by step, until nothing is left to be done. */
+import { CancelledFailure } from "@temporalio/common";
+import {
+  allHandlersFinished,
+  condition,
+  proxyActivities,
+  workflowInfo,
+} from "@temporalio/workflow";
+import type { Activities } from "../activities/index.ts";
+import {
+  type BlockLane,
+  type BlocksLeft,
+  type BulkGrantResult,
+  type BulkGrantView,
+  bulkTaskQueue,
+} from "../src/bulk-contract.ts";
+import type { BulkRun } from "./bulk-grant-run.ts";
+import { blocksOf, workOnLanes } from "./bulk-lanes.ts";
+import { isActivityFailure, orRefusal } from "./failures.ts";
+
+/** How long the run of a paused bulk grant waits at most before it reads the record again. */
+const pausedMs = 600_000;
+
+const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
+
+/**
+ * Steps over blocks of rows. A step takes about 20 s, or as long as one block takes at a low rate,
+ * and sends heartbeats. After the death of a worker, the next attempt continues from the last one.
+ */
+const onBlocks = () =>
+  proxyActivities<Activities>({
+    taskQueue: bulkTaskQueue(workflowInfo().taskQueue),
+    startToCloseTimeout: "1 hour",
+    heartbeatTimeout: "15 seconds",
+    retry,
+  });
+
+const { completeValidation, finishRun } = proxyActivities<Activities>({
+  startToCloseTimeout: "10 minutes",
+  heartbeatTimeout: "15 seconds",
+  retry,
+});
+
+/** What people get may fail: the bulk grant goes on without it. */
+const { remindOfApproval, writeFailuresToSource, reportOutcome } = proxyActivities<Activities>({
+  startToCloseTimeout: "5 minutes",
+  retry: { ...retry, maximumAttempts: 5 },
+});
+
+/**
+ * Follows the record until nothing is left to be done, and returns the result. `continueWith`
+ * continues as new with the blocks that are left, when the history is long. A run whose bulk grant
+ * is cancelled by a cancellation of the run ends as Canceled.
+ */
+export async function followBulkGrant(
+  run: BulkRun,
+  leftAtStart: BlocksLeft | undefined,
+  continueWith: (left: BlocksLeft | undefined) => Promise<never>,
+): Promise<BulkGrantResult> {
+  let left = leftAtStart;
+  let view = await run.read();
+  for (;;) {
+    run.show(view);
+    if (view.step === "END") {
+      await condition(allHandlersFinished);
+      if (!run.isRefreshRequested()) return end(view, run);
+    }
+    const next = await proceed();
+    if (workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished);
+      // The next run reads the record first, so a requested refresh is not lost.
+      await continueWith(left);
+    }
+    view = next && !run.isRefreshRequested() ? next : await run.read();
+  }
+
+  /** Does what follows from the record. Returns what follows next, if that is known. */
+  async function proceed(): Promise<BulkGrantView | undefined> {
+    const { key } = run;
+    const { revision } = view;
+    switch (view.step) {
+      case "VALIDATE":
+        if (await areBlocksLeft("VALIDATE")) return undefined;
+        return orRefusal(completeValidation({ ...key, revision }));
+      case "AWAIT_APPROVAL":
+        if (!(await run.awaitRefresh(view.wait_ms ?? pausedMs))) await remind(run);
+        return undefined;
+      case "AWAIT_TIME":
+        await run.awaitRefresh(view.wait_ms ?? pausedMs);
+        return undefined;
+      case "PAUSED":
+        await run.awaitRefresh(pausedMs);
+        return undefined;
+      case "RUN":
+        if (await areBlocksLeft("RUN")) return undefined;
+        return orRefusal(finishRun({ ...key, run: view.run }));
+      case "FINISH":
+        return orRefusal(finishRun({ ...key, run: view.run }));
+      case "REPORT":
+        return report(run, view);
+      default:
+        return undefined;
+    }
+  }
+
+  /** Works on the blocks of a step, and notes which are left. */
+  async function areBlocksLeft(step: BlocksLeft["step"]): Promise<boolean> {
+    const blocks = blocksOf(view, step, left);
+    const lanes = await workOnLanes(blocks.lanes, (lane) => workOnLane(step, lane));
+    left = { ...blocks, lanes };
+    return lanes.length > 0;
+  }
+
+  async function workOnLane(step: BlocksLeft["step"], lane: BlockLane) {
+    const { runBlocks, validateBlocks } = onBlocks();
+    const input = { ...run.key, revision: view.revision, run: view.run, ...lane };
+    const summary = `blocks ${lane.from + 1} to ${lane.to} of ${view.block_count}`;
+    const activity = step === "RUN" ? runBlocks : validateBlocks;
+    const result = await orRefusal(activity.executeWithOptions({ summary }, [input]));
+    if (result.counts) {
+      view = { ...view, counts: result.counts };
+      run.show(view);
+    }
+    return result;
+  }
+}
+
+/** A reminder that cannot be sent is left out. */
+async function remind({ key }: BulkRun): Promise<void> {
+  await orNothing(remindOfApproval(key));
+}
+
+/** Reports the outcome. What is not reported for certain is read from the record again. */
+async function report(
+  { key }: BulkRun,
+  { source, counts: { failed, invalid, not_run } }: BulkGrantView,
+): Promise<BulkGrantView | undefined> {
+  if (source !== undefined && failed + invalid + not_run > 0) {
+    await orNothing(writeFailuresToSource(key));
+  }
+  return orNothing(reportOutcome(key));
+}
+
+/** Returns the result of an activity; undefined when it has failed after its attempts. */
+async function orNothing<T>(activity: Promise<T>): Promise<T | undefined> {
+  try {
+    return await activity;
+  } catch (error) {
+    if (isActivityFailure(error)) return undefined;
+    throw error;
+  }
+}
+
+function end(view: BulkGrantView, run: BulkRun): BulkGrantResult {
+  // Temporal shows the run as Canceled only for this failure.
+  if (view.state === "CANCELLED" && run.isCancelRequested()) {
+    throw new CancelledFailure("the bulk grant is cancelled");
+  }
+  return resultOf(view);
+}
+
+/** The result of a bulk grant that has ended. */
+export const resultOf = (view: BulkGrantView): BulkGrantResult => ({
+  program_id: view.program_id,
+  bulk_grant_id: view.bulk_grant_id,
+  state: view.state,
+  revision: view.revision,
+  digest: view.digest,
+  counts: view.counts,
+});

@@ -1,0 +1,83 @@
+/** What operators see of a bulk grant's run: current details and search attributes. */
+import { defineSearchAttributeKey } from "@temporalio/common";
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import type { BulkGrantCounts, BulkGrantView } from "../src/bulk-contract.ts";
+import { searchAttributes } from "../src/contract.ts";
+
+const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
+const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
+const pointsKey = defineSearchAttributeKey(searchAttributes.points, "INT");
+const callerKey = defineSearchAttributeKey(searchAttributes.caller, "KEYWORD");
+const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
+
+/** Shows a bulk grant. Changes the search attributes only when one has changed. */
+export function createBulkView(): (view: BulkGrantView) => void {
+  const { typedSearchAttributes: atStart } = workflowInfo();
+  // A run that was started by hand, or from a source, has none.
+  let listed = textOf({
+    program: atStart.get(programKey),
+    state: atStart.get(stateKey),
+    points: atStart.get(pointsKey),
+    caller: atStart.get(callerKey),
+    executeTime: atStart.get(executeTimeKey),
+  });
+  return (view) => {
+    setCurrentDetails(markdownOf(view));
+    const next = listedOf(view);
+    if (textOf(next) === listed) return;
+    listed = textOf(next);
+    upsertSearchAttributes([
+      { key: programKey, value: next.program },
+      { key: stateKey, value: next.state },
+      { key: pointsKey, value: next.points },
+      { key: callerKey, value: next.caller },
+      // The value null removes the attribute.
+      { key: executeTimeKey, value: next.executeTime ?? null },
+    ]);
+  };
+}
+
+const textOf = (attributes: Readonly<Record<string, unknown>>) => JSON.stringify(attributes);
+
+const listedOf = (view: BulkGrantView) => ({
+  program: view.program_id,
+  state: view.step === "PAUSED" ? view.step : view.state,
+  points: view.total_points,
+  caller: view.submitter,
+  executeTime: view.execute_time === undefined ? undefined : new Date(view.execute_time),
+});
+
+/** The state, what is waited for, people, counts and the digest, as an operator reads them. */
+function markdownOf(view: BulkGrantView): string {
+  const { state, details, submitter, source, approved_by, required_approvals, counts } = view;
+  const approved = approved_by.length > 0 ? approved_by.join(", ") : "nobody yet";
+  return [
+    `**${state}**: ${details}`,
+    "",
+    `- bulk grant: ${view.bulk_grant_id}, revision ${view.revision}`,
+    `- in all: ${number(view.total_points)} points, ${number(view.row_count)} rows`,
+    `- submitted by: ${submitter}${source === undefined ? "" : ` from ${source}`}`,
+    `- approved by: ${required_approvals === 0 ? "not required" : approved}` +
+      (required_approvals > 1 ? ` (${required_approvals} are required)` : ""),
+    ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
+    ...countLines(counts),
+    `- digest: \`${view.digest}\``,
+  ].join("\n");
+}
+
+function countLines(counts: BulkGrantCounts): string[] {
+  const rows: [string, number][] = [
+    ["granted", counts.granted],
+    ["already granted before", counts.already_granted],
+    ["failed", counts.failed],
+    ["invalid", counts.invalid],
+    ["not run", counts.not_run],
+  ];
+  const codes = Object.entries(counts.failed_by_code);
+  return [
+    `- rows: ${rows.map(([name, count]) => `${number(count)} ${name}`).join(", ")}`,
+    ...codes.map(([code, count]) => `  - ${code}: ${number(count)}`),
+  ];
+}
+
+const number = (value: number) => value.toLocaleString("en");
