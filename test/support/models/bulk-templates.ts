@@ -253,14 +253,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Histories of up to so many steps; one in sixteen has sheets of two or three blocks. */
+/** Histories of up to so many steps; one in 25 has sheets of two or three blocks. */
 export const history = (maxLength: number): fc.Arbitrary<History> =>
   fc.record({
     steps: fc
       .tuple(campaign, fc.array(step, { maxLength, size: "max" }))
       .map(([first, rest]) => [first, ...rest]),
     padding: fc.oneof(
-      { weight: 15, arbitrary: is(0) },
-      { weight: 1, arbitrary: fc.integer({ min: 246, max: 620 }) },
+      { weight: 24, arbitrary: is(0) },
+      { weight: 1, arbitrary: fc.integer({ min: 248, max: 520 }) },
     ),
   });
