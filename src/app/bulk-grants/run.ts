@@ -153,8 +153,8 @@ function changeOutcome(
 /**
  * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
  * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
- * and a cancelled run has unfinished blocks. Throws an error, with the run as it was, when a block of
- * a run that is not cancelled has no outcome yet.
+ * and a cancelled run has unfinished blocks. Throws an error, with the run as it was, when the run
+ * is not cancelled and a block has no outcome yet.
  */
 export async function finishRun(
   deps: Pick<Deps, "engine" | "reader">,
