@@ -1,4 +1,4 @@
-/** Tests the states of a bulk grant, the rules for changing them, and what its workflow does next. */
+/** Tests the states of a bulk grant, the rules for changing them, and what follows from them. */
 import { describe, expect, test } from "vitest";
 import {
   activeStates,
@@ -166,7 +166,7 @@ describe("submit", () => {
     expect(() => submitNext(row("DONE"), same, 1)).toThrow(wrongState("DONE"));
   });
 
-  test("a sheet for another revision than the current one is refused, unless it is repeated", () => {
+  test("a sheet that replaces another revision is refused, unless it is repeated", () => {
     for (const [before, replaces] of [
       [row("REJECTED"), 0],
       [row("REJECTED"), 2],

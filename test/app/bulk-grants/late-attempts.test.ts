@@ -87,7 +87,7 @@ test("an end that comes before a dead worker's block is run again loses no row",
   });
 });
 
-test("a row that a stalled worker grants after all fails when the next revision differs", async () => {
+test("a row that a stalled worker grants late fails when the next revision differs", async () => {
   const deps = await open();
   await submit(deps, "b", { u1: 10 });
   await validate(deps, "b", 1);
