@@ -11,6 +11,7 @@ import {
 } from "../../src/domain/bulk-grant.ts";
 import {
   approve,
+  campaignPoints,
   cancel,
   endValidation,
   expire,
@@ -229,6 +230,26 @@ describe("endValidation", () => {
   const validating = (more: Partial<Revision>) =>
     row("VALIDATING", { revision: { ...revision, ...more } });
 
+  /** Ends the validation of revision 1 with the limits of its submission. */
+  const end = (before: BulkGrant, checked = valid) =>
+    endValidation(before, 1, checked, before.revision, now);
+
+  test("rows that the sheet leaves out count with the points of all revisions", () => {
+    const before = { ...validating({ totalPoints: 100 }), grantedBefore: 30 };
+    expect(campaignPoints(before, valid)).toBe(120);
+    expect(campaignPoints(before, { ...valid, alreadyGrantedPoints: 30 })).toBe(100);
+    expect(campaignPoints(validating({ totalPoints: 100 }), valid)).toBe(100);
+  });
+
+  test("limits of all revisions replace those of the submission", () => {
+    const limits = { requiredApprovals: 2, digest: "digest-2" };
+    const ended = endValidation(validating({ requiredApprovals: 0 }), 1, valid, limits, now);
+    expect(ended.state).toBe("AWAITING_APPROVAL");
+    expect(ended.revision).toMatchObject(limits);
+    const capped = { ...limits, exceededCap: 50 };
+    expect(endValidation(validating({}), 1, valid, capped, now).state).toBe("INVALID");
+  });
+
   test("a valid sheet awaits its approvals; one that needs none is approved", () => {
     for (const [requiredApprovals, state] of [
       [0, "APPROVED"],
@@ -236,7 +257,7 @@ describe("endValidation", () => {
       [2, "AWAITING_APPROVAL"],
     ] as const) {
       const before = validating({ requiredApprovals });
-      expect(endValidation(before, 1, valid, now)).toEqual({
+      expect(end(before)).toEqual({
         ...before,
         checked: valid,
         state,
@@ -248,16 +269,16 @@ describe("endValidation", () => {
   test("a sheet with a bad row, or above the program's cap, is INVALID, approvals or not", () => {
     for (const requiredApprovals of [0, 1]) {
       const bad = { ...valid, invalid: 1 };
-      expect(endValidation(validating({ requiredApprovals }), 1, bad, now).state).toBe("INVALID");
+      expect(end(validating({ requiredApprovals }), bad).state).toBe("INVALID");
       const above = validating({ requiredApprovals, exceededCap: 50 });
-      expect(endValidation(above, 1, valid, now).state).toBe("INVALID");
+      expect(end(above).state).toBe("INVALID");
     }
   });
 
   test("a late end of a validation changes nothing: of another revision, or another state", () => {
     const second = validating({ number: 2 });
-    expect(endValidation(second, 1, valid, now)).toBe(second);
-    sameExceptIn(["VALIDATING"], (before) => endValidation(before, 1, valid, now));
+    expect(end(second)).toBe(second);
+    sameExceptIn(["VALIDATING"], (before) => end(before));
   });
 });
 

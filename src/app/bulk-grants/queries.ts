@@ -111,16 +111,6 @@ export async function* failedRows(
   }
 }
 
-/** The rows of a block that a run has granted. */
-export async function grantedRowsOfBlock(
-  deps: ReadDeps,
-  bulkGrant: BulkGrant,
-  block: number,
-): Promise<SheetRow[]> {
-  const rows = await readRows(deps, bulkGrant, block);
-  return rows.flatMap(({ row, state }) => (state === "GRANTED" ? [row] : []));
-}
-
 /** Reads a block of rows with their states. */
 async function readRows(
   { reader }: ReadDeps,

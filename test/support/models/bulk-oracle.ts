@@ -192,6 +192,7 @@ export class Oracle {
       content,
       rows,
       before: [...(old?.before ?? []), ...(old ? grantedRows(old) : [])],
+      countedBefore: (old?.countedBefore ?? 0) + (old?.result?.grantedPoints ?? 0),
       given: old?.given ?? {},
       executeTime,
       submitter,
@@ -267,10 +268,20 @@ export class Oracle {
         0,
       ),
     };
+    this.#limit(campaign, campaign.countedBefore - campaign.checked.alreadyPoints);
     const isBad = invalid.length > 0 || campaign.exceededCap !== undefined;
     const good = campaign.required === 0 ? "APPROVED" : "AWAITING_APPROVAL";
     campaign.state = isBad ? "INVALID" : good;
     return { head: headOf(campaign) };
+  }
+
+  /** Rows that an earlier revision has granted count even if the sheet leaves them out. */
+  #limit(campaign: Campaign, leftOut: number): void {
+    if (leftOut <= 0 || campaign.reverses !== undefined) return;
+    const { rules } = this.#state;
+    const points = totalOf(campaign.rows) + leftOut;
+    campaign.required = Math.max(campaign.required, approvalsFor(rules, points));
+    if (points > rules.maxTotalPoints) campaign.exceededCap ??= rules.maxTotalPoints;
   }
 
   #advance(id: string, now: number): Answer {
