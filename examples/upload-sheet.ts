@@ -4,7 +4,7 @@
  */
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { toJsonString } from "@bufbuild/protobuf";
+import { type MessageInitShape, toJsonString } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
@@ -17,6 +17,7 @@ import {
 import {
   BulkGrantService,
   WatchBulkGrantResponse_EndReason as EndReason,
+  type UploadBulkGrantRequestSchema,
 } from "../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 
 /** What is submitted, and by which caller. */
@@ -59,12 +60,16 @@ export async function grantSheet(
   return last;
 }
 
-/** The header, then the sheet in pieces. */
-async function* messagesOf(bulkGrantId: string, file: string) {
-  yield { content: { case: "header" as const, value: { bulkGrantId } } };
+/** The header, the sheet in pieces, and the end, without which the server stores nothing. */
+async function* messagesOf(
+  bulkGrantId: string,
+  file: string,
+): AsyncGenerator<MessageInitShape<typeof UploadBulkGrantRequestSchema>, void> {
+  yield { content: { case: "header", value: { bulkGrantId } } };
   for await (const value of createReadStream(file, { highWaterMark: maxChunkBytes })) {
-    yield { content: { case: "csvChunk" as const, value } };
+    yield { content: { case: "csvChunk", value } };
   }
+  yield { content: { case: "end", value: {} } };
 }
 
 /** Repeats a call until it is answered or refused. */
