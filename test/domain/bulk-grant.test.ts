@@ -124,7 +124,7 @@ describe("submit", () => {
   });
 
   test.each(["INVALID", "REJECTED", "CANCELLED", "DONE_WITH_FAILURES"] as const)(
-    "another sheet for one that is %s is the next revision; nothing of the last one is left",
+    "another sheet for one that is %s is the next revision; only the points are added up",
     (state) => {
       const before = row(state, {
         approvals: [{ ...boss, time: t0 }],
@@ -138,6 +138,7 @@ describe("submit", () => {
       });
       expect(submitNext(before)).toEqual(
         row("VALIDATING", {
+          grantedBefore: counts({ failed: 1 }).grantedPoints,
           revision: { ...next, number: 2, digest: "digest-2" },
           updateTime: now,
           remindTime: now + times.reminderMs,

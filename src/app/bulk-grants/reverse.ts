@@ -50,11 +50,11 @@ async function* grantedRows(
       const valid = rows.filter(({ problem, userId }) => !problem && !users.has(userId));
       const keys = valid.map(({ userId }) => rowEventKey(programId, bulkGrantId, userId));
       const events = await deps.reader.many(keys);
-      for (const [i, { userId, reason }] of valid.entries()) {
-        const points = events[i]?.entry.points;
-        if (points === undefined) continue;
+      for (const [i, { userId }] of valid.entries()) {
+        const entry = events[i]?.entry;
+        if (!entry) continue;
         users.add(userId);
-        yield { line: users.size + 1, userId, points, reason };
+        yield { line: users.size + 1, userId, points: entry.points, reason: entry.reason };
       }
     }
   }

@@ -21,6 +21,8 @@ export interface Campaign {
   rows: Row[];
   /** The granted rows of the revisions before. */
   before: Raw[];
+  /** The users of the revisions before, of rows without a problem of their own, in order. */
+  usersBefore: string[];
   /** The points that the runs of the revisions before have counted. */
   countedBefore: number;
   /** What its rows have given to or taken from each user, once for good. */

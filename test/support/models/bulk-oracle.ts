@@ -192,6 +192,7 @@ export class Oracle {
       content,
       rows,
       before: [...(old?.before ?? []), ...(old ? grantedRows(old) : [])],
+      usersBefore: old ? usersOf(old) : [],
       countedBefore: (old?.countedBefore ?? 0) + (old?.result?.grantedPoints ?? 0),
       given: old?.given ?? {},
       executeTime,
@@ -224,7 +225,10 @@ export class Oracle {
     const campaign = this.#find(reverses);
     if (campaign.reverses !== undefined) refuse("INVALID_REQUEST");
     if (active.includes(campaign.state)) refuse("WRONG_STATE");
-    const rows = [...campaign.before, ...grantedRows(campaign)];
+    const granted = new Map(
+      [...campaign.before, ...grantedRows(campaign)].map((row) => [row.userId, row]),
+    );
+    const rows = usersOf(campaign).flatMap((userId) => granted.get(userId) ?? []);
     return rows.length === 0 ? refuse("WRONG_STATE") : rows.map((row) => ({ ...row }));
   }
 
@@ -436,3 +440,8 @@ export class Oracle {
     };
   }
 }
+
+/** The users of all revisions in the order in which they came first. */
+const usersOf = ({ usersBefore, rows }: Campaign): string[] => [
+  ...new Set([...usersBefore, ...rows.filter(({ own }) => !own).map(({ userId }) => userId)]),
+];
