@@ -69,7 +69,6 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
-      bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
       bulkSources: composeSources(config),
       reporter: composeReporter(config),

@@ -70,7 +70,8 @@ export async function submitBulkGrant(
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
     const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
-    if (!isUncertain) await dropUpload(deps, uploadId);
+    const drop = () => dropUpload(deps, uploadId);
+    if (!isUncertain) await drop().catch(() => deps.background(drop));
     throw error;
   }
   if (submitted.replayed) await dropUpload(deps, uploadId);

@@ -26,7 +26,12 @@ export function bulkGrantSubmissions(
     async uploadBulkGrant(requests, context) {
       const { header, rows } = await readUpload(requests, context.signal, uploadIdleMs);
       const executeTime = toOptionalInstant(header.executeTime, "header.execute_time");
-      const submission = { ...toName(header), executeTime, submitter: callerOf(context) };
+      const submission = {
+        ...toName(header),
+        executeTime,
+        submitter: callerOf(context),
+        replacesRevision: header.replacesRevision || undefined,
+      };
       if (header.validateOnly) {
         return { check: fromCheck(await validateSheet(deps, submission, rows)) };
       }
@@ -42,6 +47,7 @@ export function bulkGrantSubmissions(
         ...toName(request),
         executeTime: toOptionalInstant(request.executeTime, "execute_time"),
         submitter: callerOf(context),
+        replacesRevision: request.replacesRevision || undefined,
         reverses: request.reversedBulkGrantId,
       };
       return toResponse(await reverseBulkGrant(deps, submission));

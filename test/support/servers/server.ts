@@ -23,6 +23,7 @@ import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
+import { memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
 
 export interface TestServerOptions {
@@ -114,6 +115,31 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       await close();
       if (ownTables) await deleteTables(dynamo.retrying, table);
       dynamo.close();
+    },
+  };
+}
+
+/** A server on a store in memory. */
+export interface MemoryServer extends Clients {
+  readonly deps: Deps;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on a store in memory, with the program `default`. */
+export async function startMemoryServer(): Promise<MemoryServer> {
+  const { deps } = memoryDeps();
+  await setupProgram(deps);
+  const listen = { host: "127.0.0.1", port: 0, http1Port: 0 } as const;
+  const config = { ...listen, drainSeconds: 1, testClock: false };
+  const server = createServer({ deps, config, log: createLogger("test", "silent") });
+  const { port } = await server.listen();
+  const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
+  return {
+    ...connect(sessions, port, "tests"),
+    deps,
+    async stop() {
+      sessions.abort();
+      await server.drain();
     },
   };
 }

@@ -1,0 +1,337 @@
+/** Tests uploads of bulk grants: what they store, what they refuse, and that nothing is left over. */
+import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import {
+  BulkGrantService,
+  UploadBulkGrantRequestSchema,
+} from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import {
+  csvMessage,
+  headerMessage,
+  pendingUploads,
+  rowsMessage,
+  sheet,
+  submitLines,
+  uploadCsv,
+  uploadMessages,
+} from "../../support/fixtures/bulk-grant-calls.ts";
+import { eventually } from "../../support/fixtures/waiting.ts";
+import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import {
+  type MemoryServer,
+  startMemoryServer,
+  startServer,
+  type TestServer,
+} from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+/** A server on a store in memory, for the largest sheets. */
+let inMemory: MemoryServer;
+beforeAll(async () => {
+  inMemory = await startMemoryServer();
+  server = await startServer();
+  await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
+});
+afterAll(async () => {
+  await inMemory.stop();
+  await server.stop();
+});
+
+const header = (bulkGrantId: string) => headerMessage({ bulkGrantId });
+
+/** Rows `u0`, `u1` and so on, as lines of CSV. */
+const lines = (count: number) => Array.from({ length: count }, (_, i) => `u${i},${i + 1},r`);
+
+describe("an upload", () => {
+  test("of CSV cut anywhere is stored as a bulk grant that is being validated", async () => {
+    const bytes = Buffer.from(sheet("u1,5,ありがとう", "u2,7,"));
+    const pieces = Array.from(bytes, (byte) => csvMessage(Buffer.from([byte])));
+    const { bulkGrant, replayed, check } = await uploadMessages(server, [
+      headerMessage({ bulkGrantId: "csv", executeTime: at("2026-12-01T00:00:00Z") }),
+      ...pieces,
+    ]);
+    expect([replayed, check]).toEqual([false, undefined]);
+    expect(bulkGrant).toMatchObject({
+      programId: "default",
+      bulkGrantId: "csv",
+      state: State.VALIDATING,
+      revision: 1,
+      rowCount: 2,
+      totalPoints: 12n,
+      executeTime: at("2026-12-01T00:00:00Z"),
+      requiredApprovals: 1,
+      submitter: "tests",
+    });
+    const { rows } = await server.bulkGrants.listBulkGrantRows({ bulkGrantId: "csv" });
+    expect(rows.map(({ line, userId, points, reason }) => [line, userId, points, reason])).toEqual([
+      [2, "u1", 5n, "ありがとう"],
+      [3, "u2", 7n, ""],
+    ]);
+    expect(server.workflows.calls).toContain("startBulkGrant default csv");
+  });
+
+  test("of rows has the digest of the same rows in CSV", async () => {
+    const rows = Array.from({ length: 1_100 }, (_, i) => ({
+      userId: `u${i}`,
+      points: BigInt(i + 1),
+      reason: "r",
+    }));
+    const { bulkGrant } = await uploadMessages(server, [
+      header("rows"),
+      rowsMessage(rows.slice(0, 500)),
+      rowsMessage(rows.slice(500, 1_000)),
+      rowsMessage([]),
+      rowsMessage(rows.slice(1_000)),
+    ]);
+    const same = await submitLines(server, { bulkGrantId: "same-rows" }, ...lines(1_100));
+    expect(bulkGrant?.rowCount).toBe(1_100);
+    expect(same.rowsDigest).toBe(bulkGrant?.rowsDigest);
+    expect(same.digest).not.toBe(bulkGrant?.digest);
+    expect([bulkGrant?.sameContentAs, same.sameContentAs]).toEqual(["", "rows"]);
+  });
+
+  test("with the same content changes nothing", async () => {
+    const first = await uploadCsv(server, { bulkGrantId: "again" }, sheet("u,1,"));
+    const again = await uploadCsv(server, { bulkGrantId: "again" }, sheet("u,1,"));
+    expect([first.replayed, again.replayed]).toEqual([false, true]);
+    expect(again.bulkGrant).toEqual(first.bulkGrant);
+    expect(await pendingUploads(server)).toEqual([]);
+  });
+
+  test("sent twice at once is one bulk grant", async () => {
+    const csv = sheet(...lines(600));
+    const answers = await Promise.all(
+      [1, 2].map(() => uploadCsv(server, { bulkGrantId: "at-once" }, csv)),
+    );
+    expect(answers.map(({ replayed }) => replayed).sort()).toEqual([false, true]);
+    expect(answers[0]?.bulkGrant).toEqual(answers[1]?.bulkGrant);
+    expect(answers[0]?.bulkGrant?.revision).toBe(1);
+    expect(await pendingUploads(server)).toEqual([]);
+  });
+
+  test("with validate_only answers what is wrong and writes nothing", async () => {
+    const before = await dump(server);
+    const { bulkGrant, check } = await uploadCsv(
+      server,
+      { bulkGrantId: "only", validateOnly: true },
+      sheet("u1,5,", "u1,x,", "u2,7,"),
+    );
+    expect(bulkGrant).toBeUndefined();
+    expect(check).toMatchObject({ rowCount: 3, totalPoints: 12n, invalidCount: 1 });
+    expect(await dump(server)).toEqual(before);
+  });
+});
+
+const wrongSheets: [name: string, csv: string | Uint8Array, code: string, line: string][] = [
+  ["an empty file", "", "EMPTY", "1"],
+  ["no rows", "user_id,points\n", "EMPTY", "1"],
+  ["no header", "u1,5,thanks\nu2,7,\n", "HEADER_MISSING", "1"],
+  ["no points", "user_id,reason\nu1,x\n", "COLUMN_MISSING", "1"],
+  ["an unknown column", "user_id,points,colour\nu1,5,red\n", "COLUMN_UNKNOWN", "1"],
+  ["a NUL byte", sheet("u1,5,", "u2,7,a\0b"), "NUL_BYTE", "3"],
+  ["a quote never closed", sheet("u1,5,", 'u2,7,"a', "u3,9,"), "QUOTE_NOT_CLOSED", "3"],
+];
+
+describe("a sheet that cannot be read", () => {
+  test.each(wrongSheets)("%s is refused by its code and line", async (_, csv, code, line) => {
+    const before = await dump(server);
+    const refusal = await refusalOf(uploadCsv(server, { bulkGrantId: "wrong" }, csv));
+    expect(refusal).toMatchObject({
+      code: "InvalidArgument",
+      reason: "INVALID_REQUEST",
+      metadata: { field: "csv", code, line },
+      fields: ["csv"],
+    });
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("200,001 rows are refused, and none is kept", async () => {
+    const csv = sheet(lines(200_001).join("\n"));
+    const refusal = await refusalOf(uploadCsv(inMemory, { bulkGrantId: "rows" }, csv));
+    expect(refusal.metadata).toMatchObject({ code: "TOO_MANY_ROWS", line: "200002" });
+    expect(await pendingUploads(inMemory)).toEqual([]);
+  });
+
+  test("33 MiB are refused before they are read to the end", async () => {
+    const row = `,5,${"r".repeat(128)}\n`;
+    let sent = 0;
+    function* messages() {
+      yield header("large");
+      yield csvMessage("user_id,points,reason\n");
+      for (let i = 0; sent < 33 * 2 ** 20; i++) {
+        const chunk = Array.from({ length: 400 }, (_, j) => `u${i}-${j}${row}`).join("");
+        sent += chunk.length;
+        yield csvMessage(chunk);
+      }
+    }
+    const refusal = await refusalOf(uploadMessages(inMemory, messages()));
+    expect([refusal.reason, refusal.metadata.code]).toEqual(["INVALID_REQUEST", "TOO_LARGE"]);
+    expect(await pendingUploads(inMemory)).toEqual([]);
+  });
+});
+
+describe("messages in a wrong order", () => {
+  const csv = csvMessage(sheet("u,1,"));
+  const rows = rowsMessage([{ userId: "u", points: 1n }]);
+
+  test.each([
+    ["no message", [], "header"],
+    ["no header", [csv], "header"],
+    ["the header last", [csv, header("x")], "header"],
+    ["two headers", [header("x"), header("x"), csv], "header"],
+    ["a header in between", [header("x"), csv, header("x"), csv], "header"],
+    ["CSV, then rows", [header("x"), csv, rows], "content"],
+    ["rows, then CSV", [header("x"), rows, csv], "content"],
+    ["an empty message", [header("x"), {}], "content"],
+    ["a chunk too large", [header("x"), csvMessage("u".repeat(60_001))], "csv_chunk"],
+    [
+      "too many rows in a message",
+      [header("x"), rowsMessage(Array.from({ length: 501 }, () => ({ userId: "u" })))],
+      "rows",
+    ],
+    ["a malformed id", [header("a b")], "header.bulk_grant_id"],
+  ])("%s is refused", async (_, messages, field) => {
+    const { reason, fields } = await refusalOf(uploadMessages(server, messages));
+    expect([reason, fields]).toEqual(["INVALID_REQUEST", [field]]);
+    expect(await pendingUploads(server)).toEqual([]);
+  });
+
+  test("a header alone is an empty sheet", async () => {
+    const { metadata } = await refusalOf(uploadMessages(server, [header("x")]));
+    expect(metadata.code).toBe("EMPTY");
+  });
+});
+
+describe("a refused upload", () => {
+  test("of an unknown program, or too far ahead, leaves nothing", async () => {
+    const before = await dump(server);
+    const csv = sheet("u,1,");
+    const unknown = uploadCsv(server, { programId: "none", bulkGrantId: "x" }, csv);
+    expect(await reasonOf(unknown)).toBe("PROGRAM_NOT_FOUND");
+    const executeTime = at("2032-01-01T00:00:00Z");
+    for (const validateOnly of [false, true]) {
+      const late = uploadCsv(server, { bulkGrantId: "x", executeTime, validateOnly }, csv);
+      expect((await refusalOf(late)).fields).toEqual(["execute_time"]);
+    }
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("of other rows while the first ones are validated is in a wrong state", async () => {
+    await submitLines(server, { bulkGrantId: "busy" }, "u,1,");
+    const refusal = await refusalOf(uploadCsv(server, { bulkGrantId: "busy" }, sheet("u,2,")));
+    expect(refusal).toMatchObject({ reason: "WRONG_STATE", metadata: { state: "VALIDATING" } });
+    expect(await pendingUploads(server)).toEqual([]);
+  });
+});
+
+/** The bytes of messages as gRPC frames them. */
+const framed = (messages: readonly ReturnType<typeof header>[]): Buffer =>
+  Buffer.concat(
+    messages.map((message) => {
+      const bytes = toBinary(
+        UploadBulkGrantRequestSchema,
+        create(UploadBulkGrantRequestSchema, message),
+      );
+      const prefix = Buffer.alloc(5);
+      prefix.writeUInt32BE(bytes.length, 1);
+      return Buffer.concat([prefix, bytes]);
+    }),
+  );
+
+describe("an upload that is cut off", () => {
+  /** Sends a part of an upload that is complete rows, and returns when it is being stored. */
+  async function begin(bulkGrantId: string) {
+    const session = connect(`http://127.0.0.1:${server.port}`);
+    session.on("error", () => undefined);
+    const request = session.request({
+      ":method": "POST",
+      ":path": `/${BulkGrantService.typeName}/UploadBulkGrant`,
+      "content-type": "application/grpc",
+      te: "trailers",
+      "meguri-caller": "tests",
+    });
+    request.on("error", () => undefined);
+    request.write(framed([header(bulkGrantId), csvMessage(sheet(...lines(1_000)))]));
+    await eventually(async () => expect(await pendingUploads(server)).toHaveLength(1));
+    return { session, request };
+  }
+
+  const noError = 0;
+  const cancelled = 8;
+
+  test.each([
+    ["by a reset", (request: ClientHttp2Stream) => request.close(cancelled)],
+    ["by a reset without an error", (request: ClientHttp2Stream) => request.close(noError)],
+    [
+      "by the end of its connection",
+      (_: unknown, session: ClientHttp2Session) => session.destroy(),
+    ],
+  ])("%s leaves nothing", async (how, cut) => {
+    const before = await dump(server);
+    const bulkGrantId = `cut-${how.length}`;
+    const { session, request } = await begin(bulkGrantId);
+    cut(request, session);
+    await eventually(async () => expect(await dump(server)).toEqual(before));
+    const read = server.bulkGrants.getBulkGrant({ bulkGrantId });
+    expect(await reasonOf(read)).toBe("BULK_GRANT_NOT_FOUND");
+    session.destroy();
+  });
+
+  test("by its deadline leaves nothing", async () => {
+    const before = await dump(server);
+    const messages = (async function* () {
+      yield header("deadline");
+      yield csvMessage(sheet(...lines(300)));
+      await once(AbortSignal.timeout(1_500), "abort");
+    })();
+    const call = server.bulkGrants.uploadBulkGrant(messages, { timeoutMs: 500 });
+    await expect(call).rejects.toThrow();
+    await eventually(async () => expect(await dump(server)).toEqual(before));
+  });
+});
+
+test("a slow upload ends with DEADLINE and leaves nothing", async () => {
+  const { tablePrefix } = server.config;
+  const hasty = await startServer({ tablePrefix, uploadIdleMs: 200 });
+  try {
+    const before = await dump(server);
+    const { promise: never } = Promise.withResolvers<void>();
+    const messages = (async function* () {
+      yield header("slow");
+      yield csvMessage(sheet(...lines(300)));
+      await never;
+    })();
+    const refusal = await refusalOf(uploadMessages(hasty, messages));
+    expect(refusal).toMatchObject({ code: "DeadlineExceeded", reason: "DEADLINE" });
+    await eventually(async () => expect(await dump(server)).toEqual(before));
+  } finally {
+    await hasty.stop();
+  }
+});
+
+test("an upload over HTTP/1.1 is read as it arrives", async () => {
+  const transport = createConnectTransport({
+    baseUrl: `http://127.0.0.1:${server.http1Port}`,
+    httpVersion: "1.1",
+    interceptors: [
+      (next) => (req) => {
+        req.header.set("meguri-caller", "tests");
+        return next(req);
+      },
+    ],
+  });
+  const bulkGrants = createClient(BulkGrantService, transport);
+  const messages = (async function* () {
+    yield header("http1");
+    yield csvMessage("user_id,points\n");
+    yield csvMessage("u,1\n");
+  })();
+  const { bulkGrant } = await uploadMessages({ bulkGrants }, messages);
+  expect(bulkGrant?.rowCount).toBe(1);
+});
