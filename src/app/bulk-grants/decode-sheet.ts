@@ -1,6 +1,7 @@
 /** Decodes the bytes of a sheet: UTF-8 with or without BOM, or Shift_JIS as Excel writes it. */
 import { isAscii, isUtf8 } from "node:buffer";
 import { TextDecoder } from "node:util";
+import type { SheetCode } from "../../domain/sheet.ts";
 import { maxSheetBytes } from "../../domain/sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
@@ -23,84 +24,101 @@ export async function* decodeSheet(csv: AsyncIterable<Uint8Array>): AsyncGenerat
   let byteCount = 0;
   for await (const chunk of csv) {
     const bytes = Buffer.concat([rest, chunk.subarray(0, maxSheetBytes - byteCount)]);
+    const { end, isTooLong } = findLines(bytes, rest.length);
+    if (end > 0) yield* decodeLines(decoder, bytes.subarray(0, end));
+    if (isTooLong) throw decoder.problem("CSV_MALFORMED", "the line has more than 64 KiB");
+    rest = bytes.subarray(end);
     byteCount += chunk.length;
-    const from = yield* decodeLines(decoder, bytes, rest.length);
-    rest = bytes.subarray(from);
     if (byteCount > maxSheetBytes) throw decoder.problem("TOO_LARGE", "the sheet exceeds 32 MiB");
   }
   if (rest.length > 0) yield decoder.decode(rest);
 }
 
-/**
- * Yields the text of the whole lines, and returns where the rest begins. Before `searchFrom` there
- * is no end of a line.
- */
-function* decodeLines(
-  decoder: LineDecoder,
-  bytes: Buffer,
-  searchFrom: number,
-): Generator<string, number> {
-  let text = "";
-  let from = 0;
-  try {
-    for (let at = searchFrom; at < bytes.length; at++) {
-      if (at - from >= maxLineBytes) {
-        throw decoder.problem("CSV_MALFORMED", "the line has more than 64 KiB");
-      }
-      if (bytes[at] !== lf && bytes[at] !== cr) continue;
-      text += decoder.decode(bytes.subarray(from, at + 1));
-      from = at + 1;
-    }
-  } catch (error) {
-    yield text;
-    throw error;
+/** Finds where the last whole line ends. Before `searchFrom` there is no end of a line. */
+function findLines(bytes: Buffer, searchFrom: number) {
+  let end = 0;
+  for (let at = searchFrom; at < bytes.length; at++) {
+    if (at - end >= maxLineBytes) return { end, isTooLong: true };
+    if (bytes[at] === lf || bytes[at] === cr) end = at + 1;
   }
-  yield text;
-  return from;
+  return { end, isTooLong: false };
 }
 
 type LineDecoder = ReturnType<typeof createLineDecoder>;
 
-/** Decodes line by line: neither LF nor CR is a part of a longer character in either encoding. */
+/** Yields the text of whole lines, up to the first faulty one. */
+function* decodeLines(decoder: LineDecoder, lines: Buffer): Generator<string> {
+  let text = "";
+  try {
+    text = decoder.decode(lines);
+  } catch {
+    try {
+      for (const line of split(lines)) text += decoder.decode(line);
+    } catch (error) {
+      yield text;
+      throw error;
+    }
+  }
+  yield text;
+}
+
+/** Yields each line with the CR or LF that ends it. */
+function* split(lines: Buffer): Generator<Buffer> {
+  let from = 0;
+  for (const [at, byte] of lines.entries()) {
+    if (byte !== lf && byte !== cr) continue;
+    yield lines.subarray(from, at + 1);
+    from = at + 1;
+  }
+}
+
+/** Decodes whole lines: neither LF nor CR is a part of a longer character in either encoding. */
 function createLineDecoder() {
   let line = 1;
   let isAfterCr = false;
   /** Undefined as long as all bytes were ASCII, which both encodings have in common. */
   let decoder: TextDecoder | undefined;
 
-  const problem = (
-    code: "ENCODING_WRONG" | "NUL_BYTE" | "TOO_LARGE" | "CSV_MALFORMED",
-    text: string,
-  ) => sheetError("csv", { code, line, message: text });
+  const problem = (code: SheetCode, message: string) => sheetError("csv", { code, line, message });
 
-  /**
-   * The first line beyond ASCII decides on the encoding. A whole line decides, and not its first
-   * character, because some pairs of half-width katakana are valid UTF-8 as well.
-   */
-  function textOf(bytes: Buffer): string {
-    if (bytes.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
-    if (isAscii(bytes)) return bytes.toString("latin1");
-    decoder ??= decoderOf(isUtf8(bytes) ? "utf-8" : "shift_jis");
+  /** Decodes the next lines, or throws without any effect on the line number. */
+  function decode(lines: Buffer): string {
+    const text = textOf(lines);
+    for (const byte of lines) {
+      if (byte === cr || (byte === lf && !isAfterCr)) line++;
+      isAfterCr = byte === cr;
+    }
+    return text;
+  }
+
+  function textOf(lines: Buffer): string {
+    if (line === 1 && lines.subarray(0, 3).equals(utf8Bom)) {
+      decoder = decoderOf("utf-8");
+      return textOf(lines.subarray(3));
+    }
+    if (lines.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
+    if (isAscii(lines)) return lines.toString("latin1");
+    decoder ??= decoderOf(isUtf8(firstBeyondAscii(lines)) ? "utf-8" : "shift_jis");
     try {
-      return decoder.decode(bytes);
+      return decoder.decode(lines);
     } catch {
       throw problem("ENCODING_WRONG", "the sheet has to be in UTF-8 or Shift_JIS throughout");
     }
   }
 
-  return {
-    problem,
-    /** Decodes the next line, which ends with CR or LF unless it is the last one. */
-    decode(bytes: Buffer): string {
-      const hasBom = line === 1 && !isAfterCr && bytes.subarray(0, 3).equals(utf8Bom);
-      if (hasBom) decoder = decoderOf("utf-8");
-      const text = textOf(hasBom ? bytes.subarray(3) : bytes);
-      const isEndOfCrLf = isAfterCr && bytes.length === 1 && bytes[0] === lf;
-      if (!isEndOfCrLf) line++;
-      isAfterCr = bytes.at(-1) === cr;
-      return text;
-    },
-  };
+  return { decode, problem };
+}
+
+/**
+ * Returns the first line beyond ASCII, which decides on the encoding. A whole line decides, and not
+ * its first character, because some pairs of half-width katakana are valid UTF-8 as well.
+ */
+function firstBeyondAscii(lines: Buffer): Buffer {
+  const first = lines.findIndex((byte) => byte > 0x7f);
+  const isEnd = (byte: number) => byte === lf || byte === cr;
+  const from = lines.subarray(0, first).findLastIndex(isEnd) + 1;
+  const length = lines.subarray(first).findIndex(isEnd);
+  return lines.subarray(from, length < 0 ? lines.length : first + length);
 }
 
 // A BOM within the sheet is a character of a cell.

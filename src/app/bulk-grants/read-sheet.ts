@@ -22,7 +22,7 @@ interface Line {
 }
 
 const required = ["user_id", "points"] as const;
-/** An export has more columns than a first sheet. All but the first two of these are ignored. */
+/** An export has more columns than a first sheet; those after `bulk_grant_id` are ignored. */
 const optional = ["reason", "bulk_grant_id", "revision", "line", "error_code", "error"] as const;
 
 type Column = (typeof required)[number] | (typeof optional)[number];
@@ -51,22 +51,24 @@ export async function* readSheet(
   const check = createRowChecks(context.maxPointsPerRow);
   let header: Line | undefined;
   let columns: Columns = new Map();
-  let rowCount = 0;
+  let lineCount = 0;
+  let hasRows = false;
   for await (const line of linesOf(csv)) {
-    if (line.cells.every((cell) => cell.trim() === "")) continue;
+    if (++lineCount > maxRows + 1) {
+      throw unreadable("TOO_MANY_ROWS", line.line, `the sheet has more than ${maxRows} rows`);
+    }
+    if (isBlank(line.cells)) continue;
     if (!header) {
       columns = columnsOf(line);
       header = line;
       continue;
     }
-    if (++rowCount > maxRows) {
-      throw unreadable("TOO_MANY_ROWS", line.line, `the sheet has more than ${maxRows} rows`);
-    }
+    hasRows = true;
     const cell = (name: Column) => restoreCell(line.cells[columns.get(name) ?? -1] ?? "");
     const cells = { userId: cell("user_id"), points: cell("points"), reason: cell("reason") };
     yield check(line.line, cells, lineProblem(line, header, cell("bulk_grant_id"), context));
   }
-  if (rowCount === 0) throw unreadable("EMPTY", header?.line ?? 1, "the sheet has no rows");
+  if (!hasRows) throw unreadable("EMPTY", header?.line ?? 1, "the sheet has no rows");
 }
 
 /** Returns what makes the cells of a line unusable. */
@@ -103,9 +105,13 @@ function columnsOf({ line, cells }: Line): Columns {
   return columns;
 }
 
+const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === "");
+
 /**
- * Yields the lines that are not empty. The parser hands each line to `on_record` during the write,
- * not to its readable side, whose buffer an error would discard.
+ * Yields the lines that are not blank, and blank ones with another number of cells than the first
+ * line: they are slow to parse, so they have to count against the limit of rows. The parser hands
+ * each line to `on_record` during the write, not to its readable side, whose buffer an error would
+ * discard.
  */
 async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   let lines: Line[] = [];
@@ -116,7 +122,8 @@ async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
     // No single line reaches this, with up to 3 bytes of UTF-8 for each byte: only a cell over
     // many lines does.
     max_record_size: 4 * maxLineBytes,
-    on_record: (cells: string[], { records, empty_lines }) => {
+    on_record: (cells: string[], { records, empty_lines, error }) => {
+      if (!error && isBlank(cells)) return null;
       lines.push({ line: records + empty_lines, cells });
       return null;
     },

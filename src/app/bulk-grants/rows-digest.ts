@@ -4,7 +4,7 @@ import type { Revision } from "../../domain/bulk-grant.ts";
 import type { SheetRow } from "../../domain/sheet.ts";
 
 /** Computes the digest of rows that are added in order. */
-export interface RowsDigest {
+interface RowsDigest {
   add(row: SheetRow): void;
   /** Returns the digest, base64url without padding. Ends the computation. */
   digest(): string;
@@ -29,7 +29,7 @@ export function createRowsDigest(): RowsDigest {
 }
 
 /** What an approval is about. `revision` is its number; times are in ms since 1970. */
-export interface Approvable
+interface Approvable
   extends Pick<Revision, "executeTime" | "requiredApprovals" | "reverses" | "rowsDigest"> {
   readonly programId: string;
   readonly bulkGrantId: string;

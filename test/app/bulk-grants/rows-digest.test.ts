@@ -1,0 +1,59 @@
+/** Tests of the digests, against the texts that their documentation promises. */
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { createRowsDigest, digestOf } from "../../../src/app/bulk-grants/rows-digest.ts";
+import type { SheetRow } from "../../../src/domain/sheet.ts";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
+
+function rowsDigest(rows: readonly SheetRow[]): string {
+  const digest = createRowsDigest();
+  for (const row of rows) digest.add(row);
+  return digest.digest();
+}
+
+const row = { line: 2, userId: "u1", points: 100, reason: 'a "日本"\n' };
+
+test("the digest of rows is that of their JSON lines", () => {
+  const other = { ...row, line: 3, userId: "u2", reason: "" };
+  expect(rowsDigest([row, other])).toBe(sha256('["u1",100,"a \\"日本\\"\\n"]\n["u2",100,""]\n'));
+  expect(rowsDigest([])).toBe(sha256(""));
+});
+
+test("the digest depends on the order and not on the lines", () => {
+  const other = { ...row, userId: "u2" };
+  expect(rowsDigest([row, other])).not.toBe(rowsDigest([other, row]));
+  expect(rowsDigest([{ ...row, line: 9 }])).toBe(rowsDigest([row]));
+});
+
+test("a row with a problem has the code and its malformed points in the digest", () => {
+  const malformed = { ...row, points: 0, rawPoints: "1e2", reason: "" };
+  const problem = { code: "POINTS_MALFORMED" } as const;
+  expect(rowsDigest([{ ...malformed, problem }])).toBe(
+    sha256('["u1","1e2","","POINTS_MALFORMED"]\n'),
+  );
+  const capped = { ...row, problem: { code: "POINTS_ABOVE_CAP", detail: "50" } as const };
+  expect(rowsDigest([capped])).not.toBe(rowsDigest([row]));
+});
+
+test("the digest of a bulk grant is that of the documented JSON", () => {
+  const grant = {
+    programId: "p",
+    bulkGrantId: "summer",
+    revision: 2,
+    requiredApprovals: 1,
+    rowsDigest: "abc",
+  };
+  expect(digestOf(grant)).toBe(
+    sha256(
+      '{"program_id":"p","bulk_grant_id":"summer","revision":2,"execute_time_ms":null,' +
+        '"required_approvals":1,"reverses":null,"rows_digest":"abc"}',
+    ),
+  );
+  expect(digestOf({ ...grant, executeTime: 1_800_000_000_000, reverses: "spring" })).toBe(
+    sha256(
+      '{"program_id":"p","bulk_grant_id":"summer","revision":2,"execute_time_ms":1800000000000,' +
+        '"required_approvals":1,"reverses":"spring","rows_digest":"abc"}',
+    ),
+  );
+});

@@ -1,0 +1,91 @@
+/** Tests of writing failed rows as a sheet, which reads back with the same values. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createRowChecks } from "../../../src/app/bulk-grants/row-checks.ts";
+import { writeSheet } from "../../../src/app/bulk-grants/write-sheet.ts";
+import type { FailedRow } from "../../../src/app/ports/bulk-grants.ts";
+import type { SheetRow } from "../../../src/domain/sheet.ts";
+import { context, read } from "../../support/fixtures/sheets.ts";
+import { assertSeeded } from "../../support/models/seeded.ts";
+
+async function write(failed: readonly FailedRow[]): Promise<string> {
+  async function* rows() {
+    yield* failed;
+  }
+  let csv = "";
+  for await (const piece of writeSheet(rows(), { bulkGrantId: "summer", revision: 3 })) {
+    csv += piece;
+  }
+  return csv;
+}
+
+const header = "\ufeffuser_id,points,reason,bulk_grant_id,revision,line,error_code,error\r\n";
+
+test("a sheet without rows has a BOM and the header", async () => {
+  expect(await write([])).toBe(header);
+});
+
+test("a row has its values, the bulk grant, the line and the error", async () => {
+  const row = { line: 7, userId: "u1", points: 5, reason: 'for "a", b' };
+  const problem = { code: "USER_TWICE", detail: "2" } as const;
+  expect(await write([{ row, problem }])).toBe(
+    `${header}u1,5,"for ""a"", b",summer,3,7,USER_TWICE,user_id: is in line 2 already\r\n`,
+  );
+});
+
+test("malformed points are written as they were", async () => {
+  const row = { line: 7, userId: "", points: 0, reason: "", rawPoints: "1,000" };
+  expect(await write([{ row, problem: { code: "USER_MISSING" } }])).toBe(
+    `${header},"1,000",,summer,3,7,USER_MISSING,user_id: is missing\r\n`,
+  );
+});
+
+test.each(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "\na", "＝1", "'=1", "''@"])(
+  "%j gets an apostrophe, in every column",
+  async (cell) => {
+    const row = { line: 2, userId: cell, points: 0, reason: cell, rawPoints: cell };
+    const csv = await write([{ row, problem: { code: "LIMIT_EXCEEDED", detail: cell } }]);
+    expect(csv.split(`'${cell}`)).toHaveLength(5);
+    expect((await read(csv)).rows[0]).toMatchObject({
+      userId: cell,
+      rawPoints: cell,
+      reason: cell,
+    });
+  },
+);
+
+test("many rows are written in several pieces", async () => {
+  const rows = Array.from({ length: 501 }, (_, index) => ({
+    row: { line: index + 2, userId: `u${index}`, points: 1, reason: "" },
+    problem: { code: "CONTENDED" } as const,
+  }));
+  const { rows: found, error } = await read(await write(rows));
+  expect(error).toBeUndefined();
+  expect(found).toEqual(rows.map(({ row }) => row));
+});
+
+/** Text of all characters but NUL, which often starts like a formula. */
+const text = fc
+  .tuple(fc.constantFrom("", "'", "''", "=", "'=", "-", "\t", '"', "\r\n", "あ"), fc.string())
+  .map(([start, rest]) => `${start}${rest}`.replaceAll("\0", ""));
+const cells = fc.record({
+  userId: fc.oneof(text, fc.stringMatching(/^[!-"$-~]{1,64}$/)),
+  points: fc.oneof(text, fc.integer({ min: 1 }).map(String)),
+  reason: fc.oneof(
+    text,
+    fc.string({ unit: "binary" }).map((any) => any.replaceAll("\0", "")),
+  ),
+});
+
+test("any rows read back the same", async () => {
+  const property = fc.asyncProperty(fc.array(cells, { minLength: 1 }), async (all) => {
+    const check = createRowChecks(context.maxPointsPerRow);
+    const rows = all.map((one, index) => check(index + 2, one));
+    const failed = rows.map((row: SheetRow) => ({
+      row,
+      problem: row.problem ?? ({ code: "ACCOUNT_FROZEN" } as const),
+    }));
+    expect(await read(await write(failed), 1_000)).toEqual({ rows });
+  });
+  await assertSeeded(property, 300, 50_000);
+});
