@@ -60,8 +60,8 @@ export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observer
     },
 
     /**
-     * Corrects the runs that are not in line with their rows. Starts purges that never ran, and runs
-     * of bulk grants that are missing; drops uploads that were cut off.
+     * Corrects the runs that are not in line with their rows. Starts purges that never ran, and
+     * runs of bulk grants that are missing; drops uploads that were cut off.
      */
     async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {
       const sync = async () => {

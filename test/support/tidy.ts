@@ -34,6 +34,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ["src/domain/", { packages: PURE_PACKAGES }],
   ["src/contract.ts", { types: /^src\/domain\// }],
   ["src/reconciler-contract.ts", {}],
+  ["src/bulk-contract.ts", {}],
   ["src/notices-contract.ts", { types: /^src\/contract\.ts$/ }],
   ["src/config.ts", { packages: /^(zod|node:.+)$/ }],
   ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
@@ -41,7 +42,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/app/",
     {
       project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
-      packages: /^(csv-(parse|stringify)|p-limit|node:.+)$/,
+      packages: /^(csv-(parse|stringify)|p-limit|p-retry|node:.+)$/,
     },
   ],
   [

@@ -14,7 +14,7 @@ import { rowEvent, rowEventKey, rowHash } from "./row-event.ts";
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
 
 /** What became of a row: the points that were granted or revoked, or why none were. */
-export type RowOutcome = { readonly points: number } | RowProblem;
+type RowOutcome = { readonly points: number } | RowProblem;
 
 /** A retryable error of a row is retried this often: within about 7 s. */
 const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };

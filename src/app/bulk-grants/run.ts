@@ -20,7 +20,7 @@ const blocksAtOnce = 4;
 type RunDeps = Pick<Deps, "engine" | "reader" | "programs" | "awaitRowSlot">;
 
 /** A range of blocks in one run. */
-export type RunRange = BlockRange & { readonly run: number };
+type RunRange = BlockRange & { readonly run: number };
 
 /** What the work on a range has done; the counts of all blocks are in the store. */
 export type RunPlace = BlockPlace &

@@ -11,7 +11,7 @@ import type { ReadRows, Submission } from "./submit.ts";
 import { checkBlock } from "./validate.ts";
 
 /** What is wrong with a row, or with the whole sheet. */
-export interface SheetFinding {
+interface SheetFinding {
   /** 0 for the sum of all rows. */
   readonly line: number;
   /** Empty for a problem of the whole sheet. */

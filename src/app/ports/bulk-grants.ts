@@ -128,7 +128,7 @@ export interface BulkSources {
 }
 
 /** A file whose name and content give a bulk_grant_id that no other content has. */
-export interface NewFile {
+interface NewFile {
   readonly source: string;
   readonly bulkGrantId: string;
 }
@@ -142,7 +142,7 @@ export interface PickUpSource {
 }
 
 /** Rows that come as bytes of CSV. */
-export interface OpenSource {
+interface OpenSource {
   /** Who submits what comes from this source. */
   readonly identity: string;
   readonly csv: AsyncIterable<Uint8Array>;

@@ -1,4 +1,4 @@
-/** Tests uploads of bulk grants: what they store, what they refuse, and that nothing is left over. */
+/** Tests uploads of bulk grants: what they store and refuse, and that nothing is left over. */
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
