@@ -1,0 +1,313 @@
+/**
+ * One bulk grant from its first sheet to its last revision, with everything real: a server, worker
+ * processes that are killed, Temporal, a store with faults, and Slack's loopback server.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
+import pLimit from "p-limit";
+import { expect } from "vitest";
+import type { Child } from "../../../src/dev/stack/child.ts";
+import {
+  type BulkGrant,
+  BulkGrant_State,
+} from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { uploadCsv } from "../fixtures/bulk-grant-calls.ts";
+import { freeze, verified } from "../fixtures/reservations.ts";
+import { eventually } from "../fixtures/waiting.ts";
+import { reasonOf } from "../servers/refusal.ts";
+import { startServer, type TestServer } from "../servers/server.ts";
+import { type SlackServer, startSlackServer } from "../servers/slack-server.ts";
+import { startWorkerStack, type WorkerStack } from "../servers/worker.ts";
+import {
+  exportedRow,
+  maxPointsPerRow,
+  type PlannedRow,
+  parseExport,
+  planRows,
+  sheetOf,
+} from "./bulk-sheet.ts";
+
+/** The servers of a campaign, which all use one store and one Temporal. */
+export interface CampaignStack {
+  readonly workers: WorkerStack;
+  readonly server: TestServer;
+  readonly slack: SlackServer;
+  stop(): Promise<void>;
+}
+
+/** Starts everything but workers. The server, too, reaches the store through the fault proxy. */
+export async function startCampaignStack(rowsPerSecond: number): Promise<CampaignStack> {
+  const slack = await startSlackServer();
+  const env = {
+    MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
+    MEGURI_BULK_ROWS_PER_SECOND: String(rowsPerSecond),
+  };
+  const workers = await startWorkerStack({ worker: false, env });
+  const { config, programId, proxy, workflows } = workers;
+  const server = await startServer({
+    testClock: false,
+    workflows,
+    dynamoEndpoint: proxy.endpoint,
+    tablePrefix: config.tablePrefix,
+    env,
+  });
+  const bulkRules = { maxPointsPerRow: BigInt(maxPointsPerRow) };
+  await server.programs.updateProgram({ programId, bulkRules });
+  return {
+    workers,
+    server,
+    slack,
+    async stop() {
+      await server.stop();
+      await workers.stop();
+      await slack.stop();
+    },
+  };
+}
+
+/** Kills a worker process and starts the next one. */
+export interface KilledWorker {
+  readonly kills: number;
+  stop(): Promise<void>;
+}
+
+/** The faults of the store, besides its outages. */
+const faults = {
+  conflict: 0.04,
+  throttle: 0.04,
+  lostAnswer: 0.04,
+  serverError: 0.02,
+  delay: 0.1,
+  delayMs: [1, 30],
+} as const;
+
+/** How long the store is away while the next worker starts. */
+const outageMs = 700;
+
+/**
+ * Runs a worker process that is killed each time the rows' transactions have reached the next
+ * `every`, at most `maxKills` times; the store is away when the next worker starts. A kill follows
+ * the rows and not the time, so that none hits the report, which is sent at most once.
+ */
+export async function startKilledWorker(
+  { workers }: CampaignStack,
+  bulkGrantId: string,
+  { every, maxKills }: { readonly every: number; readonly maxKills: number },
+): Promise<KilledWorker> {
+  const { proxy } = workers;
+  const rowKey = `b:${bulkGrantId}_`;
+  let transactions = 0;
+  let kills = 0;
+  let isStopped = false;
+  let worker: Child = await workers.startWorkerProcess();
+  proxy.onRequest((operation, body) => {
+    if (operation === "TransactWriteItems" && body.includes(rowKey)) transactions += 1;
+  });
+  const killing = (async () => {
+    while (!isStopped && kills < maxKills) {
+      await sleep(20);
+      if (transactions < (kills + 1) * every) continue;
+      await worker.killHard();
+      kills += 1;
+      proxy.down(true);
+      const next = workers.startWorkerProcess();
+      await sleep(outageMs);
+      proxy.down(false);
+      worker = await next;
+    }
+  })();
+  return {
+    get kills() {
+      return kills;
+    },
+    async stop() {
+      isStopped = true;
+      await killing;
+      proxy.onRequest(undefined);
+      await worker.stop();
+    },
+  };
+}
+
+const retryable: readonly Code[] = [
+  Code.Unavailable,
+  Code.Aborted,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+];
+
+/** Sends a call again while its error is retryable, as clients do. */
+async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof ConnectError) || !retryable.includes(error.code)) throw error;
+    }
+  }
+}
+
+/** The calls of people who submit, approve and follow one bulk grant. */
+export function callsOf({ workers, server }: CampaignStack, bulkGrantId: string) {
+  const name = { programId: workers.programId, bulkGrantId };
+  const submitter = server.clientsOf("submitter");
+  const approver = server.clientsOf("approver").bulkGrants;
+  const read = async () =>
+    (await untilAnswered(() => submitter.bulkGrants.getBulkGrant(name))).bulkGrant as BulkGrant;
+  const approvalOf = ({ digest }: BulkGrant) => ({ ...name, digest });
+  return {
+    read,
+    approver,
+    name,
+    submit: async (csv: string | Uint8Array) =>
+      (await untilAnswered(() => uploadCsv(submitter, name, csv))).bulkGrant as BulkGrant,
+    /** Expects that the submitter's approval is refused, and approves as another person. */
+    async approve(bulkGrant: BulkGrant): Promise<void> {
+      const own = untilRefused(() => submitter.bulkGrants.approveBulkGrant(approvalOf(bulkGrant)));
+      expect(await reasonOf(own)).toBe("SELF_APPROVAL");
+      await untilAnswered(() => approver.approveBulkGrant(approvalOf(bulkGrant)));
+    },
+    /** Waits for a state of the current revision. */
+    comesTo: (state: keyof typeof BulkGrant_State, timeoutMs?: number) =>
+      eventually(async () => {
+        const bulkGrant = await read();
+        expect(BulkGrant_State[bulkGrant.state]).toBe(state);
+        return bulkGrant;
+      }, timeoutMs),
+    exportFailedRows: () =>
+      untilAnswered(async () => {
+        const chunks: Uint8Array[] = [];
+        for await (const { csvChunk } of approver.exportFailedRows(name)) chunks.push(csvChunk);
+        return Buffer.concat(chunks);
+      }),
+  };
+}
+
+/** The refusal of a call that the faults of the store may delay. */
+const untilRefused = (call: () => Promise<unknown>): Promise<unknown> => untilAnswered(call);
+
+export interface CampaignOptions {
+  readonly bulkGrantId: string;
+  readonly rowCount: number;
+  /** After so many transactions of rows a worker is killed. */
+  readonly every: number;
+  readonly maxKills: number;
+  /** How long one state may take to come, in ms. */
+  readonly timeoutMs: number;
+}
+
+/** Of so many good rows, the account of one is frozen between the validation and the run. */
+const frozenEvery = 97;
+
+/**
+ * Plays a campaign: a sheet with bad rows is INVALID; fixed and approved by another person, it runs
+ * while workers are killed and the store has faults; a changed row is refused; the exported failures
+ * are sent again and granted. Expects in between that the exports hold exactly the bad rows, that
+ * each good row is granted exactly once, and that each outcome is one message. Returns the kills.
+ */
+export async function playCampaign(
+  stack: CampaignStack,
+  { bulkGrantId, rowCount, every, maxKills, timeoutMs }: CampaignOptions,
+): Promise<number> {
+  const { workers, slack } = stack;
+  const calls = callsOf(stack, bulkGrantId);
+  const rows = planRows(bulkGrantId, rowCount);
+  const setFrozen = (users: readonly PlannedRow[], isFrozen: boolean) =>
+    Promise.all(users.map(({ userId }) => freeze(workers, userId, isFrozen)));
+  const exported = async ({ revision }: BulkGrant) =>
+    parseExport(await calls.exportFailedRows(), { bulkGrantId, revision });
+  const messages = () => slack.messages.filter((text) => text.includes(bulkGrantId));
+
+  await setFrozen(
+    rows.filter(({ code }) => code === "ACCOUNT_FROZEN"),
+    true,
+  );
+  workers.proxy.faults(faults);
+  const worker = await startKilledWorker(stack, bulkGrantId, { every, maxKills });
+  await calls.submit(sheetOf(rows.map(({ firstCells }) => firstCells)));
+  const invalid = await calls.comesTo("INVALID", timeoutMs);
+  const bad = rows.flatMap(({ code, firstCells }, index) =>
+    code ? [exportedRow(index, firstCells, code)] : [],
+  );
+  expect(await exported(invalid)).toEqual(bad);
+  expect(invalid).toMatchObject({ revision: 1, rowCount, invalidCount: bad.length });
+
+  await setFrozen(
+    rows.filter(({ code }) => code === "ACCOUNT_FROZEN"),
+    false,
+  );
+  await calls.submit(sheetOf(rows.map(({ cells }) => cells)));
+  const awaiting = await calls.comesTo("AWAITING_APPROVAL", timeoutMs);
+  expect(awaiting).toMatchObject({ revision: 2, rowCount, invalidCount: 0, requiredApprovals: 1 });
+  const failing = rows.filter(({ code }, index) => !code && index % frozenEvery === 0);
+  await setFrozen(failing, true);
+  await calls.approve(awaiting);
+  const done = await calls.comesTo("DONE_WITH_FAILURES", timeoutMs);
+  await expectGranted(workers, bulkGrantId, rows, new Set(failing));
+  const granted = rows.filter((row) => !failing.includes(row));
+  expect(done.result).toMatchObject({
+    grantedCount: granted.length,
+    grantedPoints: pointsOf(granted),
+    failedCount: failing.length,
+    notRunCount: 0,
+    failedByCode: [{ code: "ACCOUNT_FROZEN", count: failing.length }],
+  });
+  const failures = await calls.exportFailedRows();
+  expect(parseExport(failures, { bulkGrantId, revision: 2 })).toEqual(
+    failing.map((row) => exportedRow(rows.indexOf(row), row.cells, "ACCOUNT_FROZEN")),
+  );
+  await eventually(async () => expect(messages()).toHaveLength(1));
+
+  const changed = rows.map(({ cells }, index) => (index === 1 ? cells.with(1, "999") : cells));
+  await setFrozen(failing, false);
+  await calls.submit(sheetOf(changed));
+  const refused = await calls.comesTo("INVALID", timeoutMs);
+  expect(refused).toMatchObject({ revision: 3, alreadyGrantedCount: granted.length - 1 });
+  expect(await exported(refused)).toEqual([exportedRow(1, changed[1] ?? [], "ID_REUSED")]);
+
+  await calls.submit(failures);
+  await calls.approve(await calls.comesTo("AWAITING_APPROVAL", timeoutMs));
+  expect(await calls.comesTo("DONE", timeoutMs)).toMatchObject({
+    revision: 4,
+    rowCount: failing.length,
+    result: { grantedCount: failing.length, failedCount: 0 },
+  });
+  await expectGranted(workers, bulkGrantId, rows, new Set());
+  await eventually(async () => expect(messages()).toHaveLength(2));
+  workers.proxy.faults({});
+  await worker.stop();
+  return worker.kills;
+}
+
+const pointsOf = (rows: readonly PlannedRow[]): bigint =>
+  BigInt(rows.reduce((sum, { points }) => sum + points, 0));
+
+/** How many accounts are verified at once. */
+const concurrency = 16;
+
+/** Expects that each user got the points of the row once, those of `failing` none. */
+export async function expectGranted(
+  workers: WorkerStack,
+  bulkGrantId: string,
+  rows: readonly PlannedRow[],
+  failing: ReadonlySet<PlannedRow>,
+): Promise<void> {
+  const limit = pLimit(concurrency);
+  const expectOnce = async (row: PlannedRow) => {
+    const { userId, points } = row;
+    const all = { from: 1, to: 1e9, newestFirst: false, types: [] };
+    const name = { programId: workers.programId, userId };
+    const { items } = await workers.deps.reader.entries(name, all, {
+      size: 100,
+      cursor: undefined,
+    });
+    const grants = items.filter(({ event }) => event.origin === "b");
+    const isGranted = !failing.has(row);
+    expect(grants.map(({ event, points }) => [event.eventId, points])).toEqual(
+      isGranted ? [[`${bulkGrantId}_${userId}`, points]] : [],
+    );
+    const { balance } = await verified(workers, userId);
+    expect(balance).toBe(isGranted ? points : 0);
+  };
+  await Promise.all(rows.map((row) => limit(() => expectOnce(row))));
+}
