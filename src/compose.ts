@@ -69,6 +69,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       owners: createTargetOwnerCache(reader),
       purger: createDynamoPurger(clients, names),
       unreadCounts,
+      bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
       bulkSources: composeSources(config),
       reporter: composeReporter(config),

@@ -1,15 +1,15 @@
 /** The use cases by which people approve, reject, cancel, pause, resume and retry bulk grants. */
+import type { BulkGrant } from "../../domain/bulk-grant.ts";
 import {
   type Actor,
   approve,
-  type BulkGrant,
   cancel,
   expire,
   pause,
   reject,
   resume,
   retryFailedRows,
-} from "../../domain/bulk-grant.ts";
+} from "../../domain/bulk-grant-changes.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import { type BulkGrantName, changeRow } from "./change-row.ts";

@@ -1,6 +1,7 @@
 /** Executes the rows of a bulk grant block by block, and ends the run. */
 import pLimit from "p-limit";
-import { type BulkGrant, finish, type RunCounts } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
+import { finish } from "../../domain/bulk-grant-changes.ts";
 import { maxSheetBlocks, type RowCode, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";

@@ -1,6 +1,7 @@
 /** The use case that submits a sheet: stores its rows, then the revision that they belong to. */
 import { randomUUID } from "node:crypto";
-import { type BulkGrant, type Revision, submit } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
+import { submit } from "../../domain/bulk-grant-changes.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";

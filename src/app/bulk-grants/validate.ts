@@ -1,5 +1,6 @@
 /** The validation of a sheet against the store, block by block. */
-import { type BulkGrant, type CheckCounts, endValidation } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, CheckCounts } from "../../domain/bulk-grant.ts";
+import { endValidation } from "../../domain/bulk-grant-changes.ts";
 import { maxSheetBlocks, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
