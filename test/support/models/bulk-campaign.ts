@@ -7,9 +7,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import pLimit from "p-limit";
 import { expect } from "vitest";
 import type { Child } from "../../../src/dev/stack/child.ts";
+import type { RowCode } from "../../../src/domain/sheet.ts";
 import {
   type BulkGrant,
-  BulkGrant_State,
+  BulkGrant_State as State,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { uploadCsv } from "../fixtures/bulk-grant-calls.ts";
 import { freeze, verified } from "../fixtures/reservations.ts";
@@ -163,15 +164,15 @@ export function callsOf({ workers, server }: CampaignStack, bulkGrantId: string)
       (await untilAnswered(() => uploadCsv(submitter, name, csv))).bulkGrant as BulkGrant,
     /** Expects that the submitter's approval is refused, and approves as another person. */
     async approve(bulkGrant: BulkGrant): Promise<void> {
-      const own = untilRefused(() => submitter.bulkGrants.approveBulkGrant(approvalOf(bulkGrant)));
+      const own = untilAnswered(() => submitter.bulkGrants.approveBulkGrant(approvalOf(bulkGrant)));
       expect(await reasonOf(own)).toBe("SELF_APPROVAL");
       await untilAnswered(() => approver.approveBulkGrant(approvalOf(bulkGrant)));
     },
     /** Waits for a state of the current revision. */
-    comesTo: (state: keyof typeof BulkGrant_State, timeoutMs?: number) =>
+    comesTo: (state: keyof typeof State, timeoutMs?: number) =>
       eventually(async () => {
         const bulkGrant = await read();
-        expect(BulkGrant_State[bulkGrant.state]).toBe(state);
+        expect(bulkGrant.state).toBe(State[state]);
         return bulkGrant;
       }, timeoutMs),
     exportFailedRows: () =>
@@ -182,9 +183,6 @@ export function callsOf({ workers, server }: CampaignStack, bulkGrantId: string)
       }),
   };
 }
-
-/** The refusal of a call that the faults of the store may delay. */
-const untilRefused = (call: () => Promise<unknown>): Promise<unknown> => untilAnswered(call);
 
 export interface CampaignOptions {
   readonly bulkGrantId: string;
@@ -218,59 +216,71 @@ export async function playCampaign(
     parseExport(await calls.exportFailedRows(), { bulkGrantId, revision });
   const messages = () => slack.messages.filter((text) => text.includes(bulkGrantId));
 
-  await setFrozen(
-    rows.filter(({ code }) => code === "ACCOUNT_FROZEN"),
-    true,
-  );
+  /** What an export shows of a sheet with these cells. */
+  const expected = (
+    cells: readonly (readonly string[])[],
+    codeOf: (row: PlannedRow, index: number) => RowCode | undefined,
+  ) =>
+    rows.flatMap((row, index) => {
+      const code = codeOf(row, index);
+      return code ? [exportedRow(index, cells[index] ?? [], code)] : [];
+    });
+
+  const bad = rows.filter(({ code }) => code);
+  const first = rows.map(({ firstCells }) => firstCells);
+  const frozenFirst = bad.filter(({ code }) => code === "ACCOUNT_FROZEN");
+  await setFrozen(frozenFirst, true);
   workers.proxy.faults(faults);
   const worker = await startKilledWorker(stack, bulkGrantId, { every, maxKills });
-  await calls.submit(sheetOf(rows.map(({ firstCells }) => firstCells)));
+  await calls.submit(sheetOf(first));
   const invalid = await calls.comesTo("INVALID", timeoutMs);
-  const bad = rows.flatMap(({ code, firstCells }, index) =>
-    code ? [exportedRow(index, firstCells, code)] : [],
-  );
-  expect(await exported(invalid)).toEqual(bad);
   expect(invalid).toMatchObject({ revision: 1, rowCount, invalidCount: bad.length });
+  // Nothing has run, so the rest is exported, too: the corrected sheet loses no row.
+  const withoutRun = expected(first, ({ code = "NOT_RUN" }) => code);
+  expect(await exported(invalid)).toEqual(withoutRun);
 
-  await setFrozen(
-    rows.filter(({ code }) => code === "ACCOUNT_FROZEN"),
-    false,
-  );
-  await calls.submit(sheetOf(rows.map(({ cells }) => cells)));
+  const fixed = rows.map(({ cells }) => cells);
+  await setFrozen(frozenFirst, false);
+  await calls.submit(sheetOf(fixed));
   const awaiting = await calls.comesTo("AWAITING_APPROVAL", timeoutMs);
   expect(awaiting).toMatchObject({ revision: 2, rowCount, invalidCount: 0, requiredApprovals: 1 });
-  const failing = rows.filter(({ code }, index) => !code && index % frozenEvery === 0);
-  await setFrozen(failing, true);
+  const failing = new Set(rows.filter(({ code }, index) => !code && index % frozenEvery === 0));
+  await setFrozen([...failing], true);
   await calls.approve(awaiting);
   const done = await calls.comesTo("DONE_WITH_FAILURES", timeoutMs);
-  await expectGranted(workers, bulkGrantId, rows, new Set(failing));
-  const granted = rows.filter((row) => !failing.includes(row));
+  await expectGranted(workers, bulkGrantId, rows, failing);
+  const granted = rows.filter((row) => !failing.has(row));
   expect(done.result).toMatchObject({
     grantedCount: granted.length,
     grantedPoints: pointsOf(granted),
-    failedCount: failing.length,
+    failedCount: failing.size,
     notRunCount: 0,
-    failedByCode: [{ code: "ACCOUNT_FROZEN", count: failing.length }],
+    failedByCode: [{ code: "ACCOUNT_FROZEN", count: failing.size }],
   });
   const failures = await calls.exportFailedRows();
   expect(parseExport(failures, { bulkGrantId, revision: 2 })).toEqual(
-    failing.map((row) => exportedRow(rows.indexOf(row), row.cells, "ACCOUNT_FROZEN")),
+    expected(fixed, (row) => (failing.has(row) ? "ACCOUNT_FROZEN" : undefined)),
   );
   await eventually(async () => expect(messages()).toHaveLength(1));
 
-  const changed = rows.map(({ cells }, index) => (index === 1 ? cells.with(1, "999") : cells));
-  await setFrozen(failing, false);
+  const changed = fixed.map((cells, index) => (index === 1 ? cells.with(1, "999") : cells));
+  await setFrozen([...failing], false);
   await calls.submit(sheetOf(changed));
   const refused = await calls.comesTo("INVALID", timeoutMs);
   expect(refused).toMatchObject({ revision: 3, alreadyGrantedCount: granted.length - 1 });
-  expect(await exported(refused)).toEqual([exportedRow(1, changed[1] ?? [], "ID_REUSED")]);
+  expect(await exported(refused)).toEqual(
+    expected(changed, (row, index) => {
+      if (index === 1) return "ID_REUSED";
+      return failing.has(row) ? "NOT_RUN" : undefined;
+    }),
+  );
 
   await calls.submit(failures);
   await calls.approve(await calls.comesTo("AWAITING_APPROVAL", timeoutMs));
   expect(await calls.comesTo("DONE", timeoutMs)).toMatchObject({
     revision: 4,
-    rowCount: failing.length,
-    result: { grantedCount: failing.length, failedCount: 0 },
+    rowCount: failing.size,
+    result: { grantedCount: failing.size, failedCount: 0 },
   });
   await expectGranted(workers, bulkGrantId, rows, new Set());
   await eventually(async () => expect(messages()).toHaveLength(2));
