@@ -236,7 +236,14 @@ describe("a bulk grant half way", () => {
 describe("rows that fail", () => {
   test("do not stop the others, and are retried", async () => {
     const { deps, programId } = stack;
-    const grant = { programId, userId: "frozen-1", eventId: "e", points: 1, reason: "", caller: "tests" };
+    const grant = {
+      programId,
+      userId: "frozen-1",
+      eventId: "e",
+      points: 1,
+      reason: "",
+      caller: "tests",
+    };
     await grantPoints(deps, { ...grant, deadline: undefined });
     const bulkGrant = await submitted({ id: "frozen", userIds: usersOf("frozen", 3) });
     await comesTo(stack, "frozen", "AWAITING_APPROVAL");
