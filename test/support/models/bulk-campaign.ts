@@ -2,6 +2,9 @@
  * One bulk grant from its first sheet to its last revision, with everything real: a server, worker
  * processes that are killed, Temporal, a store with faults, and Slack's loopback server.
  */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import pLimit from "p-limit";
@@ -18,7 +21,7 @@ import { eventually } from "../fixtures/waiting.ts";
 import { reasonOf } from "../servers/refusal.ts";
 import { startServer, type TestServer } from "../servers/server.ts";
 import { type SlackServer, startSlackServer } from "../servers/slack-server.ts";
-import { startWorkerStack, type WorkerStack } from "../servers/worker.ts";
+import { startWorkerStack, type WorkerStack, workflowBundle } from "../servers/worker.ts";
 import {
   exportedRow,
   maxPointsPerRow,
@@ -33,6 +36,8 @@ export interface CampaignStack {
   readonly workers: WorkerStack;
   readonly server: TestServer;
   readonly slack: SlackServer;
+  /** Starts a worker process with a prebuilt bundle, which takes less time than building one. */
+  startWorkerProcess(): Promise<Child>;
   stop(): Promise<void>;
 }
 
@@ -52,22 +57,27 @@ export async function startCampaignStack(rowsPerSecond: number): Promise<Campaig
     tablePrefix: config.tablePrefix,
     env,
   });
+  const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
+  const bundle = join(folder, "workflows.js");
+  await writeFile(bundle, (await workflowBundle()).code);
   const bulkRules = { maxPointsPerRow: BigInt(maxPointsPerRow) };
   await server.programs.updateProgram({ programId, bulkRules });
   return {
     workers,
     server,
     slack,
+    startWorkerProcess: () => workers.startWorkerProcess({ MEGURI_WORKFLOW_BUNDLE: bundle }),
     async stop() {
       await server.stop();
       await workers.stop();
       await slack.stop();
+      await rm(folder, { recursive: true });
     },
   };
 }
 
 /** Kills a worker process and starts the next one. */
-export interface KilledWorker {
+interface KilledWorker {
   readonly kills: number;
   stop(): Promise<void>;
 }
@@ -90,17 +100,16 @@ const outageMs = 700;
  * `every`, at most `maxKills` times; the store is away when the next worker starts. A kill follows
  * the rows and not the time, so that none hits the report, which is sent at most once.
  */
-export async function startKilledWorker(
-  { workers }: CampaignStack,
+async function startKilledWorker(
+  { workers: { proxy }, startWorkerProcess }: CampaignStack,
   bulkGrantId: string,
   { every, maxKills }: { readonly every: number; readonly maxKills: number },
 ): Promise<KilledWorker> {
-  const { proxy } = workers;
   const rowKey = `b:${bulkGrantId}_`;
   let transactions = 0;
   let kills = 0;
   let isStopped = false;
-  let worker: Child = await workers.startWorkerProcess();
+  let worker: Child = await startWorkerProcess();
   proxy.onRequest((operation, body) => {
     if (operation === "TransactWriteItems" && body.includes(rowKey)) transactions += 1;
   });
@@ -111,7 +120,7 @@ export async function startKilledWorker(
       await worker.killHard();
       kills += 1;
       proxy.down(true);
-      const next = workers.startWorkerProcess();
+      const next = startWorkerProcess();
       await sleep(outageMs);
       proxy.down(false);
       worker = await next;
@@ -149,7 +158,7 @@ async function untilAnswered<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /** The calls of people who submit, approve and follow one bulk grant. */
-export function callsOf({ workers, server }: CampaignStack, bulkGrantId: string) {
+function callsOf({ workers, server }: CampaignStack, bulkGrantId: string) {
   const name = { programId: workers.programId, bulkGrantId };
   const submitter = server.clientsOf("submitter");
   const approver = server.clientsOf("approver").bulkGrants;
@@ -157,9 +166,6 @@ export function callsOf({ workers, server }: CampaignStack, bulkGrantId: string)
     (await untilAnswered(() => submitter.bulkGrants.getBulkGrant(name))).bulkGrant as BulkGrant;
   const approvalOf = ({ digest }: BulkGrant) => ({ ...name, digest });
   return {
-    read,
-    approver,
-    name,
     submit: async (csv: string | Uint8Array) =>
       (await untilAnswered(() => uploadCsv(submitter, name, csv))).bulkGrant as BulkGrant,
     /** Expects that the submitter's approval is refused, and approves as another person. */
@@ -184,7 +190,7 @@ export function callsOf({ workers, server }: CampaignStack, bulkGrantId: string)
   };
 }
 
-export interface CampaignOptions {
+interface CampaignOptions {
   readonly bulkGrantId: string;
   readonly rowCount: number;
   /** After so many transactions of rows a worker is killed. */
@@ -283,6 +289,7 @@ export async function playCampaign(
     result: { grantedCount: failing.size, failedCount: 0 },
   });
   await expectGranted(workers, bulkGrantId, rows, new Set());
+  await expectBalances(workers, rows);
   await eventually(async () => expect(messages()).toHaveLength(2));
   workers.proxy.faults({});
   await worker.stop();
@@ -292,32 +299,34 @@ export async function playCampaign(
 const pointsOf = (rows: readonly PlannedRow[]): bigint =>
   BigInt(rows.reduce((sum, { points }) => sum + points, 0));
 
-/** How many accounts are verified at once. */
+/** How many accounts are read at once. */
 const concurrency = 16;
 
-/** Expects that each user got the points of the row once, those of `failing` none. */
-export async function expectGranted(
-  workers: WorkerStack,
+/** Expects that each row is one entry of its user's ledger, if it is granted, and else none. */
+async function expectGranted(
+  { deps, programId }: WorkerStack,
   bulkGrantId: string,
   rows: readonly PlannedRow[],
   failing: ReadonlySet<PlannedRow>,
 ): Promise<void> {
   const limit = pLimit(concurrency);
+  const all = { from: 1, to: 1e9, newestFirst: false, types: [] };
+  const page = { size: 100, cursor: undefined };
   const expectOnce = async (row: PlannedRow) => {
     const { userId, points } = row;
-    const all = { from: 1, to: 1e9, newestFirst: false, types: [] };
-    const name = { programId: workers.programId, userId };
-    const { items } = await workers.deps.reader.entries(name, all, {
-      size: 100,
-      cursor: undefined,
-    });
-    const grants = items.filter(({ event }) => event.origin === "b");
-    const isGranted = !failing.has(row);
-    expect(grants.map(({ event, points }) => [event.eventId, points])).toEqual(
-      isGranted ? [[`${bulkGrantId}_${userId}`, points]] : [],
+    const { items } = await deps.reader.entries({ programId, userId }, all, page);
+    const grants = items.flatMap(({ event, points }) =>
+      event.origin === "b" ? [[event.eventId, points]] : [],
     );
-    const { balance } = await verified(workers, userId);
-    expect(balance).toBe(isGranted ? points : 0);
+    expect(grants).toEqual(failing.has(row) ? [] : [[`${bulkGrantId}_${userId}`, points]]);
   };
   await Promise.all(rows.map((row) => limit(() => expectOnce(row))));
+}
+
+/** Expects that each account has the points of its row, and equals its ledger. */
+async function expectBalances(workers: WorkerStack, rows: readonly PlannedRow[]): Promise<void> {
+  const limit = pLimit(concurrency);
+  const expectBalance = async ({ userId, points }: PlannedRow) =>
+    expect(await verified(workers, userId)).toMatchObject({ balance: points });
+  await Promise.all(rows.map((row) => limit(() => expectBalance(row))));
 }

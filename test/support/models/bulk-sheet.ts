@@ -67,7 +67,7 @@ export const sheetOf = (rows: readonly (readonly string[])[]): string =>
 const quoted = (cell: string) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 
 /** A row of an export without its message: user_id, points, reason, line and error_code. */
-export type ExportedRow = readonly string[];
+type ExportedRow = readonly string[];
 
 /** The rows of an export. Each of them names the bulk grant, its revision and what is wrong. */
 export function parseExport(
