@@ -83,9 +83,9 @@ test("a bulk grant is submitted and another one approved while Temporal is away"
 
   await startAgain("first.db");
   await eventually(reconcileLater);
-  await comesTo(stack, "before", "DONE");
+  expect(await bulkGrantRun(stack, "before").result()).toMatchObject({ state: "DONE" });
   await approve(stack.deps, await comesTo(stack, "after", "AWAITING_APPROVAL"));
-  await comesTo(stack, "after", "DONE");
+  expect(await bulkGrantRun(stack, "after").result()).toMatchObject({ state: "DONE" });
   for (const userIds of [before, after]) await expectGrantedOnce(userIds);
   for (const id of ["before", "after"]) {
     await eventually(async () => expect(messagesAbout(id)).toHaveLength(1));
@@ -94,7 +94,7 @@ test("a bulk grant is submitted and another one approved while Temporal is away"
 
 test("bulk grants go on after their namespace is lost whole while one of them runs", async () => {
   const { deps, client, workflows } = stack;
-  const userIds = usersOf("running", 1_200);
+  const userIds = usersOf("running", 600);
   await submitted({ id: "running", userIds });
   await submitted({ id: "waiting", userIds: usersOf("waiting", 5) });
   const executeTime = Date.now() + 10_000;
@@ -103,7 +103,7 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   const waiting = await comesTo(stack, "waiting", "AWAITING_APPROVAL");
   await approve(deps, await comesTo(stack, "running", "AWAITING_APPROVAL"));
   await eventually(async () => {
-    expect((await balances(stack, userIds))[10]).toBeGreaterThan(100);
+    expect((await balances(stack, userIds))[10]).toBeGreaterThan(50);
   });
   await temporal.killHard();
 
@@ -113,10 +113,11 @@ test("bulk grants go on after their namespace is lost whole while one of them ru
   await eventually(() => client.schedule.getHandle(reconcileId).describe());
   stop();
   await eventually(() => client.schedule.getHandle(reconcileId).trigger());
-  await eventually(() => bulkGrantRun(stack, "waiting").describe(), 120_000);
+  const ids = ["running", "waiting", "timed"];
+  for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 120_000);
   await approve(deps, waiting);
-  for (const id of ["running", "waiting", "timed"]) {
-    await comesTo(stack, id, "DONE");
+  for (const id of ids) {
+    expect(await bulkGrantRun(stack, id).result()).toMatchObject({ state: "DONE" });
     await eventually(async () => expect(messagesAbout(id)).toHaveLength(1));
   }
   await expectGrantedOnce(userIds);
