@@ -204,96 +204,140 @@ interface CampaignOptions {
 const frozenEvery = 97;
 
 /**
- * Plays a campaign: a sheet with bad rows is INVALID; fixed and approved by another person, it runs
- * while workers are killed and the store has faults; a changed row is refused; the exported failures
- * are sent again and granted. Expects in between that the exports hold exactly the bad rows, that
- * each good row is granted exactly once, and that each outcome is one message. Returns the kills.
+ * Plays a campaign while workers are killed and the store has faults: a sheet with bad rows is
+ * INVALID; corrected and approved by another person, it runs; a changed row is refused; the exported
+ * failures are sent again. Expects in between that the exports hold exactly the rows that were not
+ * granted, that each good row is granted exactly once, and that each outcome is one message.
+ * Returns how many workers were killed.
  */
 export async function playCampaign(
   stack: CampaignStack,
-  { bulkGrantId, rowCount, every, maxKills, timeoutMs }: CampaignOptions,
+  options: CampaignOptions,
 ): Promise<number> {
+  const { workers } = stack;
+  const { bulkGrantId, rowCount } = options;
+  const campaign = campaignOf(stack, options, planRows(bulkGrantId, rowCount));
+  await campaign.freezeFirst(true);
+  workers.proxy.faults(faults);
+  const worker = await startKilledWorker(stack, bulkGrantId, options);
+  try {
+    await submitWithBadRows(campaign);
+    await campaign.freezeFirst(false);
+    const failures = await runCorrected(campaign);
+    await refuseChangedRow(campaign);
+    await sendAgain(campaign, failures);
+  } finally {
+    workers.proxy.faults({});
+    await worker.stop();
+  }
+  await expectBalances(workers, campaign.rows);
+  return worker.kills;
+}
+
+type Campaign = ReturnType<typeof campaignOf>;
+
+function campaignOf(
+  stack: CampaignStack,
+  { bulkGrantId, timeoutMs }: CampaignOptions,
+  rows: readonly PlannedRow[],
+) {
   const { workers, slack } = stack;
   const calls = callsOf(stack, bulkGrantId);
-  const rows = planRows(bulkGrantId, rowCount);
-  const setFrozen = (users: readonly PlannedRow[], isFrozen: boolean) =>
-    Promise.all(users.map(({ userId }) => freeze(workers, userId, isFrozen)));
-  const exported = async ({ revision }: BulkGrant) =>
-    parseExport(await calls.exportFailedRows(), { bulkGrantId, revision });
-  const messages = () => slack.messages.filter((text) => text.includes(bulkGrantId));
-
-  /** What an export shows of a sheet with these cells. */
-  const expected = (
-    cells: readonly (readonly string[])[],
-    codeOf: (row: PlannedRow, index: number) => RowCode | undefined,
-  ) =>
-    rows.flatMap((row, index) => {
-      const code = codeOf(row, index);
-      return code ? [exportedRow(index, cells[index] ?? [], code)] : [];
-    });
-
-  const bad = rows.filter(({ code }) => code);
-  const first = rows.map(({ firstCells }) => firstCells);
-  const frozenFirst = bad.filter(({ code }) => code === "ACCOUNT_FROZEN");
-  await setFrozen(frozenFirst, true);
-  workers.proxy.faults(faults);
-  const worker = await startKilledWorker(stack, bulkGrantId, { every, maxKills });
-  await calls.submit(sheetOf(first));
-  const invalid = await calls.comesTo("INVALID", timeoutMs);
-  expect(invalid).toMatchObject({ revision: 1, rowCount, invalidCount: bad.length });
-  // Nothing has run, so the rest is exported, too: the corrected sheet loses no row.
-  const withoutRun = expected(first, ({ code = "NOT_RUN" }) => code);
-  expect(await exported(invalid)).toEqual(withoutRun);
-
-  const fixed = rows.map(({ cells }) => cells);
-  await setFrozen(frozenFirst, false);
-  await calls.submit(sheetOf(fixed));
-  const awaiting = await calls.comesTo("AWAITING_APPROVAL", timeoutMs);
-  expect(awaiting).toMatchObject({ revision: 2, rowCount, invalidCount: 0, requiredApprovals: 1 });
+  const frozenFirst = rows.filter(({ code }) => code === "ACCOUNT_FROZEN");
   const failing = new Set(rows.filter(({ code }, index) => !code && index % frozenEvery === 0));
-  await setFrozen([...failing], true);
-  await calls.approve(awaiting);
-  const done = await calls.comesTo("DONE_WITH_FAILURES", timeoutMs);
-  await expectGranted(workers, bulkGrantId, rows, failing);
+  const setFrozen = (users: Iterable<PlannedRow>, isFrozen: boolean) =>
+    Promise.all(Array.from(users, ({ userId }) => freeze(workers, userId, isFrozen)));
+  return {
+    ...calls,
+    rows,
+    /** The rows whose accounts are frozen between the validation and the run. */
+    failing,
+    cells: rows.map(({ cells }) => cells),
+    comesTo: (state: keyof typeof State) => calls.comesTo(state, timeoutMs),
+    freezeFirst: (isFrozen: boolean) => setFrozen(frozenFirst, isFrozen),
+    freezeFailing: (isFrozen: boolean) => setFrozen(failing, isFrozen),
+    expectGranted: (without: ReadonlySet<PlannedRow>) =>
+      expectGranted(workers, bulkGrantId, rows, without),
+    expectMessages: (count: number) =>
+      eventually(async () => {
+        expect(slack.messages.filter((text) => text.includes(bulkGrantId))).toHaveLength(count);
+      }),
+    /** Expects that the export has exactly the rows with a code, and returns it. */
+    async expectExport(
+      revision: number,
+      cells: readonly (readonly string[])[],
+      codeOf: (row: PlannedRow, index: number) => RowCode | undefined,
+    ): Promise<Uint8Array> {
+      const csv = await calls.exportFailedRows();
+      const expected = rows.flatMap((row, index) => {
+        const code = codeOf(row, index);
+        return code ? [exportedRow(index, cells[index] ?? [], code)] : [];
+      });
+      expect(parseExport(csv, { bulkGrantId, revision })).toEqual(expected);
+      return csv;
+    },
+  };
+}
+
+async function submitWithBadRows({ rows, ...campaign }: Campaign): Promise<void> {
+  const first = rows.map(({ firstCells }) => firstCells);
+  await campaign.submit(sheetOf(first));
+  const invalidCount = rows.filter(({ code }) => code).length;
+  const expected = { revision: 1, rowCount: rows.length, invalidCount };
+  expect(await campaign.comesTo("INVALID")).toMatchObject(expected);
+  // Nothing has run, so the rest is exported, too: the corrected sheet loses no row.
+  await campaign.expectExport(1, first, ({ code = "NOT_RUN" }) => code);
+}
+
+/** Returns the export of the rows that the run could not grant. */
+async function runCorrected({ rows, failing, cells, ...campaign }: Campaign): Promise<Uint8Array> {
+  await campaign.submit(sheetOf(cells));
+  const awaiting = await campaign.comesTo("AWAITING_APPROVAL");
+  expect(awaiting).toMatchObject({ revision: 2, rowCount: rows.length, invalidCount: 0 });
+  await campaign.freezeFailing(true);
+  await campaign.approve(awaiting);
+  const { result } = await campaign.comesTo("DONE_WITH_FAILURES");
+  await campaign.expectGranted(failing);
   const granted = rows.filter((row) => !failing.has(row));
-  expect(done.result).toMatchObject({
+  expect(result).toMatchObject({
     grantedCount: granted.length,
     grantedPoints: pointsOf(granted),
     failedCount: failing.size,
     notRunCount: 0,
     failedByCode: [{ code: "ACCOUNT_FROZEN", count: failing.size }],
   });
-  const failures = await calls.exportFailedRows();
-  expect(parseExport(failures, { bulkGrantId, revision: 2 })).toEqual(
-    expected(fixed, (row) => (failing.has(row) ? "ACCOUNT_FROZEN" : undefined)),
+  await campaign.expectMessages(1);
+  await campaign.freezeFailing(false);
+  return campaign.expectExport(2, cells, (row) =>
+    failing.has(row) ? "ACCOUNT_FROZEN" : undefined,
   );
-  await eventually(async () => expect(messages()).toHaveLength(1));
+}
 
-  const changed = fixed.map((cells, index) => (index === 1 ? cells.with(1, "999") : cells));
-  await setFrozen([...failing], false);
-  await calls.submit(sheetOf(changed));
-  const refused = await calls.comesTo("INVALID", timeoutMs);
-  expect(refused).toMatchObject({ revision: 3, alreadyGrantedCount: granted.length - 1 });
-  expect(await exported(refused)).toEqual(
-    expected(changed, (row, index) => {
-      if (index === 1) return "ID_REUSED";
-      return failing.has(row) ? "NOT_RUN" : undefined;
-    }),
-  );
+/** The row with this index is sent with other points after it was granted. */
+const changedIndex = 1;
 
-  await calls.submit(failures);
-  await calls.approve(await calls.comesTo("AWAITING_APPROVAL", timeoutMs));
-  expect(await calls.comesTo("DONE", timeoutMs)).toMatchObject({
+async function refuseChangedRow({ rows, failing, cells, ...campaign }: Campaign): Promise<void> {
+  const changed = cells.with(changedIndex, cells[changedIndex]?.with(1, "999") ?? []);
+  await campaign.submit(sheetOf(changed));
+  const alreadyGrantedCount = rows.length - failing.size - 1;
+  const expected = { revision: 3, invalidCount: 1, alreadyGrantedCount };
+  expect(await campaign.comesTo("INVALID")).toMatchObject(expected);
+  await campaign.expectExport(3, changed, (row, index) => {
+    if (index === changedIndex) return "ID_REUSED";
+    return failing.has(row) ? "NOT_RUN" : undefined;
+  });
+}
+
+async function sendAgain({ failing, ...campaign }: Campaign, failures: Uint8Array): Promise<void> {
+  await campaign.submit(failures);
+  await campaign.approve(await campaign.comesTo("AWAITING_APPROVAL"));
+  expect(await campaign.comesTo("DONE")).toMatchObject({
     revision: 4,
     rowCount: failing.size,
     result: { grantedCount: failing.size, failedCount: 0 },
   });
-  await expectGranted(workers, bulkGrantId, rows, new Set());
-  await expectBalances(workers, rows);
-  await eventually(async () => expect(messages()).toHaveLength(2));
-  workers.proxy.faults({});
-  await worker.stop();
-  return worker.kills;
+  await campaign.expectGranted(new Set());
+  await campaign.expectMessages(2);
 }
 
 const pointsOf = (rows: readonly PlannedRow[]): bigint =>
