@@ -1,10 +1,7 @@
 /** Runs a bulk grant of 10,000 rows while a worker is killed and the store has faults. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  type CampaignStack,
-  playCampaign,
-  startCampaignStack,
-} from "../support/models/bulk-campaign.ts";
+import { playCampaign } from "../support/models/bulk-campaign.ts";
+import { type CampaignStack, startCampaignStack } from "../support/servers/campaign-stack.ts";
 
 let stack: CampaignStack;
 beforeAll(async () => {
