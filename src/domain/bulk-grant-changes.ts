@@ -143,7 +143,8 @@ export function cancel(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
     return { ...changed, cancelRequest: changed.actions.at(-1) as Action };
   }
   if (!activeStates.includes(row.state)) throw wrongState(row, "cancelled");
-  return { ...acted(row, "CANCEL", actor, now), state: "CANCELLED", endTime: now };
+  const { pause: _, ...rest } = acted(row, "CANCEL", actor, now);
+  return { ...rest, state: "CANCELLED", endTime: now };
 }
 
 /** Pauses an approved or running one. A paused one does not change. Refusal: WRONG_STATE. */

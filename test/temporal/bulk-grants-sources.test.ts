@@ -55,7 +55,7 @@ describe("bulkGrantFromSource", () => {
     });
     const { revision } = (await readBulk(stack, "own")).bulkGrant;
     expect(revision).toMatchObject({ submitter: "nightly-batch", source });
-  }, 60_000);
+  }, 120_000);
 
   test("started twice under other ids is one bulk grant, and both return its result", async () => {
     const date = formatInstant(Date.now(), "Asia/Tokyo").slice(0, 10);
@@ -71,7 +71,7 @@ describe("bulkGrantFromSource", () => {
     expect(second).toEqual(first);
     expect((await readBulk(stack, `daily-${date}`)).bulkGrant.revision.number).toBe(1);
     expect(await balances(stack, ["dated-1"])).toEqual({ 10: 1 });
-  }, 60_000);
+  }, 120_000);
 
   test("fails with the reason of a refusal", async () => {
     const reasonOf = async (run: Awaited<ReturnType<typeof start>>) => {
@@ -86,7 +86,7 @@ describe("bulkGrantFromSource", () => {
     const nothing = { bulk_grant_id: "", source: "" };
     expect(await reasonOf(await start("nothing", nothing))).toBe("INVALID_REQUEST");
     await folder.remove("bad.csv");
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("pickUpSheets", () => {
@@ -125,7 +125,7 @@ describe("pickUpSheets", () => {
     });
     const last = await pickUp("pick-up-3");
     expect(await last.result()).toEqual({ submitted: [], failed: [] });
-  }, 90_000);
+  }, 120_000);
 
   test("has a schedule, which is left alone until its times change", async () => {
     const { workflows, deps, client, programId } = stack;
@@ -144,5 +144,5 @@ describe("pickUpSheets", () => {
     const second = await schedule.describe();
     expect(second.spec.calendars?.[0]?.hour).toEqual([{ start: 7, end: 7, step: 1 }]);
     await schedule.delete();
-  }, 60_000);
+  }, 120_000);
 });

@@ -54,20 +54,20 @@ async function refusal(answer: Promise<unknown>): Promise<string | undefined> {
 
 describe("a bulk grant", () => {
   test("is validated, approved by an Update, run and reported once", async () => {
-    const userIds = usersOf("life", 500);
+    const userIds = usersOf("life", 300);
     const { revision } = await submitted({ id: "life", userIds });
     await comesTo(stack, "life", "AWAITING_APPROVAL");
     const run = bulkGrantRun(stack, "life");
     const details = await showsDetails(run, "Waits for 1 approval until");
     expect(details).toContain("submitted by: submitter");
-    expect(details).toContain("in all: 5,000 points, 500 rows");
+    expect(details).toContain("in all: 3,000 points, 300 rows");
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
-        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 5000 AND MeguriCaller = "submitter"';
+        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "submitter"';
       expect(await listed(stack, query)).toEqual([run.workflowId]);
     });
-    expect(await (await run.describe()).staticSummary()).toBe("grant 5,000 points in 500 rows");
+    expect(await (await run.describe()).staticSummary()).toBe("grant 3,000 points in 300 rows");
 
     const { digest } = revision;
     const bySubmitter = { changed_by: "submitter", digest };
@@ -87,8 +87,8 @@ describe("a bulk grant", () => {
     });
 
     const counts = {
-      granted: 500,
-      granted_points: 5_000,
+      granted: 300,
+      granted_points: 3_000,
       already_granted: 0,
       failed: 0,
       invalid: 0,
@@ -103,21 +103,21 @@ describe("a bulk grant", () => {
       digest,
       counts,
     });
-    expect(await balances(stack, userIds)).toEqual({ 10: 500 });
+    expect(await balances(stack, userIds)).toEqual({ 10: 300 });
     expect(messagesAbout("life")).toHaveLength(1);
     expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
-    expect((await metadataOf(run)).currentDetails).toContain("500 granted");
+    expect((await metadataOf(run)).currentDetails).toContain("300 granted");
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
-  }, 60_000);
+  }, 120_000);
 
-  test("of 1,000 rows has a history of at most 60 events", async () => {
-    const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 1_000) });
+  test("that takes one step has a history of at most 60 events", async () => {
+    const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 250) });
     await comesTo(stack, "short", "AWAITING_APPROVAL");
     await approve(stack.deps, bulkGrant);
     const run = bulkGrantRun(stack, "short");
     await run.result();
     expect((await eventsOf(run)).length).toBeLessThanOrEqual(60);
-  }, 60_000);
+  }, 120_000);
 
   test("that has invalid rows ends INVALID, and its next revision is another run", async () => {
     await submitted({ id: "twice", userIds: ["twice-a", "twice-b", "twice-a"] });
@@ -136,22 +136,32 @@ describe("a bulk grant", () => {
     expect((await metadataOf(run)).currentDetails).toContain(
       "Rejected by approver (not this one).",
     );
-  }, 60_000);
+  }, 120_000);
 
-  test("waits for its execute time, and can be paused before", async () => {
-    const executeTime = Date.now() + 4_000;
+  test("waits for its execute time", async () => {
+    const executeTime = Date.now() + 3_000;
     const bulkGrant = await submitted({ id: "timed", userIds: ["timed-0"], executeTime });
     await comesTo(stack, "timed", "AWAITING_APPROVAL");
     await approve(stack.deps, bulkGrant);
-    const run = bulkGrantRun(stack, "timed");
-    await showsDetails(run, "Approved, and starts at ");
-    await update("timed", "pause", { changed_by: "op" });
-    await showsDetails(run, "Paused by op.");
-    await update("timed", "resume", { changed_by: "op" });
-    expect(await run.result()).toMatchObject({ state: "DONE" });
+    expect(await bulkGrantRun(stack, "timed").result()).toMatchObject({ state: "DONE" });
     const { startTime = 0 } = (await readBulk(stack, "timed")).bulkGrant;
     expect(startTime).toBeGreaterThanOrEqual(executeTime);
-  }, 60_000);
+  }, 120_000);
+
+  test("can be paused, resumed and cancelled while it waits for its execute time", async () => {
+    const executeTime = Date.now() + 3_600_000;
+    const bulkGrant = await submitted({ id: "waits", userIds: ["waits-0"], executeTime });
+    await comesTo(stack, "waits", "AWAITING_APPROVAL");
+    await approve(stack.deps, bulkGrant);
+    const run = bulkGrantRun(stack, "waits");
+    await showsDetails(run, "Approved, and starts at ");
+    await update("waits", "pause", { changed_by: "op" });
+    await showsDetails(run, "Paused by op.");
+    await update("waits", "resume", { changed_by: "op" });
+    await showsDetails(run, "Approved, and starts at ");
+    await update("waits", "cancel", { changed_by: "op" });
+    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
+  }, 120_000);
 
   test("is reported again when it waits, and cancelled when it is never approved", async () => {
     const approvalTimes = { reminderMs: 1_000, expiryMs: 3_000 };
@@ -162,7 +172,7 @@ describe("a bulk grant", () => {
     expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
     expect((await metadataOf(run)).currentDetails).toContain("not approved in time");
     expect(messagesAbout("late")).toHaveLength(1);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("a bulk grant half way", () => {
@@ -199,7 +209,7 @@ describe("a bulk grant half way", () => {
     expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 1_500 } });
     expect(await balances(stack, userIds)).toEqual({ 10: 1_500 });
     expect(messagesAbout("paused")).toHaveLength(1);
-  }, 90_000);
+  }, 120_000);
 
   test("is cancelled after the rows under way, and says what was granted", async () => {
     const userIds = await underWay("cancelled");
@@ -219,7 +229,7 @@ describe("a bulk grant half way", () => {
     await approve(stack.deps, next);
     await comesTo(stack, "cancelled", "DONE");
     expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 1_501 });
-  }, 90_000);
+  }, 120_000);
 
   test("is cancelled by a cancellation of the run in Temporal", async () => {
     await underWay("canceled");
@@ -230,7 +240,7 @@ describe("a bulk grant half way", () => {
     const { bulkGrant } = await readBulk(stack, "canceled");
     expect(bulkGrant.state).toBe("CANCELLED");
     expect(bulkGrant.actions.at(-1)).toMatchObject({ action: "CANCEL", by: "temporal" });
-  }, 90_000);
+  }, 120_000);
 });
 
 describe("rows that fail", () => {
@@ -264,7 +274,7 @@ describe("rows that fail", () => {
     await comesTo(stack, "frozen", "DONE");
     expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
     await eventually(async () => expect(messagesAbout("frozen")).toHaveLength(2));
-  }, 60_000);
+  }, 120_000);
 
   test("and a report that Slack refuses do not fail the run", async () => {
     slack.failNext({ status: 404, body: "no_service" });
@@ -274,7 +284,7 @@ describe("rows that fail", () => {
     expect(await bulkGrantRun(stack, "unreported").result()).toMatchObject({ state: "DONE" });
     expect((await readBulk(stack, "unreported")).bulkGrant.report).toBe("FAILED");
     expect(messagesAbout("unreported")).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 });
 
 test("a reversal revokes what was granted, as a bulk grant of its own", async () => {
@@ -297,4 +307,4 @@ test("a reversal revokes what was granted, as a bulk grant of its own", async ()
     counts: { granted: 300, granted_points: 3_000 },
   });
   expect(await balances(stack, userIds)).toEqual({ 0: 300 });
-}, 60_000);
+}, 120_000);
