@@ -1,12 +1,14 @@
 /** The activities that submit sheets from sources, and pick up new files. */
+import { activityInfo } from "@temporalio/activity";
 import { readBulkGrant } from "../src/app/bulk-grants/change-row.ts";
 import { submitFromSource } from "../src/app/bulk-grants/submit-from-source.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type {
-  BulkGrantInput,
-  MoveFileInput,
-  PickUpFile,
-  SubmitFromSourceInput,
+import {
+  bulkGrantWorkflowId,
+  type MoveFileInput,
+  type PickUpFile,
+  type SubmitFromSourceInput,
+  type SubmittedFromSource,
 } from "../src/bulk-contract.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant } from "../src/domain/month.ts";
@@ -17,7 +19,7 @@ import { heartbeatWhile } from "./steps.ts";
 export function bulkSourceActivities(deps: Deps) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
-    async submitFromSource(input: SubmitFromSourceInput): Promise<BulkGrantInput> {
+    async submitFromSource(input: SubmitFromSourceInput): Promise<SubmittedFromSource> {
       const { program_id, source, start_time, execute_time } = check(input, submitFields);
       const { timeZone } = await deps.programs.get(program_id);
       const date = formatInstant(toInstant("start_time", start_time), timeZone).slice(0, 10);
@@ -39,7 +41,9 @@ export function bulkSourceActivities(deps: Deps) {
         // Another pick-up may have submitted and moved the file since it was listed.
         if (!(await exists(deps, submission))) throw error;
       }
-      return { program_id, bulk_grant_id };
+      const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
+      const is_own = activityInfo().workflowExecution?.workflowId === workflowId;
+      return { program_id, bulk_grant_id, is_own };
     },
 
     /** Lists new files of a source, at most 100. */

@@ -62,7 +62,13 @@ export interface BulkGrantFromSourceInput extends BulkGrantInput {
   /** RFC 3339 with a zone. Absent: as soon as it is approved. */
   readonly execute_time?: string;
   /** Set by continue-as-new: what was submitted. */
-  readonly submitted?: BulkGrantRunInput;
+  readonly submitted?: SubmittedFromSource;
+}
+
+/** What a run has submitted from a source. */
+export interface SubmittedFromSource extends BulkGrantRunInput {
+  /** Whether the run has the workflow id of the bulk grant, and so follows it itself. */
+  readonly is_own: boolean;
 }
 
 /** The input of the activity that submits a sheet from a source. */

@@ -10,11 +10,12 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
+  type BlocksLeft,
   type BulkGrantFromSourceInput,
   type BulkGrantInput,
   type BulkGrantResult,
-  type BulkGrantRunInput,
   bulkGrantWorkflowId,
+  type SubmittedFromSource,
 } from "../src/bulk-contract.ts";
 import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
 import { requireTexts } from "./bulk-grant.ts";
@@ -52,23 +53,23 @@ export async function bulkGrantFromSource(
 ): Promise<BulkGrantResult> {
   requireTexts(input, ["program_id", "bulk_grant_id", "source"]);
   const submitted = input.submitted ?? (await submit(input));
-  const { program_id, bulk_grant_id } = submitted;
+  const { program_id, bulk_grant_id, is_own } = submitted;
   const key = { program_id, bulk_grant_id };
-  const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
-  const continueWith = (submitted: BulkGrantRunInput) =>
-    continueAsNew<typeof bulkGrantFromSource>({ ...input, submitted });
-  if (workflowInfo().workflowId !== workflowId) {
-    setCurrentDetails(`Waits for \`${workflowId}\`.`);
-    return awaitEnd(key, () => continueWith(key));
+  const continueWith = (left?: BlocksLeft) =>
+    continueAsNew<typeof bulkGrantFromSource>({
+      ...input,
+      submitted: { ...key, is_own, ...(left && { left }) },
+    });
+  if (!is_own) {
+    setCurrentDetails(`Waits for \`${bulkGrantWorkflowId(program_id, bulk_grant_id)}\`.`);
+    return awaitEnd(key, continueWith);
   }
   const run = createBulkRun(key);
-  return CancellationScope.nonCancellable(() =>
-    followBulkGrant(run, submitted.left, (left) => continueWith({ ...key, ...(left && { left }) })),
-  );
+  return CancellationScope.nonCancellable(() => followBulkGrant(run, submitted.left, continueWith));
 }
 
 /** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
-function submit(input: BulkGrantFromSourceInput): Promise<BulkGrantRunInput> {
+function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   const { program_id, bulk_grant_id, source, execute_time } = input;
   const { startTime, typedSearchAttributes } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;

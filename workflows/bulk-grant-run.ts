@@ -19,7 +19,7 @@ import {
   bulkRefreshSignal,
 } from "../src/bulk-contract.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
-import { orRefusal, refusalOf, refuse } from "./failures.ts";
+import { isActivityFailure, orRefusal, refuse } from "./failures.ts";
 
 const refresh = defineSignal(bulkRefreshSignal);
 const progress = defineQuery<BulkGrantView | undefined>(bulkProgressQuery);
@@ -51,15 +51,15 @@ export interface BulkRun {
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
 export function createBulkRun(key: BulkGrantInput): BulkRun {
   let isRefreshRequested = false;
-  let isCancelRequested = false;
-  let isCancelAnswered = false;
+  let cancelling: Promise<void> | undefined;
   let shown: BulkGrantView | undefined;
   const showView = createBulkView();
   const requestRefresh = () => {
     isRefreshRequested = true;
   };
   CancellationScope.current().cancelRequested.catch(() => {
-    isCancelRequested = true;
+    // At once: rows may be under way, and their activities see it in the record.
+    cancelling = CancellationScope.nonCancellable(() => cancelBulkGrant(key));
     requestRefresh();
   });
   setHandler(progress, () => shown, {
@@ -68,25 +68,14 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
   setHandler(refresh, requestRefresh, { description: "Reads the bulk grant's record again." });
   setUpdates(key, requestRefresh);
 
-  async function cancelIfRequested(): Promise<void> {
-    if (!isCancelRequested || isCancelAnswered) return;
-    isCancelAnswered = true;
-    try {
-      await orRefusal(untilAnswered.cancelBulkGrant(key, cancellation));
-    } catch (error) {
-      // The bulk grant has ended already.
-      if (refusalOf(error)?.type !== "WRONG_STATE") throw error;
-    }
-  }
-
   return {
     key,
     isRefreshRequested: () => isRefreshRequested,
-    isCancelRequested: () => isCancelRequested,
+    isCancelRequested: () => cancelling !== undefined,
     awaitRefresh: (ms) => condition(() => isRefreshRequested, Math.max(ms, minWaitMs)),
     async read() {
       isRefreshRequested = false;
-      await cancelIfRequested();
+      await cancelling;
       return orRefusal(untilAnswered.advanceBulkGrant(key));
     },
     show(view) {
@@ -98,6 +87,15 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
 
 /** The clock of Temporal may be ahead of that of the store, so a wait may end too early. */
 const minWaitMs = 100;
+
+/** Cancels the bulk grant, unless it has ended already. */
+async function cancelBulkGrant(key: BulkGrantInput): Promise<void> {
+  try {
+    await untilAnswered.cancelBulkGrant(key, cancellation);
+  } catch (error) {
+    if (!isActivityFailure(error)) throw error;
+  }
+}
 
 const cancellation: BulkChangeInput = {
   changed_by: "temporal",

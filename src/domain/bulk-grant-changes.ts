@@ -61,8 +61,10 @@ export function submit(
   }
   if (existing && !replaceable.has(existing.state)) throw wrongState(existing, "replaced");
   const number = current + 1;
+  const grantedBefore = (existing?.grantedBefore ?? 0) + (existing?.result?.grantedPoints ?? 0);
   return {
     ...name,
+    ...(grantedBefore > 0 && { grantedBefore }),
     state: "VALIDATING",
     revision: { ...revision, number, digest: digestOf(number) },
     createTime: existing?.createTime ?? time,
@@ -88,17 +90,36 @@ const isSameContent = (
 ): boolean =>
   a.rowsDigest === b.rowsDigest && a.executeTime === b.executeTime && a.reverses === b.reverses;
 
-/** Ends the validation of a revision; a record in any other state does not change. */
+/**
+ * The points that a bulk grant has granted and will have granted in all its revisions. More than
+ * the sheet has, when the sheet leaves out rows that an earlier revision has granted.
+ */
+export const campaignPoints = (
+  { revision, grantedBefore = 0 }: Pick<BulkGrant, "revision" | "grantedBefore">,
+  { alreadyGrantedPoints }: CheckCounts,
+): number => revision.totalPoints + Math.max(grantedBefore - alreadyGrantedPoints, 0);
+
+/**
+ * Ends the validation of a revision; a record in any other state does not change. `limits` are what
+ * the program's rules say about the points of all revisions.
+ */
 export function endValidation(
   row: BulkGrant,
   revision: number,
   checked: CheckCounts,
+  limits: Pick<Revision, "requiredApprovals" | "exceededCap" | "digest">,
   now: Instant,
 ): BulkGrant {
   if (row.state !== "VALIDATING" || row.revision.number !== revision) return row;
-  const isValid = checked.invalid === 0 && row.revision.exceededCap === undefined;
-  const approved = row.revision.requiredApprovals === 0 ? "APPROVED" : "AWAITING_APPROVAL";
-  return { ...row, checked, state: isValid ? approved : "INVALID", updateTime: now };
+  const isValid = checked.invalid === 0 && limits.exceededCap === undefined;
+  const approved = limits.requiredApprovals === 0 ? "APPROVED" : "AWAITING_APPROVAL";
+  return {
+    ...row,
+    revision: { ...row.revision, ...limits },
+    checked,
+    state: isValid ? approved : "INVALID",
+    updateTime: now,
+  };
 }
 
 /**
@@ -143,7 +164,8 @@ export function cancel(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
     return { ...changed, cancelRequest: changed.actions.at(-1) as Action };
   }
   if (!activeStates.includes(row.state)) throw wrongState(row, "cancelled");
-  return { ...acted(row, "CANCEL", actor, now), state: "CANCELLED", endTime: now };
+  const { pause: _, ...rest } = acted(row, "CANCEL", actor, now);
+  return { ...rest, state: "CANCELLED", endTime: now };
 }
 
 /** Pauses an approved or running one. A paused one does not change. Refusal: WRONG_STATE. */

@@ -43,6 +43,8 @@ export interface BulkGrant {
   readonly revision: Revision;
   readonly createTime: Instant;
   readonly updateTime: Instant;
+  /** The points that earlier revisions have granted; absent when they have granted none. */
+  readonly grantedBefore?: number;
   /** The result of the validation; absent in VALIDATING. */
   readonly checked?: CheckCounts;
   /** The approvals of the current revision. */

@@ -15,10 +15,11 @@ const walks = document
     return [title, files];
   });
 
-test("there are three walks", () => {
+test("there are four walks", () => {
   expect(walks.map(([title]) => title)).toEqual([
     "GrantPoints, from the handler to the store",
     "The execute time of a reservation",
+    "A row of a sheet",
     "A like",
   ]);
 });

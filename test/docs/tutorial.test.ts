@@ -109,7 +109,8 @@ function isJson(text: string): boolean {
 
 test("the tutorial calls every service", () => {
   const code = steps.map(({ command }) => command.code).join("\n");
-  for (const service of ["points", "reservations", "reactions", "notifications"]) {
+  const services = ["points", "reservations", "bulkgrants", "reactions", "notifications"];
+  for (const service of services) {
     expect(code).toContain(`${service}.v1.`);
   }
   expect(steps.filter(({ answer }) => !answer)).toHaveLength(1);
@@ -126,4 +127,4 @@ test("every call of the tutorial answers what is printed", async () => {
       });
     }
   }
-});
+}, 120_000);

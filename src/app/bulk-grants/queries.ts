@@ -1,5 +1,10 @@
 /** The use cases that read bulk grants and their rows. */
-import { activeStates, type BulkGrant, type BulkGrantState } from "../../domain/bulk-grant.ts";
+import {
+  activeStates,
+  type BulkGrant,
+  type BulkGrantState,
+  type Revision,
+} from "../../domain/bulk-grant.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type RowProblem, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type {
@@ -70,15 +75,8 @@ export async function listRows(
 ): Promise<Page<ReadRow>> {
   const bulkGrant = await readBulkGrant(deps, name);
   const { revision } = bulkGrant;
-  const [number, first] =
-    cursor === undefined ? [revision.number, 0] : cursor.split(":").map(Number);
-  if (number !== revision.number || first === undefined) {
-    throw new DomainError("INVALID_REQUEST", "page_token: the bulk grant has a new revision", {
-      field: "page_token",
-    });
-  }
   const items: ReadRow[] = [];
-  let next = first;
+  let next = cursor === undefined ? 0 : rowOf(cursor, revision);
   for (let blocks = 0; blocks < maxBlocksOfPage && items.length < size; blocks++) {
     const block = Math.floor(next / rowsPerBlock);
     const rows = await readRows(deps, bulkGrant, block);
@@ -89,7 +87,16 @@ export async function listRows(
     }
     if (next >= revision.rowCount) return { items };
   }
-  return { items, cursor: `${number}:${next}` };
+  return { items, cursor: `${revision.number}:${next}` };
+}
+
+/** The row with which the page of a cursor begins. */
+function rowOf(cursor: string, { number, rowCount }: Revision): number {
+  const [, revision, row] = /^(\d{1,9}):(\d{1,9})$/.exec(cursor) ?? [];
+  if (Number(revision) === number && Number(row) < rowCount) return Number(row);
+  throw new DomainError("INVALID_REQUEST", "page_token: is not one of the current revision", {
+    field: "page_token",
+  });
 }
 
 /** The rows of the current revision that were not granted, in their order. */
@@ -102,16 +109,6 @@ export async function* failedRows(
       if (problem) yield { row, problem };
     }
   }
-}
-
-/** The rows of a block that a run has granted. */
-export async function grantedRowsOfBlock(
-  deps: ReadDeps,
-  bulkGrant: BulkGrant,
-  block: number,
-): Promise<SheetRow[]> {
-  const rows = await readRows(deps, bulkGrant, block);
-  return rows.flatMap(({ row, state }) => (state === "GRANTED" ? [row] : []));
 }
 
 /** Reads a block of rows with their states. */

@@ -5,7 +5,7 @@ import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
 import { readBulkGrant } from "./change-row.ts";
-import { grantedRowsOfBlock } from "./queries.ts";
+import { rowEventKey } from "./row-event.ts";
 import { type Submission, submitBulkGrant } from "./submit.ts";
 
 /**
@@ -33,22 +33,30 @@ export async function reverseBulkGrant(
   return submitBulkGrant(deps, submission, () => grantedRows(deps, reversed));
 }
 
-/** The rows that were granted, revision by revision. A user was granted once, in one of them. */
+/**
+ * The rows that were granted, revision by revision, each user once. Their event keys decide, not
+ * the outcomes: a late attempt may have granted a row after the outcomes of its run were counted.
+ */
 async function* grantedRows(
   deps: Pick<Deps, "reader">,
-  reversed: BulkGrant,
+  { programId, bulkGrantId, revision: { number: last } }: BulkGrant,
 ): AsyncGenerator<SheetRow, void> {
-  const { programId, bulkGrantId } = reversed;
-  let line = 1;
-  for (let number = 1; number <= reversed.revision.number; number++) {
+  const users = new Set<string>();
+  for (let number = 1; number <= last; number++) {
     const [revision] = await deps.reader.many([bulkRevisionRef(programId, bulkGrantId, number)]);
     if (!revision) continue;
     for (let block = 0; block * rowsPerBlock < revision.rowCount; block++) {
-      for (const row of await grantedRowsOfBlock(deps, { ...reversed, revision }, block)) {
-        line += 1;
-        yield { ...row, line };
+      const rows = await deps.reader.rowsOfBlock(revision.uploadId, block);
+      const valid = rows.filter(({ problem, userId }) => !problem && !users.has(userId));
+      const keys = valid.map(({ userId }) => rowEventKey(programId, bulkGrantId, userId));
+      const events = await deps.reader.many(keys);
+      for (const [i, { userId }] of valid.entries()) {
+        const entry = events[i]?.entry;
+        if (!entry) continue;
+        users.add(userId);
+        yield { line: users.size + 1, userId, points: entry.points, reason: entry.reason };
       }
     }
   }
-  if (line === 1) throw new DomainError("WRONG_STATE", "the bulk grant has granted nothing");
+  if (users.size === 0) throw new DomainError("WRONG_STATE", "the bulk grant has granted nothing");
 }

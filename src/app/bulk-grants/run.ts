@@ -187,7 +187,8 @@ function changeOutcome(
 /**
  * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
  * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
- * and a cancelled run has unfinished blocks.
+ * and a cancelled run has unfinished blocks. Throws an error, with the run as it was, when the run
+ * is not cancelled and a block has no outcome yet.
  */
 export async function finishRun(
   deps: Pick<Deps, "engine" | "reader">,
@@ -202,9 +203,6 @@ export async function finishRun(
     Array.from({ length: blocks }, (_, block) => limit(() => settleBlock(deps, bulkGrant, block))),
   );
   const result = await countOutcomes(deps, bulkGrant);
-  if (result.notRun > 0 && !bulkGrant.cancelRequest) {
-    throw new Error(`${result.notRun} rows of ${name.bulkGrantId} have no outcome`);
-  }
   const { row } = await changeRow(deps, name, (row, now) => finish(row, run, result, now));
   return row;
 }
@@ -212,11 +210,15 @@ export async function finishRun(
 /** Corrects the outcome of a block by the event keys of its rows. */
 async function settleBlock(
   deps: Pick<Deps, "engine" | "reader">,
-  { programId, bulkGrantId, revision, run }: BulkGrant,
+  { programId, bulkGrantId, revision, run, cancelRequest }: BulkGrant,
   block: number,
 ): Promise<void> {
   const { uploadId, reverses } = revision;
   const { rows, before, left } = await readBlock(deps, uploadId, block);
+  // An outcome that was written here would keep the run from the rows that are left.
+  if (before?.run !== run && !cancelRequest) {
+    throw new Error(`run ${run} of ${bulkGrantId} has not executed block ${block}`);
+  }
   const keys = left.map((index) =>
     rowEventKey(programId, bulkGrantId, (rows[index] as SheetRow).userId),
   );

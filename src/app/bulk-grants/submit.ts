@@ -206,7 +206,8 @@ function commit(
       }
       tx.put(ref, row);
       tx.put(bulkRevisionRef(programId, bulkGrantId, row.revision.number), row.revision);
-      if (!tx.get(content)) tx.put(content, { bulkGrantId });
+      const isNewContent = reverses === undefined && !tx.get(content);
+      if (isNewContent) tx.put(content, { bulkGrantId });
       tx.delete(upload);
       return { bulkGrant: row, replayed: false };
     },

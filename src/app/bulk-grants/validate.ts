@@ -1,13 +1,16 @@
 /** The validation of a sheet against the store, block by block. */
-import type { BulkGrant, CheckCounts } from "../../domain/bulk-grant.ts";
-import { endValidation } from "../../domain/bulk-grant-changes.ts";
+import type { BulkGrant, CheckCounts, Revision } from "../../domain/bulk-grant.ts";
+import { campaignPoints, endValidation } from "../../domain/bulk-grant-changes.ts";
+import { approvalsFor, defaultBulkRules } from "../../domain/program.ts";
 import { maxSheetBlocks, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import { accountRef, blockCheckRef } from "../ports/records.ts";
+import { getProgram } from "../programs/queries.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
 import { rowEventKey } from "./row-event.ts";
+import { digestOf } from "./rows-digest.ts";
 
 /** A range of blocks of a revision, from `from` up to, not including, `to`. */
 export interface BlockRange extends BulkGrantName {
@@ -113,19 +116,45 @@ export async function completeValidation(
   name: BulkGrantName,
   revision: number,
 ): Promise<BulkGrant> {
-  const {
-    revision: { uploadId },
-  } = await readBulkGrant(deps, name);
+  const bulkGrant = await readBulkGrant(deps, name);
+  const { uploadId } = bulkGrant.revision;
   let counts: CheckCounts = { invalid: 0, alreadyGranted: 0, alreadyGrantedPoints: 0 };
   for await (const checks of allPages(maxSheetBlocks, (page) =>
     deps.reader.blockChecks(uploadId, page),
   )) {
     for (const check of checks) counts = added(counts, check);
   }
+  const limits = await limitsOf(deps, bulkGrant, counts);
   const { row } = await changeRow(deps, name, (row, now) =>
-    endValidation(row, revision, counts, now),
+    endValidation(row, revision, counts, limits, now),
   );
   return row;
+}
+
+/**
+ * Applies the program's rules to the points of all revisions. Only more approvals and a cap that is
+ * exceeded change what the submission has recorded.
+ */
+async function limitsOf(
+  deps: Pick<Deps, "reader">,
+  bulkGrant: BulkGrant,
+  counts: CheckCounts,
+): Promise<Pick<Revision, "requiredApprovals" | "exceededCap" | "digest">> {
+  const { programId, bulkGrantId, revision } = bulkGrant;
+  const points = campaignPoints(bulkGrant, counts);
+  if (points === revision.totalPoints || revision.reverses !== undefined) return revision;
+  const { bulkRules: rules = defaultBulkRules } = await getProgram(deps, programId);
+  const requiredApprovals = Math.max(revision.requiredApprovals, approvalsFor(rules, points));
+  const digest = digestOf({
+    ...revision,
+    programId,
+    bulkGrantId,
+    revision: revision.number,
+    requiredApprovals,
+  });
+  const exceededCap =
+    revision.exceededCap ?? (points > rules.maxTotalPoints ? rules.maxTotalPoints : undefined);
+  return { requiredApprovals, digest, ...(exceededCap !== undefined && { exceededCap }) };
 }
 
 /** Adds what was found in a block. */

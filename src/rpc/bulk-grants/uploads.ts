@@ -1,5 +1,4 @@
-/** Reads the messages of an upload as they arrive: the header, then CSV or rows. */
-import { setImmediate } from "node:timers/promises";
+/** Reads the messages of an upload as they arrive: the header, CSV or rows, and the end. */
 import { checkRows, type RawRow } from "../../app/bulk-grants/check-rows.ts";
 import { readSheet } from "../../app/bulk-grants/read-sheet.ts";
 import type { ReadRows } from "../../app/bulk-grants/submit.ts";
@@ -39,8 +38,18 @@ export async function readUpload(
 
 type Contents = AsyncGenerator<UploadBulkGrantRequest["content"], void>;
 
+/**
+ * The contents up to the end, which has to come: HTTP/2 clients such as Node's close their side of
+ * a stream before they reset it, so a cancelled call looks complete for a moment.
+ */
 async function* contentsOf(requests: AsyncIterable<UploadBulkGrantRequest>): Contents {
-  for await (const { content } of requests) yield content;
+  let isComplete = false;
+  for await (const { content } of requests) {
+    if (isComplete) throw invalid("content", "nothing follows the end");
+    if (content.case === "end") isComplete = true;
+    else yield content;
+  }
+  if (!isComplete) throw invalid("end", "is required in the last message");
 }
 
 /** Reads CSV or rows, as the next message has it. Nothing at all is an empty sheet. */
@@ -97,9 +106,6 @@ async function* withIdleLimit<T>(
     // Not awaited: while the client sends nothing, it does not return.
     void iterator.return?.().catch(() => undefined);
   }
-  // A stream that the client has reset ends like a complete one, and its signal is aborted next.
-  await setImmediate();
-  signal.throwIfAborted();
 }
 
 /** The next message. Its promises end with it, so that no earlier message stays referenced. */

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
@@ -12,6 +12,7 @@ import {
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
   csvMessage,
+  endMessage,
   headerMessage,
   pendingUploads,
   rowsMessage,
@@ -55,6 +56,7 @@ describe("an upload", () => {
     const { bulkGrant, replayed, check } = await uploadMessages(server, [
       headerMessage({ bulkGrantId: "csv", executeTime: at("2026-12-01T00:00:00Z") }),
       ...pieces,
+      endMessage,
     ]);
     expect([replayed, check]).toEqual([false, undefined]);
     expect(bulkGrant).toMatchObject({
@@ -73,7 +75,9 @@ describe("an upload", () => {
       [2, "u1", 5n, "ありがとう"],
       [3, "u2", 7n, ""],
     ]);
-    expect(server.workflows.calls).toContain("startBulkGrant default csv");
+    await eventually(async () =>
+      expect(server.workflows.calls).toContain("refreshBulkGrant default csv"),
+    );
   });
 
   test("of rows has the digest of the same rows in CSV", async () => {
@@ -88,6 +92,7 @@ describe("an upload", () => {
       rowsMessage(rows.slice(500, 1_000)),
       rowsMessage([]),
       rowsMessage(rows.slice(1_000)),
+      endMessage,
     ]);
     const same = await submitLines(server, { bulkGrantId: "same-rows" }, ...lines(1_100));
     expect(bulkGrant?.rowCount).toBe(1_100);
@@ -165,7 +170,8 @@ describe("a sheet that cannot be read", () => {
       yield header("large");
       yield csvMessage("user_id,points,reason\n");
       for (let i = 0; sent < 33 * 2 ** 20; i++) {
-        const chunk = Array.from({ length: 400 }, (_, j) => `u${i}-${j}${row}`).join("");
+        const users = Array.from({ length: 300 }, (_, j) => `u${i}-${j}`.padEnd(60, "x"));
+        const chunk = users.map((userId) => userId + row).join("");
         sent += chunk.length;
         yield csvMessage(chunk);
       }
@@ -181,13 +187,16 @@ describe("messages in a wrong order", () => {
   const rows = rowsMessage([{ userId: "u", points: 1n }]);
 
   test.each([
-    ["no message", [], "header"],
+    ["no message", [], "end"],
     ["no header", [csv], "header"],
     ["the header last", [csv, header("x")], "header"],
     ["two headers", [header("x"), header("x"), csv], "header"],
     ["a header in between", [header("x"), csv, header("x"), csv], "header"],
-    ["CSV, then rows", [header("x"), csv, rows], "content"],
-    ["rows, then CSV", [header("x"), rows, csv], "content"],
+    ["CSV, then rows", [header("x"), csv, rows, endMessage], "content"],
+    ["rows, then CSV", [header("x"), rows, csv, endMessage], "content"],
+    ["no end", [header("x"), csv], "end"],
+    ["a header alone", [header("x")], "end"],
+    ["CSV after the end", [header("x"), csv, endMessage, csv], "content"],
     ["an empty message", [header("x"), {}], "content"],
     ["a chunk too large", [header("x"), csvMessage("u".repeat(60_001))], "csv_chunk"],
     [
@@ -202,8 +211,8 @@ describe("messages in a wrong order", () => {
     expect(await pendingUploads(server)).toEqual([]);
   });
 
-  test("a header alone is an empty sheet", async () => {
-    const { metadata } = await refusalOf(uploadMessages(server, [header("x")]));
+  test("nothing between header and end is an empty sheet", async () => {
+    const { metadata } = await refusalOf(uploadMessages(server, [header("x"), endMessage]));
     expect(metadata.code).toBe("EMPTY");
   });
 });
@@ -291,7 +300,7 @@ describe("an upload that is cut off", () => {
       await once(AbortSignal.timeout(1_500), "abort");
     })();
     const call = server.bulkGrants.uploadBulkGrant(messages, { timeoutMs: 500 });
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toMatchObject({ code: Code.DeadlineExceeded });
     await eventually(async () => expect(await dump(server)).toEqual(before));
   });
 });
@@ -331,6 +340,7 @@ test("an upload over HTTP/1.1 is read as it arrives", async () => {
     yield header("http1");
     yield csvMessage("user_id,points\n");
     yield csvMessage("u,1\n");
+    yield endMessage;
   })();
   const { bulkGrant } = await uploadMessages({ bulkGrants }, messages);
   expect(bulkGrant?.rowCount).toBe(1);

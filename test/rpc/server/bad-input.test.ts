@@ -43,6 +43,11 @@ const bulkRules = { maxPointsPerRow: 5n, maxTotalPoints: 9n, tiers: [tier], appr
 
 const watch = { ownerId: "o", knownVersion: 1n };
 
+const bulkGrant = { ...program, bulkGrantId: "b" };
+const header = { bulkGrantId: "new", executeTime, validateOnly: true, replacesRevision: 1 };
+const newRow = { userId: "u", points: 1n, reason: "r" };
+const digest = "d".repeat(43);
+
 /** A good request of each RPC. */
 const good: Record<string, Init> = {
   CreateProgram: { programId: "p", timeZone: "UTC", lifetimeMonths: 12 },
@@ -117,6 +122,26 @@ const good: Record<string, Init> = {
   SetPersonMuted: { ownerId: "o", userId: "u", muted: true },
   ListMutedPeople: { ...page, ownerId: "o" },
   SetTargetMuted: { ownerId: "o", target, muted: true },
+  UploadBulkGrant: { content: { case: "header", value: header } },
+  ValidateBulkGrant: { ...bulkGrant, content: { case: "rows", value: { rows: [newRow] } } },
+  GetBulkGrant: bulkGrant,
+  ListBulkGrants: { ...program, ...page, ...window, state: 1 },
+  ListBulkGrantRows: { ...bulkGrant, ...page, state: 1 },
+  ApproveBulkGrant: { ...bulkGrant, digest, note: "n" },
+  RejectBulkGrant: { ...bulkGrant, note: "n" },
+  CancelBulkGrant: { ...bulkGrant, note: "n" },
+  PauseBulkGrant: { ...bulkGrant, note: "n" },
+  ResumeBulkGrant: { ...bulkGrant, note: "n" },
+  RetryFailedRows: { ...bulkGrant, note: "n" },
+  ReverseBulkGrant: {
+    ...program,
+    bulkGrantId: "new",
+    reversedBulkGrantId: "b",
+    executeTime,
+    replacesRevision: 1,
+  },
+  ExportFailedRows: bulkGrant,
+  WatchBulkGrant: bulkGrant,
   GetTime: {},
   SetTime: { time: at("2026-01-01T00:00:00Z") },
   Advance: { duration: { seconds: 1n } },
@@ -241,6 +266,28 @@ const bad: Record<string, readonly unknown[]> = {
     at("2020-01-01T00:00:00Z"),
     at("2099-01-01T00:00:00Z"),
   ],
+  "*.bulk_grant_id": badIds64,
+  "*.reversed_bulk_grant_id": badIds64,
+  "*.note": badReasons,
+  "*.replaces_revision": [-1, -2_147_483_648],
+  "*.digest": ["", text(42), text(44), `${text(42)}=`, `${text(42)}/`],
+  // Unset means as soon as it is approved.
+  "Header.execute_time": badTimes,
+  "ReverseBulkGrantRequest.execute_time": badTimes,
+  "ListBulkGrantsRequest.state": [10, -1],
+  "ListBulkGrantRowsRequest.state": [7, -1],
+  // Header has rules for its own fields, and the oneof has the rule that it is required.
+  "UploadBulkGrantRequest.header": [],
+  "UploadBulkGrantRequest.end": [],
+  "UploadBulkGrantRequest.csv_chunk": [Buffer.alloc(60_001)],
+  "UploadBulkGrantRequest.rows": [{ rows: Array.from({ length: 501 }, () => newRow) }],
+  "ValidateBulkGrantRequest.csv": [Buffer.alloc(4 * 2 ** 20 + 1)],
+  "ValidateBulkGrantRequest.rows": [],
+  // Far too long; anything else is a problem of the row.
+  "NewRow.user_id": [text(257)],
+  "NewRow.points": [],
+  "NewRow.reason": [text(1_025)],
+  "NewRows.rows": [],
   "SetTimeRequest.time": [...badTimes, undefined, at("9990-01-01T00:00:00Z")],
   "AdvanceRequest.duration": [
     ...nanos.map((each) => ({ seconds: 1n, nanos: each })),
@@ -258,6 +305,7 @@ const free = new Set([
   "UpdateProgramRequest.bulk_rules",
   "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
+  "Header.validate_only",
   "CancelReservationsRequest.validate_only",
   "VerifyAccountRequest.repair",
   "SetTargetMutedRequest.muted",
@@ -274,6 +322,9 @@ const parts = new Map<string | undefined, Init>([
   ["meguri.programs.v1.Program.BulkRules", bulkRules],
   ["meguri.programs.v1.Program.BulkRules.ApprovalTier", tier],
   ["meguri.programs.v1.Program.Notices", notices],
+  ["meguri.bulkgrants.v1.UploadBulkGrantRequest.Header", header],
+  ["meguri.bulkgrants.v1.NewRows", { rows: [newRow] }],
+  ["meguri.bulkgrants.v1.NewRow", newRow],
   ["meguri.reactions.v1.TargetName", target],
   ["meguri.reservations.v1.NewReservation", newReservation],
   ["meguri.reservations.v1.ReasonFilter", { reasonPrefix: "r", ...window }],
@@ -318,6 +369,11 @@ function* badRequests(method: DescMethod): Generator<[path: string, request: Ini
   }
 }
 
+/** A stream of one message. */
+async function* inStream(request: Init) {
+  yield request;
+}
+
 const methods = services.flatMap((service) =>
   service.methods.map((method) => ({ name: method.name, method, service })),
 );
@@ -325,7 +381,7 @@ const validator = createValidator();
 
 let server: TestServer;
 let sessions: Http2SessionManager;
-type Call = (request: Init, options?: CallOptions) => Promise<unknown>;
+type Call = (request: Init | AsyncIterable<Init>, options?: CallOptions) => Promise<unknown>;
 let callOf: (method: (typeof methods)[number]) => Call;
 
 beforeAll(async () => {
@@ -337,8 +393,10 @@ beforeAll(async () => {
     const client = createClient(service, transport) as unknown as Record<string, Call>;
     const headers = { "meguri-caller": "tests" };
     return async (request, options) => {
-      const answer = client[method.localName]?.(request, { headers, ...options });
-      if (method.methodKind === "unary") return answer;
+      const isUpload = method.methodKind === "client_streaming";
+      const sent = isUpload ? inStream(request as Init) : request;
+      const answer = client[method.localName]?.(sent, { headers, ...options });
+      if (isUpload || method.methodKind === "unary") return answer;
       for await (const message of answer as unknown as AsyncIterable<unknown>) return message;
       return undefined;
     };

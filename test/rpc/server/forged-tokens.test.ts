@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { BulkGrant_State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import * as bulkGrants from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
   ListMutedPeopleRequestSchema,
   ListNotificationActorsRequestSchema,
@@ -17,6 +19,7 @@ import {
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import * as reservations from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { encodeName } from "../../../src/rpc/notifications/names.ts";
+import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -29,6 +32,7 @@ beforeAll(async () => {
   const reservation = { reservationId: "r", userId: "u", points: 1n, executeTime };
   await server.points.grantPoints({ userId: "u", eventId: "g", points: 5n });
   await server.reservations.createReservation(reservation);
+  await submitLines(server, { bulkGrantId: "b" }, "u,1,", "v,2,");
   await server.reactions.registerTarget({ target, ownerId: "o" });
   await server.reactions.react({ target, userId: "u", actorName: "U" });
   await server.notifications.setPersonMuted({ ownerId: "o", userId: "m", muted: true });
@@ -61,6 +65,16 @@ const cursors = [
   " 1",
   "１",
   "~",
+  // Of rows: no row, a row beyond the last one, another revision.
+  "1:",
+  "1:x",
+  "1:-1",
+  "1:1.5",
+  "1:1e0",
+  "1:2",
+  "0:0",
+  "2:0",
+  "1:0:0",
   "\u0000",
   '{"pk":5}',
   '{"pk":null}',
@@ -160,6 +174,17 @@ list("actors", ListNotificationActorsRequestSchema, { name }, (r) =>
 );
 list("muted people", ListMutedPeopleRequestSchema, { ownerId: "o" }, (r) =>
   server.notifications.listMutedPeople(r),
+);
+
+const { UNSPECIFIED: ANY, VALIDATING } = BulkGrant_State;
+for (const state of [ANY, VALIDATING]) {
+  list(`bulk grants ${state}`, bulkGrants.ListBulkGrantsRequestSchema, { state, ...window }, (r) =>
+    server.bulkGrants.listBulkGrants(r),
+  );
+}
+const rowsOf = { bulkGrantId: "b" };
+list("rows of a bulk grant", bulkGrants.ListBulkGrantRowsRequestSchema, rowsOf, (r) =>
+  server.bulkGrants.listBulkGrantRows(r),
 );
 
 test.each(lists)("%s: no forged token is accepted", async (_, ask) => {

@@ -42,17 +42,35 @@ type UnaryMethod = (
   done: (error: grpc.ServiceError | null, answer: Answer) => void,
 ) => void;
 type StreamMethod = (request: Answer, metadata: grpc.Metadata) => grpc.ClientReadableStream<Answer>;
+type UploadMethod = (
+  metadata: grpc.Metadata,
+  done: (error: grpc.ServiceError | null, answer: Answer) => void,
+) => grpc.ClientWritableStream<Answer>;
 
-/** Calls `meguri.points.v1.PointsService/GrantPoints`; of a stream it reads one message. */
+/**
+ * Calls `meguri.points.v1.PointsService/GrantPoints`; of a stream it reads one message. An upload
+ * sends the messages of its request.
+ */
 function call(method: string, request: Request, caller = "grpc-js"): Promise<Answer> {
   const [service, name] = method.split("/") as [string, string];
-  const client = clients.get(service) as unknown as Record<string, UnaryMethod & StreamMethod>;
+  const client = clients.get(service) as unknown as Record<
+    string,
+    UnaryMethod & StreamMethod & UploadMethod
+  >;
   const message = typeof request === "function" ? request() : request;
   const metadata = new grpc.Metadata();
   if (caller) metadata.set("meguri-caller", caller);
-  const isStream = (definitions[service] as grpc.ServiceDefinition)[name]?.responseStream;
+  const definition = (definitions[service] as grpc.ServiceDefinition)[name];
   return new Promise((resolve, reject) => {
-    if (isStream) {
+    const done = (error: grpc.ServiceError | null, answer: Answer) =>
+      error ? reject(error) : resolve(answer);
+    if (definition?.requestStream) {
+      const stream = client[name]?.(metadata, done);
+      for (const each of message.messages as Answer[]) stream?.write(each);
+      stream?.end();
+      return;
+    }
+    if (definition?.responseStream) {
       const stream = client[name]?.(message, metadata);
       stream?.on("error", reject).once("data", (answer) => {
         resolve(answer);
@@ -60,7 +78,7 @@ function call(method: string, request: Request, caller = "grpc-js"): Promise<Ans
       });
       return;
     }
-    client[name]?.(message, metadata, (error, answer) => (error ? reject(error) : resolve(answer)));
+    client[name]?.(message, metadata, done);
   });
 }
 
@@ -340,6 +358,49 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { target: { name: target, delete_time: { nanos: expect.any(Number) } } },
   ],
 };
+
+const csv = Buffer.from("user_id,points\nb1,5\nb2,x\n");
+const bulkGrant = { bulk_grant_id: "b" };
+const inState = (state: string) => ({ bulk_grant: { ...bulkGrant, state: `STATE_${state}` } });
+const problem = { line: 3, user_id: "b2", code: "POINTS_MALFORMED" };
+
+/** Without a workflow the bulk grant stays VALIDATING until it is cancelled. */
+const bulkGrantCalls: typeof calls = {
+  UploadBulkGrant: [
+    { messages: [{ header: bulkGrant }, { csv_chunk: csv }, { end: {} }] },
+    { ...inState("VALIDATING"), replayed: false, check: null },
+  ],
+  ValidateBulkGrant: [
+    { ...bulkGrant, csv },
+    { check: { row_count: 2, total_points: "5", problems: [problem] } },
+  ],
+  GetBulkGrant: [bulkGrant, { ...inState("VALIDATING"), progress: { granted_points: "0" } }],
+  ListBulkGrants: [{}, { bulk_grants: [bulkGrant], next_page_token: "" }],
+  ListBulkGrantRows: [
+    bulkGrant,
+    {
+      rows: [
+        { user_id: "b1", state: "STATE_PENDING" },
+        { state: "STATE_INVALID", problem },
+      ],
+    },
+  ],
+  WatchBulkGrant: [bulkGrant, { update: inState("VALIDATING") }],
+  ExportFailedRows: [bulkGrant, { csv_chunk: expect.any(Buffer) }],
+  ApproveBulkGrant: [{ ...bulkGrant, digest: "d".repeat(43) }, { refused: "DIGEST_MISMATCH" }],
+  RejectBulkGrant: [bulkGrant, { refused: "WRONG_STATE" }],
+  PauseBulkGrant: [bulkGrant, { refused: "WRONG_STATE" }],
+  ResumeBulkGrant: [bulkGrant, inState("VALIDATING")],
+  RetryFailedRows: [bulkGrant, { refused: "WRONG_STATE" }],
+  ReverseBulkGrant: [
+    { bulk_grant_id: "undo", reversed_bulk_grant_id: "b" },
+    { refused: "WRONG_STATE" },
+  ],
+  CancelBulkGrant: [{ ...bulkGrant, note: "over" }, inState("CANCELLED")],
+};
+for (const [name, each] of Object.entries(bulkGrantCalls)) {
+  calls[`meguri.bulkgrants.v1.BulkGrantService/${name}`] = each;
+}
 
 describe("every RPC", () => {
   test("has a call in this test", () => {

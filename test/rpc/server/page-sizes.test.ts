@@ -1,8 +1,10 @@
 /** Tests page sizes in every list: those above the maximum count as the maximum. */
 import { create } from "@bufbuild/protobuf";
+import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
+import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -58,6 +60,13 @@ describe("through gRPC", () => {
     await forEachRow((reservationId) =>
       reservations.createReservation({ reservationId, userId, points: 1n, executeTime }),
     );
+    const sheetLines = rows.map((id) => `${id},1,`);
+    await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
+    // A submission is several requests to the store, so they are not sent all at once.
+    const limit = pLimit(20);
+    await forEachRow((bulkGrantId) =>
+      limit(() => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`)),
+    );
     await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
     await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
     // These come last, so that the notification about `target` is the latest.
@@ -88,6 +97,9 @@ describe("through gRPC", () => {
       }
       return server.notifications.listMutedPeople({ ...page, ownerId });
     },
+    ListBulkGrants: (page) => server.bulkGrants.listBulkGrants(page),
+    ListBulkGrantRows: (page) =>
+      server.bulkGrants.listBulkGrantRows({ ...page, bulkGrantId: "sheet" }),
   };
 
   const lengthOf = (response: Response) => Object.values(response).find(Array.isArray)?.length;
@@ -107,6 +119,8 @@ describe("through gRPC", () => {
     ["ListUserReactions", 200],
     ["ListNotifications", 100],
     ["ListNotificationActors", 200],
+    ["ListBulkGrants", 200],
+    ["ListBulkGrantRows", 200],
   ])("%s answers up to %i rows, whatever is requested", async (name, maximum) => {
     for (const pageSize of [maximum, maximum + 1, 1_000_000, largest]) {
       const response = await lists[name]?.({ pageSize });

@@ -55,6 +55,8 @@ export interface WorkerStackOptions {
   readonly timeZone?: string;
   readonly lifetime?: number;
   readonly testClock?: boolean;
+  /** More variables of the configuration, of the server and of the workers. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const quiet = createLogger("test", process.env.MEGURI_LOG_LEVEL ?? "silent");
@@ -83,6 +85,7 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     MEGURI_DRAIN_SECONDS: "3",
     MEGURI_TEST_CLOCK: options.testClock ? "1" : "0",
     AWS_REGION: "local",
+    ...options.env,
   };
   const config = readConfig(env);
   const proxy = await startDynamoProxy({ upstream: env.MEGURI_DYNAMODB_ENDPOINT });

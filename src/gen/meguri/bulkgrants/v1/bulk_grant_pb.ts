@@ -86,7 +86,9 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
   executeTime?: Timestamp | undefined;
 
   /**
-   * How many approvals it needs, 0 to 2, by the program's tiers when it was submitted.
+   * How many approvals it needs, 0 to 2, by the program's tiers when it was submitted. Rows that
+   * earlier revisions have granted and this sheet leaves out count, too: then the end of the
+   * validation may require more, with another digest.
    *
    * @generated from field: int32 required_approvals = 10;
    */
@@ -626,7 +628,7 @@ export const CodeCountSchema: GenMessage<CodeCount> = /*@__PURE__*/
  * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, COLUMNS_DIFFER, USER_TWICE,
  * OTHER_BULK_GRANT. Found in the store or by the run: ID_REUSED (this bulk grant has granted the
  * user other points), ACCOUNT_FROZEN, LIMIT_EXCEEDED, LEDGER_ENTRY_NOT_FOUND (a reversal finds no
- * grant), CONTENDED, NOT_RUN (cancelled before the row), INTERNAL.
+ * grant), CONTENDED, NOT_RUN (it ended before the row), INTERNAL.
  *
  * Codes of whole sheets: EMPTY, HEADER_MISSING, COLUMN_MISSING, COLUMN_UNKNOWN, COLUMN_TWICE,
  * ENCODING_WRONG, NUL_BYTE, QUOTE_NOT_CLOSED, CSV_MALFORMED, TOO_MANY_ROWS, TOO_LARGE,

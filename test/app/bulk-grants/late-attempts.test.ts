@@ -1,0 +1,126 @@
+/** Tests attempts at a bulk grant's work that stall, or die, while other attempts do the work. */
+import { expect, test } from "vitest";
+import { listRows } from "../../../src/app/bulk-grants/queries.ts";
+import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
+import { validateBlocks } from "../../../src/app/bulk-grants/validate.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { createProgram } from "../../../src/app/programs/commands.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { answerTo, programId, show } from "../../support/models/bulk-use-cases.ts";
+import { memoryDeps } from "../../support/stores/memory-store.ts";
+
+const name = { programId, bulkGrantId: "b" };
+const firstBlock = { ...name, revision: 1, run: 1, from: 0, to: 1 };
+
+async function open(): Promise<Deps> {
+  const { deps } = memoryDeps();
+  await createProgram(deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
+  return deps;
+}
+
+/** Submits a user and points for each row. */
+async function submit(deps: Deps, id: string, points: Readonly<Record<string, number>>) {
+  const rows = Object.entries(points).map(([userId, each]) => ({
+    userId,
+    points: each,
+    reason: "",
+  }));
+  await answerTo(deps, { op: "submit", id, by: "ann", rows, executeTime: undefined });
+}
+
+async function validate(deps: Deps, id: string, revision: number) {
+  await answerTo(deps, { op: "validate", id, revision, from: 0, to: 1, limit: 1 });
+  await answerTo(deps, { op: "complete", id, revision });
+}
+
+async function start(deps: Deps, id: string, revision: number) {
+  await answerTo(deps, { op: "approve", id, by: "ben", revision });
+  await answerTo(deps, { op: "advance", id });
+}
+
+async function runAll(deps: Deps, id: string, revision: number, run: number) {
+  await answerTo(deps, { op: "run", id, revision, run, from: 0, to: 1, limit: 1 });
+  return answerTo(deps, { op: "finish", id, run });
+}
+
+const unexpected = () => {
+  throw new Error("no row fails here");
+};
+
+test("an attempt at a validation that ends after the run changes nothing any more", async () => {
+  const deps = await open();
+  await submit(deps, "b", { u1: 10 });
+  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
+  const reader: Deps["reader"] = {
+    ...deps.reader,
+    async rowsOfBlock(uploadId, block) {
+      await stall;
+      return deps.reader.rowsOfBlock(uploadId, block);
+    },
+  };
+  const late = validateBlocks({ ...deps, reader }, firstBlock, () => true);
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  await runAll(deps, "b", 1, 1);
+  release();
+  await late;
+  const { head, rows } = await show(deps, "b", 10);
+  expect(head.state).toBe("DONE");
+  expect(rows).toEqual([[2, "u1", "GRANTED"]]);
+});
+
+test("an end that comes before a dead worker's block is run again loses no row", async () => {
+  const deps = await open();
+  await submit(deps, "b", { u1: 10, u2: 20 });
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  let slots = 0;
+  const awaitRowSlot = async () => {
+    slots += 1;
+    if (slots > 1) throw new DomainError("PROGRAM_NOT_FOUND", "the worker dies here");
+  };
+  const dying = runBlocks({ ...deps, awaitRowSlot }, firstBlock, () => true, unexpected);
+  await expect(dying).rejects.toThrow("dies here");
+  await expect(finishRun(deps, name, 1)).rejects.toThrow("run 1 of b has not executed block 0");
+  expect(await runAll(deps, "b", 1, 1)).toMatchObject({
+    head: { state: "DONE", result: { granted: 2, grantedPoints: 30, notRun: 0 } },
+  });
+});
+
+test("a row that a stalled worker grants late fails when the next revision differs", async () => {
+  const deps = await open();
+  await submit(deps, "b", { u1: 10 });
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
+  const stalled = { ...deps, awaitRowSlot: () => stall };
+  const late = runBlocks(stalled, firstBlock, () => true, unexpected);
+  await answerTo(deps, { op: "cancel", id: "b", by: "ann" });
+  expect(await answerTo(deps, { op: "finish", id: "b", run: 1 })).toMatchObject({
+    head: { state: "CANCELLED", result: { granted: 0, notRun: 1 } },
+  });
+  await submit(deps, "b", { u1: 20 });
+  await validate(deps, "b", 2);
+  release();
+  await late;
+  await start(deps, "b", 2);
+  expect(await runAll(deps, "b", 2, 2)).toMatchObject({
+    head: { state: "DONE_WITH_FAILURES", result: { failedByCode: { ID_REUSED: 1 } } },
+  });
+  const { items } = await listRows(deps, name, "FAILED", { size: 10, cursor: undefined });
+  expect(items[0]?.problem).toEqual({ code: "ID_REUSED", detail: "10" });
+});
+
+test("a reversal is no earlier bulk grant with the same content", async () => {
+  const deps = await open();
+  await submit(deps, "a", { u1: 10, u2: 20 });
+  await validate(deps, "a", 1);
+  await answerTo(deps, { op: "freeze", userId: "u2" });
+  await start(deps, "a", 1);
+  await runAll(deps, "a", 1, 1);
+  const reversal = { op: "reverse", id: "r", by: "ann", reverses: "a" } as const;
+  const reversed = await answerTo(deps, { ...reversal, executeTime: undefined });
+  expect(reversed).toMatchObject({ head: { rowCount: 1, totalPoints: 10 } });
+  await submit(deps, "c", { u1: 10 });
+  expect((await show(deps, "c", 10)).head.sameContentAs).toBeUndefined();
+});

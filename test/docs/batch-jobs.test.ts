@@ -1,0 +1,130 @@
+/**
+ * Runs docs/batch-jobs.md as a reader does: one shell runs its commands in order, with the Temporal
+ * CLI, against a server and a worker process that has the page's source.
+ */
+import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Child } from "../../src/dev/stack/child.ts";
+import { findTemporalCli } from "../../src/dev/stack/temporal-cli.ts";
+import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { readSourceDefinitions } from "../../src/sources/definitions.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import {
+  codeBlocks,
+  codeNamed,
+  onPorts,
+  projectRoot,
+  type Shell,
+  startShell,
+} from "../support/markdown.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+const page = "docs/batch-jobs.md";
+
+let folder: string;
+let stack: WorkerStack;
+let worker: Child;
+let server: TestServer;
+let shell: Shell;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-batch-jobs-"));
+  await mkdir(join(folder, "nightly"));
+  const sources = join(folder, "sources.json");
+  await writeFile(sources, local(codeNamed(page, "sources")));
+  stack = await startWorkerStack({ worker: false });
+  const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;
+  server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
+  await server.programs.createProgram({ programId: "default" });
+  worker = await stack.startWorkerProcess({ MEGURI_BULK_SOURCES: sources });
+  shell = startShell();
+  await shell.run(`export PATH="$PATH:${dirname(await findTemporalCli())}"`);
+  await shell.run(`export TEMPORAL_ADDRESS=${temporalAddress}`);
+  await shell.run(`export TEMPORAL_NAMESPACE=${temporalNamespace}`);
+  await shell.run(onPorts(codeBlocks("docs/tutorial.md")[0]?.code ?? "", server));
+});
+afterAll(async () => {
+  await shell?.close();
+  await worker?.stop();
+  await server?.stop();
+  await stack?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The code with the folders of this test. */
+const local = (code: string) =>
+  code.replaceAll("/data/nightly", join(folder, "nightly")).replaceAll("/tmp/$1", `${folder}/$1`);
+
+/** Runs the command of the page that contains this text. */
+function runWith(text: string): Promise<string> {
+  const found = codeBlocks(page).find(({ name, code }) => name === "run" && code.includes(text));
+  if (!found) throw new Error(`${page} has no command with ${text}`);
+  const queue = `--task-queue ${stack.config.taskQueue}`;
+  return shell.run(local(onPorts(found.code, server)).replaceAll("--task-queue meguri", queue));
+}
+
+const balanceOf = async (userId: string) =>
+  (await server.points.getBalance({ userId })).balance?.available;
+
+test("the page shows the code of the example", () => {
+  const file = readFileSync(`${projectRoot}examples/upload-sheet.ts`, "utf8");
+  expect(codeNamed(page, "upload")).toBe(file);
+});
+
+test("the sources of the page can be read", () => {
+  expect(readSourceDefinitions(join(folder, "sources.json"))).toHaveLength(1);
+});
+
+test("every command of the page is in this test", () => {
+  const names = codeBlocks(page).filter(({ language }) => language === "sh");
+  expect(names.map(({ name }) => name)).toEqual(Array(7).fill("run"));
+});
+
+test("the commands grant each row once", async () => {
+  const program = JSON.parse(await runWith("UpdateProgram"));
+  expect(program.program.bulkRules.tiers).toEqual([{ upToPoints: "20000", approvals: 0 }]);
+  await runWith("2026-12-01.part");
+  expect(await runWith("grant_from_source() {")).toBe("");
+
+  const done = /"state": ?"DONE"/;
+  expect(await runWith("grant_from_source nightly-")).toMatch(done);
+  expect(await runWith("grant_from_source nightly-")).toMatch(done);
+  expect([await balanceOf("aoi"), await balanceOf("ben")]).toEqual([100n, 50n]);
+  const printed = JSON.parse(
+    codeBlocks(page)
+      .filter(({ name }) => name === "")
+      .at(-1)?.code ?? "",
+  );
+  const { result } = JSON.parse(readFileSync(join(folder, "nightly-2026-12-01.json"), "utf8"));
+  expect(result).toEqual(printed);
+});
+
+test("a file that is missing or wrong is exit code 1", async () => {
+  await expect(shell.run("grant_from_source none nightly/none.csv")).rejects.toThrow("status 1");
+  await writeFile(join(folder, "nightly/wrong.csv"), "user_id,points\naoi,abc\n");
+  await expect(shell.run("grant_from_source wrong nightly/wrong.csv")).rejects.toThrow("status 1");
+  const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId: "wrong" });
+  expect(bulkGrant?.state).toBe(State.INVALID);
+});
+
+test("a backfill of the schedule grants the day in the zone of the program", async () => {
+  await writeFile(join(folder, "nightly/2026-11-02.csv"), "user_id,points\nchie,10\n");
+  await runWith("schedule create");
+  await runWith("schedule backfill");
+  await eventually(async () => {
+    const name = { bulkGrantId: "points-2026-11-02" };
+    const { bulkGrant } = await server.bulkGrants.getBulkGrant(name);
+    expect(bulkGrant?.state).toBe(State.DONE);
+  });
+  expect(await balanceOf("chie")).toBe(10n);
+});
+
+test("the example uploads a sheet, and waits for its end", async () => {
+  const before = await balanceOf("aoi");
+  const printed = JSON.parse(await runWith("upload-sheet.ts"));
+  expect(printed).toMatchObject({ state: "STATE_DONE", submitter: "nightly-batch" });
+  expect(await balanceOf("aoi")).toBe((before ?? 0n) + 100n);
+});

@@ -1,0 +1,56 @@
+/** Compares docs/bulk-grants.md with the codes of sheets, the states and the digests. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { createRowsDigest, digestOf } from "../../src/app/bulk-grants/rows-digest.ts";
+import { activeStates, finalStates } from "../../src/domain/bulk-grant.ts";
+import { isRowCode } from "../../src/domain/sheet.ts";
+import { codeBlocks, codeNamed, projectRoot } from "../support/markdown.ts";
+
+const page = "docs/bulk-grants.md";
+const text = readFileSync(`${projectRoot}${page}`, "utf8");
+const source = readFileSync(`${projectRoot}src/domain/sheet.ts`, "utf8");
+
+/** The codes in the first column of the table behind a marker. */
+function codesOf(marker: string): string[] {
+  const table = text.split(`<!-- ${marker} -->\n`)[1]?.split("\n\n")[0] ?? "";
+  return [...table.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, code = ""]) => code);
+}
+
+const inSource = (pattern: RegExp) => [...source.matchAll(pattern)].map(([, code = ""]) => code);
+
+test("the page has every code of a row", () => {
+  const codes = codesOf("row codes");
+  expect(codes.filter((code) => !isRowCode(code))).toEqual([]);
+  expect(codes).toEqual(inSource(/^ {2}([A-Z_]+): \(/gm));
+});
+
+test("the page has every code of a sheet", () => {
+  expect(codesOf("sheet codes")).toEqual(inSource(/^ {2}\| "([A-Z_]+)"/gm));
+});
+
+test("the diagram has every state", () => {
+  const diagram = codeBlocks(page).find(({ code }) => code.includes("VALIDATING"))?.code ?? "";
+  const words = new Set(diagram.match(/[A-Z_]{4,}/g));
+  expect(words).toEqual(new Set([...activeStates, ...finalStates]));
+});
+
+test("the commands compute the digest that an approval names", async () => {
+  const rows = createRowsDigest();
+  rows.add({ line: 2, userId: "aoi", points: 100, reason: "spring campaign" });
+  rows.add({ line: 3, userId: "ben", points: 50, reason: "for you, Ben" });
+  const digest = digestOf({
+    programId: "default",
+    bulkGrantId: "spring-2027",
+    revision: 1,
+    requiredApprovals: 1,
+    rowsDigest: rows.digest(),
+  });
+  const command = codeNamed(page, "digest");
+  const { stdout } = await promisify(execFile)("sh", ["-c", command]);
+  expect(stdout).toBe(digest);
+  const blocks = codeBlocks(page);
+  const index = blocks.findIndex(({ code }) => code === command);
+  expect(blocks[index + 1]?.code).toBe(`${digest}\n`);
+});

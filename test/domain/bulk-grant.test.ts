@@ -1,0 +1,525 @@
+/** Tests the states of a bulk grant, the rules for changing them, and what follows from them. */
+import { describe, expect, test } from "vitest";
+import {
+  activeStates,
+  type BulkGrant,
+  type BulkGrantState,
+  finalStates,
+  nextStep,
+  type Revision,
+  type RunCounts,
+} from "../../src/domain/bulk-grant.ts";
+import {
+  approve,
+  campaignPoints,
+  cancel,
+  endValidation,
+  expire,
+  finish,
+  pause,
+  reject,
+  resume,
+  retryFailedRows,
+  start,
+  submit,
+} from "../../src/domain/bulk-grant-changes.ts";
+
+const t0 = Date.UTC(2026, 5, 1);
+const now = t0 + 1_000;
+const states: readonly BulkGrantState[] = [...activeStates, ...finalStates];
+const name = { programId: "p", bulkGrantId: "b" };
+const desk = { by: "desk", note: "checked" };
+const boss = { by: "boss", note: "" };
+const times = { reminderMs: 10_000, expiryMs: 60_000 };
+
+const newRevision: Omit<Revision, "number" | "digest"> = {
+  uploadId: "upload-1",
+  rowCount: 3,
+  totalPoints: 60,
+  rowsDigest: "rows-1",
+  requiredApprovals: 1,
+  submitter: "staff",
+  submitTime: t0,
+};
+const revision: Revision = { ...newRevision, number: 1, digest: "digest-1" };
+
+const row = (state: BulkGrantState, more: Partial<BulkGrant> = {}): BulkGrant => ({
+  ...name,
+  state,
+  revision,
+  createTime: t0,
+  updateTime: t0,
+  approvals: [],
+  remindTime: t0 + times.reminderMs,
+  expireTime: t0 + times.expiryMs,
+  run: 0,
+  actions: [],
+  ...more,
+});
+
+const action = (of: string, actor: { by: string; note: string } = desk, number = 1) => ({
+  action: of,
+  revision: number,
+  ...actor,
+  time: now,
+});
+const counts = (more: Partial<RunCounts> = {}): RunCounts => ({
+  granted: 3,
+  grantedPoints: 60,
+  failed: 0,
+  notRun: 0,
+  failedByCode: {},
+  ...more,
+});
+const wrongState = (state: string) =>
+  expect.objectContaining({ reason: "WRONG_STATE", metadata: { state } });
+const refusal = (reason: string) => expect.objectContaining({ reason });
+
+/** Expects that a change is refused in all states but these. */
+function refusedExceptIn(
+  these: readonly BulkGrantState[],
+  change: (row: BulkGrant) => BulkGrant,
+): void {
+  for (const state of states) {
+    if (!these.includes(state)) expect(() => change(row(state))).toThrow(wrongState(state));
+  }
+}
+
+/** Expects that a change leaves the record as it is in all states but these. */
+function sameExceptIn(
+  these: readonly BulkGrantState[],
+  change: (row: BulkGrant) => BulkGrant,
+): void {
+  for (const state of states) {
+    const before = row(state);
+    if (!these.includes(state)) expect(change(before)).toBe(before);
+  }
+}
+
+test("a state is either active or final", () => {
+  expect(new Set(states).size).toBe(states.length);
+  expect(states).toHaveLength(9);
+});
+
+describe("submit", () => {
+  const next = { ...newRevision, uploadId: "upload-2", rowsDigest: "rows-2", submitTime: now };
+  const digestOf = (number: number) => `digest-${number}`;
+  const submitNext = (
+    before: BulkGrant | undefined,
+    more: Partial<typeof next> = {},
+    replaces?: number,
+  ) => submit(before, name, { ...next, ...more }, replaces, digestOf, times);
+
+  test("the first sheet is revision 1, to be validated", () => {
+    expect(submitNext(undefined)).toEqual(
+      row("VALIDATING", {
+        revision: { ...next, number: 1, digest: "digest-1" },
+        createTime: now,
+        updateTime: now,
+        remindTime: now + times.reminderMs,
+        expireTime: now + times.expiryMs,
+        actions: [{ action: "SUBMIT", revision: 1, by: "staff", time: now, note: "" } as const],
+      }),
+    );
+  });
+
+  test.each(["INVALID", "REJECTED", "CANCELLED", "DONE_WITH_FAILURES"] as const)(
+    "another sheet for one that is %s is the next revision; only the points are added up",
+    (state) => {
+      const before = row(state, {
+        approvals: [{ ...boss, time: t0 }],
+        checked: { invalid: 1, alreadyGranted: 1, alreadyGrantedPoints: 5 },
+        reminded: true,
+        run: 2,
+        startTime: t0,
+        endTime: t0,
+        result: counts({ failed: 1 }),
+        report: "SENT",
+      });
+      expect(submitNext(before)).toEqual(
+        row("VALIDATING", {
+          grantedBefore: counts({ failed: 1 }).grantedPoints,
+          revision: { ...next, number: 2, digest: "digest-2" },
+          updateTime: now,
+          remindTime: now + times.reminderMs,
+          expireTime: now + times.expiryMs,
+          run: 2,
+          actions: [{ action: "SUBMIT", revision: 2, by: "staff", time: now, note: "" } as const],
+        }),
+      );
+    },
+  );
+
+  test("another sheet is refused while one is active, and after all rows were granted", () => {
+    refusedExceptIn(["INVALID", "REJECTED", "CANCELLED", "DONE_WITH_FAILURES"], (before) =>
+      submitNext(before),
+    );
+  });
+
+  test("the same content is the same revision in every state, by whomever it is sent", () => {
+    sameExceptIn([], (before) =>
+      submitNext(before, { rowsDigest: "rows-1", submitter: "others", source: "nightly/a.csv" }),
+    );
+  });
+
+  test("the same content that replaces the current revision is the next one", () => {
+    const same = { rowsDigest: "rows-1" };
+    expect(submitNext(row("INVALID"), same, 1).revision.number).toBe(2);
+    expect(() => submitNext(row("DONE"), same, 1)).toThrow(wrongState("DONE"));
+  });
+
+  test("a sheet that replaces another revision is refused, unless it is repeated", () => {
+    for (const [before, replaces] of [
+      [row("REJECTED"), 0],
+      [row("REJECTED"), 2],
+      [undefined, 1],
+    ] as const) {
+      expect(() => submitNext(before, {}, replaces)).toThrow(refusal("WRONG_STATE"));
+    }
+    const second = submitNext(row("REJECTED"), {}, 1);
+    expect(submitNext(second, {}, 1)).toBe(second);
+  });
+
+  test("the same content is compared with the current revision only", () => {
+    const second = submitNext(row("REJECTED"));
+    const third = submitNext({ ...second, state: "REJECTED" }, { rowsDigest: "rows-1" });
+    expect(third.revision.number).toBe(3);
+  });
+
+  test("another execute_time is another content", () => {
+    const more = { rowsDigest: "rows-1", executeTime: now };
+    expect(() => submitNext(row("AWAITING_APPROVAL"), more)).toThrow(
+      wrongState("AWAITING_APPROVAL"),
+    );
+    expect(submitNext(row("REJECTED"), more).revision).toMatchObject({
+      number: 2,
+      executeTime: now,
+    });
+  });
+
+  test("a grant and a reversal never share an id, even with the same rows", () => {
+    const reversal = { ...revision, reverses: "a" };
+    for (const rowsDigest of ["rows-1", "rows-2"]) {
+      for (const state of states) {
+        const grant = row(state);
+        expect(() => submitNext(grant, { reverses: "a", rowsDigest })).toThrow(
+          refusal("ID_REUSED"),
+        );
+        const reversing = row(state, { revision: reversal });
+        expect(() => submitNext(reversing, { rowsDigest })).toThrow(refusal("ID_REUSED"));
+        expect(() => submitNext(reversing, { reverses: "c", rowsDigest })).toThrow(
+          refusal("ID_REUSED"),
+        );
+      }
+    }
+  });
+
+  test("of the actions the latest 20 are kept", () => {
+    const actions = Array.from({ length: 20 }, (_, i) => ({
+      ...(action("PAUSE") as BulkGrant["actions"][number]),
+      time: i,
+    }));
+    const kept = submitNext(row("REJECTED", { actions })).actions;
+    expect(kept).toHaveLength(20);
+    expect(kept[0]?.time).toBe(1);
+    expect(kept.at(-1)?.action).toBe("SUBMIT");
+  });
+});
+
+describe("endValidation", () => {
+  const valid = { invalid: 0, alreadyGranted: 1, alreadyGrantedPoints: 10 };
+  const validating = (more: Partial<Revision>) =>
+    row("VALIDATING", { revision: { ...revision, ...more } });
+
+  /** Ends the validation of revision 1 with the limits of its submission. */
+  const end = (before: BulkGrant, checked = valid) =>
+    endValidation(before, 1, checked, before.revision, now);
+
+  test("rows that the sheet leaves out count with the points of all revisions", () => {
+    const before = { ...validating({ totalPoints: 100 }), grantedBefore: 30 };
+    expect(campaignPoints(before, valid)).toBe(120);
+    expect(campaignPoints(before, { ...valid, alreadyGrantedPoints: 30 })).toBe(100);
+    expect(campaignPoints(validating({ totalPoints: 100 }), valid)).toBe(100);
+  });
+
+  test("limits of all revisions replace those of the submission", () => {
+    const limits = { requiredApprovals: 2, digest: "digest-2" };
+    const ended = endValidation(validating({ requiredApprovals: 0 }), 1, valid, limits, now);
+    expect(ended.state).toBe("AWAITING_APPROVAL");
+    expect(ended.revision).toMatchObject(limits);
+    const capped = { ...limits, exceededCap: 50 };
+    expect(endValidation(validating({}), 1, valid, capped, now).state).toBe("INVALID");
+  });
+
+  test("a valid sheet awaits its approvals; one that needs none is approved", () => {
+    for (const [requiredApprovals, state] of [
+      [0, "APPROVED"],
+      [1, "AWAITING_APPROVAL"],
+      [2, "AWAITING_APPROVAL"],
+    ] as const) {
+      const before = validating({ requiredApprovals });
+      expect(end(before)).toEqual({
+        ...before,
+        checked: valid,
+        state,
+        updateTime: now,
+      });
+    }
+  });
+
+  test("a sheet with a bad row, or above the program's cap, is INVALID, approvals or not", () => {
+    for (const requiredApprovals of [0, 1]) {
+      const bad = { ...valid, invalid: 1 };
+      expect(end(validating({ requiredApprovals }), bad).state).toBe("INVALID");
+      const above = validating({ requiredApprovals, exceededCap: 50 });
+      expect(end(above).state).toBe("INVALID");
+    }
+  });
+
+  test("a late end of a validation changes nothing: of another revision, or another state", () => {
+    const second = validating({ number: 2 });
+    expect(end(second)).toBe(second);
+    sameExceptIn(["VALIDATING"], (before) => end(before));
+  });
+});
+
+describe("approve", () => {
+  const waits = (requiredApprovals: number, more: Partial<BulkGrant> = {}) =>
+    row("AWAITING_APPROVAL", { revision: { ...revision, requiredApprovals }, ...more });
+
+  test("one approval approves what needs one", () => {
+    const before = waits(1);
+    expect(approve(before, "digest-1", boss, now)).toEqual({
+      ...before,
+      state: "APPROVED",
+      updateTime: now,
+      approvals: [{ ...boss, time: now }],
+      actions: [action("APPROVE", boss)],
+    });
+  });
+
+  test("two approvals are by two people: the same person's second changes nothing", () => {
+    const once = approve(waits(2), "digest-1", boss, now);
+    expect(once.state).toBe("AWAITING_APPROVAL");
+    expect(approve(once, "digest-1", { ...boss, note: "again" }, now + 1)).toBe(once);
+    const twice = approve(once, "digest-1", desk, now);
+    expect(twice.state).toBe("APPROVED");
+    expect(twice.approvals.map(({ by }) => by)).toEqual(["boss", "desk"]);
+  });
+
+  test("the submitter never approves, first or second", () => {
+    const own = { by: "staff", note: "" };
+    expect(() => approve(waits(1), "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
+    const once = approve(waits(2), "digest-1", boss, now);
+    expect(() => approve(once, "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
+  });
+
+  test("another digest is refused in every state, also by an approver and the submitter", () => {
+    for (const state of states) {
+      const before = row(state, { approvals: [{ ...boss, time: t0 }] });
+      for (const by of ["boss", "desk", "staff"]) {
+        expect(() => approve(before, "digest-0", { by, note: "" }, now)).toThrow(
+          expect.objectContaining({ reason: "DIGEST_MISMATCH", metadata: { revision: "1" } }),
+        );
+      }
+    }
+  });
+
+  test("it is refused in any other state; repeated by an approver it changes nothing there", () => {
+    refusedExceptIn(["AWAITING_APPROVAL"], (before) => approve(before, "digest-1", boss, now));
+    for (const state of states) {
+      const before = row(state, { approvals: [{ ...boss, time: t0 }] });
+      expect(approve(before, "digest-1", boss, now)).toBe(before);
+    }
+  });
+});
+
+describe("people's other changes", () => {
+  test("reject: only what awaits approval; REJECTED stays", () => {
+    expect(reject(row("AWAITING_APPROVAL"), desk, now)).toEqual(
+      row("REJECTED", { updateTime: now, endTime: now, actions: [action("REJECT")] as never }),
+    );
+    const rejected = row("REJECTED");
+    expect(reject(rejected, desk, now)).toBe(rejected);
+    refusedExceptIn(["AWAITING_APPROVAL", "REJECTED"], (before) => reject(before, desk, now));
+  });
+
+  test("cancel: at once what has not started; CANCELLED stays; nothing that has ended", () => {
+    for (const state of ["VALIDATING", "AWAITING_APPROVAL", "APPROVED"] as const) {
+      expect(cancel(row(state), desk, now)).toEqual(
+        row("CANCELLED", { updateTime: now, endTime: now, actions: [action("CANCEL")] as never }),
+      );
+    }
+    const cancelled = row("CANCELLED");
+    expect(cancel(cancelled, desk, now)).toBe(cancelled);
+    const stays = [...activeStates, "CANCELLED"] as const;
+    refusedExceptIn(stays, (before) => cancel(before, desk, now));
+  });
+
+  test("cancel: a running one is requested to stop, once", () => {
+    const once = cancel(row("RUNNING", { run: 1 }), desk, now);
+    expect(once).toEqual(
+      row("RUNNING", {
+        run: 1,
+        updateTime: now,
+        cancelRequest: action("CANCEL") as never,
+        actions: [action("CANCEL")] as never,
+      }),
+    );
+    expect(cancel(once, boss, now + 1)).toBe(once);
+  });
+
+  test("cancel: a paused one is not paused any more", () => {
+    const paused = pause(row("APPROVED"), desk, now);
+    const cancelled = cancel(paused, boss, now);
+    expect(cancelled.state).toBe("CANCELLED");
+    expect(cancelled).not.toHaveProperty("pause");
+    expect(() => pause(cancelled, desk, now)).toThrow(wrongState("CANCELLED"));
+    expect(resume(cancelled, desk, now)).toBe(cancelled);
+  });
+
+  test("pause: what is approved or running, once", () => {
+    for (const state of ["APPROVED", "RUNNING"] as const) {
+      const once = pause(row(state), desk, now);
+      expect(once).toEqual(
+        row(state, {
+          updateTime: now,
+          pause: action("PAUSE") as never,
+          actions: [action("PAUSE")] as never,
+        }),
+      );
+      expect(pause(once, boss, now + 1)).toBe(once);
+    }
+    refusedExceptIn(["APPROVED", "RUNNING"], (before) => pause(before, desk, now));
+  });
+
+  test("resume: what is paused; anything else does not change", () => {
+    const paused = pause(row("RUNNING"), boss, now);
+    expect(resume(paused, desk, now)).toEqual(
+      row("RUNNING", {
+        updateTime: now,
+        actions: [action("PAUSE", boss), action("RESUME")] as never,
+      }),
+    );
+    sameExceptIn([], (before) => resume(before, desk, now));
+  });
+
+  test("retry: a new run of DONE_WITH_FAILURES, to be reported again; RUNNING stays", () => {
+    const failed = row("DONE_WITH_FAILURES", {
+      run: 1,
+      startTime: t0,
+      endTime: t0,
+      result: counts({ failed: 1 }),
+      report: "SENT",
+    });
+    expect(retryFailedRows(failed, desk, now)).toEqual(
+      row("RUNNING", {
+        run: 2,
+        startTime: t0,
+        result: counts({ failed: 1 }),
+        updateTime: now,
+        actions: [action("RETRY")] as never,
+      }),
+    );
+    const running = row("RUNNING", { run: 2 });
+    expect(retryFailedRows(running, desk, now)).toBe(running);
+    const these = ["DONE_WITH_FAILURES", "RUNNING"] as const;
+    refusedExceptIn(these, (before) => retryFailedRows(before, desk, now));
+  });
+});
+
+describe("what time and runs do", () => {
+  test("expire: what still awaits approval at its expiry, with or without one of two", () => {
+    const at = t0 + times.expiryMs;
+    const once = row("AWAITING_APPROVAL", { approvals: [{ ...boss, time: t0 }] });
+    expect(expire(once, at - 1)).toBe(once);
+    expect(expire(once, at)).toMatchObject({
+      state: "CANCELLED",
+      endTime: at,
+      actions: [{ action: "EXPIRE", by: "meguri", revision: 1, time: at }],
+    });
+    sameExceptIn(["AWAITING_APPROVAL"], (before) => expire(before, at));
+  });
+
+  test("start: what is approved, not before its execute_time, and not while paused", () => {
+    const due = row("APPROVED", { revision: { ...revision, executeTime: now } });
+    expect(start(due, now - 1)).toBe(due);
+    expect(start(due, now)).toEqual({
+      ...due,
+      state: "RUNNING",
+      run: 1,
+      startTime: now,
+      updateTime: now,
+    });
+    expect(start(row("APPROVED", { run: 3 }), t0)).toMatchObject({ state: "RUNNING", run: 4 });
+    const paused = pause(row("APPROVED"), desk, now);
+    expect(start(paused, now)).toBe(paused);
+    sameExceptIn(["APPROVED"], (before) => start(before, now));
+  });
+
+  test("finish: DONE, or DONE_WITH_FAILURES when a row has failed", () => {
+    const running = row("RUNNING", { run: 2 });
+    for (const [failed, state] of [
+      [0, "DONE"],
+      [1, "DONE_WITH_FAILURES"],
+    ] as const) {
+      const result = counts({ failed });
+      expect(finish(running, 2, result, now)).toEqual(
+        row(state, { run: 2, result, endTime: now, updateTime: now }),
+      );
+    }
+  });
+
+  test("finish: a cancelled run is CANCELLED when rows are left, pause and request gone", () => {
+    const paused = pause(row("RUNNING", { run: 1 }), desk, now);
+    const stopping = cancel(paused, desk, now);
+    for (const [result, state] of [
+      [counts({ granted: 1, notRun: 2 }), "CANCELLED"],
+      [counts({ granted: 1, failed: 1, notRun: 1 }), "CANCELLED"],
+      [counts({ failed: 1 }), "DONE_WITH_FAILURES"],
+      [counts(), "DONE"],
+    ] as const) {
+      const { actions } = stopping;
+      expect(finish(stopping, 1, result, now)).toEqual(
+        row(state, { run: 1, actions, result, endTime: now, updateTime: now }),
+      );
+    }
+  });
+
+  test("finish: an end of another run, or after the end, changes nothing", () => {
+    const running = row("RUNNING", { run: 2 });
+    expect(finish(running, 1, counts(), now)).toBe(running);
+    sameExceptIn(["RUNNING"], (before) => finish(before, 0, counts(), now));
+  });
+});
+
+describe("nextStep", () => {
+  const paused = { pause: action("PAUSE") as never };
+  const stopping = { cancelRequest: action("CANCEL") as never };
+  const later = { revision: { ...revision, executeTime: now + 1 } };
+  const result = { result: counts() };
+
+  test.each([
+    ["VALIDATING", {}, "VALIDATE"],
+    ["AWAITING_APPROVAL", {}, "AWAIT_APPROVAL"],
+    ["APPROVED", {}, "RUN"],
+    ["APPROVED", later, "AWAIT_TIME"],
+    ["APPROVED", { ...later, ...paused }, "PAUSED"],
+    ["APPROVED", paused, "PAUSED"],
+    ["RUNNING", {}, "RUN"],
+    ["RUNNING", paused, "PAUSED"],
+    ["RUNNING", stopping, "FINISH"],
+    ["RUNNING", { ...paused, ...stopping }, "FINISH"],
+    ["REJECTED", {}, "END"],
+    ["CANCELLED", {}, "END"],
+    ["CANCELLED", result, "REPORT"],
+    ["INVALID", {}, "END"],
+    ["INVALID", { revision: { ...revision, source: "nightly/a.csv" } }, "REPORT"],
+    ["DONE", result, "REPORT"],
+    ["DONE", { ...result, report: "SENDING" }, "REPORT"],
+    ["DONE", { ...result, report: "SENT" }, "END"],
+    ["DONE_WITH_FAILURES", { ...result, report: "FAILED" }, "END"],
+  ] as const)("%s with %j: %s", (state, more, step) => {
+    expect(nextStep(row(state, more), now)).toBe(step);
+  });
+});

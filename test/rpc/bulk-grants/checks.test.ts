@@ -1,0 +1,153 @@
+/** Tests ValidateBulkGrant: over gRPC, and over HTTP/1.1 in JSON, as a script in a sheet does. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { completeCheck, sheet, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
+import { at, reasonOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
+  const bulkRules = { maxPointsPerRow: 1_000n, maxTotalPoints: 1_500n, approvalsAbove: 1 };
+  await server.programs.updateProgram({ programId: "default", bulkRules });
+  await server.points.freezeAccount({ userId: "cold", eventId: "f" });
+});
+afterAll(() => server.stop());
+
+const bulkGrantId = "b";
+
+const check = async (csv: string | Uint8Array, id = bulkGrantId) => {
+  const content = { case: "csv", value: Buffer.from(csv) } as const;
+  return (await server.bulkGrants.validateBulkGrant({ bulkGrantId: id, content })).check;
+};
+
+describe("a check", () => {
+  test("of good rows has no problems", async () => {
+    expect(await check(sheet("u1,5,", "u2,7,thanks"))).toMatchObject({
+      rowCount: 2,
+      totalPoints: 12n,
+      invalidCount: 0,
+      problemCounts: [],
+      problems: [],
+      sameContentAs: "",
+    });
+  });
+
+  test("names every wrong row by its line, user and code, and writes nothing", async () => {
+    const before = await dump(server);
+    const found = await check(
+      sheet("u1,5,", ",5,", "a b,5,", "u2,,", "u3,x,", "u4,1001,", "u1,5,", "cold,5,", "u5,1,2,3"),
+    );
+    expect(found).toMatchObject({ rowCount: 9, invalidCount: 8 });
+    expect(found?.problems.map(({ line, userId, code }) => [line, userId, code])).toEqual([
+      [3, "", "USER_MISSING"],
+      [4, "a b", "USER_MALFORMED"],
+      [5, "u2", "POINTS_MISSING"],
+      [6, "u3", "POINTS_MALFORMED"],
+      [7, "u4", "POINTS_ABOVE_CAP"],
+      [8, "u1", "USER_TWICE"],
+      [9, "cold", "ACCOUNT_FROZEN"],
+      [10, "u5", "COLUMNS_DIFFER"],
+    ]);
+    expect(found?.problems[5]?.message).toContain("line 2");
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("counts all problems and names the first thousand", async () => {
+    const wrong = Array.from({ length: 1_300 }, (_, i) => `u${i},0,`);
+    const found = await check(sheet(...wrong));
+    expect(found).toMatchObject({
+      invalidCount: 1_300,
+      problemCounts: [{ code: "POINTS_MALFORMED", count: 1_300 }],
+    });
+    expect(found?.problems.map(({ line }) => line)).toEqual(
+      Array.from({ length: 1_000 }, (_, i) => i + 2),
+    );
+  });
+
+  test("has one problem for a sum above the program's cap", async () => {
+    const found = await check(sheet("u1,1000,", "u2,501,"));
+    expect(found?.problems).toMatchObject([{ line: 0, userId: "", code: "TOTAL_ABOVE_CAP" }]);
+    expect(found?.invalidCount).toBe(0);
+  });
+
+  test.each([
+    ["", "EMPTY", 1],
+    ["u1,5\n", "HEADER_MISSING", 1],
+    [sheet("u1,5,", 'u2,5,"x'), "QUOTE_NOT_CLOSED", 3],
+    [sheet("u1,5,\0"), "NUL_BYTE", 2],
+  ])("of a sheet that cannot be read is one problem: %j", async (csv, code, line) => {
+    const found = await check(csv);
+    expect(found?.problems).toMatchObject([{ line, userId: "", code }]);
+    expect(found?.problemCounts).toMatchObject([{ code, count: 1 }]);
+  });
+
+  test("of rows of the same content names the other bulk grant", async () => {
+    await submitLines(server, { bulkGrantId: "first" }, "s1,5,", "s2,7,");
+    await completeCheck(server, "first");
+    expect((await check(sheet("s1,5,", "s2,7,")))?.sameContentAs).toBe("first");
+    expect((await check(sheet("s1,5,", "s2,7,"), "first"))?.sameContentAs).toBe("");
+  });
+
+  test("of an unknown program is refused", async () => {
+    const content = { case: "csv", value: Buffer.from(sheet("u,1,")) } as const;
+    const call = server.bulkGrants.validateBulkGrant({ programId: "none", bulkGrantId, content });
+    expect(await reasonOf(call)).toBe("PROGRAM_NOT_FOUND");
+  });
+});
+
+/** Calls a method as a script does: JSON over HTTP/1.1. */
+async function post(body: unknown, method = "ValidateBulkGrant") {
+  const url = `http://127.0.0.1:${server.http1Port}/${BulkGrantService.typeName}/${method}`;
+  const headers = { "content-type": "application/json", "meguri-caller": "script" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
+}
+
+describe("over HTTP/1.1 in JSON", () => {
+  test("rows are checked", async () => {
+    const rows = [
+      { userId: "u1", points: 5 },
+      { userId: "u1", points: "6", reason: "r" },
+      { userId: "u2", points: -1 },
+    ];
+    const { status, answer } = await post({ bulkGrantId, rows: { rows } });
+    expect([status, answer.check]).toMatchObject([
+      200,
+      {
+        rowCount: 3,
+        totalPoints: "5",
+        problems: [
+          { line: 3, userId: "u1", code: "USER_TWICE" },
+          { line: 4, userId: "u2", code: "POINTS_MALFORMED" },
+        ],
+      },
+    ]);
+  });
+
+  test("a sheet of two megabytes is accepted, as base64", async () => {
+    const lines = Array.from({ length: 14_000 }, (_, i) => `u${i},x,${"r".repeat(128)}`);
+    const csv = Buffer.from(sheet(...lines)).toString("base64");
+    const { status, answer } = await post({ bulkGrantId, csv });
+    expect([status, answer.check]).toMatchObject([200, { rowCount: 14_000, invalidCount: 14_000 }]);
+  });
+
+  test("more than 4 MiB are refused, and other services take no more than before", async () => {
+    const csv = Buffer.alloc(4 * 2 ** 20).toString("base64");
+    expect((await post({ bulkGrantId, csv })).answer.code).toBe("resource_exhausted");
+    const url = `http://127.0.0.1:${server.http1Port}/meguri.points.v1.PointsService/GetBalance`;
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", "meguri-caller": "script" },
+      body: JSON.stringify({ userId: "u".repeat(70_000) }),
+    });
+    expect(((await response.json()) as { code: string }).code).toBe("resource_exhausted");
+  });
+
+  test("a request without rows names the field", async () => {
+    const { status, answer } = await post({ bulkGrantId });
+    expect([status, answer.code]).toEqual([400, "invalid_argument"]);
+  });
+});

@@ -1,0 +1,22 @@
+/** Runs a bulk grant of 10,000 rows while a worker is killed and the store has faults. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { playCampaign } from "../support/models/bulk-campaign.ts";
+import { type CampaignStack, startCampaignStack } from "../support/servers/campaign-stack.ts";
+
+let stack: CampaignStack;
+beforeAll(async () => {
+  stack = await startCampaignStack(400);
+});
+afterAll(() => stack.stop());
+
+test("each good row of 10,000 is granted once, and the exports hold the others", async () => {
+  const kills = await playCampaign(stack, {
+    bulkGrantId: "summer",
+    rowCount: 10_000,
+    // About every 5 s, at 200 transactions a second.
+    every: 1_000,
+    maxKills: 9,
+    timeoutMs: 30 * 60_000,
+  });
+  expect(kills).toBe(9);
+});

@@ -1,0 +1,229 @@
+/** The oracle's campaigns: what people may change in each state, and what rows show. */
+import type { BulkRules } from "../../../src/domain/program.ts";
+import { type RowCode, rowsPerBlock } from "../../../src/domain/sheet.ts";
+import type { Counts, Head, Raw, Request, Result } from "./bulk-requests.ts";
+
+export interface Row extends Raw {
+  /** What is wrong with the row itself. */
+  readonly own?: RowCode;
+  /** What the validation found in the store. */
+  found?: "ALREADY_GRANTED" | RowCode;
+  /** What became of it: points, or why none. Absent: not executed. */
+  outcome?: number | RowCode;
+}
+
+export type Of<Op extends Request["op"]> = Extract<Request, { readonly op: Op }>;
+
+export interface Campaign {
+  state: Head["state"];
+  revision: number;
+  content: string;
+  rows: Row[];
+  /** The granted rows of the revisions before. */
+  before: Raw[];
+  /** The users of the revisions before, of rows without a problem of their own, in order. */
+  usersBefore: string[];
+  /** The points that the runs of the revisions before have counted. */
+  countedBefore: number;
+  /** What its rows have given to or taken from each user, once for good. */
+  given: Record<string, { points: number; reversed: number }>;
+  executeTime: number | undefined;
+  submitter: string;
+  required: number;
+  exceededCap: number | undefined;
+  sameContentAs: string | undefined;
+  reverses: string | undefined;
+  approvedBy: string[];
+  remindAt: number;
+  expireAt: number;
+  reminded: boolean;
+  reported: boolean;
+  paused: boolean;
+  cancelling: boolean;
+  run: number;
+  /** The blocks that were validated. */
+  validated: boolean[];
+  /** For each block the run that has executed it last. */
+  ran: number[];
+  checked: { invalid: number; already: number; alreadyPoints: number } | undefined;
+  result: Result | undefined;
+  lastAction: string;
+}
+
+export class Refusal extends Error {}
+export const refuse = (reason: string): never => {
+  throw new Refusal(reason);
+};
+
+export const active = ["VALIDATING", "AWAITING_APPROVAL", "APPROVED", "RUNNING"];
+
+/** Applies an approval, and returns whether it has changed anything by the approver. */
+export function approve(campaign: Campaign, { by, revision }: Of<"approve">, now: number): boolean {
+  const isLate = expire(campaign, now);
+  if (revision !== campaign.revision) refuse("DIGEST_MISMATCH");
+  if (campaign.approvedBy.includes(by)) return false;
+  if (isLate || campaign.state !== "AWAITING_APPROVAL") refuse("WRONG_STATE");
+  if (by === campaign.submitter) refuse("SELF_APPROVAL");
+  campaign.approvedBy.push(by);
+  if (campaign.approvedBy.length >= campaign.required) campaign.state = "APPROVED";
+  return true;
+}
+
+/** The other changes of people; each returns whether it has changed anything. */
+export const changes = {
+  reject(campaign: Campaign): boolean {
+    if (campaign.state === "REJECTED") return false;
+    if (campaign.state !== "AWAITING_APPROVAL") refuse("WRONG_STATE");
+    campaign.state = "REJECTED";
+    return true;
+  },
+  cancel(campaign: Campaign): boolean {
+    if (campaign.state === "CANCELLED" || campaign.cancelling) return false;
+    if (!active.includes(campaign.state)) refuse("WRONG_STATE");
+    if (campaign.state === "RUNNING") campaign.cancelling = true;
+    else {
+      campaign.state = "CANCELLED";
+      campaign.paused = false;
+    }
+    return true;
+  },
+  pause(campaign: Campaign): boolean {
+    if (campaign.paused) return false;
+    if (campaign.state !== "APPROVED" && campaign.state !== "RUNNING") refuse("WRONG_STATE");
+    campaign.paused = true;
+    return true;
+  },
+  resume(campaign: Campaign): boolean {
+    const { paused } = campaign;
+    campaign.paused = false;
+    return paused;
+  },
+  retry(campaign: Campaign): boolean {
+    if (campaign.state === "RUNNING") return false;
+    if (campaign.state !== "DONE_WITH_FAILURES") refuse("WRONG_STATE");
+    campaign.state = "RUNNING";
+    campaign.run += 1;
+    campaign.reported = false;
+    return true;
+  },
+};
+
+export function expire(campaign: Campaign, now: number): boolean {
+  const isLate = campaign.state === "AWAITING_APPROVAL" && now >= campaign.expireAt;
+  if (isLate) {
+    campaign.state = "CANCELLED";
+    campaign.lastAction = "EXPIRE meguri";
+  }
+  return isLate;
+}
+
+/** What the workflow does next. Nothing here has a source. */
+export function stepOf({ state, paused, cancelling, result, reported }: Campaign): string {
+  if (state === "VALIDATING") return "VALIDATE";
+  if (state === "AWAITING_APPROVAL") return "AWAIT_APPROVAL";
+  if (state === "RUNNING" && cancelling) return "FINISH";
+  if (state === "RUNNING" || state === "APPROVED") {
+    if (paused) return "PAUSED";
+    return state === "RUNNING" ? "RUN" : "AWAIT_TIME";
+  }
+  return result && !reported ? "REPORT" : "END";
+}
+
+/** The rows with their own problems: the first of the user, the points and the reason. */
+export function checkRows(raws: readonly Raw[], { maxPointsPerRow }: BulkRules): Row[] {
+  if (raws.length === 0) refuse("INVALID_REQUEST");
+  const users = new Set<string>();
+  return raws.map((row) => {
+    const own = ownProblem(row, users, maxPointsPerRow);
+    users.add(row.userId);
+    return own ? { ...row, own } : { ...row };
+  });
+}
+
+function ownProblem(
+  { userId, points, reason }: Raw,
+  users: ReadonlySet<string>,
+  cap: number,
+): RowCode | undefined {
+  if (userId === "") return "USER_MISSING";
+  if (userId.includes("#")) return "USER_MALFORMED";
+  if (users.has(userId)) return "USER_TWICE";
+  if (!Number.isInteger(points) || points < 1) return "POINTS_MALFORMED";
+  if (points > cap) return "POINTS_ABOVE_CAP";
+  return reason.length > 128 ? "REASON_TOO_LONG" : undefined;
+}
+
+export const contentOf = (rows: readonly Row[]): string =>
+  JSON.stringify(rows.map(({ userId, points, reason, own }) => [userId, points, reason, own]));
+
+export const totalOf = (rows: readonly Row[]): number =>
+  rows.reduce((total, { own, points }) => total + (own ? 0 : points), 0);
+
+export function approvalsFor({ tiers, approvalsAbove }: BulkRules, total: number): number {
+  for (const { upToPoints, approvals } of tiers) if (total <= upToPoints) return approvals;
+  return approvalsAbove;
+}
+
+export const blockOf = ({ rows }: Campaign, block: number): Row[] =>
+  rows.slice(block * rowsPerBlock, (block + 1) * rowsPerBlock);
+
+export const problemOf = ({ own, found }: Row): RowCode | undefined =>
+  own ?? (found === "ALREADY_GRANTED" ? undefined : found);
+
+/** Whether a run has to execute the row. */
+export const isLeft = ({ found, outcome }: Row): boolean =>
+  found !== "ALREADY_GRANTED" && typeof outcome !== "number";
+
+export const grantedRows = ({ rows }: Campaign): Raw[] =>
+  rows.flatMap(({ userId, points, reason, outcome }) =>
+    typeof outcome === "number" ? [{ userId, points, reason }] : [],
+  );
+
+export function countsOf(rows: readonly Row[]): Counts {
+  const granted = rows.flatMap(({ outcome }) => (typeof outcome === "number" ? [outcome] : []));
+  const failed = rows.filter(
+    ({ outcome }) => typeof outcome === "string" && outcome !== "NOT_RUN",
+  ).length;
+  return {
+    granted: granted.length,
+    grantedPoints: granted.reduce((total, points) => total + points, 0),
+    failed,
+  };
+}
+
+export const sum = (a: Counts, b: Counts): Counts => ({
+  granted: a.granted + b.granted,
+  grantedPoints: a.grantedPoints + b.grantedPoints,
+  failed: a.failed + b.failed,
+});
+
+export function shownState({ state }: Campaign, row: Row): [string, RowCode?] {
+  const problem = problemOf(row);
+  if (problem) return ["INVALID", problem];
+  if (row.found === "ALREADY_GRANTED") return ["ALREADY_GRANTED"];
+  if (typeof row.outcome === "number") return ["GRANTED"];
+  if (row.outcome && row.outcome !== "NOT_RUN") return ["FAILED", row.outcome];
+  return active.includes(state) ? ["PENDING"] : ["NOT_RUN", "NOT_RUN"];
+}
+
+export const headOf = (campaign: Campaign): Head => ({
+  state: campaign.state,
+  revision: campaign.revision,
+  rowCount: campaign.rows.length,
+  totalPoints: totalOf(campaign.rows),
+  requiredApprovals: campaign.required,
+  submitter: campaign.submitter,
+  approvedBy: [...campaign.approvedBy],
+  paused: campaign.paused,
+  cancelling: campaign.cancelling,
+  run: campaign.run,
+  executeTime: campaign.executeTime,
+  exceededCap: campaign.exceededCap,
+  reverses: campaign.reverses,
+  sameContentAs: campaign.sameContentAs,
+  invalid: campaign.checked?.invalid,
+  alreadyGranted: campaign.checked?.already,
+  alreadyGrantedPoints: campaign.checked?.alreadyPoints,
+  result: campaign.result,
+  lastAction: campaign.lastAction,
+});

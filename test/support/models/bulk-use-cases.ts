@@ -1,0 +1,234 @@
+/** Sends the requests of a history to the use cases of bulk grants, and shows what they keep. */
+import {
+  advanceBulkGrant,
+  remindOfApproval,
+  reportOutcome,
+} from "../../../src/app/bulk-grants/advance.ts";
+import { checkRows } from "../../../src/app/bulk-grants/check-rows.ts";
+import {
+  approveBulkGrant,
+  cancelBulkGrant,
+  pauseBulkGrant,
+  rejectBulkGrant,
+  resumeBulkGrant,
+  retryFailedBulkRows,
+} from "../../../src/app/bulk-grants/commands.ts";
+import { failedRows, getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
+import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
+import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
+import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
+import { completeValidation, validateBlocks } from "../../../src/app/bulk-grants/validate.ts";
+import {
+  freezeAccount,
+  grantPoints,
+  unfreezeAccount,
+  usePoints,
+} from "../../../src/app/points/commands.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { bulkRevisionRef } from "../../../src/app/ports/records.ts";
+import { updateProgram } from "../../../src/app/programs/commands.ts";
+import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { allItems } from "../fixtures/pages.ts";
+import type { Answer, Head, Raw, Request, Shown } from "./bulk-requests.ts";
+
+export const programId = "p";
+
+const commands = {
+  reject: rejectBulkGrant,
+  cancel: cancelBulkGrant,
+  pause: pauseBulkGrant,
+  resume: resumeBulkGrant,
+  retry: retryFailedBulkRows,
+};
+const accountChanges = { freeze: freezeAccount, unfreeze: unfreezeAccount };
+
+let events = 0;
+
+/** Returns the answer to a request. Retryable errors are thrown. */
+export async function answerTo(deps: Deps, request: Request): Promise<Answer> {
+  try {
+    return await send(deps, request);
+  } catch (error) {
+    if (!(error instanceof DomainError)) {
+      if (request.op === "finish") return { failed: true };
+      throw error;
+    }
+    if (error.reason === "STORE_UNAVAILABLE" && request.op === "run") return { failed: true };
+    if (error.retryable) throw error;
+    return { refused: error.reason };
+  }
+}
+
+async function send(deps: Deps, request: Request): Promise<Answer> {
+  switch (request.op) {
+    case "submit":
+    case "reverse":
+      return submit(deps, request);
+    case "validate":
+    case "run":
+      return work(deps, request);
+    case "approve": {
+      const digest = await digestOf(deps, request.id, request.revision);
+      const row = await approveBulkGrant(deps, {
+        ...nameOf(request),
+        ...personOf(request),
+        digest,
+      });
+      return { head: headOf(row) };
+    }
+    case "reject":
+    case "cancel":
+    case "pause":
+    case "resume":
+    case "retry": {
+      const row = await commands[request.op](deps, { ...nameOf(request), ...personOf(request) });
+      return { head: headOf(row) };
+    }
+    case "complete":
+      return { head: headOf(await completeValidation(deps, nameOf(request), request.revision)) };
+    case "finish":
+      return { head: headOf(await finishRun(deps, nameOf(request), request.run)) };
+    case "advance": {
+      const { row, step, waitMs } = await advanceBulkGrant(deps, nameOf(request));
+      return { head: headOf(row), step, waitMs };
+    }
+    case "remind":
+      await remindOfApproval(deps, nameOf(request));
+      return { done: true };
+    case "report":
+      await reportOutcome(deps, nameOf(request));
+      return { done: true };
+    case "rules":
+      await updateProgram(deps, { programId, bulkRules: request.rules, deadline: undefined });
+      return { done: true };
+    default:
+      await changeAccount(deps, request);
+      return { done: true };
+  }
+}
+
+const nameOf = ({ id }: { readonly id: string }) => ({ programId, bulkGrantId: id });
+const personOf = ({ by }: { readonly by: string }) => ({ by, note: "" });
+
+type Of<Op extends Request["op"]> = Extract<Request, { readonly op: Op }>;
+
+async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promise<Answer> {
+  const { by: submitter, executeTime } = request;
+  const submission = { ...nameOf(request), submitter, executeTime };
+  const { bulkGrant, replayed } =
+    request.op === "reverse"
+      ? await reverseBulkGrant(deps, { ...submission, reverses: request.reverses })
+      : await submitBulkGrant(
+          deps,
+          { ...submission, replacesRevision: request.replaces },
+          (context) => checkRows(stream(request.rows), context),
+        );
+  return { head: headOf(bulkGrant), replayed };
+}
+
+async function* stream(rows: readonly Raw[]): AsyncGenerator<Raw> {
+  yield* rows;
+}
+
+async function work(deps: Deps, request: Of<"validate"> | Of<"run">): Promise<Answer> {
+  const { from, limit } = request;
+  const range = { ...nameOf(request), ...request };
+  const shouldContinue = ({ next }: { readonly next: number }) => next - from < limit;
+  if (request.op === "validate") {
+    const { next, stopped = false } = await validateBlocks(deps, range, shouldContinue);
+    return { next, stopped };
+  }
+  const mortal = { ...deps, awaitRowSlot: diesAfter(request.diesAfter) };
+  const onFailed = (userId: string, error: unknown) => {
+    throw new Error(`the row of ${userId} has failed`, { cause: error });
+  };
+  const {
+    next,
+    stopped = false,
+    ...counts
+  } = await runBlocks(mortal, { ...range, run: request.run }, shouldContinue, onFailed);
+  return { next, stopped, counts };
+}
+
+/** The slots of a worker that cannot reach the store any more after so many rows. */
+function diesAfter(rowCount = Number.POSITIVE_INFINITY): Deps["awaitRowSlot"] {
+  let slots = 0;
+  return async () => {
+    slots += 1;
+    if (slots > rowCount) throw new DomainError("STORE_UNAVAILABLE", "the worker has died");
+  };
+}
+
+async function digestOf(deps: Deps, id: string, revision: number): Promise<string> {
+  const [found] = await deps.reader.many([bulkRevisionRef(programId, id, revision)]);
+  return found?.digest ?? "no digest";
+}
+
+async function changeAccount(
+  deps: Deps,
+  request: Of<"freeze" | "unfreeze" | "grant" | "use">,
+): Promise<void> {
+  const { userId } = request;
+  events += 1;
+  const input = {
+    programId,
+    userId,
+    eventId: `e${events}`,
+    reason: "",
+    caller: "shop",
+    deadline: undefined,
+  };
+  if (request.op === "grant") await grantPoints(deps, { ...input, points: request.points });
+  else if (request.op === "use")
+    await usePoints(deps, { ...input, points: request.points, allowPartial: false });
+  else await accountChanges[request.op as "freeze"](deps, input);
+}
+
+/** Shows a bulk grant and its rows, and checks that the other lists have the same rows. */
+export async function show(deps: Deps, id: string, pageSize: number): Promise<Shown> {
+  const name = { programId, bulkGrantId: id };
+  const { bulkGrant, progress } = await getBulkGrant(deps, name);
+  const listed = await allItems((page) => listRows(deps, name, undefined, page), pageSize);
+  const failed = [];
+  for await (const { row, problem } of failedRows(deps, bulkGrant)) {
+    failed.push(`${row.line} ${problem.code}`);
+  }
+  const expected = listed.flatMap(({ row, problem }) =>
+    problem ? [`${row.line} ${problem.code}`] : [],
+  );
+  if (String(failed) !== String(expected)) throw new Error(`failed rows: ${failed}, ${expected}`);
+  const { granted, grantedPoints, failed: failedCount } = progress;
+  return {
+    head: headOf(bulkGrant),
+    progress: { granted, grantedPoints, failed: failedCount },
+    rows: listed.map(({ row, state, problem }) =>
+      problem ? [row.line, row.userId, state, problem.code] : [row.line, row.userId, state],
+    ),
+  };
+}
+
+function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
+  const last = row.actions.at(-1);
+  return {
+    state: row.state,
+    revision: revision.number,
+    rowCount: revision.rowCount,
+    totalPoints: revision.totalPoints,
+    requiredApprovals: revision.requiredApprovals,
+    submitter: revision.submitter,
+    approvedBy: approvals.map(({ by }) => by),
+    paused: row.pause !== undefined,
+    cancelling: row.cancelRequest !== undefined,
+    run: row.run,
+    executeTime: revision.executeTime,
+    exceededCap: revision.exceededCap,
+    reverses: revision.reverses,
+    sameContentAs: revision.sameContentAs,
+    invalid: checked?.invalid,
+    alreadyGranted: checked?.alreadyGranted,
+    alreadyGrantedPoints: checked?.alreadyGrantedPoints,
+    result: row.result,
+    lastAction: last && `${last.action} ${last.by}`,
+  };
+}

@@ -1,0 +1,125 @@
+/** Tests bulk grants while Temporal is away, and the loss of its namespace while they run. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startActiveBulkGrants } from "../../src/app/bulk-grants/reconcile.ts";
+import { reconcileId } from "../../src/contract.ts";
+import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
+import {
+  approve,
+  balances,
+  bulkGrantRun,
+  comesTo,
+  submit,
+  usersOf,
+} from "../support/fixtures/bulk-grants.ts";
+import { verified } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let folder: string;
+let temporal: Temporal;
+let slack: SlackServer;
+let stack: WorkerStack;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-temporal-"));
+  temporal = await startTemporal({ ignoreRunning: true, dataFile: join(folder, "first.db") });
+  slack = await startSlackServer();
+  stack = await startWorkerStack({
+    temporalAddress: temporal.address,
+    env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl },
+  });
+});
+afterAll(async () => {
+  await stack.stop();
+  await slack.stop();
+  await temporal.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** Starts Temporal again at the same address, with its old data or without any. */
+async function startAgain(data: string): Promise<void> {
+  const port = Number(temporal.address.split(":")[1]);
+  temporal = await startTemporal({ ignoreRunning: true, port, dataFile: join(folder, data) });
+}
+
+/** What the reconciler does with bulk grants, two minutes from now. Throws for a failure. */
+function reconcileLater(): Promise<void> {
+  const { deps } = stack;
+  const clock = {
+    async now() {
+      const { wall, calendar } = await deps.clock.now();
+      return { wall: wall + 120_000, calendar };
+    },
+  };
+  return startActiveBulkGrants({ ...deps, clock }, (_, error) => {
+    throw error;
+  });
+}
+
+const submitted = (options: Parameters<typeof submit>[2]) =>
+  submit(stack.deps, stack.programId, options);
+
+async function expectGrantedOnce(userIds: readonly string[]): Promise<void> {
+  expect(await balances(stack, userIds)).toEqual({ 10: userIds.length });
+  for (const userId of userIds.filter((_, i) => i % 50 === 0)) {
+    expect(await verified(stack, userId)).toEqual({ balance: 10, entries: 1 });
+  }
+}
+
+const messagesAbout = (id: string) => slack.messages.filter((text) => text.includes(id));
+
+test("a bulk grant is submitted and another one approved while Temporal is away", async () => {
+  const [before, after] = [usersOf("before", 300), usersOf("after", 300)];
+  await submitted({ id: "before", userIds: before });
+  const awaiting = await comesTo(stack, "before", "AWAITING_APPROVAL");
+  await temporal.killHard();
+  expect(await submitted({ id: "after", userIds: after })).toMatchObject({ state: "VALIDATING" });
+  expect(await approve(stack.deps, awaiting)).toMatchObject({ state: "APPROVED" });
+
+  await startAgain("first.db");
+  await eventually(reconcileLater);
+  expect(await bulkGrantRun(stack, "before").result()).toMatchObject({ state: "DONE" });
+  await approve(stack.deps, await comesTo(stack, "after", "AWAITING_APPROVAL"));
+  expect(await bulkGrantRun(stack, "after").result()).toMatchObject({ state: "DONE" });
+  for (const userIds of [before, after]) await expectGrantedOnce(userIds);
+  for (const id of ["before", "after"]) {
+    await eventually(async () => expect(messagesAbout(id)).toHaveLength(1));
+  }
+}, 180_000);
+
+test("bulk grants go on after their namespace is lost whole while one of them runs", async () => {
+  const { deps, client, workflows } = stack;
+  const userIds = usersOf("running", 600);
+  await submitted({ id: "running", userIds });
+  await submitted({ id: "waiting", userIds: usersOf("waiting", 5) });
+  const executeTime = Date.now() + 10_000;
+  await submitted({ id: "timed", userIds: usersOf("timed", 5), executeTime });
+  await approve(deps, await comesTo(stack, "timed", "AWAITING_APPROVAL"));
+  const waiting = await comesTo(stack, "waiting", "AWAITING_APPROVAL");
+  await approve(deps, await comesTo(stack, "running", "AWAITING_APPROVAL"));
+  await eventually(async () => {
+    expect((await balances(stack, userIds))[10]).toBeGreaterThan(50);
+  });
+  await temporal.killHard();
+
+  // As servers do: they retry until Temporal is there.
+  const stop = keepEnsuringSchedules(workflows, deps.reader);
+  await startAgain("second.db");
+  await eventually(() => client.schedule.getHandle(reconcileId).describe());
+  stop();
+  await eventually(() => client.schedule.getHandle(reconcileId).trigger());
+  const ids = ["running", "waiting", "timed"];
+  for (const id of ids) await eventually(() => bulkGrantRun(stack, id).describe(), 120_000);
+  await approve(deps, waiting);
+  for (const id of ids) {
+    expect(await bulkGrantRun(stack, id).result()).toMatchObject({ state: "DONE" });
+    await eventually(async () => expect(messagesAbout(id)).toHaveLength(1));
+  }
+  await expectGrantedOnce(userIds);
+  for (const id of ["waiting", "timed"]) await expectGrantedOnce(usersOf(id, 5));
+}, 240_000);

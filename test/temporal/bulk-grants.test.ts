@@ -1,0 +1,310 @@
+/** Tests the run of a bulk grant: validation, approval, rows, reports and what people change. */
+import { type WorkflowFailedError, WorkflowUpdateFailedError } from "@temporalio/client";
+import { CancelledFailure } from "@temporalio/common";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cancelBulkGrant, retryFailedBulkRows } from "../../src/app/bulk-grants/commands.ts";
+import { reverseBulkGrant } from "../../src/app/bulk-grants/reverse.ts";
+import { grantPoints } from "../../src/app/points/commands.ts";
+import type { BulkGrantView } from "../../src/bulk-contract.ts";
+import {
+  approve,
+  balances,
+  bulkGrantRun,
+  comesTo,
+  readBulk,
+  submit,
+  usersOf,
+} from "../support/fixtures/bulk-grants.ts";
+import { listed, metadataOf, showsDetails } from "../support/fixtures/operators.ts";
+import { eventsOf, freeze } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let slack: SlackServer;
+let stack: WorkerStack;
+beforeAll(async () => {
+  slack = await startSlackServer();
+  stack = await startWorkerStack({
+    env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl, MEGURI_BULK_ROWS_PER_SECOND: "500" },
+  });
+});
+afterAll(async () => {
+  await stack.stop();
+  await slack.stop();
+});
+
+const submitted = (options: Parameters<typeof submit>[2], deps = stack.deps) =>
+  submit(deps, stack.programId, options);
+
+const update = (id: string, name: string, input: object) =>
+  bulkGrantRun(stack, id).executeUpdate(name, { args: [input] as [unknown] });
+
+const messagesAbout = (id: string) => slack.messages.filter((text) => text.includes(id));
+
+/** Expects that an update is refused, and returns why. */
+async function refusal(answer: Promise<unknown>): Promise<string | undefined> {
+  const error = await answer.then(
+    () => expect.unreachable("it should be refused"),
+    (error: unknown) => error,
+  );
+  expect(error).toBeInstanceOf(WorkflowUpdateFailedError);
+  return (error as WorkflowUpdateFailedError).cause?.message;
+}
+
+describe("a bulk grant", () => {
+  test("is validated, approved by an Update, run and reported once", async () => {
+    const userIds = usersOf("life", 300);
+    const { revision } = await submitted({ id: "life", userIds });
+    await comesTo(stack, "life", "AWAITING_APPROVAL");
+    const run = bulkGrantRun(stack, "life");
+    const details = await showsDetails(run, "Waits for 1 approval until");
+    expect(details).toContain("submitted by: submitter");
+    expect(details).toContain("in all: 3,000 points, 300 rows");
+    expect(details).toContain(revision.digest);
+    await eventually(async () => {
+      const query =
+        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "submitter"';
+      expect(await listed(stack, query)).toEqual([run.workflowId]);
+    });
+    expect(await (await run.describe()).staticSummary()).toBe("grant 3,000 points in 300 rows");
+
+    const { digest } = revision;
+    const bySubmitter = { changed_by: "submitter", digest };
+    expect(await refusal(update("life", "approve", bySubmitter))).toContain("submitter");
+    expect(await refusal(update("life", "approve", { changed_by: "b", digest: "x" }))).toContain(
+      "another digest",
+    );
+    expect(await refusal(update("life", "approve", { digest }))).toContain("changed_by");
+    expect(await refusal(update("life", "pause", { changed_by: "b" }))).toContain(
+      "AWAITING_APPROVAL",
+    );
+    expect(await update("life", "approve", { changed_by: "approver", digest })).toEqual({
+      state: "APPROVED",
+      revision: 1,
+      digest,
+      approved_by: ["approver"],
+    });
+
+    const counts = {
+      granted: 300,
+      granted_points: 3_000,
+      already_granted: 0,
+      failed: 0,
+      invalid: 0,
+      not_run: 0,
+      failed_by_code: {},
+    };
+    expect(await run.result()).toEqual({
+      program_id: stack.programId,
+      bulk_grant_id: "life",
+      state: "DONE",
+      revision: 1,
+      digest,
+      counts,
+    });
+    expect(await balances(stack, userIds)).toEqual({ 10: 300 });
+    expect(messagesAbout("life")).toHaveLength(1);
+    expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
+    expect((await metadataOf(run)).currentDetails).toContain("300 granted");
+    expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
+  }, 120_000);
+
+  test("that takes one step has a history of at most 60 events", async () => {
+    const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 250) });
+    await comesTo(stack, "short", "AWAITING_APPROVAL");
+    await approve(stack.deps, bulkGrant);
+    const run = bulkGrantRun(stack, "short");
+    await run.result();
+    expect((await eventsOf(run)).length).toBeLessThanOrEqual(60);
+  }, 120_000);
+
+  test("that has invalid rows ends INVALID, and its next revision is another run", async () => {
+    await submitted({ id: "twice", userIds: ["twice-a", "twice-b", "twice-a"] });
+    await comesTo(stack, "twice", "INVALID");
+    expect(await bulkGrantRun(stack, "twice").result()).toMatchObject({
+      state: "INVALID",
+      revision: 1,
+      counts: { invalid: 1 },
+    });
+    await submitted({ id: "twice", userIds: ["twice-a", "twice-b"] });
+    const { revision } = await comesTo(stack, "twice", "AWAITING_APPROVAL");
+    expect(revision.number).toBe(2);
+    await update("twice", "reject", { changed_by: "approver", note: "not this one" });
+    const run = bulkGrantRun(stack, "twice");
+    expect(await run.result()).toMatchObject({ state: "REJECTED", revision: 2 });
+    expect((await metadataOf(run)).currentDetails).toContain(
+      "Rejected by approver (not this one).",
+    );
+  }, 120_000);
+
+  test("waits for its execute time", async () => {
+    const executeTime = Date.now() + 3_000;
+    const bulkGrant = await submitted({ id: "timed", userIds: ["timed-0"], executeTime });
+    await comesTo(stack, "timed", "AWAITING_APPROVAL");
+    await approve(stack.deps, bulkGrant);
+    expect(await bulkGrantRun(stack, "timed").result()).toMatchObject({ state: "DONE" });
+    const { startTime = 0 } = (await readBulk(stack, "timed")).bulkGrant;
+    expect(startTime).toBeGreaterThanOrEqual(executeTime);
+  }, 120_000);
+
+  test("can be paused, resumed and cancelled while it waits for its execute time", async () => {
+    const executeTime = Date.now() + 3_600_000;
+    const bulkGrant = await submitted({ id: "waits", userIds: ["waits-0"], executeTime });
+    await comesTo(stack, "waits", "AWAITING_APPROVAL");
+    await approve(stack.deps, bulkGrant);
+    const run = bulkGrantRun(stack, "waits");
+    await showsDetails(run, "Approved, and starts at ");
+    await update("waits", "pause", { changed_by: "op" });
+    await showsDetails(run, "Paused by op.");
+    await update("waits", "resume", { changed_by: "op" });
+    await showsDetails(run, "Approved, and starts at ");
+    await update("waits", "cancel", { changed_by: "op" });
+    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
+  }, 120_000);
+
+  test("is reported again when it waits, and cancelled when it is never approved", async () => {
+    const approvalTimes = { reminderMs: 1_000, expiryMs: 3_000 };
+    await submitted({ id: "late", userIds: ["late-0"] }, { ...stack.deps, approvalTimes });
+    const run = bulkGrantRun(stack, "late");
+    await eventually(async () => expect(messagesAbout("late")).toHaveLength(1));
+    expect((await readBulk(stack, "late")).bulkGrant.state).toBe("AWAITING_APPROVAL");
+    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
+    expect((await metadataOf(run)).currentDetails).toContain("not approved in time");
+    expect(messagesAbout("late")).toHaveLength(1);
+  }, 120_000);
+});
+
+describe("a bulk grant half way", () => {
+  /** Starts a run of 1,500 rows and waits until some are granted. */
+  async function underWay(id: string): Promise<readonly string[]> {
+    const userIds = usersOf(id, 1_500);
+    const bulkGrant = await submitted({ id, userIds });
+    await comesTo(stack, id, "AWAITING_APPROVAL");
+    await approve(stack.deps, bulkGrant);
+    await eventually(async () => {
+      expect((await balances(stack, userIds))[10]).toBeGreaterThan(100);
+    });
+    return userIds;
+  }
+
+  test("is paused after the rows under way, and resumed", async () => {
+    const userIds = await underWay("paused");
+    const run = bulkGrantRun(stack, "paused");
+    await update("paused", "pause", { changed_by: "op", note: "a question" });
+    await showsDetails(run, "Paused by op (a question).");
+    await eventually(async () => {
+      expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
+    });
+    const { progress } = await readBulk(stack, "paused");
+    expect(progress.granted % 250).toBe(0);
+    expect(progress.granted).toBeLessThan(1_500);
+    expect(await run.query<BulkGrantView>("progress")).toMatchObject({
+      counts: { granted: progress.granted },
+    });
+    const { 10: granted } = await balances(stack, userIds);
+    expect(granted).toBe(progress.granted);
+
+    await update("paused", "resume", { changed_by: "op" });
+    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 1_500 } });
+    expect(await balances(stack, userIds)).toEqual({ 10: 1_500 });
+    expect(messagesAbout("paused")).toHaveLength(1);
+  }, 120_000);
+
+  test("is cancelled after the rows under way, and says what was granted", async () => {
+    const userIds = await underWay("cancelled");
+    const { programId } = stack;
+    const by = { by: "op", note: "a mistake" };
+    await cancelBulkGrant(stack.deps, { programId, bulkGrantId: "cancelled", ...by });
+    const { counts, state } = await bulkGrantRun(stack, "cancelled").result();
+    const { 10: granted, 0: notRun } = await balances(stack, userIds);
+    expect(state).toBe("CANCELLED");
+    expect(counts).toMatchObject({ granted, not_run: notRun, failed: 0 });
+    expect(messagesAbout("cancelled")).toHaveLength(1);
+
+    // The rest, as the next revision.
+    await submitted({ id: "cancelled", userIds: [...userIds, "cancelled-new"] });
+    const next = await comesTo(stack, "cancelled", "AWAITING_APPROVAL");
+    expect(next.checked).toMatchObject({ alreadyGranted: granted });
+    await approve(stack.deps, next);
+    await comesTo(stack, "cancelled", "DONE");
+    expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 1_501 });
+  }, 120_000);
+
+  test("is cancelled by a cancellation of the run in Temporal", async () => {
+    await underWay("canceled");
+    const run = bulkGrantRun(stack, "canceled");
+    await run.cancel();
+    const ended = await run.result().catch((error: WorkflowFailedError) => error.cause);
+    expect(ended).toBeInstanceOf(CancelledFailure);
+    const { bulkGrant } = await readBulk(stack, "canceled");
+    expect(bulkGrant.state).toBe("CANCELLED");
+    expect(bulkGrant.actions.at(-1)).toMatchObject({ action: "CANCEL", by: "temporal" });
+  }, 120_000);
+});
+
+describe("rows that fail", () => {
+  test("do not stop the others, and are retried", async () => {
+    const { deps, programId } = stack;
+    const grant = {
+      programId,
+      userId: "frozen-1",
+      eventId: "e",
+      points: 1,
+      reason: "",
+      caller: "tests",
+    };
+    await grantPoints(deps, { ...grant, deadline: undefined });
+    const bulkGrant = await submitted({ id: "frozen", userIds: usersOf("frozen", 3) });
+    await comesTo(stack, "frozen", "AWAITING_APPROVAL");
+    await freeze(stack, "frozen-1", true);
+    await approve(deps, bulkGrant);
+    expect(await bulkGrantRun(stack, "frozen").result()).toMatchObject({
+      state: "DONE_WITH_FAILURES",
+      counts: { granted: 2, failed: 1, failed_by_code: { ACCOUNT_FROZEN: 1 } },
+    });
+    expect(messagesAbout("frozen")).toHaveLength(1);
+    expect((await metadataOf(bulkGrantRun(stack, "frozen"))).currentDetails).toContain(
+      "ACCOUNT_FROZEN: 1",
+    );
+
+    await freeze(stack, "frozen-1", false);
+    const by = { by: "op", note: "" };
+    await retryFailedBulkRows(deps, { programId, bulkGrantId: "frozen", ...by });
+    await comesTo(stack, "frozen", "DONE");
+    expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
+    await eventually(async () => expect(messagesAbout("frozen")).toHaveLength(2));
+  }, 120_000);
+
+  test("and a report that Slack refuses do not fail the run", async () => {
+    slack.failNext({ status: 404, body: "no_service" });
+    const bulkGrant = await submitted({ id: "unreported", userIds: ["unreported-0"] });
+    await comesTo(stack, "unreported", "AWAITING_APPROVAL");
+    await approve(stack.deps, bulkGrant);
+    expect(await bulkGrantRun(stack, "unreported").result()).toMatchObject({ state: "DONE" });
+    expect((await readBulk(stack, "unreported")).bulkGrant.report).toBe("FAILED");
+    expect(messagesAbout("unreported")).toEqual([]);
+  }, 120_000);
+});
+
+test("a reversal revokes what was granted, as a bulk grant of its own", async () => {
+  const { deps, programId } = stack;
+  const userIds = usersOf("first", 300);
+  const first = await submitted({ id: "first", userIds });
+  await comesTo(stack, "first", "AWAITING_APPROVAL");
+  await approve(deps, first);
+  await bulkGrantRun(stack, "first").result();
+  const { bulkGrant } = await reverseBulkGrant(deps, {
+    programId,
+    bulkGrantId: "undo",
+    reverses: "first",
+    submitter: "submitter",
+  });
+  await comesTo(stack, "undo", "AWAITING_APPROVAL");
+  await approve(deps, bulkGrant);
+  expect(await bulkGrantRun(stack, "undo").result()).toMatchObject({
+    state: "DONE",
+    counts: { granted: 300, granted_points: 3_000 },
+  });
+  expect(await balances(stack, userIds)).toEqual({ 0: 300 });
+}, 120_000);
