@@ -7,7 +7,7 @@ import type { RowActivities } from "./row-activities-worker.ts";
 
 const { grantRow } = proxyActivities<RowActivities>({ startToCloseTimeout: "1 minute" });
 
-/** As many rows at a time as the lanes of a bulk grant execute together. */
+/** More rows at a time than a bulk grant: each of them also waits for Temporal. */
 const rowsAtOnce = 64;
 
 /** Grants rows to `count` users, from number `first` on. */
