@@ -27,7 +27,7 @@ export const bulkThroughput: Benchmark = {
       const { temporalAddress: address, temporalNamespace: namespace } = stack.config;
       const connection = await Connection.connect({ address });
       const { workflow } = new Client({ connection, namespace });
-      const count = scale.pick(2_000, 250);
+      const count = scale.pick(4_000, 250);
       let users = 0;
       const take = (rows: number) => {
         users += rows;
