@@ -91,6 +91,7 @@ async function upload(
       );
       yield chunk(lines.join(""));
     }
+    yield { content: { case: "end", value: {} } } as const;
   }
   await client.uploadBulkGrant(messages(), as("bench"));
 }
