@@ -1,10 +1,14 @@
 /** Uploads, approves and awaits bulk grants of generated rows. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { bulkGrantRef } from "../../src/app/ports/records.ts";
 import type { BulkGrant, BulkGrantState } from "../../src/domain/bulk-grant.ts";
-import { BulkGrantService } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import {
+  BulkGrantService,
+  type UploadBulkGrantRequestSchema,
+} from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { userName } from "./calls.ts";
 import type { ServerProcess, Stack } from "./stack.ts";
 
@@ -80,8 +84,10 @@ async function upload(
   client: Client<typeof BulkGrantService>,
   { id, first, count }: BulkRows,
 ): Promise<void> {
-  async function* messages() {
-    yield { content: { case: "header", value: { bulkGrantId: id } } } as const;
+  async function* messages(): AsyncGenerator<
+    MessageInitShape<typeof UploadBulkGrantRequestSchema>
+  > {
+    yield { content: { case: "header", value: { bulkGrantId: id } } };
     yield chunk("user_id,points,reason\n");
     for (let from = 0; from < count; from += rowsPerChunk) {
       const length = Math.min(rowsPerChunk, count - from);
@@ -91,7 +97,7 @@ async function upload(
       );
       yield chunk(lines.join(""));
     }
-    yield { content: { case: "end", value: {} } } as const;
+    yield { content: { case: "end", value: {} } };
   }
   await client.uploadBulkGrant(messages(), as("bench"));
 }
