@@ -32,7 +32,7 @@ const variables = z
     MEGURI_MAX_STREAMS: z.coerce.number().int().min(1).default(10_000),
     MEGURI_DRAIN_SECONDS: z.coerce.number().min(0).max(600).default(20),
     MEGURI_BULK_SOURCES: z.string().min(1).optional(),
-    MEGURI_BULK_ROWS_PER_SECOND: z.coerce.number().int().min(1).default(200),
+    MEGURI_BULK_ROWS_PER_SECOND: z.coerce.number().int().min(1).default(100),
     MEGURI_APPROVAL_REMINDER_HOURS: z.coerce.number().positive().max(8_760).default(24),
     MEGURI_APPROVAL_EXPIRY_HOURS: z.coerce.number().positive().max(8_760).default(168),
     MEGURI_SLACK_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),

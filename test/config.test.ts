@@ -14,7 +14,7 @@ describe("readConfig", () => {
       drainSeconds: 20,
       buildId: manifest.version,
       bulkSources: undefined,
-      bulkRowsPerSecond: 200,
+      bulkRowsPerSecond: 100,
       approvalReminderHours: 24,
       approvalExpiryHours: 168,
       slackWebhookUrl: undefined,

@@ -7,6 +7,9 @@ import {
 } from "@temporalio/worker";
 import type { Logger } from "../log.ts";
 
+/** What the SDK warns of when a worker has activities only, as that of the bulk grants' rows has. */
+const noWorkflows = "No workflows registered, not polling for workflow tasks";
+
 /** Passes messages on from level WARN. To be called once per process. */
 export function installSdkLog(log: Logger): void {
   Runtime.install({
@@ -21,7 +24,7 @@ function sdkLog(log: Logger): SdkLogger {
   const write = (level: LogLevel, message: string, { error, ...meta }: LogMetadata = {}) => {
     const fields = error === undefined ? meta : { ...meta, err: error };
     if (level === "ERROR") log.error(fields, message);
-    else if (level === "WARN") log.warn(fields, message);
+    else if (level === "WARN" && !message.startsWith(noWorkflows)) log.warn(fields, message);
   };
   const ignore = () => {};
   return {

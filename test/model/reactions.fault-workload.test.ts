@@ -33,7 +33,7 @@ import { itemByItem } from "../support/stores/dynamo-isolation.ts";
 import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const seed = 20_261_121;
-const operations = 3_000;
+const operations = 1_500;
 const callers = 32;
 const usersEach = 6;
 const kinds = ["like", "love"];
@@ -216,7 +216,7 @@ async function check(log: RequestLog, callers: readonly Caller[]): Promise<Shown
   return shown;
 }
 
-test("3,000 requests about 20 targets while owners keep reading, muting and deleting", async () => {
+test("1,500 requests about 20 targets while owners keep reading, muting and deleting", async () => {
   console.info(`seed of the workload: ${seed}`);
   const logs = ownerIds.map(
     (ownerId): RequestLog => ({

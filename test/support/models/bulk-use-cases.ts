@@ -25,7 +25,7 @@ import {
   usePoints,
 } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { bulkRevisionRef } from "../../../src/app/ports/records.ts";
+import { bulkGrantRef, bulkRevisionRef } from "../../../src/app/ports/records.ts";
 import { updateProgram } from "../../../src/app/programs/commands.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -160,7 +160,10 @@ function diesAfter(rowCount = Number.POSITIVE_INFINITY): Deps["awaitRowSlot"] {
   };
 }
 
+/** The digest of a revision; of the current one, as the end of its validation may have set it. */
 async function digestOf(deps: Deps, id: string, revision: number): Promise<string> {
+  const [head] = await deps.reader.many([bulkGrantRef(programId, id)]);
+  if (head?.revision.number === revision) return head.revision.digest;
   const [found] = await deps.reader.many([bulkRevisionRef(programId, id, revision)]);
   return found?.digest ?? "no digest";
 }
