@@ -2,9 +2,13 @@
  * Starts one DynamoDB Local and one Temporal for the whole run, both in memory and on free ports.
  * Each test file has its own table prefix and task queue.
  */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { bundleWorkflows } from "../../src/worker/bundle.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -15,6 +19,8 @@ declare module "vitest" {
     /** `host:port` */
     temporalAddress: string;
     temporalNamespace: string;
+    /** The file with the bundle of the workflows. */
+    workflowBundle: string;
   }
 }
 
@@ -31,7 +37,17 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide("dynamodbEndpoint", dynamodb.endpoint);
   project.provide("temporalAddress", temporal.address);
   project.provide("temporalNamespace", temporal.namespace);
+  const folder = await mkdtemp(join(tmpdir(), "meguri-test-"));
+  project.provide("workflowBundle", await writeBundle(folder));
   return async () => {
     await Promise.all([temporal.stop(), dynamodb.stop()]);
+    await rm(folder, { recursive: true });
   };
+}
+
+/** Bundles the workflows once for all test files, and returns the file. */
+async function writeBundle(folder: string): Promise<string> {
+  const file = join(folder, "workflows.js");
+  await writeFile(file, (await bundleWorkflows()).code);
+  return file;
 }

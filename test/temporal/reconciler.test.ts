@@ -54,7 +54,7 @@ async function startOtherWorker(
   const logger = new DefaultLogger("ERROR");
   const bundle = workflowsPath
     ? await bundleWorkflowCode({ workflowsPath, logger })
-    : await workflowBundle();
+    : workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const { deps, close } = compose(config, workflows, quiet);
   const parts = { connection, config, bundle, deps: change(deps), metrics, log: quiet };

@@ -65,7 +65,7 @@ test("a month end counts each account once, although the store was away in a pag
   const { config, client, metrics } = stack;
   const userIds = Array.from({ length: 200 }, (_, i) => `user-${String(i).padStart(3, "0")}`);
   const { deps, settled } = storeWithOutage(userIds, 50);
-  const bundle = await workflowBundle();
+  const bundle = workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const log = createLogger("test", "silent");
   const worker = await createWorker({ connection, config, bundle, deps, metrics, log });

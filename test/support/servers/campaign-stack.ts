@@ -2,23 +2,18 @@
  * Everything real for a bulk grant under faults: a server, worker processes that are killed,
  * Temporal, a store with faults, and Slack's loopback server.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Child } from "../../../src/dev/stack/child.ts";
 import { maxPointsPerRow } from "../models/bulk-sheet.ts";
 import { startServer, type TestServer } from "./server.ts";
 import { type SlackServer, startSlackServer } from "./slack-server.ts";
-import { startWorkerStack, type WorkerStack, workflowBundle } from "./worker.ts";
+import { startWorkerStack, type WorkerStack } from "./worker.ts";
 
 /** The servers of a campaign, which all use one store and one Temporal. */
 export interface CampaignStack {
   readonly workers: WorkerStack;
   readonly server: TestServer;
   readonly slack: SlackServer;
-  /** Starts a worker process with a prebuilt bundle, which takes less time than building one. */
-  startWorkerProcess(): Promise<Child>;
   stop(): Promise<void>;
 }
 
@@ -38,21 +33,16 @@ export async function startCampaignStack(rowsPerSecond: number): Promise<Campaig
     tablePrefix: config.tablePrefix,
     env,
   });
-  const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
-  const bundle = join(folder, "workflows.js");
-  await writeFile(bundle, (await workflowBundle()).code);
   const bulkRules = { maxPointsPerRow: BigInt(maxPointsPerRow) };
   await server.programs.updateProgram({ programId, bulkRules });
   return {
     workers,
     server,
     slack,
-    startWorkerProcess: () => workers.startWorkerProcess({ MEGURI_WORKFLOW_BUNDLE: bundle }),
     async stop() {
       await server.stop();
       await workers.stop();
       await slack.stop();
-      await rm(folder, { recursive: true });
     },
   };
 }
@@ -82,7 +72,7 @@ const outageMs = 700;
  * the rows and not the time, so that none hits the report, which is sent at most once.
  */
 export async function startKilledWorker(
-  { workers: { proxy }, startWorkerProcess }: CampaignStack,
+  { workers: { proxy, startWorkerProcess } }: CampaignStack,
   bulkGrantId: string,
   { every, maxKills }: { readonly every: number; readonly maxKills: number },
 ): Promise<KilledWorker> {

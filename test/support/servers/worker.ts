@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
-import { NativeConnection, type WorkflowBundle } from "@temporalio/worker";
+import { NativeConnection } from "@temporalio/worker";
 import { inject } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
@@ -18,7 +18,6 @@ import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/cli
 import { createTables, tableName } from "../../../src/store/dynamodb/tables.ts";
 import { ensureSearchAttributes } from "../../../src/temporal/search-attributes.ts";
 import { createWorkflows, type TemporalWorkflows } from "../../../src/temporal/workflows.ts";
-import { bundleWorkflows } from "../../../src/worker/bundle.ts";
 import { createMetrics, type Metrics } from "../../../src/worker/metrics.ts";
 import { installSdkLog } from "../../../src/worker/sdk-log.ts";
 import { createWorker } from "../../../src/worker.ts";
@@ -61,18 +60,22 @@ export interface WorkerStackOptions {
 
 const quiet = createLogger("test", process.env.MEGURI_LOG_LEVEL ?? "silent");
 
-let bundle: Promise<WorkflowBundle> | undefined;
 let sdkLogInstalled = false;
 
-/** Bundles the workflows, once per test file. */
-export function workflowBundle(): Promise<WorkflowBundle> {
+/** The bundle of the workflows, which the global set-up has made. */
+export function workflowBundle(): { readonly codePath: string } {
+  silenceSdk();
+  return { codePath: inject("workflowBundle") };
+}
+
+/** Installs the SDK's log once, before its first connection. */
+function silenceSdk(): void {
   if (!sdkLogInstalled) installSdkLog(quiet);
   sdkLogInstalled = true;
-  bundle ??= bundleWorkflows();
-  return bundle;
 }
 
 export async function startWorkerStack(options: WorkerStackOptions = {}): Promise<WorkerStack> {
+  silenceSdk();
   const id = randomUUID().slice(0, 8);
   const own = options.temporalAddress === undefined;
   const env = {
@@ -125,7 +128,11 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     config,
     startWorker,
     startWorkerProcess: (more) =>
-      startService({ name: "worker", entry: "src/worker.ts", env: { ...workerEnv, ...more } }),
+      startService({
+        name: "worker",
+        entry: "src/worker.ts",
+        env: { ...workerEnv, MEGURI_WORKFLOW_BUNDLE: inject("workflowBundle"), ...more },
+      }),
     async stop() {
       proxy.faults({});
       proxy.down(false);
@@ -151,14 +158,13 @@ const connect = ({ temporalAddress: address, temporalNamespace: namespace, taskQ
   createWorkflows({ address, namespace, taskQueue, log: quiet });
 
 async function runWorker(config: Config, metrics: Metrics): Promise<() => Promise<void>> {
-  const code = await workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
   const { deps, close } = compose(config, workflows, quiet);
   const worker = await createWorker({
     connection,
     config,
-    bundle: code,
+    bundle: workflowBundle(),
     deps,
     metrics,
     log: quiet,
