@@ -7,7 +7,7 @@ import {
 } from "@temporalio/worker";
 import type { Logger } from "../log.ts";
 
-/** What the SDK warns of when a worker has activities only, as that of the bulk grants' rows has. */
+/** What the SDK warns of when a worker has activities only, as that of the bulk rows. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /** Passes messages on from level WARN. To be called once per process. */
