@@ -6,8 +6,8 @@ export default defineConfig({
     root: `${import.meta.dirname}/..`,
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/global-setup.ts",
-    // A fifth of the histories that test/soak runs.
-    provide: { grpcRuns: 10 },
+    // About a tenth of the histories that test/soak runs.
+    provide: { grpcRuns: 8 },
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 60_000,
