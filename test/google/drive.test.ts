@@ -77,7 +77,7 @@ test("a file that is cut off on the way is an error", async () => {
   await expect(read("spring.csv")).rejects.toThrow();
 });
 
-test("files of one name are told apart by their version", async () => {
+test("files of one name are distinguished by their version", async () => {
   add("spring.csv", csv);
   add("spring.csv", `${csv}ben,5\n`);
   expect(await read("spring.csv", versionOf(csv))).toBe(csv);

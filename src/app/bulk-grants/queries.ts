@@ -15,9 +15,9 @@ import type {
 } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
-import { blockCheckRef, blockOutcomeRef } from "../ports/records.ts";
 import { type BulkGrantName, readBulkGrant } from "./change-row.ts";
 import { countOutcomes } from "./run.ts";
+import { readStoredBlock } from "./stored-block.ts";
 
 /** What has become of a row. */
 export type RowState = "PENDING" | "GRANTED" | "ALREADY_GRANTED" | "INVALID" | "FAILED" | "NOT_RUN";
@@ -112,17 +112,9 @@ export async function* failedRows(
 }
 
 /** Reads a block of rows with their states. */
-async function readRows(
-  { reader }: ReadDeps,
-  bulkGrant: BulkGrant,
-  block: number,
-): Promise<ReadRow[]> {
+async function readRows(deps: ReadDeps, bulkGrant: BulkGrant, block: number): Promise<ReadRow[]> {
   const { uploadId } = bulkGrant.revision;
-  const [rows, [check], [outcome]] = await Promise.all([
-    reader.rowsOfBlock(uploadId, block),
-    reader.many([blockCheckRef(uploadId, block)]),
-    reader.many([blockOutcomeRef(uploadId, block)]),
-  ]);
+  const { rows, check, outcome } = await readStoredBlock(deps, uploadId, block);
   const stateOf = rowStates(bulkGrant, check, outcome);
   return rows.map((row, index) => ({ row, ...stateOf(row, index) }));
 }

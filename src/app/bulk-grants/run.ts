@@ -6,10 +6,11 @@ import { maxSheetBlocks, type RowCode, rowsPerBlock, type SheetRow } from "../..
 import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages, inBatches } from "../ports/pages.ts";
-import { blockCheckRef, blockOutcomeRef } from "../ports/records.ts";
+import { blockOutcomeRef } from "../ports/records.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
 import { executeRow, rowRecords } from "./execute-row.ts";
 import { rowEventKey } from "./row-event.ts";
+import { readStoredBlock } from "./stored-block.ts";
 import type { BlockPlace, BlockRange } from "./validate.ts";
 
 /**
@@ -133,7 +134,7 @@ function createReadAhead(
 
 /** Reads a block, and which of its rows are not granted: by index. */
 async function readBlock(
-  { reader }: Pick<Deps, "reader">,
+  deps: Pick<Deps, "reader">,
   uploadId: string,
   block: number,
 ): Promise<{
@@ -141,11 +142,7 @@ async function readBlock(
   readonly before: BlockOutcome | undefined;
   readonly left: readonly number[];
 }> {
-  const [rows, [check], [before]] = await Promise.all([
-    reader.rowsOfBlock(uploadId, block),
-    reader.many([blockCheckRef(uploadId, block)]),
-    reader.many([blockOutcomeRef(uploadId, block)]),
-  ]);
+  const { rows, check, outcome: before } = await readStoredBlock(deps, uploadId, block);
   return { rows, before, left: before?.failures.map(({ index }) => index) ?? toGrant(rows, check) };
 }
 
