@@ -1,6 +1,8 @@
 /** The server process: serves the API, and ensures Temporal's schedules. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "./app/ports/deps.ts";
+import type { Authenticate } from "./app/ports/identity.ts";
+import { authenticateByHeader } from "./auth/header.ts";
 import { compose, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
@@ -18,6 +20,8 @@ interface ServerDeps {
   readonly deps: Deps;
   readonly config: Pick<Config, "host" | "port" | "http1Port" | "drainSeconds" | "testClock">;
   readonly log: Logger;
+  /** By the header `meguri-caller` unless another is given. */
+  readonly authenticate?: Authenticate;
   /** 30 s unless a test has less time. */
   readonly uploadIdleMs?: number;
 }
@@ -37,12 +41,15 @@ export function createServer({
   deps,
   config,
   log,
+  authenticate = authenticateByHeader,
   uploadIdleMs = defaultUploadIdleMs,
 }: ServerDeps): Server {
   const { host, testClock, drainSeconds } = config;
   let serving = true;
   const isServing = () => serving;
-  const listeners = createListeners(routes({ deps, log, testClock, isServing, uploadIdleMs }));
+  const listeners = createListeners(
+    routes({ deps, log, authenticate, testClock, isServing, uploadIdleMs }),
+  );
   return {
     listen: () => listeners.listen(host, config),
     async drain() {

@@ -22,11 +22,12 @@ import {
 } from "@grpc/grpc-js";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createLogger } from "../../src/log.ts";
 import { pointsCommands } from "../../src/rpc/points/commands.ts";
 import { pointsQueries } from "../../src/rpc/points/queries.ts";
-import { callerKey, defaultTimeoutMs } from "../../src/rpc/server/context.ts";
+import { defaultTimeoutMs, identityKey } from "../../src/rpc/server/context.ts";
 import { InvalidRequest, toConnectError } from "../../src/rpc/server/errors.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
@@ -41,7 +42,8 @@ function serve(method: DescMethodUnary, handler: Handler): handleUnaryCall<Messa
   return (call, answer) => {
     const start = performance.now();
     const values = createContextValues();
-    values.set(callerKey, String(call.metadata.get("meguri-caller")[0] ?? ""));
+    const caller = asService(String(call.metadata.get("meguri-caller")[0] ?? ""));
+    values.set(identityKey, { caller, scopes: "all" });
     const deadline = call.getDeadline();
     const limit = deadline instanceof Date ? deadline.getTime() : deadline;
     const leftMs = Number.isFinite(limit) ? limit - Date.now() : defaultTimeoutMs;

@@ -12,6 +12,7 @@ import {
   targetRef,
   unreadGroupRef,
 } from "../../src/app/ports/records.ts";
+import { authenticateByHeader } from "../../src/auth/header.ts";
 import { defaultKind, type TargetName } from "../../src/domain/target.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { reactionService } from "../../src/rpc/reactions/service.ts";
@@ -95,7 +96,8 @@ const itemOf = ({ kind, id }: Ref) => {
   return { TableName: name(table), Key: key(id) };
 };
 
+const all = interceptors({ log, authenticate: authenticateByHeader, owners: deps.owners });
 await serve((router) => {
   const service = { ...reactionService(deps), react };
-  router.service(ReactionService, service, { interceptors: interceptors(log) });
+  router.service(ReactionService, service, { interceptors: all });
 });

@@ -6,6 +6,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { requestHash } from "../../src/app/idempotency.ts";
+import { authenticateByHeader } from "../../src/auth/header.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt } from "../../src/domain/month.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
@@ -39,7 +40,7 @@ const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (req
     frozen: false,
     balance: 0,
     reason,
-    caller: callerOf(context),
+    caller: callerOf(context).service,
   };
   const hash = requestHash("grant", entry.caller, { points, reason });
   await commit(userId, itemsOf(`default#${userId}`, entry, hash));
@@ -90,7 +91,8 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
   ];
 }
 
+const all = interceptors({ log, authenticate: authenticateByHeader, owners: deps.owners });
 await serve((router) => {
   const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
-  router.service(PointsService, { ...service, grantPoints }, { interceptors: interceptors(log) });
+  router.service(PointsService, { ...service, grantPoints }, { interceptors: all });
 });

@@ -6,11 +6,13 @@ import {
   type DescMessage,
   type DescMethod,
   type DescService,
+  getOption,
   ScalarType,
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { getComments } from "@bufbuild/protoplugin";
+import { scope } from "../gen/meguri/access/v1/access_pb.ts";
 import { rulesOf } from "./field-rules.ts";
 
 /** A heading with its text. Types are linked by their full names. */
@@ -88,6 +90,7 @@ function methodBody(method: DescMethod, link: Link): string[] {
   return [
     comment(method),
     `\`/${parent.typeName}/${name}\` (${kind}idempotency level \`${level}\`)`,
+    `Scope: \`${getOption(method, scope)}\``,
     `**Request**: ${inCell(comment(input))}`,
     fieldTable(input, link),
     `**Response**: ${inCell(comment(output))}`,

@@ -10,7 +10,8 @@ export type StatusCode =
   | "ABORTED"
   | "UNAVAILABLE"
   | "DATA_LOSS"
-  | "UNAUTHENTICATED";
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED";
 
 /** What a reason means to callers, to the wire and to Temporal. */
 interface ReasonRow {
@@ -137,8 +138,22 @@ const rows = {
   UNAUTHENTICATED: {
     code: "UNAUTHENTICATED",
     retryable: false,
-    meaning: "The header `meguri-caller` is missing or malformed.",
-    advice: "set the header `meguri-caller`",
+    meaning: "The call names no caller, or its token or certificate is not valid.",
+    advice: "get a new token; without tokens, set the header `meguri-caller`",
+  },
+  PERMISSION_DENIED: {
+    code: "PERMISSION_DENIED",
+    retryable: false,
+    meaning: "The caller lacks the `scope` in the metadata, or may not use what a field names.",
+    advice: "an administrator has to permit it",
+  },
+  RATE_LIMITED: {
+    code: "RESOURCE_EXHAUSTED",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning:
+      "The caller has sent more calls a second to this server than it may. Nothing was done.",
+    advice: "send the same request later",
   },
   LEDGER_DAMAGED: {
     code: "DATA_LOSS",

@@ -2,6 +2,7 @@
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../app/ports/deps.ts";
+import type { Authenticate } from "../app/ports/identity.ts";
 import { Health } from "../gen/grpc/health/v1/health_pb.ts";
 import { BulkGrantService } from "../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { NotificationService } from "../gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -30,6 +31,7 @@ const sheetReadMaxBytes = 4 * 2 ** 20 + 64 * 2 ** 10;
 interface RouteDeps {
   readonly deps: Deps;
   readonly log: Logger;
+  readonly authenticate: Authenticate;
   /** Whether the ClockService is served. */
   readonly testClock: boolean;
   /** False once the server drains. */
@@ -39,9 +41,11 @@ interface RouteDeps {
 }
 
 /** Returns the routes of all services. Only the health check needs no caller. */
-export function routes({ deps, log, testClock, isServing, uploadIdleMs }: RouteDeps) {
+export function routes(routeDeps: RouteDeps) {
+  const { deps, log, authenticate, testClock, isServing, uploadIdleMs } = routeDeps;
   return (router: ConnectRouter): void => {
-    const options = { interceptors: interceptors(log) };
+    const { owners } = deps;
+    const options = { interceptors: interceptors({ log, authenticate, owners }) };
     router.service(ProgramService, programService(deps), options);
     const points = {
       ...pointsCommands(deps),

@@ -63,9 +63,18 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/rpc/",
     {
-      project: /^src\/(gen\/|app\/|domain\/(errors|month|program|reservation|sheet|target)\.ts$)/,
+      project:
+        /^src\/(gen\/|app\/|domain\/(caller|errors|month|program|reservation|sheet|target)\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(?!@aws-sdk\/|@smithy\/|@temporalio\/)/,
+    },
+  ],
+  [
+    "src/auth/",
+    {
+      project: /^src\/domain\/(caller|errors)\.ts$/,
+      types: /^src\/(app\/ports\/identity|log)\.ts$/,
+      packages: /^(jose|zod|node:.+)$/,
     },
   ],
   [

@@ -82,7 +82,7 @@ export const toChange = (
   context: HandlerContext,
 ): BulkGrantChange => ({
   ...toName(request),
-  by: callerOf(context),
+  by: callerOf(context).service,
   note: request.note,
   deadline: deadlineOf(context),
 });

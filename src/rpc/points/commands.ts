@@ -86,7 +86,7 @@ function toChange(
     userId: request.userId,
     eventId: request.eventId,
     reason: request.reason,
-    caller: callerOf(context),
+    caller: callerOf(context).service,
     deadline: deadlineOf(context),
   };
 }

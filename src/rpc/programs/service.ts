@@ -8,7 +8,8 @@ import {
   ListProgramsRequestSchema,
   type ProgramService,
 } from "../../gen/meguri/programs/v1/program_service_pb.ts";
-import { deadlineOf } from "../server/context.ts";
+import { mayUseProgram } from "../server/authorize.ts";
+import { deadlineOf, identityOf } from "../server/context.ts";
 import { requestedPage } from "../server/page-tokens.ts";
 import { fromProgram, toBulkRules } from "./messages.ts";
 
@@ -29,12 +30,15 @@ export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {
       return { program: fromProgram(await getProgram(deps, programId), await now()) };
     },
 
-    async listPrograms(request) {
+    /** A page may be short: it leaves out the programs that the caller may not use. */
+    async listPrograms(request, { values }) {
       const { page, next } = requestedPage(ListProgramsRequestSchema, request);
       const found = await listPrograms(deps, page);
       const time = await now();
       return {
-        programs: found.items.map((program) => fromProgram(program, time)),
+        programs: found.items
+          .filter(({ programId }) => mayUseProgram(identityOf(values), programId))
+          .map((program) => fromProgram(program, time)),
         nextPageToken: next(found),
       };
     },

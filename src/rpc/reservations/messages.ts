@@ -41,7 +41,7 @@ export const toName = (
 export const toChange = (
   request: { readonly changeReason: string },
   context: HandlerContext,
-): Change => ({ changedBy: callerOf(context), changeReason: request.changeReason });
+): Change => ({ changedBy: callerOf(context).service, changeReason: request.changeReason });
 
 /** The execute time of a request. The schema requires the field, so it is set. */
 export const toExecuteTime = (

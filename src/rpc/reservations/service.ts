@@ -38,7 +38,7 @@ export function reservationService(
         points: toSafeInteger(request.points, "points"),
         reason: request.reason,
         executeTime: toExecuteTime(request),
-        caller: callerOf(context),
+        caller: callerOf(context).service,
       });
       return { reservation: fromReservation(visible), replayed };
     },

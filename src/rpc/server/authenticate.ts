@@ -1,25 +1,17 @@
-/** Finds out which service calls. */
+/** Finds out who calls, before anything else of a call is looked at. */
 import type { Interceptor } from "@connectrpc/connect";
-import { DomainError } from "../../domain/errors.ts";
-import { callerKey } from "./context.ts";
+import type { Authenticate } from "../../app/ports/identity.ts";
+import { identityKey, socketKey } from "./context.ts";
 
-const callerHeader = "meguri-caller";
-
-const callerPattern = /^[!-"$-~]{1,64}$/;
-
-/**
- * Reads the calling service from the header, and throws UNAUTHENTICATED when it is missing. The
- * header is trusted: a verified identity (a token, a client certificate) has to replace it here.
- */
-export const authenticate: Interceptor = (next) => (req) => {
-  const caller = req.header.get(callerHeader) ?? "";
-  if (!callerPattern.test(caller)) {
-    throw new DomainError(
-      "UNAUTHENTICATED",
-      `the header ${callerHeader} has to name the calling service: 1 to 64 visible ASCII ` +
-        'characters without "#"',
-    );
-  }
-  req.contextValues.set(callerKey, caller);
-  return next(req);
-};
+/** Sets the identity of the caller. Throws UNAUTHENTICATED. */
+export const authenticateBy =
+  (authenticate: Authenticate): Interceptor =>
+  (next) =>
+  async (req) => {
+    const identity = authenticate({
+      header: (name) => req.header.get(name),
+      socket: req.contextValues.get(socketKey),
+    });
+    req.contextValues.set(identityKey, identity instanceof Promise ? await identity : identity);
+    return next(req);
+  };

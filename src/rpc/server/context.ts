@@ -1,6 +1,9 @@
-/** What handlers read from the context of a call: the caller and the deadline. */
+/** What handlers read from the context of a call: who calls, and the deadline. */
+import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { createContextKey, type HandlerContext } from "@connectrpc/connect";
+import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
+import type { Identity } from "../../app/ports/identity.ts";
+import { asService, type Caller } from "../../domain/caller.ts";
 import { BulkGrantService } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 
 const { uploadBulkGrant, validateBulkGrant, reverseBulkGrant } = BulkGrantService.method;
@@ -20,10 +23,19 @@ const sheetTimeoutMs = 600_000;
 export const timeoutMsOf = (method: DescMethod): number =>
   sheetMethods.has(method) ? sheetTimeoutMs : defaultTimeoutMs;
 
-/** The calling service, set by the interceptor `authenticate`. */
-export const callerKey = createContextKey("", { description: "the calling service" });
+const nobody: Identity = { caller: asService(""), scopes: new Set() };
 
-export const callerOf = (context: HandlerContext): string => context.values.get(callerKey);
+/** The verified caller, set by the interceptor `authenticateBy`. */
+export const identityKey = createContextKey(nobody, { description: "who calls" });
+
+/** The connection of the call, set by the listeners. */
+export const socketKey = createContextKey<Socket | undefined>(undefined, {
+  description: "the connection",
+});
+
+export const identityOf = (values: ContextValues): Identity => values.get(identityKey);
+
+export const callerOf = (context: HandlerContext): Caller => identityOf(context.values).caller;
 
 /** When the caller stops waiting, in `performance.now()` milliseconds. */
 export const deadlineOf = (context: HandlerContext): number =>

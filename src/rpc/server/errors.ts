@@ -23,6 +23,7 @@ const connectCodes: Readonly<Record<StatusCode, Code>> = {
   UNAVAILABLE: Code.Unavailable,
   DATA_LOSS: Code.DataLoss,
   UNAUTHENTICATED: Code.Unauthenticated,
+  PERMISSION_DENIED: Code.PermissionDenied,
 };
 
 /** What is wrong with one field of a request, by its path in the schema's names. */

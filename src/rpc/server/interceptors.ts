@@ -1,20 +1,30 @@
-/** The interceptors of every call: errors and logs, the caller, the time limit, validation. */
+/** The interceptors of a call: errors and logs, the caller, the time limit, rules, permission. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { Logger } from "pino";
+import type { Authenticate } from "../../app/ports/identity.ts";
+import type { TargetOwners } from "../../app/ports/reactions.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { authenticate } from "./authenticate.ts";
-import { callerKey, timeoutMsOf } from "./context.ts";
+import { authenticateBy } from "./authenticate.ts";
+import { authorize } from "./authorize.ts";
+import { identityOf, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 
+interface InterceptorDeps {
+  readonly log: Logger;
+  readonly authenticate: Authenticate;
+  readonly owners: TargetOwners;
+}
+
 /** The interceptors of a call, the outermost first. */
-export const interceptors = (log: Logger): Interceptor[] => [
+export const interceptors = ({ log, authenticate, owners }: InterceptorDeps): Interceptor[] => [
   mapErrors(log),
-  authenticate,
+  authenticateBy(authenticate),
   limitTime,
   validate(),
+  authorize(owners),
 ];
 
 /** Maps errors to ConnectErrors, and logs the result of every call. */
@@ -23,12 +33,16 @@ const mapErrors =
   (next) =>
   async (req) => {
     const start = performance.now();
-    const fieldsOf = (code: string) => ({
-      method: `${req.service.typeName}/${req.method.name}`,
-      caller: req.contextValues.get(callerKey),
-      code,
-      ms: Math.round((performance.now() - start) * 10) / 10,
-    });
+    const fieldsOf = (code: string) => {
+      const { service, subject } = identityOf(req.contextValues).caller;
+      return {
+        method: `${req.service.typeName}/${req.method.name}`,
+        caller: service,
+        ...(subject !== service && { subject }),
+        code,
+        ms: Math.round((performance.now() - start) * 10) / 10,
+      };
+    };
     const done = () => log.debug(fieldsOf("OK"), "call");
     const failed = (error: unknown) => {
       const connectError = toConnectError(error);

@@ -3,8 +3,9 @@ import { once } from "node:events";
 import * as http from "node:http";
 import * as http2 from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { ConnectRouter } from "@connectrpc/connect";
+import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { socketKey } from "./context.ts";
 
 /** Limits the memory of a decompressed request. Valid requests are much smaller. */
 const readMaxBytes = 64 * 2 ** 10;
@@ -48,7 +49,13 @@ interface Listeners {
 }
 
 export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
-  const handle = connectNodeAdapter({ routes, readMaxBytes, writeMaxBytes, maxTimeoutMs });
+  const handle = connectNodeAdapter({
+    routes,
+    readMaxBytes,
+    writeMaxBytes,
+    maxTimeoutMs,
+    contextValues: ({ socket }) => createContextValues().set(socketKey, socket),
+  });
   const server2 = http2.createServer(http2Options, handle);
   const server1 = http.createServer(http1Options, handle);
   const servers: readonly Server[] = [server2, server1];

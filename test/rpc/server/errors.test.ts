@@ -8,8 +8,9 @@ import {
   createRouterTransport,
   type HandlerContext,
 } from "@connectrpc/connect";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { authenticateByHeader } from "../../../src/auth/header.ts";
 import { DomainError, reasons } from "../../../src/domain/errors.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import {
@@ -24,6 +25,14 @@ import { expectedReasons } from "../../support/fixtures/expected-reasons.ts";
 import { refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 
 const { NotificationService } = notifications;
+
+/** The interceptors of a server, with this log. */
+const interceptorsWith = (log: Logger) =>
+  interceptors({
+    log,
+    authenticate: authenticateByHeader,
+    owners: { of: async () => "owner" },
+  });
 
 /** The name of a code in Connect: `INVALID_ARGUMENT` is `InvalidArgument` there. */
 const connectCode = (code: string) =>
@@ -97,7 +106,7 @@ describe("a call", () => {
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
       ({ service }) => service(ProgramService, { getProgram, listPrograms: () => ({}) }),
-      { router: { interceptors: interceptors(log) } },
+      { router: { interceptors: interceptorsWith(log) } },
     );
     const client = createClient(ProgramService, transport);
     const headers = { "meguri-caller": "tests" };
@@ -166,7 +175,7 @@ describe("a stream", () => {
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
       ({ service }) => service(NotificationService, { watchUnreadCount }),
-      { router: { interceptors: interceptors(log) } },
+      { router: { interceptors: interceptorsWith(log) } },
     );
     const client = createClient(NotificationService, transport);
     return {

@@ -1,0 +1,21 @@
+/** Believes the header in which a service names itself: for servers on loopback only. */
+import type { Authenticate } from "../app/ports/identity.ts";
+import { asService } from "../domain/caller.ts";
+import { DomainError } from "../domain/errors.ts";
+
+const callerHeader = "meguri-caller";
+
+const callerPattern = /^[!-"$-~]{1,64}$/;
+
+/** Permits everything to whoever names a service. Throws UNAUTHENTICATED without a name. */
+export const authenticateByHeader: Authenticate = ({ header }) => {
+  const service = header(callerHeader) ?? "";
+  if (!callerPattern.test(service)) {
+    throw new DomainError(
+      "UNAUTHENTICATED",
+      `the header ${callerHeader} has to name the calling service: 1 to 64 visible ASCII ` +
+        'characters without "#"',
+    );
+  }
+  return { caller: asService(service), scopes: "all" };
+};
