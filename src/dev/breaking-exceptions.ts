@@ -4,51 +4,31 @@
  */
 import type { BreakingException } from "./contract-breaks.ts";
 
-const notification = "proto/meguri/notifications/v1/notification.proto";
-const notificationService = "proto/meguri/notifications/v1/notification_service.proto";
-const target = "proto/meguri/reactions/v1/target.proto";
+/** The files that had no go_package, by package. */
+const withoutGoPackage = {
+  bulkgrants: ["bulk_grant", "bulk_grant_service"],
+  notifications: ["notification", "notification_service"],
+  points: [
+    "balance",
+    "difference",
+    "forecast",
+    "ledger_entry",
+    "points_service",
+    "program_verification",
+  ],
+  programs: ["program", "program_service"],
+  reactions: ["reaction", "reaction_service", "target"],
+  reservations: ["reservation", "reservation_service"],
+  testing: ["clock_service"],
+};
 
-/** All breaks of November 2026 were made before the first service depended on these messages. */
-export const breakingExceptions: readonly BreakingException[] = [
-  {
-    rules: ["FIELD_NO_DELETE", "PACKAGE_MESSAGE_NO_DELETE"],
-    file: notification,
-    message: /"text" on message "Notification"|"Notification\.Text"/,
-    reason:
-      "first_actors and people_count say the same, and have the ids of the people as well: " +
-      "clients make the sentence of them, in their own language",
-  },
-  {
-    rules: ["FIELD_NO_DELETE"],
-    file: notification,
-    message: /"first_version" on message "Notification"/,
-    reason: "only ListNotificationActors took it, which now takes the notification's name",
-  },
-  {
-    rules: ["FIELD_NO_DELETE"],
-    file: notificationService,
-    message: /"(owner_id|target|kind)" on message "MarkNotificationReadRequest"/,
-    reason: "the notification's name replaces the fields that clients copied from it",
-  },
-  {
-    rules: ["FIELD_NO_DELETE"],
-    file: notificationService,
-    message:
-      /"(owner_id|target|kind|first_version|version)" on message "ListNotificationActorsRequest"/,
-    reason: "the notification's name replaces the fields that clients copied from it",
-  },
-  {
-    rules: ["RPC_NO_DELETE", "PACKAGE_MESSAGE_NO_DELETE", "PACKAGE_ENUM_NO_DELETE"],
-    file: notificationService,
-    message: /"WatchNotifications(Request|Response|Response\.EndReason)?"/,
-    reason:
-      "WatchUnreadCount replaces it: it sends counts and no notifications, of one owner or of up " +
-      "to 100, and its end has the delay after which the client opens it again",
-  },
-  {
-    rules: ["FIELD_NO_DELETE"],
-    file: target,
-    message: /"deleted" on message "Target"/,
-    reason: "delete_time replaces it, which is set when the target is deleted (AIP-164)",
-  },
-];
+export const breakingExceptions: readonly BreakingException[] = Object.entries(
+  withoutGoPackage,
+).flatMap(([name, files]) =>
+  files.map((file) => ({
+    rules: ["FILE_SAME_GO_PACKAGE"],
+    file: `proto/meguri/${name}/v1/${file}.proto`,
+    message: /"go_package" changed from "" to "meguri\.internal\//,
+    reason: "Go needs it; without one, no Go code could be generated except in managed mode",
+  })),
+);

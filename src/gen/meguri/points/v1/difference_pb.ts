@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/difference.proto.
  */
 export const file_meguri_points_v1_difference: GenFile = /*@__PURE__*/
-  fileDesc("CiFtZWd1cmkvcG9pbnRzL3YxL2RpZmZlcmVuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEiPQoKRGlmZmVyZW5jZRINCgVmaWVsZBgBIAEoCRIQCghleHBlY3RlZBgCIAEoCRIOCgZhY3R1YWwYAyABKAliBnByb3RvMw");
+  fileDesc("CiFtZWd1cmkvcG9pbnRzL3YxL2RpZmZlcmVuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEiPQoKRGlmZmVyZW5jZRINCgVmaWVsZBgBIAEoCRIQCghleHBlY3RlZBgCIAEoCRIOCgZhY3R1YWwYAyABKAlCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM");
 
 /**
  * Difference is one field of an account that does not agree with the ledger of that account.
