@@ -1,0 +1,100 @@
+/** Tests the client package as other teams get it: a tarball, on each version of Node. */
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { codeNamed, fetchProtos, onPorts, projectRoot } from "../support/markdown.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+
+const run = promisify(execFile);
+
+const buf = join(projectRoot, "node_modules", ".bin", "buf");
+
+/** The npm package with the program of Node for this machine. */
+const nodePackage = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+
+let server: TestServer;
+let folder: string;
+let tarball: string;
+beforeAll(async () => {
+  server = await startServer();
+  await fetchProtos();
+  folder = await mkdtemp(join(tmpdir(), "meguri-client-"));
+  const build = join(projectRoot, "src", "dev", "build-client.ts");
+  const { stdout } = await run("node", [build, folder], { cwd: projectRoot });
+  tarball = stdout.split("\n")[0] as string;
+});
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** Installs the package into an empty project, by the npm of this run under another Node. */
+async function installUnder(version: string): Promise<{ node: string; project: string }> {
+  const project = join(folder, `node-${version}`);
+  const programs = join(folder, `programs-${version}`);
+  const npm = process.env.npm_execpath;
+  if (npm === undefined) throw new Error("the tests run by npm, whose program installs packages");
+  const quiet = ["--no-audit", "--no-fund", "--no-save", "--loglevel=error"];
+  await run("node", [npm, "install", `${nodePackage}@${version}`, "--prefix", programs, ...quiet]);
+  const node = join(programs, "node_modules", nodePackage, "bin", "node");
+  await run(node, [npm, "install", tarball, "--prefix", project, ...quiet]);
+  return { node, project };
+}
+
+test.each(["20.20.2", "22.23.3", "24.21.0"])(
+  "the package installs into an empty project and runs on Node %s",
+  async (version) => {
+    const { node, project } = await installUnder(version);
+    const example = onPorts(codeNamed("docs/clients.md", "typescript"), server);
+    const file = join(project, "example.mjs");
+    await writeFile(file, example);
+    expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${version}`);
+
+    const { stdout } = await run(node, [file]);
+
+    const replayed = version !== "20.20.2";
+    expect(stdout).toBe(`balance 120, replayed: ${replayed}\nonly 120 points\n`);
+  },
+  120_000,
+);
+
+test("the package has types for every entry", async () => {
+  const project = join(folder, "node-24.21.0");
+  const text = `
+    import { createMeguri, type Reason, reasonOf } from "@meguri/client";
+    import { Balance, GetBalanceRequestSchema } from "@meguri/client/points";
+    import { BulkGrant_State } from "@meguri/client/bulk-grants";
+    import { UnreadCount } from "@meguri/client/notifications";
+    import { Program } from "@meguri/client/programs";
+    import { TargetName } from "@meguri/client/reactions";
+    import { Reservation } from "@meguri/client/reservations";
+    const balance: Promise<{ balance?: Balance }> =
+      createMeguri({ url: "http://a:1" }).points.getBalance({ userId: "u" });
+    const reason: Reason | undefined = reasonOf(new Error());
+    export type All = [UnreadCount, Program, TargetName, Reservation, BulkGrant_State];
+    export default [balance, reason, GetBalanceRequestSchema];
+  `;
+  await writeFile(join(project, "types.ts"), text);
+  const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
+  const tsc = join(projectRoot, "node_modules", ".bin", "tsc");
+  await run(tsc, [...options, "types.ts"], { cwd: project });
+  const wrong = text.replace('userId: "u"', "userId: 5");
+  await writeFile(join(project, "types.ts"), wrong);
+  await expect(run(tsc, [...options, "types.ts"], { cwd: project })).rejects.toThrow();
+});
+
+test.each([
+  ["the descriptor set", () => join(folder, "meguri.binpb")],
+  ["the folder of the protos", () => join(projectRoot, "proto")],
+])("buf generate emits Meguri's code only, from %s", async (_, input) => {
+  const out = await mkdtemp(join(folder, "generated-"));
+  const plugin = join(projectRoot, "node_modules", ".bin", "protoc-gen-es");
+  const template = { version: "v2", plugins: [{ local: plugin, out: ".", opt: "target=js" }] };
+  await run(buf, ["generate", input(), "--template", JSON.stringify(template), "-o", out]);
+  expect(await readdir(out)).toEqual(["meguri"]);
+  const packages = await readdir(join(projectRoot, "proto", "meguri"));
+  expect((await readdir(join(out, "meguri"))).sort()).toEqual(packages.sort());
+});
