@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const buf = join(projectRoot, "node_modules", ".bin", "buf");
 
 /** The npm package with the program of Node for this machine. */
-const nodePackage = `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`;
+const nodePackage = `node-${process.platform}-${process.arch}`;
 
 let server: TestServer;
 let folder: string;
