@@ -17,6 +17,9 @@ export const interceptors = (log: Logger): Interceptor[] => [
   validate(),
 ];
 
+/** The interceptors of a call that needs no caller. */
+export const publicInterceptors = (log: Logger): Interceptor[] => [mapErrors(log), limitTime];
+
 /** Maps errors to ConnectErrors, and logs the result of every call. */
 const mapErrors =
   (log: Logger): Interceptor =>
