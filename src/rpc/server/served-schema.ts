@@ -10,6 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 
 /** A file as reflection sends it. */
 export interface SchemaFile {
@@ -20,7 +21,7 @@ export interface SchemaFile {
   readonly imports: readonly SchemaFile[];
 }
 
-/** The files of the served services, and all that they import. */
+/** The files of the served services, those of the details of errors, and all that they import. */
 export interface ServedSchema {
   /** The full names of the services, sorted. */
   readonly serviceNames: readonly string[];
@@ -36,6 +37,8 @@ export interface ServedSchema {
 export function createServedSchema(services: readonly DescService[]): ServedSchema {
   const files = new Map<DescFile, SchemaFile>();
   for (const { file } of services) addFile(files, file);
+  // No service imports it, but tools can show the details of errors only if they find it.
+  addFile(files, file_google_rpc_error_details);
   const registry = createRegistry(...files.keys());
   const byName = new Map([...files.values()].map((file) => [file.name, file]));
   const bySymbol = new Map(
