@@ -191,7 +191,7 @@ function grantTo(userId: string) {
   return patiently(() => grantPoints(deps, { ...event, deadline: undefined }));
 }
 
-test("a process with a prebuilt bundle is alive, exports the lateness and stops on SIGTERM", async () => {
+test("a process with a prebuilt bundle exports the lateness and stops on SIGTERM", async () => {
   const folder = await mkdtemp(join(tmpdir(), "meguri-bundle-"));
   const file = join(folder, "workflows.js");
   await promisify(execFile)(process.execPath, ["src/ops/build-workflows.ts", file]);

@@ -1,4 +1,4 @@
-/** Server reflection of gRPC: tools such as grpcurl learn the services and their messages from it. */
+/** Server reflection of gRPC: tools such as grpcurl learn services and messages from it. */
 import { Code, type HandlerContext } from "@connectrpc/connect";
 import { DomainError } from "../../domain/errors.ts";
 import type * as v1 from "../../gen/grpc/reflection/v1/reflection_pb.ts";

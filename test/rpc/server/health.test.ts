@@ -74,9 +74,7 @@ describe("a server whose store or clock is not well serves, but is not ready", (
     proxy.down(true);
     const { status, text } = await readiness();
     expect(status).toBe(503);
-    expect(text).toMatch(
-      /^server: ok\nstore: (STORE_UNAVAILABLE: the store gave no answer|no answer within 900 ms)\nclock: ok\n$/,
-    );
+    expect(text).toMatch(/^server: ok\nstore: (STORE_UNAVAILABLE: .*|no answer .*)\nclock: ok\n$/);
     expect(await overall()).toBe(SERVING);
     expect((await readPage(server.operatorsPort, "/livez")).status).toBe(200);
     proxy.down(false);
