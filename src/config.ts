@@ -16,6 +16,7 @@ const variables = z
     MEGURI_PORT: port.default(8080),
     MEGURI_HTTP1_PORT: port.default(8081),
     MEGURI_METRICS_PORT: port.default(8082),
+    MEGURI_OPERATORS_PORT: port.default(8083),
     MEGURI_DYNAMODB_ENDPOINT: z.url().optional(),
     MEGURI_TABLE_PREFIX: z
       .string()
@@ -49,6 +50,7 @@ const variables = z
     port: env.MEGURI_PORT,
     http1Port: env.MEGURI_HTTP1_PORT,
     metricsPort: env.MEGURI_METRICS_PORT,
+    operatorsPort: env.MEGURI_OPERATORS_PORT,
     /** Absent: AWS. */
     dynamoEndpoint: env.MEGURI_DYNAMODB_ENDPOINT,
     region: env.AWS_REGION,

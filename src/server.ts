@@ -5,9 +5,13 @@ import type { Authenticate } from "./app/ports/identity.ts";
 import { authenticateByHeader } from "./auth/header.ts";
 import { compose, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
+import { DomainError } from "./domain/errors.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { createOperatorsListener } from "./operators/listener.ts";
+import { createReadiness } from "./operators/readiness.ts";
 import { routes } from "./rpc/routes.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
+import { createServerStates } from "./runtime/server-states.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
 
 /** The share of the drain time in which load balancers learn of it from the health check. */
@@ -16,9 +20,18 @@ const noticeShare = 0.1;
 /** How long an upload may wait for the next message of its client. */
 const defaultUploadIdleMs = 30_000;
 
+type ServerVariables =
+  | "host"
+  | "port"
+  | "http1Port"
+  | "operatorsPort"
+  | "maxStreams"
+  | "drainSeconds"
+  | "testClock";
+
 interface ServerDeps {
   readonly deps: Deps;
-  readonly config: Pick<Config, "host" | "port" | "http1Port" | "drainSeconds" | "testClock">;
+  readonly config: Pick<Config, ServerVariables>;
   readonly log: Logger;
   /** By the header `meguri-caller` unless another is given. */
   readonly authenticate?: Authenticate;
@@ -27,11 +40,13 @@ interface ServerDeps {
 }
 
 export interface Server {
-  listen(): Promise<Ports>;
+  /** Listens on the operators' port first. Health checks answer SERVING when all ports listen. */
+  listen(): Promise<Ports & { readonly operatorsPort: number }>;
   /**
    * Answers health checks with NOT_SERVING, refuses new streams, and ends the open ones spread over
-   * a tenth of the configured time. After this tenth it accepts no new calls and waits for running
-   * ones; at the end of the time it closes the remaining connections.
+   * a tenth of the configured time. After this tenth it ends the streams of health and reflection,
+   * accepts no new calls and waits for running ones; at the end of the time it closes the remaining
+   * connections, and the operators' port.
    */
   drain(): Promise<void>;
 }
@@ -44,16 +59,23 @@ export function createServer({
   authenticate = authenticateByHeader,
   uploadIdleMs = defaultUploadIdleMs,
 }: ServerDeps): Server {
-  const { host, testClock, drainSeconds } = config;
-  let serving = true;
-  const isServing = () => serving;
+  const { host, testClock, maxStreams, drainSeconds } = config;
+  const states = createServerStates();
+  const closing = new AbortController();
+  const standard = { states, closing: closing.signal, maxStreams };
   const listeners = createListeners(
-    routes({ deps, log, authenticate, testClock, isServing, uploadIdleMs }),
+    routes({ deps, log, authenticate, testClock, uploadIdleMs, ...standard }),
   );
+  const operators = createOperatorsListener({ "/readyz": createReadiness({ deps, states, log }) });
   return {
-    listen: () => listeners.listen(host, config),
+    async listen() {
+      const operatorsPort = await operators.listen(host, config.operatorsPort);
+      const ports = await listeners.listen(host, config);
+      states.enter("SERVING");
+      return { ...ports, operatorsPort };
+    },
     async drain() {
-      serving = false;
+      states.enter("DRAINING");
       const noticeMs = drainSeconds * 1_000 * noticeShare;
       deps.unreadCounts.drain(noticeMs);
       deps.bulkGrantStreams.drain(noticeMs);
@@ -61,7 +83,9 @@ export function createServer({
       // Every stream has ended before the listeners drain, even if its timer is late.
       deps.unreadCounts.close();
       deps.bulkGrantStreams.close();
+      closing.abort(new DomainError("DRAINING", "this server is about to stop; try another"));
       await listeners.drain(drainSeconds * 1_000 - noticeMs);
+      operators.close();
     },
   };
 }

@@ -8,7 +8,7 @@ import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
-import { createMetrics, type Metrics, serveMetrics } from "./worker/metrics.ts";
+import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
 import { installSdkLog } from "./worker/sdk-log.ts";
 
 interface WorkerDeps {
@@ -109,7 +109,8 @@ async function main(): Promise<void> {
     process.once(name, () => stopping.abort(name));
   }
   const metrics = createMetrics();
-  const server = await serveMetrics(metrics, config.host, config.metricsPort);
+  const listener = createMetricsListener(metrics);
+  const metricsPort = await listener.listen(config.host, config.metricsPort);
   const { workflowBundle } = config;
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
   const connection = await awaitConnection(config.temporalAddress, log, stopping.signal);
@@ -117,14 +118,14 @@ async function main(): Promise<void> {
     const workflows = composeWorkflows(config, log);
     const { deps, close } = compose(config, workflows, log);
     const worker = await createWorker({ connection, config, bundle, deps, metrics, log });
-    log.info({ taskQueue: config.taskQueue, metricsPort: server.port }, "ready");
+    log.info({ taskQueue: config.taskQueue, metricsPort }, "ready");
     process.send?.("ready");
     await runUntil(worker, stopping.signal, log);
     await close();
     await workflows.close();
     await connection.close();
   }
-  server.close();
+  listener.close();
   log.info("stopped");
   process.exit(0);
 }

@@ -7,6 +7,7 @@ describe("readConfig", () => {
   test("needs no variable", () => {
     expect(readConfig({})).toMatchObject({
       host: "127.0.0.1",
+      operatorsPort: 8083,
       dynamoEndpoint: undefined,
       tablePrefix: "meguri-",
       historyDays: 90,
@@ -28,6 +29,7 @@ describe("readConfig", () => {
     ["MEGURI_PORT", "65536"],
     ["MEGURI_HTTP1_PORT", "-1"],
     ["MEGURI_METRICS_PORT", "1.5"],
+    ["MEGURI_OPERATORS_PORT", "probes"],
     ["MEGURI_HOST", "0.0.0.0"],
     ["MEGURI_DYNAMODB_ENDPOINT", "localhost"],
     ["MEGURI_TABLE_PREFIX", "a b"],

@@ -149,6 +149,7 @@ const environment = (dynamo: string, temporal = "127.0.0.1:9") => ({
   MEGURI_PORT: "0",
   MEGURI_HTTP1_PORT: "0",
   MEGURI_METRICS_PORT: "0",
+  MEGURI_OPERATORS_PORT: "0",
   MEGURI_DRAIN_SECONDS: "2",
   AWS_REGION: "local",
 });

@@ -80,6 +80,7 @@ async function start(): Promise<void> {
     MEGURI_PORT: String(grpcPort),
     MEGURI_HTTP1_PORT: String(http1Port),
     MEGURI_METRICS_PORT: String(metrics),
+    MEGURI_OPERATORS_PORT: process.env.MEGURI_OPERATORS_PORT || "0",
   };
   await runToEnd(service("setup", "src/ops/setup.ts", env));
   addPart(await startService(service("server", "src/server.ts", env)));

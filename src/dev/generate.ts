@@ -7,8 +7,8 @@
  *   node src/dev/generate.ts --fetch   only puts third-party protos into .cache, for buf lint
  *
  * Third-party protos are not committed. google.rpc comes from the npm package google-proto-files,
- * grpc.health from grpc-health-check. No npm package has buf.validate, so it comes from a Go
- * module, which needs Go and, once, a network.
+ * grpc.health from grpc-health-check, grpc.reflection from @grpc/reflection. No npm package has
+ * buf.validate, so it comes from a Go module, which needs Go and, once, a network.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -34,6 +34,11 @@ function fetchProtos(): void {
   place(googleRpc, fs.readFileSync(join(modules, "google-proto-files", googleRpc)));
   const health = "health/v1/health.proto";
   place(`grpc/${health}`, fs.readFileSync(join(modules, "grpc-health-check", "proto", health)));
+  for (const version of ["v1", "v1alpha"]) {
+    const reflection = `grpc/reflection/${version}/reflection.proto`;
+    const folder = join(modules, "@grpc", "reflection", "build", "proto");
+    place(reflection, fs.readFileSync(join(folder, reflection)));
+  }
 
   const validate = "buf/validate/validate.proto";
   if (isPinned(read(join(protos, validate)))) return;

@@ -3,7 +3,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../app/ports/deps.ts";
 import type { Authenticate } from "../app/ports/identity.ts";
-import { Health } from "../gen/grpc/health/v1/health_pb.ts";
+import type { ServerStates } from "../app/ports/server-states.ts";
 import { BulkGrantService } from "../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { NotificationService } from "../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../gen/meguri/points/v1/points_service_pb.ts";
@@ -20,8 +20,8 @@ import { verifications } from "./points/verifications.ts";
 import { programService } from "./programs/service.ts";
 import { reactionService } from "./reactions/service.ts";
 import { reservationService } from "./reservations/service.ts";
-import { healthService } from "./server/health.ts";
 import { interceptors } from "./server/interceptors.ts";
+import { mountStandardServices } from "./server/standard-services.ts";
 import { clockService } from "./testing/clock.ts";
 
 /** Limits the memory of a decompressed request with a sheet: 4 MiB and what encodes it. */
@@ -34,15 +34,18 @@ interface RouteDeps {
   readonly authenticate: Authenticate;
   /** Whether the ClockService is served. */
   readonly testClock: boolean;
-  /** False once the server drains. */
-  isServing(): boolean;
+  readonly states: ServerStates;
+  /** Aborts when the listeners drain. */
+  readonly closing: AbortSignal;
+  /** The most streams of health and of reflection, each, that may be open at a time. */
+  readonly maxStreams: number;
   /** How long an upload may wait for the next message of its client. */
   readonly uploadIdleMs: number;
 }
 
-/** Returns the routes of all services. Only the health check needs no caller. */
+/** Returns the routes of all services. Only health and reflection need no caller. */
 export function routes(routeDeps: RouteDeps) {
-  const { deps, log, authenticate, testClock, isServing, uploadIdleMs } = routeDeps;
+  const { deps, log, authenticate, testClock, uploadIdleMs, ...standard } = routeDeps;
   return (router: ConnectRouter): void => {
     const { owners } = deps;
     const options = { interceptors: interceptors({ log, authenticate, owners }) };
@@ -62,7 +65,6 @@ export function routes(routeDeps: RouteDeps) {
       readMaxBytes: sheetReadMaxBytes,
     });
     if (testClock) router.service(ClockService, clockService(deps), options);
-    const names = new Set(router.handlers.map(({ service }) => service.typeName));
-    router.service(Health, healthService([...names], isServing));
+    mountStandardServices(router, { log, ...standard });
   };
 }

@@ -1,9 +1,7 @@
-/** The metrics of a worker, and the HTTP server that exposes them. */
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+/** The metrics of a worker, and the page that exposes them. */
 import { Gauge, Histogram, Registry } from "prom-client";
 import { latenessOf, type Reservation } from "../domain/reservation.ts";
+import { createOperatorsListener, type OperatorsListener } from "../operators/listener.ts";
 
 export interface Metrics {
   readonly registry: Registry;
@@ -61,27 +59,12 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Serves `GET /metrics` in Prometheus' text format. Port 0 means any free one. */
-export async function serveMetrics(
-  { registry }: Metrics,
-  host: string,
-  port: number,
-): Promise<{ readonly port: number; close(): void }> {
-  const server = createServer(async ({ method, url }, response) => {
-    if (method !== "GET" || url !== "/metrics") {
-      response.writeHead(404).end();
-      return;
-    }
-    const text = await registry.metrics();
-    response.writeHead(200, { "content-type": registry.contentType }).end(text);
+/** Serves `/metrics` in Prometheus' text format, and `/livez`. */
+export const createMetricsListener = ({ registry }: Metrics): OperatorsListener =>
+  createOperatorsListener({
+    "/metrics": async () => ({
+      status: 200,
+      contentType: registry.contentType,
+      text: await registry.metrics(),
+    }),
   });
-  server.listen(port, host);
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}

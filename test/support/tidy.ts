@@ -85,6 +85,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
+    "src/operators/",
+    {
+      project: /^src\/(app\/ports\/|domain\/(errors|program)\.ts$)/,
+      types: /^src\/log\.ts$/,
+      packages: /^node:(events|http|net|timers\/promises)$/,
+    },
+  ],
+  [
     "src/slack/",
     {
       project: /^src\/app\/ports\//,
@@ -122,7 +130,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/worker/",
     {
-      project: /^src\/domain\/reservation\.ts$/,
+      project: /^src\/(domain\/reservation|operators\/listener)\.ts$/,
       types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/worker|prom-client|node:.+)$/,
     },

@@ -206,6 +206,7 @@ test("a process with a prebuilt bundle exports the lateness and stops on SIGTERM
   await sleep(100);
   const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   expect(await response.text()).toContain("meguri_reservation_lateness_seconds_count 1");
+  expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
   expect(ready.filter(({ level }) => level >= 40)).toEqual([]);
   await worker.stop();
   expect(await worker.exited).toBe("exit code 0");

@@ -48,6 +48,7 @@ export async function startEmbedded(say: (line: string) => void) {
       MEGURI_PORT: String(port),
       MEGURI_HTTP1_PORT: String(http1Port),
       MEGURI_METRICS_PORT: String(metricsPort),
+      MEGURI_OPERATORS_PORT: "0",
       MEGURI_LOG_LEVEL: "info",
       MEGURI_TEST_CLOCK: "1",
     };

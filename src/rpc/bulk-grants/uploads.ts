@@ -9,6 +9,7 @@ import type {
   UploadBulkGrantRequest_Header,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { invalid } from "../server/errors.ts";
+import { withIdleLimit } from "../server/idle-limit.ts";
 
 /** An upload whose header has arrived. */
 interface Upload {
@@ -27,7 +28,7 @@ export async function readUpload(
   signal: AbortSignal,
   idleMs: number,
 ): Promise<Upload> {
-  const contents = contentsOf(withIdleLimit(requests, signal, idleMs));
+  const contents = contentsOf(withIdleLimit(requests, signal, idleMs, () => tooSlow(idleMs)));
   const { value: first } = await contents.next();
   if (first?.case !== "header") {
     await contents.return();
@@ -88,43 +89,6 @@ const misplaced = ({ case: name }: UploadBulkGrantRequest["content"], expected: 
   name === "header"
     ? invalid("header", "is only in the first message")
     : invalid("content", `all messages after the header have ${expected}, like the first of them`);
-
-/** Passes messages on, unless the client sends none for too long or the call is interrupted. */
-async function* withIdleLimit<T>(
-  messages: AsyncIterable<T>,
-  signal: AbortSignal,
-  idleMs: number,
-): AsyncGenerator<T, void> {
-  const iterator = messages[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const result = await nextWithin(iterator, signal, idleMs);
-      if (result.done) break;
-      yield result.value;
-    }
-  } finally {
-    // Not awaited: while the client sends nothing, it does not return.
-    void iterator.return?.().catch(() => undefined);
-  }
-}
-
-/** The next message. Its promises end with it, so that no earlier message stays referenced. */
-function nextWithin<T>(
-  iterator: AsyncIterator<T>,
-  signal: AbortSignal,
-  idleMs: number,
-): Promise<IteratorResult<T>> {
-  const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
-  if (signal.aborted) return Promise.reject(signal.reason);
-  const stop = () => reject(signal.reason);
-  const timer = setTimeout(() => reject(tooSlow(idleMs)), idleMs);
-  signal.addEventListener("abort", stop);
-  iterator.next().then(resolve, reject);
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
-  });
-}
 
 const tooSlow = (idleMs: number) =>
   new DomainError("DEADLINE", `a slow upload: no message within ${idleMs} ms; nothing is stored`);

@@ -27,6 +27,9 @@ export const interceptors = ({ log, authenticate, owners }: InterceptorDeps): In
   authorize(owners),
 ];
 
+/** The interceptors of a call that needs no caller. */
+export const publicInterceptors = (log: Logger): Interceptor[] => [mapErrors(log), limitTime];
+
 /** Maps errors to ConnectErrors, and logs the result of every call. */
 const mapErrors =
   (log: Logger): Interceptor =>

@@ -32,6 +32,7 @@ beforeAll(async () => {
     env: {
       MEGURI_PORT: String(port),
       MEGURI_HTTP1_PORT: String(http1Port),
+      MEGURI_OPERATORS_PORT: "0",
       MEGURI_DYNAMODB_ENDPOINT: server.config.dynamoEndpoint as string,
       MEGURI_TABLE_PREFIX: server.config.tablePrefix,
       MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,

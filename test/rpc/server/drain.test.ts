@@ -45,6 +45,7 @@ async function start(): Promise<void> {
     env: {
       MEGURI_PORT: String(port),
       MEGURI_HTTP1_PORT: String(http1Port),
+      MEGURI_OPERATORS_PORT: "0",
       MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
       MEGURI_TABLE_PREFIX: tables.config.tablePrefix,
       MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,

@@ -60,6 +60,7 @@ export interface TestServer extends Clients {
   /** The port of gRPC on which the server listens. */
   readonly port: number;
   readonly http1Port: number;
+  readonly operatorsPort: number;
   /** The calls of the default workflows port. */
   readonly workflows: RecordingWorkflows;
   /** Reads and tampers with the tables. */
@@ -78,6 +79,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const config = readConfig({
     MEGURI_PORT: "0",
     MEGURI_HTTP1_PORT: "0",
+    MEGURI_OPERATORS_PORT: "0",
     MEGURI_DYNAMODB_ENDPOINT: endpoint,
     MEGURI_TABLE_PREFIX: options.tablePrefix ?? `test-${randomUUID()}-`,
     MEGURI_TEST_CLOCK: options.testClock === false ? "0" : "1",
@@ -93,7 +95,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   if (ownTables) await setupProgram(deps);
   const { uploadIdleMs } = options;
   const server = createServer({ deps, config, log, ...(uploadIdleMs && { uploadIdleMs }) });
-  const { port, http1Port } = await server.listen();
+  const { port, http1Port, operatorsPort } = await server.listen();
   const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
@@ -105,6 +107,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     server,
     port,
     http1Port,
+    operatorsPort,
     workflows,
     dynamo: dynamo.retrying,
     table,
@@ -129,8 +132,8 @@ export interface MemoryServer extends Clients {
 export async function startMemoryServer(): Promise<MemoryServer> {
   const { deps } = memoryDeps();
   await setupProgram(deps);
-  const listen = { host: "127.0.0.1", port: 0, http1Port: 0 } as const;
-  const config = { ...listen, drainSeconds: 1, testClock: false };
+  const listen = { host: "127.0.0.1", port: 0, http1Port: 0, operatorsPort: 0 } as const;
+  const config = { ...listen, maxStreams: 10, drainSeconds: 1, testClock: false };
   const server = createServer({ deps, config, log: createLogger("test", "silent") });
   const { port } = await server.listen();
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
