@@ -16,6 +16,7 @@ import {
   testClockRef,
 } from "../../src/app/ports/records.ts";
 import type { Account } from "../../src/domain/account.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
@@ -57,7 +58,7 @@ const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => 
   frozen: false,
   balance: 10,
   reason: "",
-  caller: "shop",
+  caller: asService("shop"),
   expireTime: 1_793_000_000_000,
   ...more,
 });
@@ -79,13 +80,13 @@ const reservation = (
   userId: "u",
   points: 10,
   reason: "",
-  caller: "shop",
+  caller: asService("shop"),
   hash: "1:x",
   executeTime: 1_790_000_000_000,
   state: "PENDING",
   createTime: 1_780_000_000_000,
   updateTime: 1_780_000_000_000,
-  changedBy: "shop",
+  changedBy: asService("shop"),
   ...more,
 });
 
@@ -284,7 +285,7 @@ describe.each(stores)("%s: records", (_, open) => {
       total: "used",
       frozen: true,
       reason: "理由".repeat(21),
-      caller: id(64),
+      caller: asService(id(64)),
       relatedEvent: { origin: "b", eventId: id(128) },
     });
     const { total: _, expireTime: _x, ...plain } = entry(2);
@@ -303,7 +304,7 @@ describe.each(stores)("%s: records", (_, open) => {
         { lifetimeMonths: 36, effectiveTime: 1_790_000_000_001 },
       ],
       createTime: 0,
-      reservationPause: { time: 1_790_000_000_002, by: "desk", reason: "wrong points" },
+      reservationPause: { time: 1_790_000_000_002, by: asService("desk"), reason: "wrong points" },
       notices: { expiryDays: 27, reservedGrants: true },
       bulkRules: {
         maxPointsPerRow: maxPoints,
@@ -330,7 +331,7 @@ describe.each(stores)("%s: records", (_, open) => {
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
       unsynced: true,
-      changedBy: "desk",
+      changedBy: asService("desk"),
       changeReason: "asked for",
     });
     const done = reservation(p, "x", {
@@ -647,7 +648,7 @@ describe("items stay under 1 KB", () => {
     frozen: true,
     balance: maxBalance - 1,
     reason: "r".repeat(128),
-    caller: "w".repeat(64),
+    caller: asService("w".repeat(64)),
     relatedEvent: { origin: "r", eventId: "d".repeat(128) },
   };
 
@@ -700,7 +701,7 @@ describe("items stay under 1 KB", () => {
       executed: { time: late, entryNumber: 999_999_999_999, dueSince: late },
       failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
       unsynced: true,
-      changedBy: "v".repeat(64),
+      changedBy: asService("v".repeat(64)),
       changeReason: "y".repeat(128),
     });
     check("reservation", reservationRef(programId, id), row);

@@ -246,7 +246,10 @@ describe("the Update retry", () => {
     const started = await startWorkflowOperation.workflowHandle();
     expect(await started.result()).toMatchObject({ step: "DONE", balance: 10 });
     const row = await reaches(stack, id, "DONE");
-    expect(row).toMatchObject({ changedBy: "aki", changeReason: "unfrozen" });
+    expect(row).toMatchObject({
+      changedBy: { service: "temporal", subject: "aki" },
+      changeReason: "unfrozen",
+    });
     expect(await verified(stack, id)).toEqual(grantedOnce);
   });
 
