@@ -324,6 +324,18 @@ describe("approve", () => {
     expect(() => approve(once, "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
   });
 
+  test("one person through two services is one person", () => {
+    const as = (service: string, subject: string) => ({ by: { service, subject }, note: "" });
+    const submitted = { ...revision, requiredApprovals: 2, submitter: as("shop", "ann").by };
+    const before = row("AWAITING_APPROVAL", { revision: submitted });
+    expect(() => approve(before, "digest-1", as("desk", "ann"), now)).toThrow(
+      refusal("SELF_APPROVAL"),
+    );
+    const once = approve(before, "digest-1", as("shop", "ben"), now);
+    expect(approve(once, "digest-1", as("desk", "ben"), now)).toBe(once);
+    expect(approve(once, "digest-1", as("shop", "cho"), now).state).toBe("APPROVED");
+  });
+
   test("another digest is refused in every state, also by an approver and the submitter", () => {
     for (const state of states) {
       const before = row(state, { approvals: [{ ...boss, time: t0 }] });

@@ -60,12 +60,12 @@ describe("a bulk grant", () => {
     await comesTo(stack, "life", "AWAITING_APPROVAL");
     const run = bulkGrantRun(stack, "life");
     const details = await showsDetails(run, "Waits for 1 approval until");
-    expect(details).toContain("submitted by: submitter");
+    expect(details).toContain("submitted by: submitter via desk");
     expect(details).toContain("in all: 3,000 points, 300 rows");
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
-        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "submitter"';
+        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "desk"';
       expect(await listed(stack, query)).toEqual([run.workflowId]);
     });
     expect(await (await run.describe()).staticSummary()).toBe("grant 3,000 points in 300 rows");

@@ -58,7 +58,12 @@ describe("an operator sees", () => {
     expect(await described.staticSummary()).toBe("120 points for seen");
     expect(described.memo).toEqual({ summary: "120 points for seen" });
     const details = await described.staticDetails();
-    for (const line of ["user: seen", "points: 120", "reason: test", "reserved by: tests"]) {
+    for (const line of [
+      "user: seen",
+      "points: 120",
+      "reason: test",
+      "reserved by: ren via tests",
+    ]) {
       expect(details).toContain(`- ${line}\n`);
     }
     expect(details).toContain("**Request Cancellation** cancels the reservation.");

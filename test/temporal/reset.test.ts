@@ -269,7 +269,7 @@ describe("the Update retry", () => {
         : { state: (answer as ReservationView).state },
     );
     expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
-    expect((await rowOf(stack, id)).changedBy).toBe(changedBy);
+    expect((await rowOf(stack, id)).changedBy).toEqual(changedBy);
     expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
   });
 });
