@@ -2,6 +2,7 @@
 import type { Advanced } from "../src/app/bulk-grants/advance.ts";
 import type { BulkGrantCounts, BulkGrantStatus, BulkGrantView } from "../src/bulk-contract.ts";
 import type { Action, BulkGrant, RunCounts } from "../src/domain/bulk-grant.ts";
+import { displayCaller } from "../src/domain/caller.ts";
 import { formatInstant } from "../src/domain/month.ts";
 import { rowsPerBlock } from "../src/domain/sheet.ts";
 
@@ -24,11 +25,12 @@ export function toView(
     block_count: Math.ceil(revision.rowCount / rowsPerBlock),
     row_count: revision.rowCount,
     total_points: revision.totalPoints,
-    submitter: revision.submitter,
+    submitter: revision.submitter.service,
+    submitter_subject: revision.submitter.subject,
     ...(source !== undefined && { source }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
     required_approvals: revision.requiredApprovals,
-    approved_by: approvals.map(({ by }) => by),
+    approved_by: approvals.map(({ by }) => displayCaller(by)),
     counts: toCounts(row, counts),
     details: detailsOf(row, timeZone),
     ...(waitMs !== undefined && { wait_ms: waitMs }),
@@ -52,7 +54,7 @@ export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantSt
   state,
   revision: revision.number,
   digest: revision.digest,
-  approved_by: approvals.map(({ by }) => by),
+  approved_by: approvals.map(({ by }) => displayCaller(by)),
 });
 
 /** What is waited for or was done, and what people can do now. */
@@ -111,4 +113,5 @@ const invalidityOf = ({ checked, revision: { exceededCap } }: BulkGrant): string
     .filter(Boolean)
     .join(" ");
 
-const byOf = ({ by, note }: Action): string => `by ${by}${note === "" ? "" : ` (${note})`}`;
+const byOf = ({ by, note }: Action): string =>
+  `by ${displayCaller(by)}${note === "" ? "" : ` (${note})`}`;

@@ -31,6 +31,7 @@ import type {
 import type { BulkGrant } from "../src/domain/bulk-grant.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
+import { fromTemporal } from "./operators.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
 /** Each of these activities may be repeated. */
@@ -152,6 +153,6 @@ function nameOf(input: BulkGrantInput): BulkGrantName {
 }
 
 function actorOf(input: BulkChangeInput) {
-  const { changed_by: by, note = "" } = check(input, { changed_by: "string" });
-  return { by, note };
+  const { changed_by, note = "" } = check(input, { changed_by: "string" });
+  return { by: fromTemporal(changed_by), note };
 }

@@ -1,6 +1,7 @@
 /** Turns what an attempt has done into the step that the workflow gets. */
 import type { Execution } from "../src/app/reservations/execute.ts";
 import type { OldReservationStep, ReservationStep } from "../src/contract.ts";
+import { displayCaller } from "../src/domain/caller.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant, type Instant } from "../src/domain/month.ts";
 import { latenessOf, type Reservation } from "../src/domain/reservation.ts";
@@ -17,7 +18,7 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
       };
     case "PAUSED": {
       const { by, reason } = execution.pause;
-      return { step: "PAUSED", paused_by: by, reason };
+      return { step: "PAUSED", paused_by: displayCaller(by), reason };
     }
     case "DONE":
       return {
@@ -54,7 +55,7 @@ export function toOldStep({ outcome, row }: Execution, now: Instant): OldReserva
 const pausedMs = 60_000;
 
 const changeOf = ({ changedBy, changeReason = "" }: Reservation) => ({
-  changed_by: changedBy,
+  changed_by: displayCaller(changedBy),
   reason: changeReason,
 });
 

@@ -30,6 +30,7 @@ import type { Change, Reservation } from "../src/domain/reservation.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
 import { holdUntil, notDue } from "./hold.ts";
+import { fromTemporal } from "./operators.ts";
 import { toOldStep, toStep } from "./reservation-steps.ts";
 
 /** What an attempt takes from the input of its activity. */
@@ -217,13 +218,10 @@ function toRetry(error: unknown): ReservationStep {
   return { step: "RETRY", reason: error.reason, message: error.message };
 }
 
-/** Who changes a reservation in Temporal, when the operator does not say it. */
-const unnamedOperator = "temporal";
-
 /** An Update without an argument has `null` when it was sent by the Web UI. */
 function toChange(change: ChangeInput | null | undefined): Change {
-  const { changed_by = unnamedOperator, reason = "" } = change ?? {};
-  return { changedBy: changed_by, changeReason: reason };
+  const { changed_by, reason = "" } = change ?? {};
+  return { changedBy: fromTemporal(changed_by), changeReason: reason };
 }
 
 function toName(key: ReservationKey) {

@@ -92,6 +92,8 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: number;
   readonly submitter: string;
+  /** Absent when recorded by older workers. */
+  readonly submitter_subject?: string;
   readonly source?: string;
   readonly execute_time?: string;
   readonly required_approvals: number;

@@ -3,6 +3,7 @@ import { defineSearchAttributeKey } from "@temporalio/common";
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
 import type { BulkGrantCounts, BulkGrantView } from "../src/bulk-contract.ts";
 import { searchAttributes } from "../src/contract.ts";
+import { displayCaller } from "../src/domain/caller.ts";
 
 const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -49,7 +50,9 @@ const listedOf = (view: BulkGrantView) => ({
 
 /** The state, what is waited for, people, counts and the digest, as an operator reads them. */
 function markdownOf(view: BulkGrantView): string {
-  const { state, details, submitter, source, approved_by, required_approvals, counts } = view;
+  const { state, details, source, approved_by, required_approvals, counts } = view;
+  const { submitter: service, submitter_subject: subject = service } = view;
+  const submitter = displayCaller({ service, subject });
   const approved = approved_by.length > 0 ? approved_by.join(", ") : "nobody yet";
   return [
     `**${state}**: ${details}`,

@@ -40,7 +40,7 @@ const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (req
     frozen: false,
     balance: 0,
     reason,
-    caller: callerOf(context).service,
+    caller: callerOf(context),
   };
   const hash = requestHash("grant", entry.caller, { points, reason });
   await commit(userId, itemsOf(`default#${userId}`, entry, hash));
@@ -54,7 +54,7 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
     y: { S: entry.type },
     t: N(entry.createTime),
     p: N(entry.points),
-    w: { S: entry.caller },
+    w: { S: entry.caller.service },
     c: { L: [N(month), N(entry.points)] },
     a: { S: "issued" },
     r: { S: entry.reason },

@@ -4,6 +4,7 @@ import { executeRow } from "../../src/app/bulk-grants/execute-row.ts";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Revision } from "../../src/domain/bulk-grant.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { createLogger } from "../../src/log.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { bulkPoints, bulkReason } from "../support/bulk.ts";
@@ -16,7 +17,7 @@ const log = createLogger("row-activities", config.logLevel);
 const { deps } = compose(config, noWorkflows, log);
 const name = { programId: "default", bulkGrantId: "row-activities" };
 // Of the revision, a row's transaction reads only the submitter.
-const revision = { submitter: "bench" } as Revision;
+const revision = { submitter: asService("bench") } as Revision;
 
 const activities = {
   async grantRow(user: number): Promise<void> {

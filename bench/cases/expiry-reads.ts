@@ -5,6 +5,7 @@ import type { Deps } from "../../src/app/ports/deps.ts";
 import { shardCount } from "../../src/app/ports/points.ts";
 import { accountRef, entryRef, eventRef } from "../../src/app/ports/records.ts";
 import { compose } from "../../src/compose.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { grant } from "../../src/domain/points.ts";
 import { lifetimeAt, type Program } from "../../src/domain/program.ts";
@@ -110,7 +111,11 @@ function* population(program: Program, count: number): Generator<Seed> {
     const granted = Math.min(monthStart(program.timeZone, month - age) + 3_600_000, now);
     const event = { origin: "c", eventId: `seed-${i}` } as const;
     const state = { program, userId, account: undefined, now: granted };
-    const { account, entry } = grant(state, { event, reason: "seed", caller: "bench" }, 500);
+    const { account, entry } = grant(
+      state,
+      { event, reason: "seed", caller: asService("bench") },
+      500,
+    );
     const hash = `1:${"h".repeat(43)}`;
     yield { ref: accountRef(program.programId, userId), value: account, version: 1 };
     yield { ref: entryRef(program.programId, userId, 1), value: entry, version: 1 };

@@ -1,6 +1,8 @@
 /** Measures how many accounts a month-end sweep visits without a change. */
+
 import { Random } from "../../examples/random.ts";
 import { type Account, balanceOf } from "../../src/domain/account.ts";
+import { noCaller } from "../../src/domain/caller.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import { expireForMonthEnd, grant, use } from "../../src/domain/points.ts";
 import { lifetimeAt, type Program } from "../../src/domain/program.ts";
@@ -86,7 +88,7 @@ function shopFor(customer: Customer, start: number, random: Random): void {
   for (let k = 0; k < count; k++) {
     const yen = customer.basket * Math.exp(random.normal() * 0.6);
     const now = start + (k + 1) * 3_600_000;
-    const event = { event: { origin: "c", eventId: "e" }, reason: "", caller: "" } as const;
+    const event = { event: { origin: "c", eventId: "e" }, reason: "", caller: noCaller } as const;
     const state = () => ({ program, userId: "u", account: customer.account, now });
     const points = Math.max(1, Math.floor(yen / 100));
     customer.account = grant(state(), event, points).account;

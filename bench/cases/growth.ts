@@ -1,6 +1,8 @@
 /** Measures whether the cost of calls grows with the history of an account. */
+
 import { accountRef, entryRef } from "../../src/app/ports/records.ts";
 import type { Account } from "../../src/domain/account.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { grant as decideGrant } from "../../src/domain/points.ts";
 import type { Program } from "../../src/domain/program.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
@@ -35,7 +37,7 @@ function* history(program: Program, userId: string, count: number): Generator<Se
   for (let i = 0; i < count; i++) {
     const event = { origin: "c", eventId: `seed-${i}` } as const;
     const state = { program, userId, account, now: Date.now() };
-    const change = decideGrant(state, { event, reason: "seed", caller: "bench" }, 1_000);
+    const change = decideGrant(state, { event, reason: "seed", caller: asService("bench") }, 1_000);
     ({ account } = change);
     yield {
       ref: entryRef(program.programId, userId, change.entry.number),

@@ -1,6 +1,8 @@
 /** Measures how many starts a full pass of the reconciler makes when some of them fail. */
+
 import { reservationRef } from "../../src/app/ports/records.ts";
 import { startAllRuns } from "../../src/app/reservations/reconcile.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { setupProgram } from "../../src/ops/setup.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
@@ -65,13 +67,13 @@ async function pendingReservations(count: number) {
       userId: `u-${i}`,
       points: 10,
       reason: "bench",
-      caller: "bench",
+      caller: asService("bench"),
       hash: "1:h",
       executeTime: clock.time + 3_600_000 + i,
       state: "PENDING",
       createTime: clock.time,
       updateTime: clock.time,
-      changedBy: "bench",
+      changedBy: asService("bench"),
     });
   }
   const pages = { count: 0, rows: 0 };

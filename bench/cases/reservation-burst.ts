@@ -1,6 +1,7 @@
 /** Measures how long it takes to grant many reservations that are due at one instant. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createReservation } from "../../src/app/reservations/commands.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { type Reserved, reserve, userName } from "../support/calls.ts";
@@ -58,7 +59,7 @@ async function scanners(stack: Stack, scale: Scale, turn: number): Promise<numbe
     await inParallel(16, burst, ({ id, userId, executeTime }) =>
       createReservation(stack.deps, {
         ...{ programId: "default", reservationId: id, userId, executeTime },
-        ...{ points: 5, reason: "bench", caller: "bench" },
+        ...{ points: 5, reason: "bench", caller: asService("bench") },
       }),
     );
     return await lastOf(stack, scale, burst);

@@ -1,4 +1,5 @@
 /** The account: a ring of monthly buckets, the expiry of what is due, and how entries change it. */
+import { noCaller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import type { LedgerEntry, NewEntry, Totals } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
@@ -100,7 +101,7 @@ export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""
     changes: [{ month: bucket.month, points: -bucket.points }],
     total: "expired",
     reason: "",
-    caller: "",
+    caller: noCaller,
   };
 }
 

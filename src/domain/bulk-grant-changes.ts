@@ -10,6 +10,7 @@ import {
   type Revision,
   type RunCounts,
 } from "./bulk-grant.ts";
+import { asService, type Caller, isSameSubject } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
 
@@ -23,7 +24,7 @@ const replaceable: ReadonlySet<BulkGrantState> = new Set([
 
 /** Who changes a bulk grant, and why; the note may be empty. */
 export interface Actor {
-  readonly by: string;
+  readonly by: Caller;
   readonly note: string;
 }
 
@@ -123,8 +124,9 @@ export function endValidation(
 }
 
 /**
- * Adds an approval. One that this approver has given before changes nothing. Refusals:
- * DIGEST_MISMATCH, WRONG_STATE, SELF_APPROVAL.
+ * Adds an approval. One that this person has given before changes nothing. People are compared by
+ * subject, so one who calls through two services is one person. Refusals: DIGEST_MISMATCH,
+ * WRONG_STATE, SELF_APPROVAL.
  */
 export function approve(row: BulkGrant, digest: string, actor: Actor, now: Instant): BulkGrant {
   const { revision, approvals } = row;
@@ -133,9 +135,9 @@ export function approve(row: BulkGrant, digest: string, actor: Actor, now: Insta
       revision: String(revision.number),
     });
   }
-  if (approvals.some(({ by }) => by === actor.by)) return row;
+  if (approvals.some(({ by }) => isSameSubject(by, actor.by))) return row;
   if (row.state !== "AWAITING_APPROVAL" || row.cancelRequest) throw wrongState(row, "approved");
-  if (actor.by === revision.submitter) {
+  if (isSameSubject(actor.by, revision.submitter)) {
     throw new DomainError("SELF_APPROVAL", "the submitter cannot approve the bulk grant");
   }
   const all = [...approvals, { ...actor, time: now }];
@@ -194,7 +196,7 @@ export function retryFailedRows(row: BulkGrant, actor: Actor, now: Instant): Bul
 /** Cancels what was not approved in time; any other record does not change. */
 export function expire(row: BulkGrant, now: Instant): BulkGrant {
   if (row.state !== "AWAITING_APPROVAL" || now < row.expireTime) return row;
-  const actor = { by: "meguri", note: "not approved in time" };
+  const actor = { by: asService("meguri"), note: "not approved in time" };
   return { ...acted(row, "EXPIRE", actor, now), state: "CANCELLED", endTime: now };
 }
 

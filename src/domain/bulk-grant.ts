@@ -1,4 +1,5 @@
 /** The record of a bulk grant, its states, and what follows from them. */
+import type { Caller } from "./caller.ts";
 import type { Instant } from "./month.ts";
 import type { RowCode } from "./sheet.ts";
 
@@ -86,7 +87,7 @@ export interface Revision {
   readonly requiredApprovals: number;
   /** The cap of the program on the sum, when the sum exceeds it. */
   readonly exceededCap?: number;
-  readonly submitter: string;
+  readonly submitter: Caller;
   readonly submitTime: Instant;
   /** The source of the rows, such as a file; absent for an upload. */
   readonly source?: string;
@@ -115,7 +116,7 @@ export interface RunCounts {
 
 /** An approval; the note may be empty. */
 export interface Approval {
-  readonly by: string;
+  readonly by: Caller;
   readonly time: Instant;
   readonly note: string;
 }

@@ -10,3 +10,13 @@ export interface Caller {
 
 /** A caller that acts for itself. */
 export const asService = (service: string): Caller => ({ service, subject: service });
+
+/** The caller of what Meguri does by itself, such as an expiry. */
+export const noCaller: Caller = asService("");
+
+/** Whether two callers are one person or workload, which may call through several services. */
+export const isSameSubject = (a: Caller, b: Caller): boolean => a.subject === b.subject;
+
+/** Returns a caller as people read it: `shop`, or `alice via shop` for a call on her behalf. */
+export const displayCaller = ({ service, subject }: Caller): string =>
+  subject === service ? service : `${subject} via ${service}`;

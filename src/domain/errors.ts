@@ -72,7 +72,7 @@ const rows = {
   SELF_APPROVAL: {
     code: "FAILED_PRECONDITION",
     retryable: false,
-    meaning: "The caller has submitted the bulk grant, so it cannot approve it.",
+    meaning: "The same person has submitted the bulk grant, so it cannot approve it.",
     advice: "another person has to approve it",
   },
   DIGEST_MISMATCH: {

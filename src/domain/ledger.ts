@@ -1,4 +1,5 @@
 /** The ledger: immutable entries, the events that write them, and the keys of these events. */
+import type { Caller } from "./caller.ts";
 import type { Instant, Month } from "./month.ts";
 
 /**
@@ -25,8 +26,7 @@ export interface LedgerEntry {
   /** The points of the account after this entry. */
   readonly balance: number;
   readonly reason: string;
-  /** The calling service. */
-  readonly caller: string;
+  readonly caller: Caller;
   /** Of an issue: when its points expire, as computed when it was written. */
   readonly expireTime?: Instant;
   /** The use that a refund reverses, or the grant that a revoke reverses. */

@@ -9,6 +9,7 @@ import {
   expiredEntry,
   pointsOf,
 } from "./account.ts";
+import type { Caller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import type { EventKey, EventRef, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
 import { eventName } from "./ledger.ts";
@@ -35,7 +36,7 @@ export interface State {
 export interface Event {
   readonly event: EventRef;
   readonly reason: string;
-  readonly caller: string;
+  readonly caller: Caller;
 }
 
 /** A decided change: the new account and the entries that lead to it. */

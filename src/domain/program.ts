@@ -1,4 +1,5 @@
 /** Points programs: time zone, lifetimes, when points expire, notices, and rules of bulk grants. */
+import type { Caller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
@@ -48,7 +49,7 @@ export interface ProgramNotices {
 /** Who paused the reservations of a program, when and why; the reason may be empty. */
 export interface ReservationPause {
   readonly time: Instant;
-  readonly by: string;
+  readonly by: Caller;
   readonly reason: string;
 }
 

@@ -1,4 +1,5 @@
 /** The states of a reservation and the rules for changing them. */
+import type { Caller } from "./caller.ts";
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
@@ -18,7 +19,7 @@ export interface Reservation {
   readonly userId: string;
   readonly points: number;
   readonly reason: string;
-  readonly caller: string;
+  readonly caller: Caller;
   /** The hash of the first create request. */
   readonly hash: string;
   readonly executeTime: Instant;
@@ -35,7 +36,7 @@ export interface Reservation {
   /** Why the last grant was refused. It stays when the failed reservation is cancelled. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
   /** Who created, moved, cancelled or retried it last. */
-  readonly changedBy: string;
+  readonly changedBy: Caller;
   /** Why, in that service's words. Absent when it gave no reason. */
   readonly changeReason?: string;
   /** The last change was not confirmed to have reached the workflow. The reconciler repeats it. */
@@ -44,7 +45,7 @@ export interface Reservation {
 
 /** Who changes a reservation, and why; the reason may be empty. */
 export interface Change {
-  readonly changedBy: string;
+  readonly changedBy: Caller;
   readonly changeReason: string;
 }
 

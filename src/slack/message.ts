@@ -1,6 +1,7 @@
 /** Writes the report of a bulk grant in Slack's mrkdwn. */
 import type { BulkGrantReport } from "../app/ports/bulk-grants.ts";
 import type { Action, BulkGrant, RunCounts } from "../domain/bulk-grant.ts";
+import { displayCaller } from "../domain/caller.ts";
 import type { Instant } from "../domain/month.ts";
 
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
@@ -65,14 +66,14 @@ function peopleLines({ revision, approvals, actions }: BulkGrant): string[] {
     ({ action, revision: number }) => action in endings && number === revision.number,
   );
   return [
-    `Submitted by ${escaped(revision.submitter)}`,
-    ...approvals.map(({ by, note }) => `Approved by ${escaped(by)}${noted(note)}`),
+    `Submitted by ${escaped(displayCaller(revision.submitter))}`,
+    ...approvals.map(({ by, note }) => `Approved by ${escaped(displayCaller(by))}${noted(note)}`),
     ...(ended ? [endingLine(ended)] : []),
   ];
 }
 
 const endingLine = ({ action, by, note }: Action): string =>
-  `${endings[action as keyof typeof endings]} by ${escaped(by)}${noted(note)}`;
+  `${endings[action as keyof typeof endings]} by ${escaped(displayCaller(by))}${noted(note)}`;
 
 const noted = (note: string): string => (note ? `: ${escaped(note)}` : "");
 

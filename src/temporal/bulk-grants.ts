@@ -83,7 +83,7 @@ function startOptions({ taskQueue }: Link, row: BulkGrant): WorkflowStartOptions
       { key: programKey, value: programId },
       { key: stateKey, value: state },
       { key: pointsKey, value: totalPoints },
-      { key: callerKey, value: submitter },
+      { key: callerKey, value: submitter.service },
       ...(executeTime === undefined ? [] : [{ key: executeTimeKey, value: new Date(executeTime) }]),
     ],
   };

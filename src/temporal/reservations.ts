@@ -14,6 +14,7 @@ import {
   reservationWorkflowId,
   workflowTypes,
 } from "../contract.ts";
+import { displayCaller } from "../domain/caller.ts";
 import { formatInstant } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
@@ -153,7 +154,7 @@ function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
       { key: programKey, value: programId },
       { key: userKey, value: userId },
       { key: pointsKey, value: points },
-      { key: callerKey, value: caller },
+      { key: callerKey, value: caller.service },
       { key: executeTimeKey, value: new Date(executeTime) },
       { key: stateKey, value: "PENDING" },
     ],
@@ -169,7 +170,7 @@ const details = ({ programId, reservationId, userId, points, reason, caller }: R
     `- user: ${userId}`,
     `- points: ${points}`,
     `- reason: ${reason || "none given"}`,
-    `- reserved by: ${caller}`,
+    `- reserved by: ${displayCaller(caller)}`,
     "",
     "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
       "is still pending, and a new run starts within a minute.",

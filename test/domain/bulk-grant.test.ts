@@ -10,6 +10,7 @@ import {
   type RunCounts,
 } from "../../src/domain/bulk-grant.ts";
 import {
+  type Actor,
   approve,
   campaignPoints,
   cancel,
@@ -23,13 +24,14 @@ import {
   start,
   submit,
 } from "../../src/domain/bulk-grant-changes.ts";
+import { asService } from "../../src/domain/caller.ts";
 
 const t0 = Date.UTC(2026, 5, 1);
 const now = t0 + 1_000;
 const states: readonly BulkGrantState[] = [...activeStates, ...finalStates];
 const name = { programId: "p", bulkGrantId: "b" };
-const desk = { by: "desk", note: "checked" };
-const boss = { by: "boss", note: "" };
+const desk = { by: asService("desk"), note: "checked" };
+const boss = { by: asService("boss"), note: "" };
 const times = { reminderMs: 10_000, expiryMs: 60_000 };
 
 const newRevision: Omit<Revision, "number" | "digest"> = {
@@ -38,7 +40,7 @@ const newRevision: Omit<Revision, "number" | "digest"> = {
   totalPoints: 60,
   rowsDigest: "rows-1",
   requiredApprovals: 1,
-  submitter: "staff",
+  submitter: asService("staff"),
   submitTime: t0,
 };
 const revision: Revision = { ...newRevision, number: 1, digest: "digest-1" };
@@ -57,7 +59,7 @@ const row = (state: BulkGrantState, more: Partial<BulkGrant> = {}): BulkGrant =>
   ...more,
 });
 
-const action = (of: string, actor: { by: string; note: string } = desk, number = 1) => ({
+const action = (of: string, actor: Actor = desk, number = 1) => ({
   action: of,
   revision: number,
   ...actor,
@@ -118,7 +120,9 @@ describe("submit", () => {
         updateTime: now,
         remindTime: now + times.reminderMs,
         expireTime: now + times.expiryMs,
-        actions: [{ action: "SUBMIT", revision: 1, by: "staff", time: now, note: "" } as const],
+        actions: [
+          { action: "SUBMIT", revision: 1, by: asService("staff"), time: now, note: "" } as const,
+        ],
       }),
     );
   });
@@ -144,7 +148,9 @@ describe("submit", () => {
           remindTime: now + times.reminderMs,
           expireTime: now + times.expiryMs,
           run: 2,
-          actions: [{ action: "SUBMIT", revision: 2, by: "staff", time: now, note: "" } as const],
+          actions: [
+            { action: "SUBMIT", revision: 2, by: asService("staff"), time: now, note: "" } as const,
+          ],
         }),
       );
     },
@@ -158,7 +164,11 @@ describe("submit", () => {
 
   test("the same content is the same revision in every state, by whomever it is sent", () => {
     sameExceptIn([], (before) =>
-      submitNext(before, { rowsDigest: "rows-1", submitter: "others", source: "nightly/a.csv" }),
+      submitNext(before, {
+        rowsDigest: "rows-1",
+        submitter: asService("others"),
+        source: "nightly/a.csv",
+      }),
     );
   });
 
@@ -304,20 +314,32 @@ describe("approve", () => {
     expect(approve(once, "digest-1", { ...boss, note: "again" }, now + 1)).toBe(once);
     const twice = approve(once, "digest-1", desk, now);
     expect(twice.state).toBe("APPROVED");
-    expect(twice.approvals.map(({ by }) => by)).toEqual(["boss", "desk"]);
+    expect(twice.approvals).toMatchObject([{ by: boss.by }, { by: desk.by }]);
   });
 
   test("the submitter never approves, first or second", () => {
-    const own = { by: "staff", note: "" };
+    const own = { by: asService("staff"), note: "" };
     expect(() => approve(waits(1), "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
     const once = approve(waits(2), "digest-1", boss, now);
     expect(() => approve(once, "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
   });
 
+  test("one person through two services is one person", () => {
+    const as = (service: string, subject: string) => ({ by: { service, subject }, note: "" });
+    const submitted = { ...revision, requiredApprovals: 2, submitter: as("shop", "ann").by };
+    const before = row("AWAITING_APPROVAL", { revision: submitted });
+    expect(() => approve(before, "digest-1", as("desk", "ann"), now)).toThrow(
+      refusal("SELF_APPROVAL"),
+    );
+    const once = approve(before, "digest-1", as("shop", "ben"), now);
+    expect(approve(once, "digest-1", as("desk", "ben"), now)).toBe(once);
+    expect(approve(once, "digest-1", as("shop", "cho"), now).state).toBe("APPROVED");
+  });
+
   test("another digest is refused in every state, also by an approver and the submitter", () => {
     for (const state of states) {
       const before = row(state, { approvals: [{ ...boss, time: t0 }] });
-      for (const by of ["boss", "desk", "staff"]) {
+      for (const by of ["boss", "desk", "staff"].map(asService)) {
         expect(() => approve(before, "digest-0", { by, note: "" }, now)).toThrow(
           expect.objectContaining({ reason: "DIGEST_MISMATCH", metadata: { revision: "1" } }),
         );
@@ -436,7 +458,7 @@ describe("what time and runs do", () => {
     expect(expire(once, at)).toMatchObject({
       state: "CANCELLED",
       endTime: at,
-      actions: [{ action: "EXPIRE", by: "meguri", revision: 1, time: at }],
+      actions: [{ action: "EXPIRE", by: asService("meguri"), revision: 1, time: at }],
     });
     sameExceptIn(["AWAITING_APPROVAL"], (before) => expire(before, at));
   });

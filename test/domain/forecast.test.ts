@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { balanceOf, expireDue } from "../../src/domain/account.ts";
+import { asService } from "../../src/domain/caller.ts";
 import type { DomainError } from "../../src/domain/errors.ts";
 import { type Forecast, forecast, isOutstanding } from "../../src/domain/forecast.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
@@ -25,13 +26,13 @@ const reservation = (
   userId: "u",
   points,
   reason: "",
-  caller: "shop",
+  caller: asService("shop"),
   hash: "h",
   executeTime,
   state: "PENDING",
   createTime: 0,
   updateTime: 0,
-  changedBy: "shop",
+  changedBy: asService("shop"),
   ...more,
 });
 

@@ -1,5 +1,6 @@
 /** Tests the lifetimes of a program and the expiry that follows from them, and its other rules. */
 import { describe, expect, test } from "vitest";
+import { asService } from "../../src/domain/caller.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import {
   approvalsFor,
@@ -57,10 +58,10 @@ describe("lifetimes", () => {
 
 test("a pause of reservations stays until a resume, and neither has an effect twice", () => {
   const running = program(3);
-  const pause = { time: 5, by: "shop", reason: "wrong points" };
+  const pause = { time: 5, by: asService("shop"), reason: "wrong points" };
   const paused = pauseReservations(running, pause);
   expect(paused).toEqual({ ...running, reservationPause: pause });
-  expect(pauseReservations(paused, { time: 9, by: "desk", reason: "" })).toBe(paused);
+  expect(pauseReservations(paused, { time: 9, by: asService("desk"), reason: "" })).toBe(paused);
   expect(resumeReservations(paused)).toEqual(running);
   expect(resumeReservations(running)).toBe(running);
 });

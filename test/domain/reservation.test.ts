@@ -1,5 +1,6 @@
 /** Tests the states of a reservation and what a run of its workflow has to do. */
 import { describe, expect, test } from "vitest";
+import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import {
   cancel,
@@ -26,13 +27,13 @@ const row = (state: ReservationState, more: Partial<Reservation> = {}): Reservat
   userId: "u",
   points: 10,
   reason: "",
-  caller: "shop",
+  caller: asService("shop"),
   hash: "h",
   executeTime: due,
   state,
   createTime: 0,
   updateTime: 0,
-  changedBy: "shop",
+  changedBy: asService("shop"),
   ...(state === "DONE" && { executed: { time: due, entryNumber: 4 } }),
   ...(state === "FAILED" && {
     failure: { reason: "ACCOUNT_FROZEN" as const, message: "m" },
@@ -44,7 +45,7 @@ const states = ["PENDING", "DONE", "FAILED", "CANCELLED"] as const;
 const wrongState = (state: string) =>
   expect.objectContaining({ reason: "WRONG_STATE", metadata: { state } });
 
-const desk = { changedBy: "desk", changeReason: "asked for" };
+const desk = { changedBy: asService("desk"), changeReason: "asked for" };
 
 describe("transitions", () => {
   test("cancel: until the grant has committed, due or not, or refused; CANCELLED stays", () => {
@@ -96,8 +97,8 @@ describe("transitions", () => {
 
   test("a change without a reason removes that of the change before", () => {
     const moved = reschedule(row("PENDING"), later, desk, before);
-    const cancelled = cancel(moved, { changedBy: "shop", changeReason: "" }, before);
-    expect(cancelled.changedBy).toBe("shop");
+    const cancelled = cancel(moved, { changedBy: asService("shop"), changeReason: "" }, before);
+    expect(cancelled.changedBy).toEqual(asService("shop"));
     expect(cancelled).not.toHaveProperty("changeReason");
   });
 

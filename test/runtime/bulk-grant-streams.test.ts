@@ -1,6 +1,7 @@
 /** Tests bulk grant streams on a store whose bulk grants the test sets, in faked time. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { BulkGrantState, RunCounts } from "../../src/domain/bulk-grant.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { bulkGrant, createStreams, outcome } from "../support/fixtures/bulk-grant-streams.ts";
 import { fakeTime, minuteMs, pass, tenths } from "../support/fixtures/unread-count-fixture.ts";
@@ -30,7 +31,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const action = { action: "PAUSE", revision: 1, by: "mei", time: 3, note: "" } as const;
+const action = { action: "PAUSE", revision: 1, by: asService("mei"), time: 3, note: "" } as const;
 const result: RunCounts = {
   granted: 7,
   grantedPoints: 70,

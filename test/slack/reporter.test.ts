@@ -7,6 +7,7 @@ import {
 } from "../../src/app/ports/bulk-grants.ts";
 import { bulkGrantWorkflowId } from "../../src/bulk-contract.ts";
 import type { BulkGrant } from "../../src/domain/bulk-grant.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { createWorkflowLinks } from "../../src/slack/links.ts";
 import { createSlackReporter, noReporter } from "../../src/slack/reporter.ts";
 import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
@@ -55,8 +56,14 @@ describe("a report", () => {
         state: "CANCELLED",
         result: { granted: 1, grantedPoints: 1, failed: 0, notRun: 9_999, failedByCode: {} },
         actions: [
-          { action: "REJECT", revision: 1, by: "ben", time: 0, note: "of another revision" },
-          { action: "CANCEL", revision: 2, by: "chie", time: 0, note: "wrong campaign" },
+          {
+            action: "REJECT",
+            revision: 1,
+            by: asService("ben"),
+            time: 0,
+            note: "of another revision",
+          },
+          { action: "CANCEL", revision: 2, by: asService("chie"), time: 0, note: "wrong campaign" },
         ],
       },
     });
@@ -111,7 +118,7 @@ describe("a report", () => {
     const note = "<!channel> a & b\nApproved by dan";
     await reporter.send({
       ...outcome,
-      bulkGrant: { ...bulkGrant, approvals: [{ by: "<@U1>", time: 0, note }] },
+      bulkGrant: { ...bulkGrant, approvals: [{ by: asService("<@U1>"), time: 0, note }] },
     });
     expect(slack.messages[0]).toContain(
       "Approved by &lt;@U1&gt;: &lt;!channel&gt; a &amp; b Approved by dan\n",
@@ -204,7 +211,7 @@ const bulkGrant: BulkGrant = {
     rowsDigest: "r",
     digest: "d",
     requiredApprovals: 2,
-    submitter: "aoi",
+    submitter: asService("aoi"),
     submitTime: 0,
     source: "nightly/rows.csv",
   },
@@ -212,8 +219,8 @@ const bulkGrant: BulkGrant = {
   updateTime: 0,
   checked: { invalid: 0, alreadyGranted: 12, alreadyGrantedPoints: 1_200 },
   approvals: [
-    { by: "ben", time: 0, note: "checked the sums" },
-    { by: "chie", time: 0, note: "" },
+    { by: asService("ben"), time: 0, note: "checked the sums" },
+    { by: asService("chie"), time: 0, note: "" },
   ],
   remindTime: 0,
   expireTime: Date.UTC(2026, 10, 26),

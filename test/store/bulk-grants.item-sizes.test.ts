@@ -9,7 +9,7 @@ const kb = 1_024;
 
 /** The kinds of item that may exceed 1 KB. */
 const limits = new Map([
-  ["bulk grant", 7 * kb],
+  ["bulk grant", 11 * kb],
   ["block check", 400 * kb],
   ["block outcome", 400 * kb],
 ]);

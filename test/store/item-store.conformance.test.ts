@@ -16,6 +16,7 @@ import {
   testClockRef,
 } from "../../src/app/ports/records.ts";
 import type { Account } from "../../src/domain/account.ts";
+import { asService, type Caller } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { EventKey, LedgerEntry } from "../../src/domain/ledger.ts";
 import { maxBalance, maxPoints } from "../../src/domain/points.ts";
@@ -57,7 +58,7 @@ const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => 
   frozen: false,
   balance: 10,
   reason: "",
-  caller: "shop",
+  caller: asService("shop"),
   expireTime: 1_793_000_000_000,
   ...more,
 });
@@ -79,13 +80,13 @@ const reservation = (
   userId: "u",
   points: 10,
   reason: "",
-  caller: "shop",
+  caller: asService("shop"),
   hash: "1:x",
   executeTime: 1_790_000_000_000,
   state: "PENDING",
   createTime: 1_780_000_000_000,
   updateTime: 1_780_000_000_000,
-  changedBy: "shop",
+  changedBy: asService("shop"),
   ...more,
 });
 
@@ -284,7 +285,7 @@ describe.each(stores)("%s: records", (_, open) => {
       total: "used",
       frozen: true,
       reason: "理由".repeat(21),
-      caller: id(64),
+      caller: { service: id(64), subject: "s".repeat(128) },
       relatedEvent: { origin: "b", eventId: id(128) },
     });
     const { total: _, expireTime: _x, ...plain } = entry(2);
@@ -303,7 +304,11 @@ describe.each(stores)("%s: records", (_, open) => {
         { lifetimeMonths: 36, effectiveTime: 1_790_000_000_001 },
       ],
       createTime: 0,
-      reservationPause: { time: 1_790_000_000_002, by: "desk", reason: "wrong points" },
+      reservationPause: {
+        time: 1_790_000_000_002,
+        by: { service: "desk", subject: "yuki" },
+        reason: "wrong points",
+      },
       notices: { expiryDays: 27, reservedGrants: true },
       bulkRules: {
         maxPointsPerRow: maxPoints,
@@ -330,7 +335,7 @@ describe.each(stores)("%s: records", (_, open) => {
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
       unsynced: true,
-      changedBy: "desk",
+      changedBy: { service: "shop", subject: "yuki" },
       changeReason: "asked for",
     });
     const done = reservation(p, "x", {
@@ -626,34 +631,41 @@ describe.each(stores)("%s: reservations by the beginning of their reason", (_, o
   });
 });
 
-describe("items stay under 1 KB", () => {
+/** The sizes that docs/keys.md promises. */
+describe("the largest items", () => {
   const programId = "p".repeat(32);
   const userId = "u".repeat(64);
   const event = { origin: "c", eventId: "e".repeat(128) } as const;
   const late = 253_402_300_799_999;
   const hash = `1:${"h".repeat(43)}`;
-  /** 36 months whose numbers are as long as they can be while their sum keeps to `sum`. */
-  const months = (sum: number) =>
-    Array.from({ length: 36 }, (_, i) => ({ month: 119_964 + i, points: -Math.floor(sum / 36) }));
-  const longest: LedgerEntry = {
+  /** A refund over 36 months, each with as many points as the sum of all permits. */
+  const refund = (caller: Caller): LedgerEntry => ({
     number: 999_999_999_999,
-    type: "UNFROZEN",
+    type: "REFUNDED",
     event,
     createTime: late,
-    effectiveTime: late - 1,
+    effectiveTime: late,
     points: maxPoints - 1,
-    changes: months(maxPoints),
+    changes: Array.from({ length: 36 }, (_, i) => ({
+      month: 119_964 + i,
+      points: Math.floor(maxPoints / 36),
+    })),
     total: "refunded",
-    frozen: true,
+    frozen: false,
     balance: maxBalance - 1,
     reason: "r".repeat(128),
-    caller: "w".repeat(64),
-    relatedEvent: { origin: "r", eventId: "d".repeat(128) },
-  };
+    caller,
+    relatedEvent: { origin: "c", eventId: "d".repeat(128) },
+  });
+  const callerOf = (serviceBytes: number, subjectBytes: number) => ({
+    service: "w".repeat(serviceBytes),
+    subject: "s".repeat(subjectBytes),
+  });
+  const uuidBytes = 36;
 
-  const check = (name: string, ref: Ref, value: Records[Kind]) => {
+  const check = (name: string, ref: Ref, value: Records[Kind], bytes = 1_024) => {
     const size = itemSize(toItem(ref, value, 999_999_999_999));
-    expect(size, name).toBeLessThan(1024);
+    expect(size, name).toBeLessThan(bytes);
   };
 
   test("account", () => {
@@ -679,9 +691,32 @@ describe("items stay under 1 KB", () => {
   });
 
   test("entry and event key", () => {
-    check("entry", entryRef(programId, userId, longest.number), longest);
-    const key = { hash, entry: longest, balance: maxBalance - 1, reversedPoints: maxPoints - 1 };
-    check("event key", eventRef(programId, userId, `c:${event.eventId}`), key);
+    const entry = refund(callerOf(64, 128));
+    check("entry", entryRef(programId, userId, entry.number), entry);
+    const ref = eventRef(programId, userId, `c:${event.eventId}`);
+    const key = { hash, entry, balance: maxBalance - 1, reversedPoints: 0 };
+    check("event key", ref, key, 1_040);
+    check("event key by a UUID", ref, { ...key, entry: refund(callerOf(64, uuidBytes)) });
+  });
+
+  test("program", () => {
+    check("program", programRef(programId), {
+      programId,
+      timeZone: "America/Argentina/ComodRivadavia",
+      lifetimes: Array.from({ length: 36 }, (_, i) => ({
+        lifetimeMonths: i + 1,
+        effectiveTime: late - i,
+      })),
+      createTime: late,
+      reservationPause: { time: late, by: callerOf(64, 128), reason: "r".repeat(128) },
+      notices: { expiryDays: 27, reservedGrants: true },
+      bulkRules: {
+        maxPointsPerRow: maxPoints - 1,
+        maxTotalPoints: maxBalance - 1,
+        tiers: [1, 2, 3, 4, 5].map((i) => ({ upToPoints: maxBalance - i, approvals: 2 })),
+        approvalsAbove: 2,
+      },
+    });
   });
 
   test("reservation", () => {
@@ -690,8 +725,8 @@ describe("items stay under 1 KB", () => {
     const row = reservation(programId, id, {
       userId,
       points: maxPoints - 1,
-      reason: longest.reason,
-      caller: longest.caller,
+      reason: "r".repeat(128),
+      caller: callerOf(64, 128),
       hash,
       state: "CANCELLED",
       executeTime: late,
@@ -700,9 +735,11 @@ describe("items stay under 1 KB", () => {
       executed: { time: late, entryNumber: 999_999_999_999, dueSince: late },
       failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
       unsynced: true,
-      changedBy: "v".repeat(64),
+      changedBy: callerOf(64, 127),
       changeReason: "y".repeat(128),
     });
-    check("reservation", reservationRef(programId, id), row);
+    check("reservation", reservationRef(programId, id), row, 1_280);
+    const byUuids = { caller: callerOf(32, uuidBytes), changedBy: callerOf(32, uuidBytes + 1) };
+    check("reservation by UUIDs", reservationRef(programId, id), { ...row, ...byUuids });
   });
 });

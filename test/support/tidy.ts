@@ -55,7 +55,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/temporal/",
     {
-      project: /^src\/((\w+-)?contract\.ts$|app\/ports\/|domain\/(errors|month)\.ts$)/,
+      project: /^src\/((\w+-)?contract\.ts$|app\/ports\/|domain\/(caller|errors|month)\.ts$)/,
       types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/(client|common)|node:.+)$/,
     },
@@ -95,7 +95,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/slack/",
     {
-      project: /^src\/app\/ports\//,
+      project: /^src\/(app\/ports\/|domain\/caller\.ts$)/,
       types: /^src\/domain\//,
       packages: /^(@slack\/webhook|p-retry)$/,
     },

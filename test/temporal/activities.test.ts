@@ -7,6 +7,7 @@ import { type Activities, createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import type { PageRequest } from "../../src/app/ports/pages.ts";
 import type { GrantInput, OldReservationInput, VerifySegmentResult } from "../../src/contract.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
 
 const quiet = () => {};
@@ -97,7 +98,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
   const entryAt = (number: number) => ({
     ...{ number, type: "ISSUED", event: { origin: "c", eventId: `e${number}` }, points: 1 },
     ...{ createTime: 0, effectiveTime: 0, changes: [{ month: 23_640, points: 1 }] },
-    ...{ total: "issued", frozen: false, balance: number, reason: "", caller: "test" },
+    ...{ total: "issued", frozen: false, balance: number, reason: "", caller: asService("test") },
   });
   const account = {
     ...{ programId: "p", userId: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },

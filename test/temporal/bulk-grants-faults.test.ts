@@ -8,6 +8,7 @@ import { submitBulkGrant } from "../../src/app/bulk-grants/submit.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { pendingUploadRef } from "../../src/app/ports/records.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { asService } from "../../src/domain/caller.ts";
 import {
   approve,
   balances,
@@ -83,8 +84,10 @@ test("a pass of the reconciler starts runs, and drops uploads that were cut off"
     ...deps,
     sheets: { ...deps.sheets, deleteRows: () => Promise.reject(new Error()) },
   };
-  await submitBulkGrant(cut, { programId, bulkGrantId: "cut", submitter: "a" }, (context) =>
-    checkRows(cutOff(), context),
+  await submitBulkGrant(
+    cut,
+    { programId, bulkGrantId: "cut", submitter: asService("a") },
+    (context) => checkRows(cutOff(), context),
   ).catch(() => {});
   const [uploadId = ""] = (await pendingUploads(deps)).filter((id) => !uploads.includes(id));
   expect(uploadId).not.toBe("");

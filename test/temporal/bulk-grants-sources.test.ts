@@ -10,6 +10,7 @@ import {
   type PickUpResult,
   pickUpId,
 } from "../../src/bulk-contract.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { balances, bulkGrantRun, comesTo, readBulk } from "../support/fixtures/bulk-grants.ts";
@@ -54,7 +55,7 @@ describe("bulkGrantFromSource", () => {
       counts: { granted: 2, granted_points: 30 },
     });
     const { revision } = (await readBulk(stack, "own")).bulkGrant;
-    expect(revision).toMatchObject({ submitter: "nightly-batch", source });
+    expect(revision).toMatchObject({ submitter: asService("nightly-batch"), source });
   }, 120_000);
 
   test("started twice under other ids is one bulk grant, and both return its result", async () => {

@@ -6,6 +6,7 @@ import { cancelBulkGrant, retryFailedBulkRows } from "../../src/app/bulk-grants/
 import { reverseBulkGrant } from "../../src/app/bulk-grants/reverse.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import type { BulkGrantView } from "../../src/bulk-contract.ts";
+import { asService } from "../../src/domain/caller.ts";
 import {
   approve,
   balances,
@@ -59,12 +60,12 @@ describe("a bulk grant", () => {
     await comesTo(stack, "life", "AWAITING_APPROVAL");
     const run = bulkGrantRun(stack, "life");
     const details = await showsDetails(run, "Waits for 1 approval until");
-    expect(details).toContain("submitted by: submitter");
+    expect(details).toContain("submitted by: submitter via desk");
     expect(details).toContain("in all: 3,000 points, 300 rows");
     expect(details).toContain(revision.digest);
     await eventually(async () => {
       const query =
-        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "submitter"';
+        'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "desk"';
       expect(await listed(stack, query)).toEqual([run.workflowId]);
     });
     expect(await (await run.describe()).staticSummary()).toBe("grant 3,000 points in 300 rows");
@@ -83,7 +84,7 @@ describe("a bulk grant", () => {
       state: "APPROVED",
       revision: 1,
       digest,
-      approved_by: ["approver"],
+      approved_by: ["approver via temporal"],
     });
 
     const counts = {
@@ -192,7 +193,7 @@ describe("a bulk grant half way", () => {
     const userIds = await underWay("paused");
     const run = bulkGrantRun(stack, "paused");
     await update("paused", "pause", { changed_by: "op", note: "a question" });
-    await showsDetails(run, "Paused by op (a question).");
+    await showsDetails(run, "Paused by op via temporal (a question).");
     await eventually(async () => {
       expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
     });
@@ -214,7 +215,7 @@ describe("a bulk grant half way", () => {
   test("is cancelled after the rows under way, and says what was granted", async () => {
     const userIds = await underWay("cancelled");
     const { programId } = stack;
-    const by = { by: "op", note: "a mistake" };
+    const by = { by: asService("op"), note: "a mistake" };
     await cancelBulkGrant(stack.deps, { programId, bulkGrantId: "cancelled", ...by });
     const { counts, state } = await bulkGrantRun(stack, "cancelled").result();
     const { 10: granted, 0: notRun } = await balances(stack, userIds);
@@ -239,7 +240,7 @@ describe("a bulk grant half way", () => {
     expect(ended).toBeInstanceOf(CancelledFailure);
     const { bulkGrant } = await readBulk(stack, "canceled");
     expect(bulkGrant.state).toBe("CANCELLED");
-    expect(bulkGrant.actions.at(-1)).toMatchObject({ action: "CANCEL", by: "temporal" });
+    expect(bulkGrant.actions.at(-1)).toMatchObject({ action: "CANCEL", by: asService("temporal") });
   }, 120_000);
 });
 
@@ -252,7 +253,7 @@ describe("rows that fail", () => {
       eventId: "e",
       points: 1,
       reason: "",
-      caller: "tests",
+      caller: asService("tests"),
     };
     await grantPoints(deps, { ...grant, deadline: undefined });
     const bulkGrant = await submitted({ id: "frozen", userIds: usersOf("frozen", 3) });
@@ -269,7 +270,7 @@ describe("rows that fail", () => {
     );
 
     await freeze(stack, "frozen-1", false);
-    const by = { by: "op", note: "" };
+    const by = { by: asService("op"), note: "" };
     await retryFailedBulkRows(deps, { programId, bulkGrantId: "frozen", ...by });
     await comesTo(stack, "frozen", "DONE");
     expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
@@ -298,7 +299,7 @@ test("a reversal revokes what was granted, as a bulk grant of its own", async ()
     programId,
     bulkGrantId: "undo",
     reverses: "first",
-    submitter: "submitter",
+    submitter: asService("submitter"),
   });
   await comesTo(stack, "undo", "AWAITING_APPROVAL");
   await approve(deps, bulkGrant);

@@ -5,6 +5,7 @@ import { getProgramVerification, verifyProgram } from "../../src/app/points/veri
 import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import {
   callerKey,
@@ -93,7 +94,7 @@ test("a month-end sweep and a verification finish all their parts", async () => 
   await setTime(deps, Date.UTC(2027, 0, 10));
   const userIds = Array.from({ length: 60 }, (_, i) => `user-${i}`);
   for (const userId of userIds) {
-    const change = { programId, userId, eventId: "e", reason: "", caller: "tests" };
+    const change = { programId, userId, eventId: "e", reason: "", caller: asService("tests") };
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });
   }
   // These accounts and the one of the reservation above.

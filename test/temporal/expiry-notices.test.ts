@@ -6,6 +6,7 @@ import { notifyMember } from "../../src/app/notifications/notify.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { createProgram, updateProgram } from "../../src/app/programs/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { type ExpiryNoticesResult, expiryNoticesId } from "../../src/notices-contract.ts";
@@ -119,7 +120,7 @@ describe("a run", () => {
       eventId: `${points}`,
       points,
       reason: "",
-      caller: "tests",
+      caller: asService("tests"),
       deadline: undefined,
     });
 

@@ -12,6 +12,7 @@ import { programRef } from "../../src/app/ports/records.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import { type MonthEndFailure, type MonthEndResult, monthEndId } from "../../src/contract.ts";
+import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
@@ -47,7 +48,7 @@ const grantTo = (deps: Deps, programId: string, userId: string, eventId: string,
     eventId,
     points,
     reason: "",
-    caller: "tests",
+    caller: asService("tests"),
     deadline: undefined,
   });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancelReservation } from "../../src/app/reservations/commands.ts";
 import { listReservations } from "../../src/app/reservations/queries.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
+import { asService } from "../../src/domain/caller.ts";
 import {
   expectNothingGranted,
   isListed,
@@ -56,7 +57,10 @@ describe("an Update", () => {
     const now = new Date().toISOString();
     expect(await move(now)).toEqual({ state: "PROCESSING", execute_time: now });
     const row = await expectGrantedOnce(stack, "updated");
-    expect(row).toMatchObject({ changedBy: "aki", changeReason: "earlier" });
+    expect(row).toMatchObject({
+      changedBy: { service: "temporal", subject: "aki" },
+      changeReason: "earlier",
+    });
     expect(await handle.result()).toMatchObject({ step: "DONE", points: 10 });
   });
 
@@ -72,7 +76,7 @@ describe("an Update", () => {
     });
     await endsAsCanceled(stack, id);
     const { changedBy, changeReason } = await rowOf(stack, id);
-    expect({ changedBy, changeReason }).toEqual({ changedBy: "temporal" });
+    expect({ changedBy, changeReason }).toEqual({ changedBy: asService("temporal") });
     expect(await verified(stack, id)).toEqual({ balance: 0, entries: 0 });
   });
 

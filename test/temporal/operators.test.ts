@@ -1,6 +1,7 @@
 /** Tests what operators see of a reservation in Temporal. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
 import {
@@ -57,7 +58,12 @@ describe("an operator sees", () => {
     expect(await described.staticSummary()).toBe("120 points for seen");
     expect(described.memo).toEqual({ summary: "120 points for seen" });
     const details = await described.staticDetails();
-    for (const line of ["user: seen", "points: 120", "reason: test", "reserved by: tests"]) {
+    for (const line of [
+      "user: seen",
+      "points: 120",
+      "reason: test",
+      "reserved by: ren via tests",
+    ]) {
       expect(details).toContain(`- ${line}\n`);
     }
     expect(details).toContain("**Request Cancellation** cancels the reservation.");
@@ -126,7 +132,7 @@ describe("an operator sees", () => {
     const args = [{ execute_time, changed_by: "yuki" }] as [unknown];
     await handle.executeUpdate("reschedule", { args });
     await expectOnly(earlier);
-    await showsDetails(handle, "Changed last by yuki.");
+    await showsDetails(handle, "Changed last by yuki via temporal.");
   });
 
   test("that it is tried again while the store is away, and with which result", async () => {
@@ -182,16 +188,21 @@ describe("an operator sees", () => {
 
   test("who cancelled it and why, by a call and by an Update alike", async () => {
     const { deps, programId } = stack;
-    const given = { changedBy: "desk", changeReason: "the shop closed" };
-    const update = { changed_by: "desk", reason: "the shop closed" };
-    for (const id of ["by-call", "by-update"]) {
+    const changeReason = "the shop closed";
+    const update = { changed_by: "desk", reason: changeReason };
+    const cases = [
+      ["by-call", asService("desk"), "desk"],
+      ["by-update", { service: "temporal", subject: "desk" }, "desk via temporal"],
+    ] as const;
+    for (const [id, changedBy, shown] of cases) {
+      const given = { changedBy, changeReason };
       const handle = await reserveAndStart(stack, { id, inMs: hour });
       if (id === "by-update") await handle.executeUpdate("cancel", { args: [update] });
       else await cancelReservation(deps, { programId, reservationId: id, ...given });
       await endsAsCanceled(stack, id);
       expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", ...given });
       const details = await showsDetails(handle, "Cancelled");
-      expect(details).toBe(`10 points for ${id}. Cancelled by desk (the shop closed).`);
+      expect(details).toBe(`10 points for ${id}. Cancelled by ${shown} (the shop closed).`);
     }
   });
 

@@ -6,6 +6,7 @@ import {
   resumeProgramReservations,
 } from "../../src/app/reservations/pause.ts";
 import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
+import { asService } from "../../src/domain/caller.ts";
 import {
   expectNothingGranted,
   isListed,
@@ -34,7 +35,7 @@ afterAll(() => stack.stop());
 const pause = (stack: WorkerStack) =>
   pauseProgramReservations(stack.deps, {
     programId: stack.programId,
-    ...{ by: "desk", reason: "an audit", deadline: undefined },
+    ...{ by: asService("desk"), reason: "an audit", deadline: undefined },
   });
 
 const resume = ({ deps, programId }: WorkerStack, everywhere = true) =>

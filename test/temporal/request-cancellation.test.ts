@@ -6,6 +6,7 @@ import {
   pauseProgramReservations,
   resumeProgramReservations,
 } from "../../src/app/reservations/pause.ts";
+import { asService } from "../../src/domain/caller.ts";
 import {
   expectNothingGranted,
   isListed,
@@ -36,7 +37,10 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-const byOperator = { changedBy: "temporal", changeReason: "cancellation requested in Temporal" };
+const byOperator = {
+  changedBy: asService("temporal"),
+  changeReason: "cancellation requested in Temporal",
+};
 
 /** Expects that the request has cancelled the reservation, for good. */
 async function expectCancelled(id: string): Promise<void> {
@@ -90,7 +94,7 @@ describe("Request Cancellation cancels a reservation", () => {
 
   test("whose program is paused", async () => {
     const { deps, programId } = stack;
-    const pause = { programId, by: "desk", reason: "an audit", deadline: undefined };
+    const pause = { programId, by: asService("desk"), reason: "an audit", deadline: undefined };
     await pauseProgramReservations(deps, pause);
     const handle = await reserveAndStart(stack, { id: "paused" });
     await isListed(stack, "paused", 'MeguriState = "PAUSED"');
@@ -148,7 +152,7 @@ test("a FAILED reservation, whose run has ended, is cancelled by CancelReservati
   await freeze(stack, id, true);
   const handle = await reserveAndStart(stack, { id });
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
-  const given = { changedBy: "desk", changeReason: "the shop closed" };
+  const given = { changedBy: asService("desk"), changeReason: "the shop closed" };
   await cancelReservation(deps, { programId, reservationId: id, ...given });
   expect(await reaches(stack, id, "CANCELLED")).toMatchObject(given);
   await freeze(stack, id, false);

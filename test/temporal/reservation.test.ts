@@ -12,6 +12,7 @@ import {
   retryReservation,
 } from "../../src/app/reservations/commands.ts";
 import type { ReservationStep } from "../../src/contract.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";
 import {
@@ -113,7 +114,7 @@ describe("a reservation", () => {
       userId: "twice",
       points: 10,
       reason: "",
-      caller: "tests",
+      caller: asService("tests"),
     };
     const create = (points: number) => createReservation(deps, { ...request, points, executeTime });
     const [a, b] = await Promise.all([create(10), create(10)]);

@@ -246,7 +246,10 @@ describe("the Update retry", () => {
     const started = await startWorkflowOperation.workflowHandle();
     expect(await started.result()).toMatchObject({ step: "DONE", balance: 10 });
     const row = await reaches(stack, id, "DONE");
-    expect(row).toMatchObject({ changedBy: "aki", changeReason: "unfrozen" });
+    expect(row).toMatchObject({
+      changedBy: { service: "temporal", subject: "aki" },
+      changeReason: "unfrozen",
+    });
     expect(await verified(stack, id)).toEqual(grantedOnce);
   });
 
@@ -266,7 +269,7 @@ describe("the Update retry", () => {
         : { state: (answer as ReservationView).state },
     );
     expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
-    expect((await rowOf(stack, id)).changedBy).toBe(changedBy);
+    expect((await rowOf(stack, id)).changedBy).toEqual(changedBy);
     expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
   });
 });

@@ -3,6 +3,7 @@ import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { getProgramVerification, verifyProgram } from "../../src/app/points/verify.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
@@ -38,7 +39,7 @@ test("names the accounts that differ from their ledgers", async () => {
   const { deps, programId, clients, config } = stack;
   const userIds = Array.from({ length: 40 }, (_, i) => `user-${i}`);
   for (const userId of userIds) {
-    const change = { programId, userId, eventId: "e", reason: "", caller: "tests" };
+    const change = { programId, userId, eventId: "e", reason: "", caller: asService("tests") };
     await grantPoints(deps, { ...change, points: 7, deadline: undefined });
   }
   const started = Date.now();

@@ -10,6 +10,7 @@ import { grantPoints } from "../../src/app/points/commands.ts";
 import { setTime } from "../../src/app/test-clock.ts";
 import type { GrantInput, MonthEndResult } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
+import { asService } from "../../src/domain/caller.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
 import {
   eventsOf,
@@ -187,7 +188,14 @@ const usersOfShard = (shard: number, count: number) =>
 
 function grantTo(userId: string) {
   const { deps, programId } = stack;
-  const event = { programId, userId, eventId: "january", reason: "", caller: "tests", points: 5 };
+  const event = {
+    programId,
+    userId,
+    eventId: "january",
+    reason: "",
+    caller: asService("tests"),
+    points: 5,
+  };
   return patiently(() => grantPoints(deps, { ...event, deadline: undefined }));
 }
 

@@ -1,4 +1,5 @@
 /** The events by which the rows of bulk grants change accounts. */
+import { noCaller } from "../../domain/caller.ts";
 import { type EventRef, eventName } from "../../domain/ledger.ts";
 import { requestHash } from "../idempotency.ts";
 import { eventRef, type Ref } from "../ports/records.ts";
@@ -19,4 +20,4 @@ export const rowEventKey = (programId: string, bulkGrantId: string, userId: stri
  */
 export const rowHash = (
   parameters: { readonly points: number } | { readonly reverses: string },
-): string => requestHash("bulk grant", "", parameters);
+): string => requestHash("bulk grant", noCaller, parameters);

@@ -1,4 +1,5 @@
 /** The use case that submits a sheet of a configured source. */
+import { asService } from "../../domain/caller.ts";
 import type { Deps } from "../ports/deps.ts";
 import { readSheet } from "./read-sheet.ts";
 import { type Submission, submitBulkGrant } from "./submit.ts";
@@ -12,7 +13,7 @@ export async function submitFromSource(
   submission: Omit<Submission, "submitter" | "reverses"> & { readonly source: string },
 ): ReturnType<typeof submitBulkGrant> {
   const { identity, csv } = await deps.bulkSources.open(submission.source);
-  return submitBulkGrant(deps, { ...submission, submitter: identity }, (context) =>
+  return submitBulkGrant(deps, { ...submission, submitter: asService(identity) }, (context) =>
     readSheet(csv, context),
   );
 }

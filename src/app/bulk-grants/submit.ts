@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
 import { submit } from "../../domain/bulk-grant-changes.ts";
+import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";
@@ -29,7 +30,7 @@ export interface Submission {
   readonly bulkGrantId: string;
   /** Absent: as soon as it is approved. */
   readonly executeTime?: Instant | undefined;
-  readonly submitter: string;
+  readonly submitter: Caller;
   /** Where the rows come from; absent for an upload. */
   readonly source?: string;
   /**

@@ -1,4 +1,5 @@
 /** The use cases that notify an owner of an event: one that a service reports, or one of Meguri. */
+import { type Caller, noCaller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import { activeRow, react, withdraw } from "../../domain/reaction.ts";
@@ -26,7 +27,7 @@ interface EventInput {
   readonly kind: string;
   /** Without a user id: an event without an actor, whose name is what is displayed. */
   readonly actor: Actor;
-  readonly caller: string;
+  readonly caller: Caller;
   readonly deadline?: number | undefined;
 }
 
@@ -118,5 +119,5 @@ export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Prom
     counts: {},
     muted: false,
   };
-  await notifyOwner(deps, userId, { eventId, target, kind, actor, caller: "" }, newTarget);
+  await notifyOwner(deps, userId, { eventId, target, kind, actor, caller: noCaller }, newTarget);
 }

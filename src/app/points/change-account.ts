@@ -1,5 +1,6 @@
 /** Changes an account once for each event id, in one transaction. */
 import { balanceOf } from "../../domain/account.ts";
+import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
@@ -18,7 +19,7 @@ export interface ChangeInput {
   /** Chosen by the caller, unique in the account for good. */
   readonly eventId: string;
   readonly reason: string;
-  readonly caller: string;
+  readonly caller: Caller;
   readonly deadline: number | undefined;
 }
 

@@ -1,4 +1,5 @@
 /** The use cases that create and change reservations. */
+import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
@@ -39,7 +40,7 @@ export async function createReservation(
   deps: CommandDeps,
   input: NewReservation & {
     readonly programId: string;
-    readonly caller: string;
+    readonly caller: Caller;
     readonly deadline?: number | undefined;
   },
 ): Promise<CreatedReservation> {
@@ -93,7 +94,7 @@ export async function createReservations(
   batch: {
     readonly programId: string;
     readonly reservations: readonly NewReservation[];
-    readonly caller: string;
+    readonly caller: Caller;
     readonly deadline: number | undefined;
   },
   onFailed: OnFailed,

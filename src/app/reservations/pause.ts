@@ -1,4 +1,5 @@
 /** The use cases that pause and resume the reservations of a program. */
+import type { Caller } from "../../domain/caller.ts";
 import { type Program, pauseReservations, resumeReservations } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import { changeProgram } from "../programs/change-program.ts";
@@ -15,7 +16,7 @@ interface ProgramName {
  */
 export const pauseProgramReservations = (
   deps: Pick<Deps, "engine">,
-  input: ProgramName & { readonly by: string; readonly reason: string },
+  input: ProgramName & { readonly by: Caller; readonly reason: string },
 ): Promise<Program> =>
   changeProgram(deps, input, (program, { wall }) =>
     pauseReservations(program, { time: wall, by: input.by, reason: input.reason }),

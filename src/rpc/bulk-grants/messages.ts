@@ -82,7 +82,7 @@ export const toChange = (
   context: HandlerContext,
 ): BulkGrantChange => ({
   ...toName(request),
-  by: callerOf(context).service,
+  by: callerOf(context),
   note: request.note,
   deadline: deadlineOf(context),
 });
@@ -102,7 +102,8 @@ export function fromBulkGrant(row: BulkGrant): MessageInitShape<typeof BulkGrant
     ...fromTimes(row),
     requiredApprovals: revision.requiredApprovals,
     approvals: row.approvals.map(fromApproval),
-    submitter: revision.submitter,
+    submitter: revision.submitter.service,
+    submitterSubject: revision.submitter.subject,
     source: revision.source ?? "",
     reversedBulkGrantId: revision.reverses ?? "",
     sameContentAs: revision.sameContentAs ?? "",
@@ -133,7 +134,12 @@ const optionalTime = <K extends string>(name: K, time: Instant | undefined) =>
     [name in K]?: ReturnType<typeof fromInstant>;
   };
 
-const fromApproval = ({ by, time, note }: Approval) => ({ by, time: fromInstant(time), note });
+const fromApproval = ({ by, time, note }: Approval) => ({
+  by: by.service,
+  bySubject: by.subject,
+  time: fromInstant(time),
+  note,
+});
 
 const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSchema> => ({
   ...fromApproval(action),

@@ -29,7 +29,7 @@ export function bulkGrantSubmissions(
       const submission = {
         ...toName(header),
         executeTime,
-        submitter: callerOf(context).service,
+        submitter: callerOf(context),
         replacesRevision: header.replacesRevision || undefined,
       };
       if (header.validateOnly) {
@@ -46,7 +46,7 @@ export function bulkGrantSubmissions(
       const submission = {
         ...toName(request),
         executeTime: toOptionalInstant(request.executeTime, "execute_time"),
-        submitter: callerOf(context).service,
+        submitter: callerOf(context),
         replacesRevision: request.replacesRevision || undefined,
         reverses: request.reversedBulkGrantId,
       };

@@ -96,7 +96,7 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
         target: toTarget(request),
         kind,
         actor: { userId, actorName },
-        caller: callerOf(context).service,
+        caller: callerOf(context),
         deadline: deadlineOf(context),
       });
     },

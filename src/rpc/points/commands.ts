@@ -86,7 +86,7 @@ function toChange(
     userId: request.userId,
     eventId: request.eventId,
     reason: request.reason,
-    caller: callerOf(context).service,
+    caller: callerOf(context),
     deadline: deadlineOf(context),
   };
 }

@@ -55,7 +55,8 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
       points: BigInt(points),
     })),
     reason: entry.reason,
-    caller: entry.caller,
+    caller: entry.caller.service,
+    callerSubject: entry.caller.subject,
     balance: BigInt(entry.balance),
     ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
     ...(relatedEvent && {

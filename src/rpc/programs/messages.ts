@@ -6,6 +6,7 @@ import {
   defaultBulkRules,
   lifetimeAt,
   type Program,
+  type ReservationPause,
 } from "../../domain/program.ts";
 import type { Program_BulkRules, ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
 import { fromInstant } from "../server/scalars.ts";
@@ -26,7 +27,7 @@ export function fromProgram(
       effectiveTime: fromInstant(i === 0 ? createTime : effectiveTime),
     })),
     createTime: fromInstant(createTime),
-    ...(pause && { reservationPause: { ...pause, time: fromInstant(pause.time) } }),
+    ...(pause && { reservationPause: fromPause(pause) }),
     ...(notices && { notices }),
     bulkRules: {
       maxPointsPerRow: BigInt(bulkRules.maxPointsPerRow),
@@ -39,6 +40,13 @@ export function fromProgram(
     },
   };
 }
+
+const fromPause = ({ time, by, reason }: ReservationPause) => ({
+  time: fromInstant(time),
+  by: by.service,
+  bySubject: by.subject,
+  reason,
+});
 
 /** The rules of a request that protovalidate has accepted: whatever is unset gets its default. */
 export function toBulkRules(message: Program_BulkRules): BulkRules {

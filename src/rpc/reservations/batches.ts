@@ -92,7 +92,7 @@ function toCancelFilter({ case: field, value }: CancelReservationsRequest["filte
 const toBatch = (request: CreateReservationsRequest, context: HandlerContext) => ({
   programId: toProgramId(request.programId),
   reservations: request.reservations.map(toNewReservation),
-  caller: callerOf(context).service,
+  caller: callerOf(context),
   deadline: deadlineOf(context),
 });
 

@@ -41,7 +41,7 @@ export const toName = (
 export const toChange = (
   request: { readonly changeReason: string },
   context: HandlerContext,
-): Change => ({ changedBy: callerOf(context).service, changeReason: request.changeReason });
+): Change => ({ changedBy: callerOf(context), changeReason: request.changeReason });
 
 /** The execute time of a request. The schema requires the field, so it is set. */
 export const toExecuteTime = (
@@ -65,8 +65,10 @@ export function fromReservation({
     state: states[state],
     createTime: fromInstant(row.createTime),
     updateTime: fromInstant(row.updateTime),
-    caller: row.caller,
-    changedBy: row.changedBy,
+    caller: row.caller.service,
+    callerSubject: row.caller.subject,
+    changedBy: row.changedBy.service,
+    changedBySubject: row.changedBy.subject,
     changeReason: row.changeReason ?? "",
     ...(executed && {
       executedTime: fromInstant(executed.time),

@@ -38,7 +38,7 @@ export function reservationService(
         points: toSafeInteger(request.points, "points"),
         reason: request.reason,
         executeTime: toExecuteTime(request),
-        caller: callerOf(context).service,
+        caller: callerOf(context),
       });
       return { reservation: fromReservation(visible), replayed };
     },

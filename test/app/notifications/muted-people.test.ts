@@ -5,6 +5,7 @@ import { setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { noCaller } from "../../../src/domain/caller.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const ownerId = "owner";
@@ -20,7 +21,7 @@ test("another process counts a muted person's like and event, without a notifica
   expect(like).toEqual({ changed: true, reactionCount: 1 });
   // The first commit finds the record of the muted person.
   expect(store.stats.commits).toBe(2);
-  const event = { eventId: "e-1", target, kind: "comment", actor, caller: "" };
+  const event = { eventId: "e-1", target, kind: "comment", actor, caller: noCaller };
   expect(await notify(process(), event)).toEqual({ notified: false, replayed: false });
   const inbox = await inboxOf(deps, ownerId);
   expect(inbox).toMatchObject({ version: 2, groupCount: 0, peopleCount: 0 });

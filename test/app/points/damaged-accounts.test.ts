@@ -8,6 +8,7 @@ import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import type { FailedAccount } from "../../../src/contract.ts";
 import type { Account } from "../../../src/domain/account.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import {
@@ -86,14 +87,21 @@ test("an outage fails the sweep of a shard, so that it is retried", async () => 
 test("a reservation restored from before its grant is DONE, even on a frozen account", async () => {
   const { deps, store } = createAccountFixture();
   const name = { programId, reservationId: "r" };
-  const input = { ...name, userId: "u", points: 5, reason: "", executeTime: 0, caller: "test" };
+  const input = {
+    ...name,
+    userId: "u",
+    points: 5,
+    reason: "",
+    executeTime: 0,
+    caller: asService("test"),
+  };
   const { row } = await createReservation(deps, input);
   const attempt = { ...name, userId: "u" };
   const granted = await executeReservation(deps, attempt);
   expect(granted).toMatchObject({ outcome: "DONE", row: { executed: { entryNumber: 1 } } });
 
   store.force(reservationRef(programId, "r"), row as Reservation);
-  const frozen = { programId, userId: "u", eventId: "f", reason: "", caller: "test" };
+  const frozen = { programId, userId: "u", eventId: "f", reason: "", caller: asService("test") };
   await freezeAccount(deps, { ...frozen, deadline: undefined });
   const again = await executeReservation(deps, attempt);
   expect(again).toMatchObject({ outcome: "DONE", balance: 5, row: { state: "DONE" } });

@@ -5,6 +5,7 @@ import { getForecast } from "../../../src/app/points/forecast.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
 import { programRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { execute } from "../../support/fixtures/failed-reservation.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -16,7 +17,7 @@ async function setUp() {
   const { deps, store } = memoryDeps();
   const lifetimes = [{ lifetimeMonths: 36, effectiveTime: 0 }];
   store.force(programRef(programId), { programId, timeZone: "UTC", lifetimes, createTime: 0 });
-  const about = { reason: "", caller: "tests" };
+  const about = { reason: "", caller: asService("tests") };
   const granted = { eventId: "g", points: 1, deadline: undefined };
   await grantPoints(deps, { ...account, ...about, ...granted });
   for (const reservationId of ["r-1", "r-2"]) {

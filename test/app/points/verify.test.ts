@@ -6,6 +6,7 @@ import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
 import type { VerifySegmentResult } from "../../../src/contract.ts";
 import type { Account } from "../../../src/domain/account.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import {
@@ -162,7 +163,7 @@ function longLedger(deps: Deps, count: number, missing: number, delayMs = 0) {
     frozen: false,
     balance: number,
     reason: "",
-    caller: "test",
+    caller: asService("test"),
   });
   const storedEntries: Reader["storedEntries"] = async (_, { size, cursor }) => {
     state.pages += 1;

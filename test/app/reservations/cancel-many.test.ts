@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { programRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { cancelReservations } from "../../../src/app/reservations/cancel-many.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -14,13 +15,13 @@ const row = (i: number): Reservation => ({
   userId: "u",
   points: 1,
   reason: "sale",
-  caller: "shop",
+  caller: asService("shop"),
   hash: "h",
   executeTime: 1_790_000_000_000 + i,
   state: i % 3 === 0 ? "FAILED" : "PENDING",
   createTime: 0,
   updateTime: 0,
-  changedBy: "shop",
+  changedBy: asService("shop"),
 });
 
 function setUp() {
@@ -36,7 +37,7 @@ const ofReason = { reasonPrefix: "sal", start: 0, end: 2_000_000_000_000 };
 
 const request = {
   programId,
-  changedBy: "desk",
+  changedBy: asService("desk"),
   changeReason: "",
   validateOnly: false,
   cursor: undefined,

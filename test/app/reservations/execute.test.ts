@@ -5,12 +5,19 @@ import { verifyAccount } from "../../../src/app/points/verify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { programRef } from "../../../src/app/ports/records.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError, type Reason, reasons, reasonTable } from "../../../src/domain/errors.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
 
 const id = "r";
 const attempt = { programId, reservationId: id, userId: id };
-const request = { programId, userId: id, reason: "", caller: "tests", deadline: undefined };
+const request = {
+  programId,
+  userId: id,
+  reason: "",
+  caller: asService("tests"),
+  deadline: undefined,
+};
 
 const retryable = reasons.filter((reason) => reasonTable[reason].retryable);
 

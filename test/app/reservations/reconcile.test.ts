@@ -6,6 +6,7 @@ import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { pendingParts, rowPages } from "../../../src/app/reservations/pending-rows.ts";
 import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { synced } from "../../../src/domain/reservation.ts";
 import type { OverdueCounts, RunName, StartCounts } from "../../../src/reconciler-contract.ts";
@@ -72,7 +73,7 @@ describe("executeOverdue", () => {
 
   test("leaves the reservations of a paused program until it is resumed", async () => {
     const { deps, reserve, rowOf, addProgram } = createReservationFixture();
-    addProgram("paused", { time: 0, by: "ann", reason: "" });
+    addProgram("paused", { time: 0, by: asService("ann"), reason: "" });
     await reserve("waits", { programId: "paused" });
     await reserve("other");
     expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reservationRef } from "../../../src/app/ports/records.ts";
 import { cancelReservations } from "../../../src/app/reservations/cancel-many.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
@@ -171,7 +172,7 @@ describe("many", () => {
       {
         programId,
         filter: { userId: "hurry" },
-        changedBy: "tests",
+        changedBy: asService("tests"),
         changeReason: "",
         validateOnly: false,
         cursor: undefined,
@@ -245,7 +246,7 @@ test("one that is moved out of the window, or granted, meanwhile is skipped", as
     {
       programId,
       filter: { reasonPrefix: "race", start: 0, end: Date.UTC(2029, 0, 1, 5) },
-      changedBy: "tests",
+      changedBy: asService("tests"),
       changeReason: "",
       validateOnly: false,
       cursor: undefined,

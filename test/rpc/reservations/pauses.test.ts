@@ -1,6 +1,7 @@
 /** Tests the pause of a program's reservations and its end. */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
@@ -29,7 +30,7 @@ test("a pause has time, service and reason, and a second one changes nothing", a
   expect(second).toEqual(first);
   expect(await pauseOf()).toEqual(first.program);
   expect((await server.deps.programs.read(programId)).reservationPause).toMatchObject({
-    by: "tests",
+    by: asService("tests"),
     reason,
   });
 });

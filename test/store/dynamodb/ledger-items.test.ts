@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { readUnits } from "../../../bench/capacity.ts";
 import type { PageRequest } from "../../../src/app/ports/pages.ts";
 import { accountRef, entryRef, eventRef } from "../../../src/app/ports/records.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import type { EntryType, LedgerEntry } from "../../../src/domain/ledger.ts";
 import { type Item, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemOf, pack } from "../../../src/store/dynamodb/ledger-items.ts";
@@ -29,7 +30,7 @@ const entry = (number: number, reason: string): LedgerEntry => ({
   frozen: false,
   balance: number,
   reason,
-  caller: "shop",
+  caller: asService("shop"),
 });
 
 const range = (from: number, to: number) =>

@@ -8,6 +8,7 @@ import { entryRef, eventRef, type Ref, reservationRef } from "../../../src/app/p
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import type { Account } from "../../../src/domain/account.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import {
@@ -172,7 +173,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
         points: 5,
         reason: "",
         executeTime: 0,
-        caller: "test",
+        caller: asService("test"),
       };
       await createReservation({ ...deps, background: () => {} }, { programId, ...row });
     }
@@ -391,7 +392,13 @@ describe.each(isolations)("refusals, applied %s", (isolation) => {
   test("never mix what was read before a change with what was read after it", async () => {
     const { deps, process, store } = createFixture();
     const other = process();
-    const fields = { programId, userId, reason: "", caller: "test", deadline: undefined };
+    const fields = {
+      programId,
+      userId,
+      reason: "",
+      caller: asService("test"),
+      deadline: undefined,
+    };
     await grant(other, "g", 10);
     await freezeAccount(other, { ...fields, eventId: "f" });
     // A conflict makes the key contended, so records are read before each batch.
@@ -583,7 +590,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
       userId,
       points: 5,
       reason: "",
-      caller: "test",
+      caller: asService("test"),
     };
     await createReservation(deps, { ...requests, executeTime: 0 });
     const pending = (await deps.reader.get(ref))?.value;

@@ -10,6 +10,7 @@ import { grantPoints, usePoints } from "../../../src/app/points/commands.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
@@ -51,7 +52,7 @@ const grant = (deps: Deps, userId: string, eventId: string, points: number, wait
     eventId,
     points,
     reason: "",
-    caller: "test",
+    caller: asService("test"),
     deadline: waitMs === undefined ? undefined : performance.now() + waitMs,
   });
 
@@ -62,7 +63,7 @@ const use = (deps: Deps, userId: string, eventId: string, points: number) =>
     eventId,
     points,
     reason: "",
-    caller: "test",
+    caller: asService("test"),
     deadline: undefined,
     allowPartial: false,
   });
@@ -211,7 +212,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       eventId: "u1",
       points: 20,
       reason: "",
-      caller: "test",
+      caller: asService("test"),
       deadline: undefined,
       allowPartial: false,
     });

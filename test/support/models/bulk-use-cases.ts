@@ -1,4 +1,5 @@
 /** Sends the requests of a history to the use cases of bulk grants, and shows what they keep. */
+
 import {
   advanceBulkGrant,
   remindOfApproval,
@@ -28,6 +29,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { bulkGrantRef, bulkRevisionRef } from "../../../src/app/ports/records.ts";
 import { updateProgram } from "../../../src/app/programs/commands.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { allItems } from "../fixtures/pages.ts";
 import type { Answer, Head, Raw, Request, Shown } from "./bulk-requests.ts";
@@ -109,13 +111,16 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
 }
 
 const nameOf = ({ id }: { readonly id: string }) => ({ programId, bulkGrantId: id });
-const personOf = ({ by }: { readonly by: string }) => ({ by, note: "" });
+const personOf = ({ by }: { readonly by: string }) => ({
+  by: asService(by),
+  note: "",
+});
 
 type Of<Op extends Request["op"]> = Extract<Request, { readonly op: Op }>;
 
 async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promise<Answer> {
-  const { by: submitter, executeTime } = request;
-  const submission = { ...nameOf(request), submitter, executeTime };
+  const { by, executeTime } = request;
+  const submission = { ...nameOf(request), submitter: asService(by), executeTime };
   const { bulkGrant, replayed } =
     request.op === "reverse"
       ? await reverseBulkGrant(deps, { ...submission, reverses: request.reverses })
@@ -179,7 +184,7 @@ async function changeAccount(
     userId,
     eventId: `e${events}`,
     reason: "",
-    caller: "shop",
+    caller: asService("shop"),
     deadline: undefined,
   };
   if (request.op === "grant") await grantPoints(deps, { ...input, points: request.points });
@@ -219,8 +224,8 @@ function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
     rowCount: revision.rowCount,
     totalPoints: revision.totalPoints,
     requiredApprovals: revision.requiredApprovals,
-    submitter: revision.submitter,
-    approvedBy: approvals.map(({ by }) => by),
+    submitter: revision.submitter.subject,
+    approvedBy: approvals.map(({ by }) => by.subject),
     paused: row.pause !== undefined,
     cancelling: row.cancelRequest !== undefined,
     run: row.run,
@@ -232,6 +237,6 @@ function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
     alreadyGranted: checked?.alreadyGranted,
     alreadyGrantedPoints: checked?.alreadyGrantedPoints,
     result: row.result,
-    lastAction: last && `${last.action} ${last.by}`,
+    lastAction: last && `${last.action} ${last.by.subject}`,
   };
 }

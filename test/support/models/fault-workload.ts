@@ -9,6 +9,7 @@ import {
 } from "../../../src/app/points/commands.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
 import { createSystemClock } from "../../../src/runtime/clocks.ts";
@@ -92,7 +93,7 @@ export const programId = "default";
 function send(deps: Deps, operation: Operation, waitMs?: number): Promise<ChangeResult> {
   const { id: eventId, userId, kind, points, reverses } = operation;
   const deadline = waitMs === undefined ? undefined : performance.now() + waitMs;
-  const input = { programId, userId, eventId, reason: "", caller: "workload", deadline };
+  const input = { programId, userId, eventId, reason: "", caller: asService("workload"), deadline };
   switch (kind) {
     case "grant":
       return grantPoints(deps, { ...input, points });

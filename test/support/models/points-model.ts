@@ -18,6 +18,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
 import { updateProgram } from "../../../src/app/programs/commands.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../../src/domain/ledger.ts";
 import { formatMonth } from "../../../src/domain/month.ts";
@@ -222,7 +223,7 @@ export const history = (maxSteps: number): fc.Arbitrary<History> =>
 
 const programId = "p";
 const userId = "u";
-const caller = "model";
+const caller = asService("model");
 
 /** Histories on the store in memory, in virtual time. */
 export const histories = fc.asyncProperty(history(40), (each) =>

@@ -1,4 +1,5 @@
 /** Sends the requests of the reactions models to the use cases, and reads what they show. */
+
 import {
   markAllNotificationsRead,
   markNotificationRead,
@@ -23,6 +24,7 @@ import {
   registerTarget,
   setTargetMuted,
 } from "../../../src/app/reactions/targets.ts";
+import { noCaller } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { badgeOf, type Inbox } from "../../../src/domain/inbox.ts";
 import type { Target } from "../../../src/domain/target.ts";
@@ -62,7 +64,7 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
       return changeOf(await unreact(deps, request));
     case "notify": {
       const { userId, actorName } = request;
-      const event = { ...request, kind: plainKind(request.kind), caller: "" };
+      const event = { ...request, kind: plainKind(request.kind), caller: noCaller };
       const { notified, replayed } = await notify(deps, { ...event, actor: { userId, actorName } });
       return { notified, replayed };
     }

@@ -6,6 +6,7 @@ import { type Client, createClient, type Interceptor } from "@connectrpc/connect
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { inject } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import type { Authenticate } from "../../../src/app/ports/identity.ts";
 import type { Workflows } from "../../../src/app/ports/workflows.ts";
 import { compose } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config.ts";
@@ -37,6 +38,8 @@ export interface TestServerOptions {
   readonly tablePrefix?: string;
   /** Variables of the environment for `readConfig`, in addition or instead. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Who calls; by default the service that the header names. */
+  readonly authenticate?: Authenticate;
   /** How long an upload may wait for the next message of its client. */
   readonly uploadIdleMs?: number;
 }
@@ -93,8 +96,12 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const workflows = recordWorkflows();
   const { deps, close } = compose(config, options.workflows ?? workflows, log);
   if (ownTables) await setupProgram(deps);
-  const { uploadIdleMs } = options;
-  const server = createServer({ deps, config, log, ...(uploadIdleMs && { uploadIdleMs }) });
+  const { uploadIdleMs, authenticate } = options;
+  const server = createServer({
+    ...{ deps, config, log },
+    ...(uploadIdleMs && { uploadIdleMs }),
+    ...(authenticate && { authenticate }),
+  });
   const { port, http1Port, operatorsPort } = await server.listen();
   const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);

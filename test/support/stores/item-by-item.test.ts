@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { accountRef, entryRef, eventRef, type Ref } from "../../../src/app/ports/records.ts";
 import type { Account } from "../../../src/domain/account.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import type { EventKey, LedgerEntry } from "../../../src/domain/ledger.ts";
 import { createGate } from "../fixtures/account-fixture.ts";
 import { write } from "./both-stores.ts";
@@ -23,7 +24,7 @@ const entry = (number: number): LedgerEntry => ({
   frozen: false,
   balance: number,
   reason: "",
-  caller: "test",
+  caller: asService("test"),
 });
 const state: Account = {
   programId: "p",

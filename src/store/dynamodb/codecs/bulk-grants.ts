@@ -25,6 +25,7 @@ import {
   text,
   texts,
 } from "../sdk/attributes.ts";
+import { decodeCaller, encodeCaller } from "./callers.ts";
 import type { Codec } from "./codec.ts";
 
 export const bulkGrant: Codec<"bulkGrant"> = {
@@ -107,7 +108,7 @@ function encodeRevision(value: Revision): Item {
     ...(value.executeTime !== undefined && { x: N(value.executeTime) }),
     a: N(value.requiredApprovals),
     ...(value.exceededCap !== undefined && { e: N(value.exceededCap) }),
-    w: S(value.submitter),
+    ...encodeCaller("w", value.submitter),
     t: N(value.submitTime),
     ...(value.source !== undefined && { f: S(value.source) }),
     ...(value.reverses !== undefined && { y: S(value.reverses) }),
@@ -126,7 +127,7 @@ function decodeRevision(item: Item): Revision {
     ...(item.x && { executeTime: num(item, "x") }),
     requiredApprovals: num(item, "a"),
     ...(item.e && { exceededCap: num(item, "e") }),
-    submitter: text(item, "w"),
+    submitter: decodeCaller(item, "w"),
     submitTime: num(item, "t"),
     ...(item.f && { source: text(item, "f") }),
     ...(item.y && { reverses: text(item, "y") }),
@@ -160,26 +161,43 @@ function decodeResult(item: Item): RunCounts {
   return { granted, grantedPoints, failed, notRun, failedByCode };
 }
 
-const encodeApproval = ({ by, time, note }: Approval): AttributeValue => ({
-  L: [S(by), N(time), S(note)],
-});
+const encodeApproval = (approval: Approval): AttributeValue => encodeActed(approval, []);
 
-const decodeApproval = ({ L: [by, time, note] = [] }: AttributeValue): Approval => ({
-  by: by?.S ?? "",
-  time: Number(time?.N),
-  note: note?.S ?? "",
-});
+function decodeApproval({ L: [by, time, note, subject] = [] }: AttributeValue): Approval {
+  return decodeActed(by, time, note, subject);
+}
 
-const encodeAction = ({ action, revision, ...approval }: Action): AttributeValue => ({
-  L: [...(encodeApproval(approval).L ?? []), S(action), N(revision)],
-});
+const encodeAction = ({ action, revision, ...approval }: Action): AttributeValue =>
+  encodeActed(approval, [S(action), N(revision)]);
 
 function decodeAction(value: AttributeValue): Action {
-  const [, , , action, revision] = value.L ?? [];
+  const [by, time, note, action, revision, subject] = value.L ?? [];
   return {
-    ...decodeApproval(value),
+    ...decodeActed(by, time, note, subject),
     action: action?.S as ActionName,
     revision: Number(revision?.N),
+  };
+}
+
+/** A list of service, time, note, `further` values, and the subject if it is not the service. */
+const encodeActed = (
+  { by: { service, subject }, time, note }: Approval,
+  further: AttributeValue[],
+): AttributeValue => ({
+  L: [S(service), N(time), S(note), ...further, ...(subject === service ? [] : [S(subject)])],
+});
+
+function decodeActed(
+  by: AttributeValue | undefined,
+  time: AttributeValue | undefined,
+  note: AttributeValue | undefined,
+  subject: AttributeValue | undefined,
+): Approval {
+  const service = by?.S ?? "";
+  return {
+    by: { service, subject: subject?.S ?? service },
+    time: Number(time?.N),
+    note: note?.S ?? "",
   };
 }
 

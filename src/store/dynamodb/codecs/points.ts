@@ -22,6 +22,7 @@ import {
   S,
   text,
 } from "../sdk/attributes.ts";
+import { decodeCaller, encodeCaller } from "./callers.ts";
 import { type Codec, shardOf } from "./codec.ts";
 
 export const program: Codec<"program"> = {
@@ -33,13 +34,13 @@ export const program: Codec<"program"> = {
       lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
     ),
     t: N(createTime),
-    ...(pause && { pt: N(pause.time), pw: S(pause.by) }),
+    ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.by) }),
     ...(pause?.reason && { pr: S(pause.reason) }),
     ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
     ...(bulkRules && { br: numbers(encodeRules(bulkRules)) }),
   }),
   decode: (item) => {
-    const pause = { time: num(item, "pt"), by: text(item, "pw"), reason: text(item, "pr") };
+    const pause = { time: num(item, "pt"), by: decodeCaller(item, "pw"), reason: text(item, "pr") };
     const notices = { expiryDays: num(item, "ne"), reservedGrants: item.ng?.BOOL === true };
     const flat = nums(item, "l");
     const lifetimes = [];
@@ -149,7 +150,7 @@ function encodeEntry(value: LedgerEntry): Item {
     t: N(value.createTime),
     p: N(value.points),
     b: N(value.balance),
-    w: S(value.caller),
+    ...encodeCaller("w", value.caller),
     ...(value.effectiveTime !== value.createTime && { T: N(value.effectiveTime) }),
     ...(value.changes.length > 0 && { c: numbers(encodeChanges(value.changes)) }),
     ...(value.total && { a: S(value.total) }),
@@ -176,7 +177,7 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
     frozen: item.f?.BOOL === true,
     balance: num(item, "b"),
     reason: text(item, "r"),
-    caller: text(item, "w"),
+    caller: decodeCaller(item, "w"),
     ...(expireTime !== undefined && { expireTime }),
     ...(item.d && { relatedEvent: parseEvent(text(item, "d")) }),
   };

@@ -1,8 +1,10 @@
 /** How reservations are stored. */
 import type { ReservationShard } from "../../../app/ports/reservations.ts";
+import type { Caller } from "../../../domain/caller.ts";
 import type { Reason } from "../../../domain/errors.ts";
 import type { ReservationState } from "../../../domain/reservation.ts";
 import { N, num, pad, parts, S, text } from "../sdk/attributes.ts";
+import { decodeCaller, encodeCaller } from "./callers.ts";
 import { type Codec, shardOf } from "./codec.ts";
 
 export const reservation: Codec<"reservation"> = {
@@ -14,7 +16,7 @@ export const reservation: Codec<"reservation"> = {
     ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
     p: N(value.points),
-    w: S(value.caller),
+    ...encodeCaller("w", value.caller),
     h: S(value.hash),
     s: S(value.state),
     c: N(value.createTime),
@@ -24,7 +26,7 @@ export const reservation: Codec<"reservation"> = {
     ...(value.executed?.dueSince !== undefined && { ds: N(value.executed.dueSince) }),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
     ...(value.unsynced && { y: { BOOL: true } }),
-    ...(value.changedBy !== value.caller && { mw: S(value.changedBy) }),
+    ...(!isSameCaller(value.changedBy, value.caller) && encodeCaller("mw", value.changedBy)),
     ...(value.changeReason && { mr: S(value.changeReason) }),
   }),
   decode: (item) => {
@@ -41,7 +43,7 @@ export const reservation: Codec<"reservation"> = {
       userId: text(item, "u"),
       points: num(item, "p"),
       reason: text(item, "r"),
-      caller: text(item, "w"),
+      caller: decodeCaller(item, "w"),
       hash: text(item, "h"),
       executeTime: Number(parts(item, "ix")[0]),
       state: text(item, "s") as ReservationState,
@@ -50,11 +52,14 @@ export const reservation: Codec<"reservation"> = {
       ...(item.d && { executed }),
       ...(item.fr && { failure }),
       ...(item.y && { unsynced: true as const }),
-      changedBy: item.mw ? text(item, "mw") : text(item, "w"),
+      changedBy: decodeCaller(item, item.mw ? "mw" : "w"),
       ...(item.mr && { changeReason: text(item, "mr") }),
     };
   },
 };
+
+const isSameCaller = (a: Caller, b: Caller): boolean =>
+  a.service === b.service && a.subject === b.subject;
 
 /**
  * The hash key of the state index. Rows that are not synced have keys of their own, so that the

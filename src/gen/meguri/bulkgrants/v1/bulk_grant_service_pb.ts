@@ -1175,8 +1175,8 @@ export const WatchBulkGrantResponse_EndReasonSchema: GenEnum<WatchBulkGrantRespo
  * BulkGrantService grants points to many users by one sheet: everything wrong is shown before
  * anything is granted, another person approves exactly what was checked, each row is granted once,
  * and what failed comes back as a sheet that can be corrected and sent again. Submitter and
- * approver are the callers of the methods, by the header meguri-caller, so a tool that people use
- * names the person there.
+ * approver are the subjects of the calls: the person that a token names or, where the header
+ * meguri-caller is believed, what it names, so a tool that people use names the person there.
  *
  * A sheet is CSV in UTF-8, with or without a byte order mark, or in Shift_JIS as Excel in Japan
  * writes it. Its first line names the columns: user_id, points and, optionally, reason, in any
@@ -1276,10 +1276,10 @@ export const BulkGrantService: GenService<{
   /**
    * ApproveBulkGrant adds the caller's approval of the revision with this digest. The last approval
    * that is required makes the bulk grant APPROVED; it runs at its execute_time. Idempotent: a
-   * second approval by the same caller changes nothing.
+   * second approval by the same subject changes nothing.
    *
    * Refusals: BULK_GRANT_NOT_FOUND, DIGEST_MISMATCH (the current revision has another digest),
-   * SELF_APPROVAL (the caller has submitted it), WRONG_STATE. Retryable: CONTENDED, CLOCK_OFF.
+   * SELF_APPROVAL (the same subject has submitted it), WRONG_STATE. Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.ApproveBulkGrant
    */

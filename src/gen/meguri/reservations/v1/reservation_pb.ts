@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reservations/v1/reservation.proto.
  */
 export const file_meguri_reservations_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIrsFCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4ZWN1dGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhdGVuZXNzX21zGAsgASgDEjwKB2ZhaWx1cmUYDCABKAsyKy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLkZhaWx1cmUSDgoGY2FsbGVyGA0gASgJEhQKDGVudHJ5X251bWJlchgOIAEoAxISCgpjaGFuZ2VkX2J5GA8gASgJEhUKDWNoYW5nZV9yZWFzb24YECABKAkaKgoHRmFpbHVyZRIOCgZyZWFzb24YASABKAkSDwoHbWVzc2FnZRgCIAEoCSJ+CgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIUChBTVEFURV9QUk9DRVNTSU5HEAISDgoKU1RBVEVfRE9ORRADEhAKDFNUQVRFX0ZBSUxFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFQjtaOW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Jlc2VydmF0aW9ucy92MTtyZXNlcnZhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIu8FCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4ZWN1dGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhdGVuZXNzX21zGAsgASgDEjwKB2ZhaWx1cmUYDCABKAsyKy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLkZhaWx1cmUSDgoGY2FsbGVyGA0gASgJEhQKDGVudHJ5X251bWJlchgOIAEoAxISCgpjaGFuZ2VkX2J5GA8gASgJEhUKDWNoYW5nZV9yZWFzb24YECABKAkSFgoOY2FsbGVyX3N1YmplY3QYESABKAkSGgoSY2hhbmdlZF9ieV9zdWJqZWN0GBIgASgJGioKB0ZhaWx1cmUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkifgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9QRU5ESU5HEAESFAoQU1RBVEVfUFJPQ0VTU0lORxACEg4KClNUQVRFX0RPTkUQAxIQCgxTVEFURV9GQUlMRUQQBBITCg9TVEFURV9DQU5DRUxMRUQQBUI7WjltZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZXNlcnZhdGlvbnMvdjE7cmVzZXJ2YXRpb25zdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Reservation is a grant for a later time.
@@ -134,6 +134,23 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
    * @generated from field: string change_reason = 16;
    */
   changeReason: string;
+
+  /**
+   * The person or workload on whose behalf the service called that created the reservation; equal
+   * to caller where there is none.
+   *
+   * @generated from field: string caller_subject = 17;
+   */
+  callerSubject: string;
+
+  /**
+   * The person or workload on whose behalf the service called that changed the reservation last;
+   * equal to changed_by where there is none. Of an operator's Update, the name that the Update
+   * claims, which is not verified.
+   *
+   * @generated from field: string changed_by_subject = 18;
+   */
+  changedBySubject: string;
 };
 
 /**

@@ -1,0 +1,15 @@
+/** How callers are stored: the service, and the subject only where it is another one. */
+import type { Caller } from "../../../domain/caller.ts";
+import { type Item, S, text } from "../sdk/attributes.ts";
+
+/** The attribute `name` has the service; `name` and an "s" has the subject if it differs. */
+export const encodeCaller = (name: string, { service, subject }: Caller): Item => ({
+  [name]: S(service),
+  ...(subject !== service && { [`${name}s`]: S(subject) }),
+});
+
+/** Items that were written before there were subjects have the service only. */
+export function decodeCaller(item: Item, name: string): Caller {
+  const service = text(item, name);
+  return { service, subject: item[`${name}s`] ? text(item, `${name}s`) : service };
+}
