@@ -28,8 +28,8 @@ const introduction = `# API reference
 
 Generated from \`proto/\` by \`npm run generate\`; edit the comments there. The column "rule" has
 the constraints that protovalidate checks before the server handles a request: a request that
-breaks one is refused with \`INVALID_REQUEST\`. The meaning of every reason is in
-[errors.md](errors.md).`;
+breaks one is refused with \`INVALID_REQUEST\`, which names the field and says what it may be in the
+words of this column. The meaning of every reason is in [errors.md](errors.md).`;
 
 /** The reference of the files' packages, each in the order of its files. */
 export function apiReference(files: readonly DescFile[]): string {

@@ -1,6 +1,5 @@
 /** The interceptors of every call: errors and logs, the caller, the time limit, validation. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { Logger } from "pino";
@@ -8,6 +7,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { authenticate } from "./authenticate.ts";
 import { callerKey, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
+import { describeViolations } from "./violation-texts.ts";
 
 /** The interceptors of a call, the outermost first. */
 export const interceptors = (log: Logger): Interceptor[] => [
@@ -109,12 +109,7 @@ function validate(): Interceptor {
     const result = validator.validate(schema, request);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
-    throw new InvalidRequest(
-      result.violations.map(({ field, message }) => ({
-        field: pathToString(field),
-        description: message,
-      })),
-    );
+    throw new InvalidRequest(describeViolations(schema, request, result.violations));
   }
 
   async function* checkEach<D extends DescMessage>(
