@@ -7,10 +7,12 @@ import { DomainError } from "../../domain/errors.ts";
 import { authenticate } from "./authenticate.ts";
 import { callerKey, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
+import { noteRead, toMalformed } from "./malformed.ts";
 import { describeViolations } from "./violation-texts.ts";
 
 /** The interceptors of a call, the outermost first. */
 export const interceptors = (log: Logger): Interceptor[] => [
+  noteRead,
   mapErrors(log),
   authenticate,
   limitTime,
@@ -101,6 +103,18 @@ async function* throwIfAborted<T>(
   }
 }
 
+/** Passes the messages of a stream on, and refuses one that cannot be read. */
+async function* readable<T>(
+  schema: DescMessage,
+  requests: AsyncIterable<T>,
+): AsyncGenerator<T, void> {
+  try {
+    yield* requests;
+  } catch (error) {
+    throw toMalformed(error, schema) ?? error;
+  }
+}
+
 /** Validates requests by the rules in their schema; a rule that cannot be evaluated is INTERNAL. */
 function validate(): Interceptor {
   const validator = createValidator();
@@ -116,7 +130,7 @@ function validate(): Interceptor {
     schema: D,
     requests: AsyncIterable<MessageShape<D>>,
   ): AsyncGenerator<MessageShape<D>, void> {
-    for await (const request of requests) {
+    for await (const request of readable(schema, requests)) {
       check(schema, request);
       yield request;
     }

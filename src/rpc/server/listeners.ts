@@ -5,6 +5,7 @@ import * as http2 from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
 
 /** Limits the memory of a decompressed request. Valid requests are much smaller. */
 const readMaxBytes = 64 * 2 ** 10;
@@ -48,7 +49,16 @@ interface Listeners {
 }
 
 export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
-  const handle = connectNodeAdapter({ routes, readMaxBytes, writeMaxBytes, maxTimeoutMs });
+  const handle = connectNodeAdapter({
+    routes: refuseMalformed(routes),
+    requestGate: noteUnread,
+    // For services without interceptors of their own.
+    interceptors: [noteRead],
+    jsonOptions: { ignoreUnknownFields: false },
+    readMaxBytes,
+    writeMaxBytes,
+    maxTimeoutMs,
+  });
   const server2 = http2.createServer(http2Options, handle);
   const server1 = http.createServer(http1Options, handle);
   const servers: readonly Server[] = [server2, server1];
