@@ -30,8 +30,10 @@ const introduction = `# API reference
 
 Generated from \`proto/\` by \`npm run generate\`; edit the comments there. The column "rule" has
 the constraints that protovalidate checks before the server handles a request: a request that
-breaks one is refused with \`INVALID_REQUEST\`. The meaning of every reason is in
-[errors.md](errors.md).`;
+breaks one is refused with \`INVALID_REQUEST\`, which names the field and says what it may be in the
+words of this column. So is a request that cannot be read: JSON with an unknown field or a value of
+a wrong type. Unknown fields in Protobuf's binary format are accepted, as newer clients send them.
+The meaning of every reason is in [errors.md](errors.md).`;
 
 /** The reference of the files' packages, each in the order of its files. */
 export function apiReference(files: readonly DescFile[]): string {

@@ -29,8 +29,8 @@ test("every link leads to a heading", () => {
 });
 
 test("a field has its type and its rules", () => {
-  expect(text).toContain("| `points` | int64 | at least 1, at most 1000000000 |");
-  expect(text).toContain('| `event_id` | string | pattern `^[!-"$-~]{1,128}$` |');
+  expect(text).toContain("| `points` | int64 | 1 to 1,000,000,000 |");
+  expect(text).toContain("| `event_id` | string | 1 to 128 visible ASCII characters without # |");
   expect(text).toMatch(/\| `event` \| \[EventRef\]\(#eventref\) \| one of `key`, required \|/);
 });
 

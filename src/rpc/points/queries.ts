@@ -66,7 +66,7 @@ function toKey(key: GetLedgerEntryRequest["key"]) {
     case "event":
       return toEventRef(key.value);
     case undefined:
-      throw invalid("key", "exactly one field is required in oneof");
+      throw invalid("key", "one of number, event is required");
   }
 }
 

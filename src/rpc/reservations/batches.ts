@@ -85,7 +85,7 @@ function toCancelFilter({ case: field, value }: CancelReservationsRequest["filte
         end: toInstant(value.endTime as Timestamp, "reason.end_time"),
       };
     case undefined:
-      throw invalid("filter", "exactly one field is required in oneof");
+      throw invalid("filter", "one of user_id, reason is required");
   }
 }
 

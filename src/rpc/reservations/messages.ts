@@ -23,7 +23,7 @@ const states: Readonly<Record<VisibleState, State>> = {
 /** The state that a request names. The schema refuses unknown ones. */
 export function toState(value: State | undefined): VisibleState {
   const state = (Object.keys(states) as VisibleState[]).find((name) => states[name] === value);
-  if (state === undefined) throw invalid("state", "value must be one of the defined enum values");
+  if (state === undefined) throw invalid("state", "is not a state of reservations");
   return state;
 }
 

@@ -1,6 +1,5 @@
 /** The interceptors of a call: errors and logs, the caller, the time limit, rules, permission. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { pathToString } from "@bufbuild/protobuf/reflect";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
 import type { Logger } from "pino";
@@ -11,6 +10,8 @@ import { authenticateBy } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { identityOf, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
+import { noteRead, toMalformed } from "./malformed.ts";
+import { describeViolations } from "./violation-texts.ts";
 
 interface InterceptorDeps {
   readonly log: Logger;
@@ -20,6 +21,7 @@ interface InterceptorDeps {
 
 /** The interceptors of a call, the outermost first. */
 export const interceptors = ({ log, authenticate, owners }: InterceptorDeps): Interceptor[] => [
+  noteRead,
   mapErrors(log),
   authenticateBy(authenticate),
   limitTime,
@@ -28,7 +30,11 @@ export const interceptors = ({ log, authenticate, owners }: InterceptorDeps): In
 ];
 
 /** The interceptors of a call that needs no caller. */
-export const publicInterceptors = (log: Logger): Interceptor[] => [mapErrors(log), limitTime];
+export const publicInterceptors = (log: Logger): Interceptor[] => [
+  noteRead,
+  mapErrors(log),
+  limitTime,
+];
 
 /** Maps errors to ConnectErrors, and logs the result of every call. */
 const mapErrors =
@@ -118,6 +124,18 @@ async function* throwIfAborted<T>(
   }
 }
 
+/** Passes the messages of a stream on, and refuses one that cannot be read. */
+async function* readable<T>(
+  schema: DescMessage,
+  requests: AsyncIterable<T>,
+): AsyncGenerator<T, void> {
+  try {
+    yield* requests;
+  } catch (error) {
+    throw toMalformed(error, schema) ?? error;
+  }
+}
+
 /** Validates requests by the rules in their schema; a rule that cannot be evaluated is INTERNAL. */
 function validate(): Interceptor {
   const validator = createValidator();
@@ -126,19 +144,14 @@ function validate(): Interceptor {
     const result = validator.validate(schema, request);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
-    throw new InvalidRequest(
-      result.violations.map(({ field, message }) => ({
-        field: pathToString(field),
-        description: message,
-      })),
-    );
+    throw new InvalidRequest(describeViolations(schema, request, result.violations));
   }
 
   async function* checkEach<D extends DescMessage>(
     schema: D,
     requests: AsyncIterable<MessageShape<D>>,
   ): AsyncGenerator<MessageShape<D>, void> {
-    for await (const request of requests) {
+    for await (const request of readable(schema, requests)) {
       check(schema, request);
       yield request;
     }

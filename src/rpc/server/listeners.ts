@@ -6,6 +6,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { socketKey } from "./context.ts";
+import { noteUnread, refuseMalformed } from "./malformed.ts";
 
 /** Limits the memory of a decompressed request. Valid requests are much smaller. */
 const readMaxBytes = 64 * 2 ** 10;
@@ -50,7 +51,9 @@ interface Listeners {
 
 export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
   const handle = connectNodeAdapter({
-    routes,
+    routes: refuseMalformed(routes),
+    requestGate: noteUnread,
+    jsonOptions: { ignoreUnknownFields: false },
     readMaxBytes,
     writeMaxBytes,
     maxTimeoutMs,

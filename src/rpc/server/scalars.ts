@@ -7,13 +7,13 @@ import { invalid } from "./errors.ts";
 /** A timestamp in whole milliseconds; smaller fractions are cut off. Refuses times before 1970. */
 export function toInstant(time: Timestamp, field: string): Instant {
   const ms = toMilliseconds(time, field);
-  if (ms < 0) throw invalid(field, "must not be before 1970");
+  if (ms < 0) throw invalid(field, "1970 or later");
   return ms;
 }
 
 /** A duration in whole milliseconds; smaller fractions are cut off. */
 export function toMilliseconds({ seconds, nanos }: Duration | Timestamp, field: string): number {
-  if (nanos < 0 || nanos > 999_999_999) throw invalid(field, "nanos must be 0 to 999999999");
+  if (nanos < 0 || nanos > 999_999_999) throw invalid(field, "nanos: 0 to 999,999,999");
   const ms = seconds * 1_000n + BigInt(Math.floor(nanos / 1_000_000));
   return toSafeInteger(ms, field);
 }
@@ -26,7 +26,7 @@ export const fromInstant = (time: Instant): Timestamp => timestampFromMs(time);
 /** An int64 as a number. Refuses values above 2^53 - 1, which a number cannot hold exactly. */
 export function toSafeInteger(value: bigint, field: string): number {
   const number = Number(value);
-  if (!Number.isSafeInteger(number)) throw invalid(field, "must be at most 2^53 - 1");
+  if (!Number.isSafeInteger(number)) throw invalid(field, "at most 9,007,199,254,740,991");
   return number;
 }
 

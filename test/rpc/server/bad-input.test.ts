@@ -330,6 +330,9 @@ const parts = new Map<string | undefined, Init>([
   ["meguri.reservations.v1.ReasonFilter", { reasonPrefix: "r", ...window }],
 ]);
 
+/** What no message for people has: expressions, rule ids, and words of protovalidate. */
+const forMachines = /[\^$\\`]|regex|oneof|\[\w+\.\w+\]|value (is|must)|undefined/;
+
 const keyOf = (message: DescMessage, field: DescField) => `${message.name}.${field.name}`;
 
 /** The bad values of a field; undefined when the table has none. */
@@ -459,6 +462,7 @@ describe.each(methods)("$name", (rpc) => {
       expect(refusal, what).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
       const paths = refusal.fields.map((field) => field.replace(/\[\d+\]/g, ""));
       expect(paths, what).toContain(path);
+      expect(refusal.message, what).not.toMatch(forMachines);
     }
     expect(await dump(server)).toEqual(before);
   });

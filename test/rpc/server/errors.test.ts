@@ -283,7 +283,7 @@ describe("scalars", () => {
 
   test.each([-1, 1_000_000_000])("%i nanos are refused", (nanos) => {
     const time = { seconds: 1n, nanos } as never;
-    expect(() => toInstant(time, "t")).toThrow("t: nanos must be 0 to 999999999");
+    expect(() => toInstant(time, "t")).toThrow("t: nanos: 0 to 999,999,999");
   });
 
   test("integers are safe ones", () => {

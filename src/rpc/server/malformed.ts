@@ -1,0 +1,140 @@
+/** Refuses requests that cannot be read, such as JSON with an unknown field, as INVALID_REQUEST. */
+import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { isFieldError } from "@bufbuild/protobuf/reflect";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { DomainError } from "../../domain/errors.ts";
+import { invalid, toConnectError } from "./errors.ts";
+
+/** Longer names and texts of a request are cut, because clients limit the size of metadata. */
+const maxEchoed = 100;
+
+/**
+ * The refusal of a request that Connect could not read. Undefined for any other error, such as that
+ * of a request that is too large. `input` is the message that was expected.
+ */
+export function toMalformed(error: unknown, input: DescMessage): DomainError | undefined {
+  const { code, rawMessage, cause } = ConnectError.from(error);
+  if (error instanceof DomainError) return undefined;
+  if (code !== Code.Internal && code !== Code.InvalidArgument && code !== Code.Unknown) {
+    return undefined;
+  }
+  if (rawMessage.startsWith("parse binary")) {
+    return unreadable(`the request is not a ${input.name} in the Protobuf format`);
+  }
+  if (cause instanceof Error && cause.message.startsWith("cannot decode")) {
+    return fromJsonError(cause, input);
+  }
+  const isOurs = code !== Code.InvalidArgument;
+  return unreadable(isOurs ? "the request cannot be read" : rawMessage.slice(0, maxEchoed));
+}
+
+const unreadable = (message: string) => new DomainError("INVALID_REQUEST", message);
+
+/** The refusal for an error of `fromJson`, which names types only in its message. */
+function fromJsonError(error: Error, input: DescMessage): DomainError {
+  const field = isFieldError(error.cause) ? error.cause.field() : undefined;
+  if (field?.kind === "oneof") {
+    return invalid(field.name, `only one of ${field.fields.map(({ name }) => name).join(", ")}`);
+  }
+  if (field) return invalid(field.name, `has to be ${typeText(field)}`);
+  if (error.cause instanceof SyntaxError) {
+    const [place = ""] = / at position \d+ \(line \d+ column \d+\)/.exec(error.message) ?? [];
+    return unreadable(`the request is not JSON${place && `: an error${place}`}`);
+  }
+  const [, typeName, text = ""] =
+    /^cannot decode (?:message|enum) (\S+) from JSON: (.*)$/s.exec(error.message) ?? [];
+  const [, key, what] = /^(?:key|duplicate object key) "(.*)"( is unknown)?$/s.exec(text) ?? [];
+  if (key !== undefined) {
+    const description = what ? `is not a field of ${shortName(typeName)}` : "is given twice";
+    return invalid(key.slice(0, maxEchoed), description);
+  }
+  const fields = fieldsOf(input).filter((one) => (one.message ?? one.enum)?.typeName === typeName);
+  const [first] = fields;
+  if (!first) return unreadable(`the request is not a ${input.name} as a JSON object`);
+  const names = new Set(fields.map(({ name }) => name));
+  return invalid([...names].join(" or "), `has to be ${typeText(first)}`);
+}
+
+const shortName = (typeName = ""): string => typeName.split(".").at(-1) ?? "";
+
+/** All fields of a message and of the messages in it. */
+function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescField[] {
+  if (seen.has(message)) return [];
+  seen.add(message);
+  const nested = message.fields.flatMap((field) => field.message ?? []);
+  return [...message.fields, ...nested.flatMap((inner) => fieldsOf(inner, seen))];
+}
+
+/** How the value of a field has to look in JSON. */
+function typeText({ message, enum: names, scalar, fieldKind }: DescField): string {
+  if (fieldKind === "list") return "an array of the right type";
+  if (names) return `one of ${names.values.map(({ name }) => name).join(", ")}`;
+  if (message?.typeName === "google.protobuf.Timestamp") return "a time as 2026-01-01T00:00:00Z";
+  if (message?.typeName === "google.protobuf.Duration") return "a duration as 1.5s";
+  if (message) return "a JSON object";
+  if (scalar === ScalarType.STRING) return "a string";
+  if (scalar === ScalarType.BOOL) return "true or false";
+  return scalar === ScalarType.BYTES ? "a string in base64" : "a whole number of its type";
+}
+
+/** The context of a call from its start until the interceptors get it. */
+const unreadKey = createContextKey<HandlerContext | undefined>(undefined);
+
+/** The refusal that a call gets without being read. */
+const refusalKey = createContextKey<ConnectError | undefined>(undefined);
+
+/** Has to be the request gate of the handlers that `refuseMalformed` gets. */
+export function noteUnread(context: HandlerContext): void {
+  context.values.set(unreadKey, context);
+}
+
+/** Has to be the first interceptor of every service: Connect has read a unary request by then. */
+export const noteRead: Interceptor = (next) => (req) => {
+  req.contextValues.set(unreadKey, undefined);
+  return next(req);
+};
+
+/**
+ * Makes the routes' handlers refuse what Connect cannot read. Connect reads a unary request before
+ * the interceptors see it, and answers with an error of its own, which may be INTERNAL. Such a call
+ * is answered by a second handler, whose gate throws the refusal: so every protocol has its form.
+ */
+export const refuseMalformed =
+  (routes: (router: ConnectRouter) => void) =>
+  (router: ConnectRouter): void => {
+    routes(router);
+    const refusing = createConnectRouter({
+      requestGate: ({ values }) => {
+        throw values.get(refusalKey);
+      },
+    });
+    const services = new Set(router.handlers.map(({ service }) => service));
+    for (const service of services) refusing.service(service, {});
+    const refusals = new Map(refusing.handlers.map((handler) => [handler.requestPath, handler]));
+    for (const [i, handler] of router.handlers.entries()) {
+      const refuse = refusals.get(handler.requestPath) as UniversalHandler;
+      router.handlers[i] = orRefusal(handler, refuse);
+    }
+  };
+
+const orRefusal = (handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler =>
+  Object.assign(async (request: Parameters<UniversalHandler>[0]) => {
+    const contextValues = request.contextValues ?? createContextValues();
+    const call = { ...request, contextValues };
+    const response = await handler(call);
+    const { signal } = contextValues.get(unreadKey) ?? {};
+    const refusal = signal && toMalformed(signal.reason, handler.method.input);
+    if (!refusal) return response;
+    contextValues.set(refusalKey, toConnectError(refusal));
+    return refuse(call);
+  }, handler);

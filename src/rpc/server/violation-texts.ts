@@ -1,0 +1,141 @@
+/** Says in words what the rules of a field allow, for refusals and for the API reference. */
+import {
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  type JsonObject,
+  type MessageShape,
+  toJson,
+} from "@bufbuild/protobuf";
+import {
+  type Path,
+  pathToString,
+  type ReflectList,
+  type ReflectMessage,
+  reflect,
+} from "@bufbuild/protobuf/reflect";
+import type { Violation } from "@bufbuild/protovalidate";
+import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { FieldViolation } from "./errors.ts";
+
+/** What each pattern of the protos allows. The words agree with the comments of the fields. */
+export const patternTexts: Readonly<Record<string, string>> = {
+  '^[!-"$-~]{1,64}$': "1 to 64 visible ASCII characters without #",
+  '^[!-"$-~]{1,128}$': "1 to 128 visible ASCII characters without #",
+  '^[!-"$-~]{1,138}$': "1 to 138 visible ASCII characters without #",
+  "^[a-z0-9][a-z0-9-]{0,31}$":
+    "1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen",
+  "^[a-z0-9][a-z0-9_-]{0,19}$":
+    "1 to 20 lower-case letters, digits, hyphens and underscores, the first a letter or digit",
+  "^[A-Za-z0-9_-]{43}$": "43 characters of base64url",
+  "^[^\\p{Cc}\\p{Zl}\\p{Zp}\\x{202A}-\\x{202E}\\x{2066}-\\x{2069}]*$":
+    "without control characters and bidirectional controls",
+};
+
+/**
+ * What the value of a field may be, such as "1 to 1,000,000,000"; empty when it may be anything.
+ * Knows the rules that the protos use, which a test checks.
+ */
+export function allowedText(field: DescField): string {
+  if (!hasOption(field, validate.field)) return "";
+  const rules = getOption(field, validate.field);
+  const json = toJson(validate.FieldRulesSchema, rules, { useProtoFieldName: true });
+  return textOfType(field, json as JsonObject);
+}
+
+/** What is wrong with the fields of a message: each field with all that it may be, and once. */
+export function describeViolations<D extends DescMessage>(
+  schema: D,
+  message: MessageShape<D>,
+  violations: readonly Violation[],
+): FieldViolation[] {
+  const texts = violations.map((violation) => ({
+    field: pathToString(violation.field),
+    description: violationText(violation, valueAt(reflect(schema, message), violation.field)),
+  }));
+  const unique = new Map(texts.map((text) => [`${text.field}: ${text.description}`, text]));
+  return [...unique.values()];
+}
+
+/** The value at a path without maps. */
+function valueAt(message: ReflectMessage, path: Path): unknown {
+  return path.reduce<unknown>((value, step) => {
+    if (step.kind === "field") return (value as ReflectMessage).get(step);
+    return step.kind === "list_sub" ? (value as ReflectList).get(step.index) : undefined;
+  }, message);
+}
+
+function violationText({ field, rule, ruleId, message }: Violation, value: unknown): string {
+  const [last, beforeLast] = [field.at(-1), field.at(-2)];
+  if (last?.kind === "oneof") {
+    return `one of ${last.fields.map(({ name }) => name).join(", ")} is required`;
+  }
+  if (ruleId === "required" || value === "") return "is required";
+  const [first] = rule;
+  if (first?.kind === "field" && first.name === "cel") return message;
+  const isItem = last?.kind === "list_sub" && beforeLast?.kind === "field";
+  const text = isItem ? itemText(beforeLast) : last?.kind === "field" && allowedText(last);
+  return text || "is not allowed";
+}
+
+/** What each item of a list may be. */
+function itemText(field: DescField): string {
+  const { type } = getOption(field, validate.field);
+  if (type.case !== "repeated" || !type.value.items) return "";
+  const json = toJson(validate.FieldRulesSchema, type.value.items, { useProtoFieldName: true });
+  return textOfType(field, json as JsonObject);
+}
+
+/** Joins what the rules of the field's type say. `rules` are FieldRules as JSON. */
+function textOfType(field: DescField, rules: JsonObject): string {
+  const types = ["string", "bytes", "repeated", "enum", "int32", "int64", "timestamp", "duration"];
+  const type = types.find((name) => rules[name] !== undefined) ?? "";
+  const own = (rules[type] ?? {}) as JsonObject;
+  const { min_len, max_len, min_bytes, max_bytes, pattern } = own;
+  switch (type) {
+    case "string":
+      return joined([
+        range(min_len, max_len, "characters"),
+        range(min_bytes, max_bytes, "bytes"),
+        pattern === undefined ? "" : (patternTexts[String(pattern)] ?? "has a wrong form"),
+      ]);
+    case "bytes":
+      return range(min_len, max_len, "bytes");
+    case "repeated": {
+      const items = itemText(field);
+      const unit = own.unique ? "different items" : "items";
+      return joined([range(own.min_items, own.max_items, unit), items && `each ${items}`]);
+    }
+    case "enum":
+      return enumText(field, own.not_in);
+    default:
+      return joined([
+        own.gt === undefined ? "" : `more than ${format(own.gt)}`,
+        range(own.gte, own.lte, ""),
+      ]);
+  }
+}
+
+function enumText(field: DescField, notIn: unknown): string {
+  const excluded = new Set(Array.isArray(notIn) ? notIn : []);
+  const values = field.enum?.values.filter(({ number }) => !excluded.has(number)) ?? [];
+  return `one of ${values.map(({ name }) => name).join(", ")}`;
+}
+
+/** "1 to 64 bytes", "at most 64 bytes", "1 or more"; empty without limits. */
+function range(min: unknown, max: unknown, unit: string): string {
+  const text = (limits: string) => (unit === "" ? limits : `${limits} ${unit}`);
+  if (min !== undefined && max !== undefined) return text(`${format(min)} to ${format(max)}`);
+  if (max !== undefined) return text(`at most ${format(max)}`);
+  return min === undefined ? "" : text(`${format(min)} or more`);
+}
+
+/** A number with separators of thousands; a duration likewise, in seconds; a time as it is. */
+function format(limit: unknown): string {
+  const [, number, second = ""] = /^(-?\d+)(s?)$/.exec(String(limit)) ?? [];
+  if (number === undefined) return String(limit);
+  return BigInt(number).toLocaleString("en-US") + (second && " s");
+}
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text !== "").join(", ");

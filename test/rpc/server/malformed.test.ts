@@ -1,0 +1,209 @@
+/** Tests requests that cannot be read: every protocol refuses them as INVALID_REQUEST. */
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromJson,
+  type JsonObject,
+} from "@bufbuild/protobuf";
+import { EmptySchema, StructSchema } from "@bufbuild/protobuf/wkt";
+import type { Transport } from "@connectrpc/connect";
+import * as node from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
+import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+const protocols = ["Connect", "gRPC-Web", "gRPC"] as const;
+
+/** Connect and gRPC-Web use HTTP/1.1, gRPC uses HTTP/2. */
+function connect(protocol: (typeof protocols)[number], useBinaryFormat: boolean): Transport {
+  const http1 = {
+    baseUrl: `http://127.0.0.1:${server.http1Port}`,
+    httpVersion: "1.1",
+    useBinaryFormat,
+  } as const;
+  if (protocol === "Connect") return node.createConnectTransport(http1);
+  if (protocol === "gRPC-Web") return node.createGrpcWebTransport(http1);
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  return node.createGrpcTransport({ baseUrl, useBinaryFormat, idleConnectionTimeoutMs: 1 });
+}
+
+/** Calls a method with the message of another schema. */
+async function call(transport: Transport, desc: DescMethod, schema: DescMessage, message: object) {
+  const method = { ...desc, input: schema } as DescMethod;
+  const headers = { "meguri-caller": "tests" };
+  if (method.methodKind === "unary") {
+    const asUnary = method as DescMethod & { methodKind: "unary" };
+    await transport.unary(asUnary, undefined, undefined, headers, message as never);
+    return;
+  }
+  async function* messages() {
+    yield message as never;
+  }
+  const stream = transport.stream(
+    method as DescMethod & { methodKind: "client_streaming" },
+    undefined,
+    undefined,
+    headers,
+    messages(),
+  );
+  for await (const _ of (await stream).message);
+}
+
+const { grantPoints, getBalance, getLedgerEntry } = PointsService.method;
+const { react } = ReactionService.method;
+const { createReservations } = ReservationService.method;
+const { uploadBulkGrant, watchBulkGrant } = BulkGrantService.method;
+
+const account = { userId: "u" };
+const many = "x".repeat(5_000);
+
+describe.each(protocols)("JSON over %s", (protocol) => {
+  test.each<[string, DescMethod, JsonObject, string]>([
+    ["an unknown field", getBalance, { user: "u" }, "user: is not a field of GetBalanceRequest"],
+    [
+      "an unknown field of a part",
+      react,
+      { target: { type: "post", key: "1" } },
+      "key: is not a field of TargetName",
+    ],
+    [
+      "an unknown field of a stream's only request",
+      watchBulkGrant,
+      { id: "b" },
+      "id: is not a field of WatchBulkGrantRequest",
+    ],
+    [
+      "an unknown field within a stream",
+      uploadBulkGrant,
+      { header: { bulkGrant: "b" } },
+      "bulkGrant: is not a field of Header",
+    ],
+    [
+      "an unknown field with a long name",
+      getBalance,
+      { [many]: 1 },
+      `${many.slice(0, 100)}: is not a field of GetBalanceRequest`,
+    ],
+    ["a number for a text", getBalance, { userId: 5 }, "user_id: has to be a string"],
+    [
+      "a text for a number",
+      grantPoints,
+      { ...account, points: many },
+      "points: has to be a whole number of its type",
+    ],
+    [
+      "a number for a message",
+      createReservations,
+      { reservations: [5] },
+      "reservations: has to be an array of the right type",
+    ],
+    [
+      "a time that is none",
+      createReservations,
+      { reservations: [{ executeTime: "noon" }] },
+      "execute_time: has to be a time as 2026-01-01T00:00:00Z",
+    ],
+    ["a list for a message", react, { target: [] }, "target: has to be a JSON object"],
+    [
+      "two of which one is allowed",
+      getLedgerEntry,
+      { number: "1", event: {} },
+      "key: only one of number, event",
+    ],
+  ])("%s is refused by its name", async (_, method, json, message) => {
+    const struct = fromJson(StructSchema, json);
+    const refusal = await refusalOf(call(connect(protocol, false), method, StructSchema, struct));
+    expect(refusal).toMatchObject({
+      code: "InvalidArgument",
+      reason: "INVALID_REQUEST",
+      message,
+      fields: [message.split(": ")[0]],
+    });
+  });
+});
+
+describe.each(protocols)("Protobuf over %s", (protocol) => {
+  const unknown = (no: number, wireType: number, data: readonly number[]) => ({
+    ...create(EmptySchema),
+    $unknown: [{ no, wireType, data: Uint8Array.from(data) }],
+  });
+
+  test.each([getBalance, watchBulkGrant, uploadBulkGrant])(
+    "that breaks off: $name",
+    async (rpc) => {
+      // A text of 100 bytes, of which two are there.
+      const message = unknown(2, 2, [100, 65, 65]);
+      const refusal = await refusalOf(call(connect(protocol, true), rpc, EmptySchema, message));
+      expect(refusal).toMatchObject({
+        code: "InvalidArgument",
+        reason: "INVALID_REQUEST",
+        message: `the request is not a ${rpc.input.name} in the Protobuf format`,
+      });
+    },
+  );
+
+  test("with an unknown field is read, as of a newer client", async () => {
+    const message = {
+      ...create(getBalance.input, account),
+      $unknown: unknown(999, 0, [1]).$unknown,
+    };
+    await call(connect(protocol, true), getBalance, getBalance.input, message);
+  });
+});
+
+describe("a request by hand", () => {
+  const url = (method: string) =>
+    `http://127.0.0.1:${server.http1Port}/${PointsService.typeName}/${method}`;
+  const post = (body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) =>
+    fetch(url("GetBalance"), {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", "meguri-caller": "curl", ...more },
+    });
+
+  test.each([
+    ["{", {}, /^the request is not JSON: an error at position 1 /],
+    ["", {}, /^the request is not JSON$/],
+    ["[]", {}, /^the request is not a GetBalanceRequest as a JSON object$/],
+    ['{"userId":"a","userId":"b"}', {}, /^userId: is given twice$/],
+    ["[".repeat(60_000), {}, /^the request is not JSON/],
+    ["{}", { "content-encoding": "gzip" }, /^(decompression failed|the request cannot be read)$/],
+    [
+      "{}",
+      { "connect-timeout-ms": "soon" },
+      /^protocol error: invalid connect timeout value: soon$/,
+    ],
+  ])("%.30s %o", async (body, headers, message) => {
+    const response = await post(body, headers);
+    const error = (await response.json()) as { code: string; message: string; details: object[] };
+    expect([response.status, error.code]).toEqual([400, "invalid_argument"]);
+    expect(error.message).toMatch(message);
+    expect(error.details).toMatchObject([
+      { debug: { reason: "INVALID_REQUEST", domain: "meguri" } },
+      { type: "google.rpc.BadRequest" },
+    ]);
+  });
+
+  test("with a message in the URL that is not base64", async () => {
+    const query = new URLSearchParams({ encoding: "proto", base64: "1", message: "*" });
+    const headers = { "meguri-caller": "curl" };
+    const response = await fetch(`${url("GetBalance")}?${query}`, { headers });
+    expect(await response.json()).toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("in an unknown compression keeps the answer of the protocol", async () => {
+    const response = await post("{}", { "content-encoding": "zstd" });
+    expect(await response.json()).toMatchObject({ code: "unimplemented" });
+  });
+});

@@ -1,0 +1,153 @@
+/** Tests the words of refusals: complete for all rules of the protos, and plain. */
+import { create, type DescField, getOption, hasOption, toJson } from "@bufbuild/protobuf";
+import { createValidator } from "@bufbuild/protovalidate";
+import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { describe, expect, test } from "vitest";
+import {
+  allowedText,
+  describeViolations,
+  patternTexts,
+} from "../../../src/rpc/server/violation-texts.ts";
+import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
+
+const files = new Set(services.flatMap(({ file }) => [file, ...file.dependencies]));
+const fields = messagesOf([...files])
+  .flatMap((message) => message.fields)
+  .filter((field) => hasOption(field, validate.field));
+
+/** Every rule of the protos by its path, such as `string.pattern`, with its value. */
+function* rulesOf(json: unknown, path: readonly string[] = []): Generator<[string, unknown]> {
+  for (const [name, value] of Object.entries(json ?? {})) {
+    if (typeof value === "object" && !Array.isArray(value)) yield* rulesOf(value, [...path, name]);
+    else yield [[...path, name].join(".").replace(/^repeated\.items\./, ""), value];
+  }
+}
+
+const rulesOfField = (field: DescField) => [
+  ...rulesOf(
+    toJson(validate.FieldRulesSchema, getOption(field, validate.field), {
+      useProtoFieldName: true,
+    }),
+  ),
+];
+
+describe("every rule of the protos", () => {
+  /** What a text is made for. A rule that is new has to be added there and here. */
+  const known = [
+    ...["min_len", "max_len", "min_bytes", "max_bytes", "pattern"].map((name) => `string.${name}`),
+    "bytes.max_len",
+    ...["int32", "int64", "timestamp"].flatMap((type) => [`${type}.gte`, `${type}.lte`]),
+    ...["duration.gt", "duration.lte"],
+    ...["enum.defined_only", "enum.not_in"],
+    ...["repeated.min_items", "repeated.max_items", "repeated.unique"],
+    ...["required", "ignore", "cel"],
+  ];
+
+  test("is one that has words", () => {
+    const used = fields.flatMap((field) => rulesOfField(field).map(([name]) => name));
+    expect([...new Set(used)].filter((name) => !known.includes(name))).toEqual([]);
+    expect(used.length).toBeGreaterThan(200);
+  });
+
+  test("that is a pattern has a text, and no text is left over", () => {
+    const patterns = fields.flatMap((field) =>
+      rulesOfField(field).flatMap(([name, value]) => (name === "string.pattern" ? [value] : [])),
+    );
+    expect(Object.keys(patternTexts).sort()).toEqual([...new Set(patterns)].sort());
+  });
+
+  test("that names a length agrees with its pattern", () => {
+    for (const [pattern, text] of Object.entries(patternTexts)) {
+      const [, most] = /\{(?:\d+,)?(\d+)\}\$$/.exec(pattern) ?? [];
+      if (most === undefined) continue;
+      const length = Number(most) + (pattern.includes("][") ? 1 : 0);
+      expect(text).toMatch(new RegExp(`^(1 to )?${length} `));
+    }
+  });
+});
+
+const textOf = (path: string) => {
+  const field = fields.find(({ name, parent }) => `${parent.name}.${name}` === path);
+  return allowedText(field as DescField);
+};
+
+test.each([
+  ["GrantPointsRequest.user_id", "1 to 64 visible ASCII characters without #"],
+  ["GrantPointsRequest.points", "1 to 1,000,000,000"],
+  ["GrantPointsRequest.reason", "at most 128 bytes"],
+  ["MarkNotificationReadRequest.name", "1 to 512 characters"],
+  ["MarkNotificationReadRequest.version", "1 or more"],
+  [
+    "ReactRequest.actor_name",
+    "1 to 256 bytes, without control characters and bidirectional controls",
+  ],
+  ["ValidateBulkGrantRequest.csv", "at most 4,194,304 bytes"],
+  ["CreateReservationsRequest.reservations", "1 to 100 items"],
+  ["ListNotificationsRequest.state", "one of STATE_UNSPECIFIED, STATE_UNREAD, STATE_READ"],
+  ["ListLedgerEntriesRequest.end_time", "1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z"],
+  ["AdvanceRequest.duration", "more than 0 s, at most 3,155,760,000 s"],
+  ["RevokePointsRequest.grant", ""],
+])("%s: %s", (path, text) => {
+  expect(textOf(path)).toBe(text);
+});
+
+describe("a violation", () => {
+  const validator = createValidator();
+  const methods = services.flatMap((service) => service.methods);
+
+  function textsOf(method: string, init: Record<string, unknown>): string[] {
+    const { input } = methods.find(({ name }) => name === method) as (typeof methods)[number];
+    const message = create(input, init);
+    const { violations = [] } = validator.validate(input, message);
+    const texts = describeViolations(input, message, violations);
+    return texts.map(({ field, description }) => `${field}: ${description}`);
+  }
+
+  test.each<[string, string, Record<string, unknown>, readonly string[]]>([
+    [
+      "of an empty id is that it is required",
+      "GrantPoints",
+      { points: 1n },
+      ["user_id: is required", "event_id: is required"],
+    ],
+    [
+      "of two rules of one field is told once",
+      "React",
+      { target: { type: "t", id: "i" }, userId: "u", actorName: `\n${"x".repeat(300)}` },
+      ["actor_name: 1 to 256 bytes, without control characters and bidirectional controls"],
+    ],
+    ["of a required message", "GetForecast", { userId: "u" }, ["time: is required"]],
+    [
+      "of a required choice",
+      "GetLedgerEntry",
+      { userId: "u" },
+      ["key: one of number, event is required"],
+    ],
+    [
+      "of an item of a list names the item",
+      "ListLedgerEntries",
+      { userId: "u", types: [1, 99] },
+      [expect.stringMatching(/^types\[1\]: one of TYPE_ISSUED, TYPE_USED, /) as never],
+    ],
+    [
+      "of a list",
+      "ListLedgerEntries",
+      { userId: "u", types: [1, 1] },
+      [expect.stringMatching(/^types: at most 7 different items, each one of TYPE_IS/) as never],
+    ],
+    [
+      "of a nested field",
+      "BatchGetReactionSummaries",
+      { targets: [{ type: "post", id: "a b" }] },
+      ["targets[0].id: 1 to 64 visible ASCII characters without #"],
+    ],
+    [
+      "of a rule with a message of its own",
+      "WatchUnreadCount",
+      { watches: [{ ownerId: "o" }, { ownerId: "o" }] },
+      ["watches: each owner once"],
+    ],
+  ])("%s", (_, method, init, texts) => {
+    expect(textsOf(method, init)).toEqual(texts);
+  });
+});
