@@ -78,6 +78,13 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
+    "src/client/",
+    {
+      project: /^src\/(gen\/|domain\/errors\.ts$)/,
+      packages: /^(@bufbuild\/protobuf|@connectrpc\/connect(-node)?|node:.+)$/,
+    },
+  ],
+  [
     "src/slack/",
     {
       project: /^src\/app\/ports\//,

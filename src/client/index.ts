@@ -1,0 +1,15 @@
+/** The public interface of the client package. */
+export { Code, ConnectError } from "@connectrpc/connect";
+export type { Reason } from "../domain/errors.ts";
+export {
+  type FieldViolation,
+  metadataOf,
+  reasonOf,
+  retryDelayMsOf,
+  violationsOf,
+} from "./errors.ts";
+export { createMeguri, type Meguri } from "./meguri.ts";
+export type { MeguriOptions, TlsOptions } from "./options.ts";
+export type { BulkGrantSheet, UploadOptions } from "./upload-bulk-grant.ts";
+export type { BulkGrantName, WatchOptions } from "./watch-bulk-grant.ts";
+export type { OwnerWatch } from "./watch-unread-counts.ts";

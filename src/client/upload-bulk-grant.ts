@@ -1,0 +1,55 @@
+/** Uploads the sheet of a bulk grant in messages of the right size. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import type {
+  BulkGrantService,
+  NewRowSchema,
+  UploadBulkGrantRequest_HeaderSchema,
+  UploadBulkGrantRequestSchema,
+  UploadBulkGrantResponse,
+} from "../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+
+/** The rows of a bulk grant: as a file of CSV, or as messages. */
+export type BulkGrantSheet =
+  | { readonly csv: Uint8Array }
+  | { readonly rows: readonly MessageInitShape<typeof NewRowSchema>[] };
+
+export interface UploadOptions {
+  readonly signal?: AbortSignal;
+  /** The deadline of the upload in ms; none by default. */
+  readonly timeoutMs?: number;
+}
+
+/** The limits of one message. */
+const chunkBytes = 60_000;
+const rowsPerMessage = 500;
+
+type Upload = MessageInitShape<typeof UploadBulkGrantRequestSchema>;
+
+/** Sends the header, the sheet and the end. */
+export async function uploadBulkGrant(
+  bulkGrants: Client<typeof BulkGrantService>,
+  header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
+  sheet: BulkGrantSheet,
+  options: UploadOptions,
+): Promise<UploadBulkGrantResponse> {
+  return await bulkGrants.uploadBulkGrant(messagesOf(header, sheet), options);
+}
+
+async function* messagesOf(
+  header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
+  sheet: BulkGrantSheet,
+): AsyncGenerator<Upload> {
+  yield { content: { case: "header", value: header } };
+  if ("csv" in sheet) {
+    for (let at = 0; at < sheet.csv.length; at += chunkBytes) {
+      yield { content: { case: "csvChunk", value: sheet.csv.subarray(at, at + chunkBytes) } };
+    }
+  } else {
+    for (let at = 0; at < sheet.rows.length; at += rowsPerMessage) {
+      const rows = sheet.rows.slice(at, at + rowsPerMessage);
+      yield { content: { case: "rows", value: { rows } } };
+    }
+  }
+  yield { content: { case: "end", value: {} } };
+}
