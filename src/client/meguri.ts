@@ -17,9 +17,10 @@ import { ReactionService } from "../gen/meguri/reactions/v1/reaction_service_pb.
 import { ReservationService } from "../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../gen/meguri/testing/v1/clock_service_pb.ts";
 import type { MeguriOptions } from "./options.ts";
+import type { WatchOptions } from "./reopen.ts";
 import { createMeguriTransport } from "./transport.ts";
 import { type BulkGrantSheet, type UploadOptions, uploadBulkGrant } from "./upload-bulk-grant.ts";
-import { type BulkGrantName, type WatchOptions, watchBulkGrant } from "./watch-bulk-grant.ts";
+import { type BulkGrantName, watchBulkGrant } from "./watch-bulk-grant.ts";
 import { type OwnerWatch, watchUnreadCounts } from "./watch-unread-counts.ts";
 
 /** The clients of all services. Their errors are ConnectErrors; `reasonOf` reads them. */

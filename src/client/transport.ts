@@ -1,32 +1,85 @@
-/** The transport of all clients: chooses servers, and sets headers and deadlines. */
-import type { Interceptor, Transport } from "@connectrpc/connect";
-import {
-  createConnectTransport,
-  createGrpcTransport,
-  Http2SessionManager,
-} from "@connectrpc/connect-node";
+/** The transport of all clients: sets keys, headers and deadlines, and sends each call. */
+import type { Transport } from "@connectrpc/connect";
+import { type CallDeps, sendCall } from "./call.ts";
+import { headersOf, keyOfCall } from "./headers.ts";
+import { methodInfo } from "./methods.ts";
 import type { MeguriOptions } from "./options.ts";
+import { createRetryBudget } from "./retry-policy.ts";
+import { createServers } from "./servers.ts";
+import { afterFirst, repeatableInput } from "./streams.ts";
+import { createTokenSource } from "./token.ts";
 
+/** The deadline of a call with all its tries. */
+const defaultTimeoutMs = 10_000;
+
+/**
+ * A try may take half of the time, so that a server that hangs leaves the rest to another one; but
+ * less than this is not divided.
+ */
+const undividedMs = 2_000;
+
+/** Makes the transport. Throws a TypeError for options that do not fit. */
 export function createMeguriTransport(options: MeguriOptions): {
   transport: Transport;
   close(): void;
 } {
-  const { url, caller, token, tls, timeoutMs = 10_000 } = options;
-  const baseUrl = typeof url === "string" ? url : (url[0] ?? "");
-  const headers: Interceptor = (next) => async (req) => {
-    if (caller !== undefined) req.header.set("meguri-caller", caller);
-    if (token !== undefined) {
-      const text = typeof token === "string" ? token : await token();
-      req.header.set("authorization", `Bearer ${text}`);
-    }
-    return await next(req);
+  const { caller, token, timeoutMs: limitMs = defaultTimeoutMs } = options;
+  if (options.httpVersion === "1.1" && options.transport !== "connect") {
+    throw new TypeError('httpVersion: gRPC needs HTTP/2; for 1.1 set transport to "connect"');
+  }
+  const servers = createServers(options);
+  const deps: CallDeps = {
+    servers,
+    budget: createRetryBudget(),
+    tokens: token === undefined ? undefined : createTokenSource(token),
   };
-  const common = { baseUrl, interceptors: [headers], defaultTimeoutMs: timeoutMs };
-  const sessionManager = new Http2SessionManager(baseUrl, {}, { ...tls } as object);
-  const make = options.transport === "connect" ? createConnectTransport : createGrpcTransport;
-  const transport =
-    options.httpVersion === "1.1"
-      ? createConnectTransport({ ...common, httpVersion: "1.1", nodeOptions: { ...tls } as object })
-      : make({ ...common, httpVersion: "2", sessionManager });
-  return { transport, close: () => sessionManager.abort() };
+
+  const transport: Transport = {
+    async unary(method, signal, timeoutMs, header, input, contextValues) {
+      const { isIdempotent, keyOf, sheetTimeoutMs } = methodInfo(method);
+      const own = header === undefined ? undefined : new Headers(header);
+      const key = keyOfCall(keyOf, own, input);
+      const totalMs = limitOf(timeoutMs ?? sheetTimeoutMs ?? limitMs);
+      const deadline = performance.now() + totalMs;
+      const call = { key, isIdempotent, isWhole, signal, deadline, retryUntil: deadline };
+      return await sendCall(deps, call, ({ connection }, authorization) => {
+        const leftMs = deadline - performance.now();
+        const tryMs = wholeMs(Math.min(leftMs, Math.max(totalMs / 2, undividedMs)));
+        const headers = headersOf(own, { caller, key, authorization });
+        return connection.transport.unary(method, signal, tryMs, headers, input, contextValues);
+      });
+    },
+
+    async stream(method, signal, timeoutMs, header, input, contextValues) {
+      const { isIdempotent, keyOf } = methodInfo(method);
+      const own = header === undefined ? undefined : new Headers(header);
+      const messages = await repeatableInput(method, input, contextValues);
+      const key = keyOfCall(keyOf, own, messages.first);
+      const now = performance.now();
+      const deadline = now + limitOf(timeoutMs ?? 0);
+      const retryUntil = Math.min(deadline, now + limitOf(limitMs));
+      const { isWhole } = messages;
+      const call = { key, isIdempotent, isWhole, signal, deadline, retryUntil };
+      return await sendCall(deps, call, async ({ connection: { transport } }, authorization) => {
+        const tryMs = wholeMs(deadline - performance.now());
+        const headers = headersOf(own, { caller, key, authorization });
+        const all = messages.all();
+        return await afterFirst(
+          await transport.stream(method, signal, tryMs, headers, all, contextValues),
+        );
+      });
+    },
+  };
+  return { transport, close: () => servers.close() };
 }
+
+/** The single message of a unary call can be sent again. */
+const isWhole = (): boolean => true;
+
+/** A timeout as Connect's clients take it: 0 means that there is none. */
+const limitOf = (timeoutMs: number): number =>
+  timeoutMs > 0 ? timeoutMs : Number.POSITIVE_INFINITY;
+
+/** A timeout in whole ms, of which at least one is left; undefined for none. */
+const wholeMs = (ms: number): number | undefined =>
+  ms === Number.POSITIVE_INFINITY ? undefined : Math.max(1, Math.ceil(ms));

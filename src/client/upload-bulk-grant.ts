@@ -1,6 +1,6 @@
 /** Uploads the sheet of a bulk grant in messages of the right size. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Client } from "@connectrpc/connect";
+import { type Client, createContextValues } from "@connectrpc/connect";
 import type {
   BulkGrantService,
   NewRowSchema,
@@ -8,6 +8,7 @@ import type {
   UploadBulkGrantRequestSchema,
   UploadBulkGrantResponse,
 } from "../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { freshInputKey } from "./streams.ts";
 
 /** The rows of a bulk grant: as a file of CSV, or as messages. */
 export type BulkGrantSheet =
@@ -26,14 +27,16 @@ const rowsPerMessage = 500;
 
 type Upload = MessageInitShape<typeof UploadBulkGrantRequestSchema>;
 
-/** Sends the header, the sheet and the end. */
+/** Sends the header, the sheet and the end; after a failure that may pass, all of it again. */
 export async function uploadBulkGrant(
   bulkGrants: Client<typeof BulkGrantService>,
   header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
   sheet: BulkGrantSheet,
   options: UploadOptions,
 ): Promise<UploadBulkGrantResponse> {
-  return await bulkGrants.uploadBulkGrant(messagesOf(header, sheet), options);
+  const messages = () => messagesOf(header, sheet);
+  const contextValues = createContextValues().set(freshInputKey, messages);
+  return await bulkGrants.uploadBulkGrant(messages(), { ...options, contextValues });
 }
 
 async function* messagesOf(

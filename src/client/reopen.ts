@@ -1,0 +1,56 @@
+/** Opens a stream again, as often as it ends or breaks. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { backoffMs, verdictOn } from "./retry-policy.ts";
+
+export interface WatchOptions {
+  /** Ends the watch: its loop throws a ConnectError with the code Canceled. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a stream gives: a value, the delay in ms before the next stream, or that there is none. */
+export type StreamEvent<T> =
+  | { readonly value: T }
+  | { readonly reopenMs: number }
+  | { readonly isLast: true };
+
+/**
+ * Yields the values of streams that follow each other, until one says that it is the last. After a
+ * stream that broke, waits before the next one, longer after each without an event in between. Throws a refusal, and CANCELED after the signal's abort.
+ */
+export async function* reopen<T>(
+  { signal }: WatchOptions,
+  open: (signal: AbortSignal) => AsyncIterable<StreamEvent<T>>,
+): AsyncGenerator<T, void> {
+  let failures = 0;
+  for (;;) {
+    // Connect does not end a stream whose loop is left, so the stream has a signal of its own.
+    const stream = new AbortController();
+    let waitMs: number | undefined;
+    try {
+      const all = signal ? AbortSignal.any([signal, stream.signal]) : stream.signal;
+      for await (const event of open(all)) {
+        failures = 0;
+        if ("isLast" in event) return;
+        if ("value" in event) yield event.value;
+        else waitMs = event.reopenMs;
+      }
+    } catch (thrown) {
+      const error = ConnectError.from(thrown);
+      const verdict = verdictOn(error);
+      if (signal?.aborted || verdict.retry === "never") throw error;
+      waitMs = verdict.leastMs + backoffMs(failures++);
+    } finally {
+      stream.abort();
+    }
+    await sleepUnless(signal, waitMs ?? backoffMs(failures++));
+  }
+}
+
+async function sleepUnless(signal: AbortSignal | undefined, ms: number): Promise<void> {
+  try {
+    await sleep(ms, undefined, signal && { signal });
+  } catch (aborted) {
+    throw ConnectError.from(aborted, Code.Canceled);
+  }
+}

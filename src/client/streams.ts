@@ -1,0 +1,63 @@
+/** Streams of messages that can be sent and read again. */
+
+import type { DescMessage, DescMethodStreaming } from "@bufbuild/protobuf";
+import { type ContextValues, createContextKey, type StreamResponse } from "@connectrpc/connect";
+
+type MakeInput = () => AsyncIterable<unknown>;
+
+/** Makes the messages of an upload anew for each try; without it, they are sent once. */
+export const freshInputKey = createContextKey<MakeInput | undefined>(undefined, {
+  description: "makes the messages of an upload",
+});
+
+/** The messages that a call sends. */
+export interface Input<T> {
+  /** The only message of a server stream. */
+  readonly first: T | undefined;
+  all(): AsyncIterable<T>;
+  /** Whether `all` can be sent from the start. */
+  isWhole(): boolean;
+}
+
+/** Makes the input of a call repeatable, where that is possible. */
+export async function repeatableInput<T>(
+  { methodKind }: DescMethodStreaming,
+  input: AsyncIterable<T>,
+  contextValues: ContextValues | undefined,
+): Promise<Input<T>> {
+  if (methodKind === "server_streaming") {
+    const result = await input[Symbol.asyncIterator]().next();
+    const messages = result.done ? [] : [result.value];
+    return { first: messages[0], all: () => iterate(messages), isWhole: () => true };
+  }
+  const makeInput = contextValues?.get(freshInputKey) as (() => AsyncIterable<T>) | undefined;
+  if (makeInput) return { first: undefined, all: makeInput, isWhole: () => true };
+  let isWhole = true;
+  async function* all(): AsyncGenerator<T> {
+    isWhole = false;
+    yield* input;
+  }
+  return { first: undefined, all, isWhole: () => isWhole };
+}
+
+async function* iterate<T>(messages: readonly T[]): AsyncGenerator<T> {
+  yield* messages;
+}
+
+/**
+ * Waits for the first message of a stream, or for its end. Throws the error that comes instead, so
+ * that the call can still be sent again.
+ */
+export async function afterFirst<I extends DescMessage, O extends DescMessage>(
+  response: StreamResponse<I, O>,
+): Promise<StreamResponse<I, O>> {
+  const messages = response.message[Symbol.asyncIterator]();
+  const first = await messages.next();
+  let isFirst = true;
+  const next = () => {
+    if (!isFirst) return messages.next();
+    isFirst = false;
+    return Promise.resolve(first);
+  };
+  return { ...response, message: { [Symbol.asyncIterator]: () => ({ next }) } };
+}
