@@ -15,8 +15,8 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-/** Writes text. Waits while the reader is slower than the command. */
-export async function write(stream: OutputStream, text: string): Promise<void> {
-  if (stream.write(text)) return;
+/** Writes text or bytes. Waits while the reader is slower than the command. */
+export async function write(stream: OutputStream, data: string | Uint8Array): Promise<void> {
+  if (stream.write(data)) return;
   await new Promise<void>((resolve) => stream.once("drain", () => resolve()));
 }

@@ -9,7 +9,7 @@ import {
 } from "../client/messages/notifications.ts";
 import { type AddCommand, examples } from "./action.ts";
 import type { Columns } from "./output.ts";
-import { pagesOf } from "./pages.ts";
+import { pagesOf, singly } from "./pages.ts";
 
 export const addNotifications: AddCommand = (parent, inSession) => {
   parent
@@ -61,8 +61,3 @@ const countColumns: Columns<WatchUnreadCountResponse_Count> = {
   unseen: ({ unreadCount }) => unreadCount?.unseenCount,
   version: ({ unreadCount }) => unreadCount?.version,
 };
-
-/** Each record of a stream as a page of its own, so that it is printed at once. */
-async function* singly<T>(records: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
-  for await (const record of records) yield [record];
-}

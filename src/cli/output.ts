@@ -33,6 +33,8 @@ export interface Output {
     pages: AsyncIterable<readonly MessageShape<S>[]>,
     columns: Columns<MessageShape<S>>,
   ): Promise<void>;
+  /** Prints a result that is no message of the API: as one line of JSON, or as text. */
+  value(value: object, text: string): Promise<void>;
   /** Prints a line for people on standard error; nothing with `--json`. */
   note(text: string): Promise<void>;
   /** Formats rows as a table, as `list` does. */
@@ -54,6 +56,7 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
   ): string {
     const texts = rows.map((row) => row.map(cellText));
     if (!isTerminal) return texts.map((row) => `${row.join("\t")}\n`).join("");
+    if (rows.length === 0) return "";
     const hasNames = names.length > 0;
     const [first = "", ...others] = align(hasNames ? [names, ...texts] : texts, widths);
     return [hasNames ? style("bold", first) : first, ...others, ""].join("\n");
@@ -82,6 +85,10 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
           names = [];
         }
       }
+    },
+
+    async value(value, text) {
+      await print(isJson ? `${JSON.stringify(value)}\n` : text);
     },
 
     async note(text) {

@@ -20,3 +20,8 @@ export async function* pagesOf<T>(
     pageToken = next;
   } while (pageToken !== "");
 }
+
+/** Yields each record of a stream as a page of its own, so that it is printed at once. */
+export async function* singly<T>(records: AsyncIterable<T>): AsyncGenerator<readonly T[]> {
+  for await (const record of records) yield [record];
+}

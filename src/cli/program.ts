@@ -1,8 +1,12 @@
 /** The command tree: the options that all commands have, and the commands by groups. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import type { Command as BaseCommand } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { addBalance, addLedger } from "./accounts.ts";
 import type { AddCommand, Runner } from "./action.ts";
+import { addBulk } from "./bulk.ts";
+import { addCompletion } from "./completion.ts";
+import { addDoctor } from "./doctor/command.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
 import { addNotifications } from "./notifications.ts";
@@ -44,6 +48,7 @@ const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
     ],
   ],
   ["Reservations:", [addReserve, addReservation]],
+  ["Bulk grants:", [addBulk]],
   ["Reactions and notifications:", [addLike, addUnlike, addNotifications]],
   ["Programs:", [addProgram]],
 ];
@@ -71,6 +76,10 @@ export function createProgram(io: Io, inSession: Runner): Command {
     for (const add of commands) add(program as Command, inSession);
   }
   program.commandsGroup("Help:");
+  const help = program.createCommand("help [command]").helpGroup("Help:");
+  program.addHelpCommand(help.description("explain a command"));
+  addDoctor(program as Command, inSession);
+  addCompletion(program as BaseCommand, io);
   return program as Command;
 }
 

@@ -70,7 +70,7 @@ function adviceOf({ exitCode, reason }: Problem, session: Session | undefined): 
     case exitCodes.notPermitted:
       return reason === "UNAUTHENTICATED" ? "Set MEGURI_TOKEN to a valid token." : undefined;
     case exitCodes.retryable:
-      return `${repeatAdvice(session)} Server: ${session?.url}`;
+      return `${repeatAdvice(session)} Server: ${session?.connection.url}`;
     default:
       return undefined;
   }

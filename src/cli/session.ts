@@ -21,8 +21,8 @@ export interface Session {
   readonly meguri: Meguri;
   readonly out: Output;
   readonly io: Io;
-  /** The addresses of the servers. */
-  readonly url: string;
+  /** How the client is connected. */
+  readonly connection: MeguriOptions & { readonly url: readonly string[] };
   /** Ends calls when the command is interrupted. */
   readonly call: CallOptions & { readonly signal: AbortSignal };
   /**
@@ -40,12 +40,12 @@ const flags = { eventId: "event-id", reservationId: "reservation-id" } as const;
 
 /** Opens a session. Throws UsageError for options and files that cannot be used. */
 export function openSession(io: Io, out: Output, options: GlobalOptions): Session {
-  const url = options.url || io.env.MEGURI_URL || "http://127.0.0.1:8080";
+  const connection = readConnection(io.env, options);
   const session: Session = {
-    meguri: connect(url, io.env, options),
+    meguri: connect(connection),
     out,
     io,
-    url,
+    connection,
     call: { signal: io.signal },
     exitCode: exitCodes.done,
     repeatWith: undefined,
@@ -61,16 +61,21 @@ export function openSession(io: Io, out: Output, options: GlobalOptions): Sessio
   return session;
 }
 
-function connect(url: string, env: NodeJS.ProcessEnv, options: GlobalOptions): Meguri {
+function readConnection(env: NodeJS.ProcessEnv, options: GlobalOptions): Session["connection"] {
+  const url = options.url || env.MEGURI_URL || "http://127.0.0.1:8080";
   const token = options.token || env.MEGURI_TOKEN;
   const tls = readTls(env);
+  return {
+    url: url.split(",").map((address) => address.trim()),
+    ...(token ? { token } : { caller: options.caller || env.MEGURI_CALLER || "cli" }),
+    ...(tls && { tls }),
+    timeoutMs: options.timeout * 1_000,
+  };
+}
+
+function connect(connection: MeguriOptions): Meguri {
   try {
-    return createMeguri({
-      url: url.split(",").map((address) => address.trim()),
-      ...(token ? { token } : { caller: options.caller || env.MEGURI_CALLER || "cli" }),
-      ...(tls && { tls }),
-      timeoutMs: options.timeout * 1_000,
-    });
+    return createMeguri(connection);
   } catch (error) {
     throw new UsageError(`MEGURI_URL: ${(error as Error).message}`);
   }
