@@ -19,6 +19,8 @@ export interface UploadOptions {
   readonly signal?: AbortSignal;
   /** The deadline of the upload in ms; none by default. */
   readonly timeoutMs?: number;
+  /** Called before each message with the bytes or rows sent so far; begins at 0 in each try. */
+  readonly onProgress?: (sent: number) => void;
 }
 
 /** The limits of one message. */
@@ -32,9 +34,9 @@ export async function uploadBulkGrant(
   bulkGrants: Client<typeof BulkGrantService>,
   header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
   sheet: BulkGrantSheet,
-  options: UploadOptions,
+  { onProgress, ...options }: UploadOptions,
 ): Promise<UploadBulkGrantResponse> {
-  const messages = () => messagesOf(header, sheet);
+  const messages = () => messagesOf(header, sheet, onProgress);
   const contextValues = createContextValues().set(freshInputKey, messages);
   return await bulkGrants.uploadBulkGrant(messages(), { ...options, contextValues });
 }
@@ -42,14 +44,17 @@ export async function uploadBulkGrant(
 async function* messagesOf(
   header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
   sheet: BulkGrantSheet,
+  onProgress: (sent: number) => void = () => {},
 ): AsyncGenerator<Upload> {
   yield { content: { case: "header", value: header } };
   if ("csv" in sheet) {
     for (let at = 0; at < sheet.csv.length; at += chunkBytes) {
+      onProgress(at);
       yield { content: { case: "csvChunk", value: sheet.csv.subarray(at, at + chunkBytes) } };
     }
   } else {
     for (let at = 0; at < sheet.rows.length; at += rowsPerMessage) {
+      onProgress(at);
       const rows = sheet.rows.slice(at, at + rowsPerMessage);
       yield { content: { case: "rows", value: { rows } } };
     }

@@ -89,12 +89,20 @@ const isRefused = (error: unknown): boolean =>
   isGrpcServiceError(error) &&
   (error.code === grpcCode.PERMISSION_DENIED || error.code === grpcCode.UNIMPLEMENTED);
 
-/** Checks with ordinary queries that the search attributes exist. */
-async function requireRegistered(connection: Connection, namespace: string): Promise<void> {
+/** Finds with ordinary queries which search attributes the namespace does not have. */
+export async function missingSearchAttributes(
+  connection: Connection,
+  namespace: string,
+): Promise<Key[]> {
   const missing: Key[] = [];
   for (const key of allKeys) {
     if (!(await isQueryable(connection, namespace, key))) missing.push(key);
   }
+  return missing;
+}
+
+async function requireRegistered(connection: Connection, namespace: string): Promise<void> {
+  const missing = await missingSearchAttributes(connection, namespace);
   if (missing.length === 0) return;
   const names = missing.map(({ name, type }) => `${name} (${types[type].name})`);
   const flags = missing.map(({ name, type }) => `--name ${name} --type ${types[type].name}`);

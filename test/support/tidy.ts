@@ -135,6 +135,15 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^(@temporalio\/worker|prom-client|node:.+)$/,
     },
   ],
+  ["src/cli/doctor/", { project: ANYTHING, packages: ANYTHING }],
+  [
+    "src/cli/",
+    {
+      project: /^(src\/client\/(index|messages\/[a-z-]+)\.ts|package\.json)$/,
+      packages:
+        /^(@bufbuild\/protobuf|@commander-js\/extra-typings|@connectrpc\/connect|@pnpm\/tabtab|cli-progress|commander|string-width|temporal-polyfill|node:.+)$/,
+    },
+  ],
   ["src/dev/", { project: ANYTHING, packages: ANYTHING }],
   ["src/ops/", { project: ANYTHING, packages: ANYTHING }],
   [

@@ -1,0 +1,29 @@
+/** The process of the command: its streams, signals and exit code. */
+import { constants } from "node:os";
+import { run } from "./run.ts";
+
+const interrupt = new AbortController();
+let signalled: number | undefined;
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  // A second signal ends the process at once.
+  process.once(signal, () => {
+    signalled = 128 + constants.signals[signal];
+    interrupt.abort();
+  });
+}
+
+// The reader has gone, as in `meguri ledger alice | head`: nothing is left to be written.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
+const { stdin, stdout, stderr, env } = process;
+const code = await run(process.argv.slice(2), {
+  stdin,
+  stdout,
+  stderr,
+  env,
+  signal: interrupt.signal,
+});
+process.exitCode = signalled ?? code;

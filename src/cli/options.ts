@@ -1,0 +1,73 @@
+/** Arguments and options that several commands have, and how their texts are read. */
+
+import type { DescEnum, EnumShape } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { Temporal } from "temporal-polyfill";
+
+export const programOption = () =>
+  new Option("-p, --program <id>", "the program").default("default");
+
+export const eventIdOption = () =>
+  new Option(
+    "--event-id <id>",
+    "the id that makes a repeated call count once; a random one by default",
+  );
+
+export const reasonOption = () => new Option("--reason <text>", "why, for the ledger entry");
+
+export const noteOption = () => new Option("--note <text>", "why, as the bulk grant shows it");
+
+/** An option whose value names a value of an enum, such as `FAILED`. */
+export const enumOption = <const Flags extends string>(
+  flags: Flags,
+  description: string,
+  schema: DescEnum,
+) => new Option(flags, description).choices(enumNames(schema));
+
+/** The names of an enum's values without the unspecified one, as they are typed and printed. */
+const enumNames = (schema: DescEnum): string[] =>
+  schema.values.filter(({ number }) => number !== 0).map(({ localName }) => localName);
+
+/** The value with this name, or the unspecified one. */
+export const enumValue = <Desc extends DescEnum>(
+  schema: Desc,
+  name: string | undefined,
+): EnumShape<Desc> =>
+  (schema.values.find(({ localName }) => localName === name)?.number ?? 0) as EnumShape<Desc>;
+
+/** The name of a value; a value that is newer than this command is printed as its number. */
+export const enumName = (schema: DescEnum, value: number): string =>
+  schema.value[value]?.localName ?? String(value);
+
+/** Reads a number of points. The server knows the limits. */
+export function readPoints(text: string): bigint {
+  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError("It has to be 1 or more.");
+  return BigInt(text);
+}
+
+/** Reads a whole number, 0 or more. */
+export function readCount(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("It has to be a whole number.");
+  return Number(text);
+}
+
+export const timeFormat = 'a time with its zone, such as "2026-12-24T09:00+09:00", or "+2h"';
+
+const units = { s: "seconds", m: "minutes", h: "hours" } as const;
+
+/** Reads a time: ISO 8601 with a zone, or the time from now on in seconds, minutes, hours, days. */
+export function readTime(text: string): Timestamp {
+  const [, amount = "", unit = ""] = text.match(/^\+(\d{1,6})([smhd])$/) ?? [];
+  if (unit === "d") return fromNow(Temporal.Duration.from({ hours: 24 * Number(amount) }));
+  if (unit !== "") return fromNow(Temporal.Duration.from({ [units[unit as "s"]]: Number(amount) }));
+  try {
+    return timestampFromMs(Temporal.Instant.from(text).epochMilliseconds);
+  } catch {
+    throw new InvalidArgumentError(`It has to be ${timeFormat}.`);
+  }
+}
+
+const fromNow = (duration: Temporal.Duration): Timestamp =>
+  timestampFromMs(Temporal.Now.instant().add(duration).epochMilliseconds);

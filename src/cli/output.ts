@@ -1,0 +1,142 @@
+/** Prints results: for people on a terminal, as stable lines in a pipe, or as JSON. */
+import { styleText } from "node:util";
+import { type DescMessage, type MessageShape, toJsonString } from "@bufbuild/protobuf";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import stringWidth from "string-width";
+import { Temporal } from "temporal-polyfill";
+import { type Io, write } from "./io.ts";
+
+/** A value of a table. */
+export type Cell = string | bigint | number | boolean | Timestamp | undefined;
+
+/** The columns of a table: their names, and how a record has their values. */
+export type Columns<T> = Readonly<Record<string, (record: T) => Cell>>;
+
+type Style = Parameters<typeof styleText>[0];
+
+export interface Output {
+  readonly isJson: boolean;
+  /** Whether people read standard output: it is a terminal and `--json` is not set. */
+  readonly isTerminal: boolean;
+  /** Prints a message: as one line of JSON, or as what `text` returns. */
+  message<S extends DescMessage>(
+    schema: S,
+    message: MessageShape<S> | undefined,
+    text: (message: MessageShape<S>) => string,
+  ): Promise<void>;
+  /**
+   * Prints a list as its pages arrive: one line of JSON for each record, aligned columns under
+   * their names on a terminal, and otherwise lines with tabs and without names.
+   */
+  list<S extends DescMessage>(
+    schema: S,
+    pages: AsyncIterable<readonly MessageShape<S>[]>,
+    columns: Columns<MessageShape<S>>,
+  ): Promise<void>;
+  /** Prints a result that is no message of the API: as one line of JSON, or as text. */
+  value(value: object, text: string): Promise<void>;
+  /** Prints a line for people on standard error; nothing with `--json`. */
+  note(text: string): Promise<void>;
+  /** Formats rows as a table, as `list` does. */
+  table(rows: readonly (readonly Cell[])[], names?: readonly string[]): string;
+  /** Colours text on a terminal, unless NO_COLOR is set. */
+  style(style: Style, text: string): string;
+}
+
+export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Output {
+  const isTerminal = stdout.isTTY === true && !isJson;
+  const style = (name: Style, text: string) =>
+    isTerminal && !env.NO_COLOR ? styleText(name, text, { validateStream: false }) : text;
+  const print = (text: string) => write(stdout, text);
+
+  function table(
+    rows: readonly (readonly Cell[])[],
+    names: readonly string[] = [],
+    widths: number[] = [],
+  ): string {
+    const texts = rows.map((row) => row.map(cellText));
+    if (!isTerminal) return texts.map((row) => `${row.join("\t")}\n`).join("");
+    if (rows.length === 0) return "";
+    const hasNames = names.length > 0;
+    const [first = "", ...others] = align(hasNames ? [names, ...texts] : texts, widths);
+    return [hasNames ? style("bold", first) : first, ...others, ""].join("\n");
+  }
+
+  return {
+    isJson,
+    isTerminal,
+    style,
+    table,
+
+    async message(schema, message, text) {
+      if (message === undefined) return;
+      await print(isJson ? jsonLine(schema, message) : text(message));
+    },
+
+    async list(schema, pages, columns) {
+      let names: readonly string[] = Object.keys(columns);
+      const widths: number[] = [];
+      for await (const records of pages) {
+        if (isJson) {
+          await print(records.map((record) => jsonLine(schema, record)).join(""));
+        } else if (records.length > 0) {
+          const rows = records.map((record) => Object.values(columns).map((cell) => cell(record)));
+          await print(table(rows, names, widths));
+          names = [];
+        }
+      }
+    },
+
+    async value(value, text) {
+      await print(isJson ? `${JSON.stringify(value)}\n` : text);
+    },
+
+    async note(text) {
+      if (!isJson) await write(stderr, `${printable(text)}\n`);
+    },
+  };
+}
+
+/** One line of JSON as the API writes it, with the fields that have their default value. */
+const jsonLine = <S extends DescMessage>(schema: S, message: MessageShape<S>): string =>
+  `${toJsonString(schema, message, { alwaysEmitImplicit: true })}\n`;
+
+/** The text of a value; `-` for a value that is empty or unset. */
+function cellText(cell: Cell): string {
+  if (typeof cell === "object") return formatTime(cell);
+  return printable(String(cell ?? "")) || "-";
+}
+
+/** An instant as ISO 8601 in the zone of this machine, in seconds. */
+export function formatTime(time: Timestamp | undefined): string {
+  if (time === undefined) return "-";
+  const instant = Temporal.Instant.fromEpochMilliseconds(timestampMs(time));
+  return instant
+    .toZonedDateTimeISO(Temporal.Now.timeZoneId())
+    .toString({ smallestUnit: "second", timeZoneName: "never" });
+}
+
+/**
+ * Replaces control characters and bidirectional controls: texts of other people could move the
+ * cursor of a terminal or break a line in two.
+ */
+export const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu, "\u{FFFD}");
+
+/**
+ * Pads all columns but the last, by the widths that a terminal shows. `widths` has those of the
+ * rows before, and gets wider ones of these rows.
+ */
+function align(rows: readonly (readonly string[])[], widths: number[]): string[] {
+  for (const row of rows) {
+    for (const [i, text] of row.entries()) {
+      widths[i] = Math.max(widths[i] ?? 0, stringWidth(text));
+    }
+  }
+  return rows.map((row) =>
+    row
+      .map((text, i) => text + " ".repeat((widths[i] ?? 0) - stringWidth(text)))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,18 @@
+/** Progress bars on a terminal. */
+import { type GenericBar, SingleBar } from "cli-progress";
+import type { Io } from "./io.ts";
+
+export type Bar = Pick<GenericBar, "start" | "setTotal" | "update" | "stop">;
+
+/** Makes a bar of this format on standard output, which has to be a terminal. */
+export const createBar = ({ stdout }: Io, format: string): Bar =>
+  new SingleBar({
+    stream: stdout as NodeJS.WriteStream,
+    format,
+    barCompleteChar: "█",
+    barIncompleteChar: "░",
+    barsize: 30,
+    hideCursor: true,
+    // The command handles signals itself.
+    gracefulExit: false,
+  });

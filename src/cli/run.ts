@@ -1,0 +1,89 @@
+/** Runs one command line: parses it, runs its action in a session, and prints its error. */
+import { CommanderError } from "commander";
+import type { Runner } from "./action.ts";
+import { type Problem, problemOf } from "./errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { type Io, write } from "./io.ts";
+import { createOutput, printable } from "./output.ts";
+import { createProgram } from "./program.ts";
+import { type GlobalOptions, openSession, type Session } from "./session.ts";
+
+/** Returns the exit code. `argv` is without the program's name. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  let session: Session | undefined;
+  const inSession: Runner =
+    (action) =>
+    async (...args) => {
+      const options = program.opts() as unknown as GlobalOptions;
+      session = openSession(io, createOutput(io, options.json === true), options);
+      await action(session, ...args);
+    };
+  const program = createProgram(io, inSession);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+    return session?.exitCode ?? exitCodes.done;
+  } catch (error) {
+    if (error instanceof CommanderError && isHelp(error)) return helpExitCode(error);
+    const isJson = argv.includes("--json");
+    if (io.signal.aborted) return await reportInterrupt(io, session);
+    return await report(io, problemOf(error), isJson, session);
+  } finally {
+    session?.meguri.close();
+  }
+}
+
+const isHelp = ({ code }: CommanderError): boolean =>
+  code === "commander.version" || code.startsWith("commander.help");
+
+/** A group without one of its commands prints its help, and is a mistake. */
+const helpExitCode = ({ code }: CommanderError): number =>
+  code === "commander.help" ? exitCodes.usage : exitCodes.done;
+
+async function report(
+  io: Io,
+  problem: Problem,
+  isJson: boolean,
+  session: Session | undefined,
+): Promise<number> {
+  const { exitCode } = problem;
+  const isRetryable = exitCode === exitCodes.retryable;
+  const repeatWith = isRetryable ? session?.repeatWith : undefined;
+  if (isJson) {
+    await write(io.stderr, `${JSON.stringify({ error: { ...problem, repeatWith } })}\n`);
+    return exitCode;
+  }
+  await write(io.stderr, `meguri: ${problem.reason}: ${withMetadata(problem)}\n`);
+  const advice = adviceOf(problem, session);
+  if (advice !== undefined) await write(io.stderr, `${advice}\n`);
+  return exitCode;
+}
+
+function withMetadata({ message, metadata }: Problem): string {
+  const values = Object.entries(metadata).map(([name, value]) => `${name} ${value}`);
+  return printable(values.length > 0 ? `${message} (${values.join(", ")})` : message);
+}
+
+function adviceOf({ exitCode, reason }: Problem, session: Session | undefined): string | undefined {
+  switch (exitCode) {
+    case exitCodes.usage:
+      return "See meguri --help, and meguri help COMMAND for a command.";
+    case exitCodes.notPermitted:
+      return reason === "UNAUTHENTICATED" ? "Set MEGURI_TOKEN to a valid token." : undefined;
+    case exitCodes.retryable:
+      return `${repeatAdvice(session)} Server: ${session?.connection.url}`;
+    default:
+      return undefined;
+  }
+}
+
+const repeatAdvice = (session: Session | undefined): string =>
+  session?.repeatWith === undefined
+    ? "The same command can be repeated: nothing is done twice."
+    : `It may be done or not. Repeat the command with ${session.repeatWith}`;
+
+/** A change that was under way may be made or not. */
+async function reportInterrupt(io: Io, session: Session | undefined): Promise<number> {
+  const isChange = session?.repeatWith !== undefined;
+  if (isChange) await write(io.stderr, `\n${repeatAdvice(session)}\n`);
+  return exitCodes.interrupted;
+}
