@@ -74,7 +74,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     {
       project: /^src\/domain\/(caller|errors)\.ts$/,
       types: /^src\/(app\/ports\/identity|log)\.ts$/,
-      packages: /^(jose|zod|node:.+)$/,
+      packages: /^(jose|lru-cache|zod|node:.+)$/,
     },
   ],
   [
