@@ -3,11 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticate } from "./app/ports/identity.ts";
 import { authenticateByHeader } from "./auth/header.ts";
-import { compose, composeWorkflows } from "./compose.ts";
+import { compose, composeAccess, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { routes } from "./rpc/routes.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
+import type { Certificates } from "./rpc/server/servers.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
 
 /** The share of the drain time in which load balancers learn of it from the health check. */
@@ -18,10 +19,15 @@ const defaultUploadIdleMs = 30_000;
 
 interface ServerDeps {
   readonly deps: Deps;
-  readonly config: Pick<Config, "host" | "port" | "http1Port" | "drainSeconds" | "testClock">;
+  readonly config: Pick<
+    Config,
+    "host" | "port" | "http1Port" | "drainSeconds" | "testClock" | "callsPerSecond" | "corsOrigins"
+  >;
   readonly log: Logger;
   /** By the header `meguri-caller` unless another is given. */
   readonly authenticate?: Authenticate;
+  /** Absent: both ports are cleartext. */
+  readonly certificates?: Certificates | undefined;
   /** 30 s unless a test has less time. */
   readonly uploadIdleMs?: number;
 }
@@ -42,14 +48,25 @@ export function createServer({
   config,
   log,
   authenticate = authenticateByHeader,
+  certificates,
   uploadIdleMs = defaultUploadIdleMs,
 }: ServerDeps): Server {
-  const { host, testClock, drainSeconds } = config;
+  const { host, testClock, drainSeconds, callsPerSecond, corsOrigins } = config;
   let serving = true;
   const isServing = () => serving;
-  const listeners = createListeners(
-    routes({ deps, log, authenticate, testClock, isServing, uploadIdleMs }),
-  );
+  const listeners = createListeners({
+    routes: routes({
+      deps,
+      log,
+      authenticate,
+      callsPerSecond,
+      testClock,
+      isServing,
+      uploadIdleMs,
+    }),
+    certificates,
+    corsOrigins,
+  });
   return {
     listen: () => listeners.listen(host, config),
     async drain() {
@@ -74,13 +91,15 @@ async function main(): Promise<void> {
   const log = createLogger("server", config.logLevel);
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
-  const server = createServer({ deps, config, log });
+  const { authenticate, certificates, ...access } = composeAccess(config, log);
+  const server = createServer({ deps, config, log, authenticate, certificates });
   const stopSchedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");
     stopSchedules();
     await server.drain();
+    access.close();
     await close();
     await workflows.close();
     log.info("stopped");

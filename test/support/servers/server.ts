@@ -7,7 +7,7 @@ import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-no
 import { inject } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Workflows } from "../../../src/app/ports/workflows.ts";
-import { compose } from "../../../src/compose.ts";
+import { compose, composeAccess } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
@@ -92,7 +92,15 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const { deps, close } = compose(config, options.workflows ?? workflows, log);
   if (ownTables) await setupProgram(deps);
   const { uploadIdleMs } = options;
-  const server = createServer({ deps, config, log, ...(uploadIdleMs && { uploadIdleMs }) });
+  const { authenticate, certificates, ...access } = composeAccess(config, log);
+  const server = createServer({
+    deps,
+    config,
+    log,
+    authenticate,
+    certificates,
+    ...(uploadIdleMs && { uploadIdleMs }),
+  });
   const { port, http1Port } = await server.listen();
   const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
   const table = tableName(config.tablePrefix);
@@ -112,6 +120,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     async stop() {
       sessions.abort();
       await server.drain();
+      access.close();
       await close();
       if (ownTables) await deleteTables(dynamo.retrying, table);
       dynamo.close();
@@ -129,8 +138,8 @@ export interface MemoryServer extends Clients {
 export async function startMemoryServer(): Promise<MemoryServer> {
   const { deps } = memoryDeps();
   await setupProgram(deps);
-  const listen = { host: "127.0.0.1", port: 0, http1Port: 0 } as const;
-  const config = { ...listen, drainSeconds: 1, testClock: false };
+  const ports = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0" };
+  const config = readConfig({ ...ports, MEGURI_DRAIN_SECONDS: "1" });
   const server = createServer({ deps, config, log: createLogger("test", "silent") });
   const { port } = await server.listen();
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
