@@ -1,4 +1,5 @@
 /** Reads the certificates of the two ports. */
+import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { Logger } from "../log.ts";
 import { type Watched, watchFiles } from "./watch-files.ts";
@@ -18,11 +19,20 @@ export function watchTls(
   const files = [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
   return watchFiles(
     files,
-    ([cert, key, ca]) => {
+    ([cert, key, authorities]) => {
+      const ca = authorities === undefined ? undefined : certificatesIn(authorities);
       const options = { cert, key, ca, minVersion: "TLSv1.2" } as const;
       createSecureContext(options);
       return options;
     },
     log,
   );
+}
+
+/** The certificates of a PEM file. Without any, Node would trust the public authorities. */
+function certificatesIn(pem: string): string[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  if (found.length === 0) throw new Error("the file of the clients' authorities is empty");
+  for (const certificate of found) new X509Certificate(certificate);
+  return found;
 }

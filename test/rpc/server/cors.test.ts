@@ -6,7 +6,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 const allowed = "https://app.example";
 const path = "/meguri.points.v1.PointsService/GetBalance";
@@ -15,11 +15,11 @@ const preflight = {
   "access-control-request-headers": "authorization,content-type,meguri-caller,x-grpc-web",
 };
 
-let server: TestServer;
+let server: MemoryServer;
 let session: ClientHttp2Session;
 
 beforeAll(async () => {
-  server = await startServer({ env: { MEGURI_CORS_ORIGINS: `${allowed},http://localhost:3000` } });
+  server = await startMemoryServer({ MEGURI_CORS_ORIGINS: `${allowed},http://localhost:3000` });
   session = connect(`http://127.0.0.1:${server.port}`);
 });
 
@@ -110,7 +110,7 @@ test("gRPC-Web works with an origin, refusals included", async () => {
 });
 
 test("without a list, no origin gets headers of CORS", async () => {
-  const other = await startServer({ tablePrefix: server.config.tablePrefix });
+  const other = await startMemoryServer();
   const headers = { origin: allowed, ...preflight };
   const sent = request({
     host: "127.0.0.1",

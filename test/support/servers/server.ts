@@ -17,7 +17,7 @@ import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_serv
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
-import { createLogger } from "../../../src/log.ts";
+import { createLogger, type Logger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
@@ -131,24 +131,39 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
 /** A server on a store in memory. */
 export interface MemoryServer extends Clients {
   readonly deps: Deps;
+  readonly log: Logger;
+  readonly port: number;
+  readonly http1Port: number;
+  /** Clients that call as another service, or without a caller. */
+  clientsOf(caller: string | undefined): Clients;
   stop(): Promise<void>;
 }
 
 /** Starts a server on a store in memory, with the program `default`. */
-export async function startMemoryServer(): Promise<MemoryServer> {
+export async function startMemoryServer(
+  env: Readonly<Record<string, string>> = {},
+): Promise<MemoryServer> {
   const { deps } = memoryDeps();
   await setupProgram(deps);
-  const ports = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0" };
-  const config = readConfig({ ...ports, MEGURI_DRAIN_SECONDS: "1" });
-  const server = createServer({ deps, config, log: createLogger("test", "silent") });
-  const { port } = await server.listen();
+  const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_DRAIN_SECONDS: "1" };
+  const config = readConfig({ ...free, ...env });
+  const log = createLogger("test", "silent");
+  const { authenticate, certificates, ...access } = composeAccess(config, log);
+  const server = createServer({ deps, config, log, authenticate, certificates });
+  const { port, http1Port } = await server.listen();
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
+  const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);
   return {
-    ...connect(sessions, port, "tests"),
+    ...clientsOf("tests"),
     deps,
+    log,
+    port,
+    http1Port,
+    clientsOf,
     async stop() {
       sessions.abort();
       await server.drain();
+      access.close();
     },
   };
 }
