@@ -1,13 +1,20 @@
 /** Builds the dependencies that server, worker and tools have in common. */
 import pThrottle from "p-throttle";
+import { isLoopback } from "./access-config.ts";
 import type { BulkSources, Reporter } from "./app/ports/bulk-grants.ts";
 import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
+import type { Authenticator } from "./app/ports/identity.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
+import { createCertificateAuthenticator } from "./auth/certificate.ts";
+import { authenticateByHeader } from "./auth/header.ts";
+import { createJwtAuthenticator } from "./auth/jwt.ts";
+import { watchTls } from "./auth/tls-files.ts";
 import type { Config } from "./config.ts";
 import { createDriveSource } from "./google/drive.ts";
 import { createSheetSource } from "./google/sheet.ts";
 import type { Logger } from "./log.ts";
+import type { Certificates } from "./rpc/server/servers.ts";
 import { createBackgroundTasks } from "./runtime/background-tasks.ts";
 import { createBulkGrantStreams } from "./runtime/bulk-grant-streams.ts";
 import { createSystemClock, createTestClock } from "./runtime/clocks.ts";
@@ -46,6 +53,44 @@ export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows
     taskQueue: config.taskQueue,
     log,
   });
+
+/** How a server verifies its callers, and the certificates of its ports. */
+interface Access extends Authenticator {
+  /** Undefined: both ports are cleartext. */
+  readonly certificates: Certificates | undefined;
+}
+
+/** Reads the files that access depends on, and logs which verification is on. */
+export function composeAccess(config: Config, log: Logger): Access {
+  const { authenticate, close } = composeAuthenticator(config, log);
+  const certificates = config.tls && watchTls(config.tls, log);
+  return {
+    authenticate,
+    certificates,
+    close() {
+      close();
+      certificates?.close();
+    },
+  };
+}
+
+function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authenticator {
+  const mode = { auth: auth.kind, tls: tls !== undefined };
+  switch (auth.kind) {
+    case "none":
+      log.warn(mode, "callers are not verified: the header meguri-caller is believed, on loopback");
+      return { authenticate: authenticateByHeader, close() {} };
+    case "jwt":
+      log.info(mode, "callers are verified by their tokens");
+      if (tls === undefined && !isLoopback(host)) {
+        log.warn({ host }, "tokens arrive in cleartext, unless a proxy of this host has ended TLS");
+      }
+      return createJwtAuthenticator({ ...auth, log });
+    case "mtls":
+      log.info(mode, "callers are verified by their certificates");
+      return createCertificateAuthenticator(auth.callersFile, log);
+  }
+}
 
 /** Builds the use cases' dependencies on the real store. */
 export function compose(config: Config, workflows: Workflows, log: Logger): Composed {

@@ -1,10 +1,10 @@
 /** Reads the configuration of server, worker and tools from environment variables. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { accessVariables, flag, readAccess } from "./access-config.ts";
 
 /** Port 0 means any free port. */
 const port = z.coerce.number().int().min(0).max(65_535);
-const flag = z.enum(["0", "1"]).transform((value) => value === "1");
 
 const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../package.json`, "utf8"));
 
@@ -12,7 +12,7 @@ const { version } = JSON.parse(readFileSync(`${import.meta.dirname}/../package.j
 const variables = z
   .object({
     NODE_ENV: z.string().default("development"),
-    MEGURI_HOST: z.enum(["127.0.0.1", "::1", "localhost"]).default("127.0.0.1"),
+    ...accessVariables,
     MEGURI_PORT: port.default(8080),
     MEGURI_HTTP1_PORT: port.default(8081),
     MEGURI_METRICS_PORT: port.default(8082),
@@ -45,7 +45,8 @@ const variables = z
     error: "the test clock is not for production",
     path: ["MEGURI_TEST_CLOCK"],
   })
-  .transform((env) => ({
+  .transform((env, context) => ({
+    ...readAccess(env, context),
     host: env.MEGURI_HOST,
     port: env.MEGURI_PORT,
     http1Port: env.MEGURI_HTTP1_PORT,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticate } from "./app/ports/identity.ts";
 import { authenticateByHeader } from "./auth/header.ts";
-import { compose, composeWorkflows } from "./compose.ts";
+import { compose, composeAccess, composeWorkflows } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { DomainError } from "./domain/errors.ts";
 import { createLogger, type Logger } from "./log.ts";
@@ -11,6 +11,7 @@ import { createOperatorsListener } from "./operators/listener.ts";
 import { createReadiness } from "./operators/readiness.ts";
 import { routes } from "./rpc/routes.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
+import type { Certificates } from "./rpc/server/servers.ts";
 import { createServerStates } from "./runtime/server-states.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
 
@@ -27,7 +28,9 @@ type ServerVariables =
   | "operatorsPort"
   | "maxStreams"
   | "drainSeconds"
-  | "testClock";
+  | "testClock"
+  | "callsPerSecond"
+  | "corsOrigins";
 
 interface ServerDeps {
   readonly deps: Deps;
@@ -35,6 +38,8 @@ interface ServerDeps {
   readonly log: Logger;
   /** By the header `meguri-caller` unless another is given. */
   readonly authenticate?: Authenticate;
+  /** Absent: both ports are cleartext. */
+  readonly certificates?: Certificates | undefined;
   /** 30 s unless a test has less time. */
   readonly uploadIdleMs?: number;
 }
@@ -57,15 +62,19 @@ export function createServer({
   config,
   log,
   authenticate = authenticateByHeader,
+  certificates,
   uploadIdleMs = defaultUploadIdleMs,
 }: ServerDeps): Server {
-  const { host, testClock, maxStreams, drainSeconds } = config;
+  const { host, testClock, maxStreams, drainSeconds, callsPerSecond, corsOrigins } = config;
   const states = createServerStates();
   const closing = new AbortController();
   const standard = { states, closing: closing.signal, maxStreams };
-  const listeners = createListeners(
-    routes({ deps, log, authenticate, testClock, uploadIdleMs, ...standard }),
-  );
+  const access = { authenticate, callsPerSecond };
+  const listeners = createListeners({
+    routes: routes({ deps, log, testClock, uploadIdleMs, ...access, ...standard }),
+    certificates,
+    corsOrigins,
+  });
   const operators = createOperatorsListener({ "/readyz": createReadiness({ deps, states, log }) });
   return {
     async listen() {
@@ -98,13 +107,15 @@ async function main(): Promise<void> {
   const log = createLogger("server", config.logLevel);
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log);
-  const server = createServer({ deps, config, log });
+  const { authenticate, certificates, ...access } = composeAccess(config, log);
+  const server = createServer({ deps, config, log, authenticate, certificates });
   const stopSchedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
 
   async function stop(signal: string): Promise<void> {
     log.info({ signal }, "draining");
     stopSchedules();
     await server.drain();
+    access.close();
     await close();
     await workflows.close();
     log.info("stopped");

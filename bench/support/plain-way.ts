@@ -33,7 +33,7 @@ export const commit = (key: string, actions: TransactWriteItem[]): Promise<void>
 
 /** Serves until SIGTERM. */
 export async function serve(routes: (router: ConnectRouter) => void): Promise<void> {
-  const listeners = createListeners(routes);
+  const listeners = createListeners({ routes, corsOrigins: [] });
   process.once("SIGTERM", () => process.exit(0));
   log.info(await listeners.listen(config.host, config), "ready");
 }

@@ -2,15 +2,14 @@
 import type { Authenticate } from "../app/ports/identity.ts";
 import { asService } from "../domain/caller.ts";
 import { DomainError } from "../domain/errors.ts";
+import { servicePattern } from "./ids.ts";
 
 const callerHeader = "meguri-caller";
-
-const callerPattern = /^[!-"$-~]{1,64}$/;
 
 /** Permits everything to whoever names a service. Throws UNAUTHENTICATED without a name. */
 export const authenticateByHeader: Authenticate = ({ header }) => {
   const service = header(callerHeader) ?? "";
-  if (!callerPattern.test(service)) {
+  if (!servicePattern.test(service)) {
     throw new DomainError(
       "UNAUTHENTICATED",
       `the header ${callerHeader} has to name the calling service: 1 to 64 visible ASCII ` +

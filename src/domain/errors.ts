@@ -155,6 +155,13 @@ const rows = {
       "The caller has sent more calls a second to this server than it may. Nothing was done.",
     advice: "send the same request later",
   },
+  KEYS_UNAVAILABLE: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning: "The server has no keys to verify tokens by, because their issuer does not answer.",
+    advice: `${sameId}; another server may accept it`,
+  },
   LEDGER_DAMAGED: {
     code: "DATA_LOSS",
     retryable: false,

@@ -32,6 +32,8 @@ interface RouteDeps {
   readonly deps: Deps;
   readonly log: Logger;
   readonly authenticate: Authenticate;
+  /** How many calls a second one service may send. Absent: any number. */
+  readonly callsPerSecond?: number | undefined;
   /** Whether the ClockService is served. */
   readonly testClock: boolean;
   readonly states: ServerStates;
@@ -45,10 +47,13 @@ interface RouteDeps {
 
 /** Returns the routes of all services. Only health and reflection need no caller. */
 export function routes(routeDeps: RouteDeps) {
-  const { deps, log, authenticate, testClock, uploadIdleMs, ...standard } = routeDeps;
+  const { deps, log, authenticate, callsPerSecond, testClock, uploadIdleMs, ...standard } =
+    routeDeps;
   return (router: ConnectRouter): void => {
     const { owners } = deps;
-    const options = { interceptors: interceptors({ log, authenticate, owners }) };
+    const options = {
+      interceptors: interceptors({ log, authenticate, owners, callsPerSecond }),
+    };
     router.service(ProgramService, programService(deps), options);
     const points = {
       ...pointsCommands(deps),

@@ -36,7 +36,8 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ["src/reconciler-contract.ts", {}],
   ["src/bulk-contract.ts", {}],
   ["src/notices-contract.ts", { types: /^src\/contract\.ts$/ }],
-  ["src/config.ts", { packages: /^(zod|node:.+)$/ }],
+  ["src/config.ts", { project: /^src\/access-config\.ts$/, packages: /^(zod|node:.+)$/ }],
+  ["src/access-config.ts", { packages: /^(zod|node:net)$/ }],
   ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
   [
     "src/app/",
@@ -74,7 +75,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     {
       project: /^src\/domain\/(caller|errors)\.ts$/,
       types: /^src\/(app\/ports\/identity|log)\.ts$/,
-      packages: /^(jose|zod|node:.+)$/,
+      packages: /^(jose|lru-cache|zod|node:.+)$/,
     },
   ],
   [

@@ -25,3 +25,9 @@ export interface Credentials {
 
 /** Finds out who calls. Throws UNAUTHENTICATED. */
 export type Authenticate = (credentials: Credentials) => Identity | Promise<Identity>;
+
+/** An `Authenticate` that holds resources, such as watched files. */
+export interface Authenticator {
+  readonly authenticate: Authenticate;
+  close(): void;
+}

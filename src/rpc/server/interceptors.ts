@@ -10,6 +10,7 @@ import { authenticateBy } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
 import { identityOf, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
+import { limitRate } from "./limit-rate.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { describeViolations } from "./violation-texts.ts";
 
@@ -17,13 +18,21 @@ interface InterceptorDeps {
   readonly log: Logger;
   readonly authenticate: Authenticate;
   readonly owners: TargetOwners;
+  /** How many calls a second one service may send. Absent: any number. */
+  readonly callsPerSecond?: number | undefined;
 }
 
 /** The interceptors of a call, the outermost first. */
-export const interceptors = ({ log, authenticate, owners }: InterceptorDeps): Interceptor[] => [
+export const interceptors = ({
+  log,
+  authenticate,
+  owners,
+  callsPerSecond,
+}: InterceptorDeps): Interceptor[] => [
   noteRead,
   mapErrors(log),
   authenticateBy(authenticate),
+  ...(callsPerSecond === undefined ? [] : [limitRate(callsPerSecond)]),
   limitTime,
   validate(),
   authorize(owners),

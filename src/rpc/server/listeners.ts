@@ -1,12 +1,14 @@
 /** The two ports of a server, and how they are drained. */
 import { once } from "node:events";
-import * as http from "node:http";
-import * as http2 from "node:http2";
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { socketKey } from "./context.ts";
+import { allowOrigins } from "./cors.ts";
 import { noteUnread, refuseMalformed } from "./malformed.ts";
+import { type Certificates, createServers } from "./servers.ts";
 
 /** Limits the memory of a decompressed request. Valid requests are much smaller. */
 const readMaxBytes = 64 * 2 ** 10;
@@ -17,19 +19,6 @@ const writeMaxBytes = 4 * 2 ** 20;
 /** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
 const maxTimeoutMs = 3_600_000;
 
-const http2Options: http2.ServerOptions = {
-  settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 16_384 },
-  maxSessionMemory: 32,
-};
-
-const http1Options: http.ServerOptions = {
-  maxHeaderSize: 16_384,
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  // Longer than the 60 s of load balancers, so that the balancer closes an idle connection first.
-  keepAliveTimeout: 75_000,
-};
-
 /** Detects peers that disappeared without closing the connection. */
 const tcpKeepAliveMs = 60_000;
 
@@ -38,7 +27,15 @@ export interface Ports {
   readonly http1Port: number;
 }
 
-/** Cleartext HTTP/2, meant for gRPC, and HTTP/1.1, meant for Connect. Both serve both protocols. */
+interface ListenerOptions {
+  readonly routes: (router: ConnectRouter) => void;
+  /** Absent: both ports are cleartext. */
+  readonly certificates?: Certificates | undefined;
+  /** The origins whose pages may call. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** HTTP/2, meant for gRPC, and HTTP/1.1, meant for Connect. Both serve both protocols. */
 interface Listeners {
   /** Listens on these ports, 0 meaning any free one. Returns the ports in use. */
   listen(host: string, ports: Ports): Promise<Ports>;
@@ -49,7 +46,7 @@ interface Listeners {
   drain(limitMs: number): Promise<void>;
 }
 
-export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
+export function createListeners({ routes, certificates, corsOrigins }: ListenerOptions): Listeners {
   const handle = connectNodeAdapter({
     routes: refuseMalformed(routes),
     requestGate: noteUnread,
@@ -57,10 +54,10 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
     readMaxBytes,
     writeMaxBytes,
     maxTimeoutMs,
-    contextValues: ({ socket }) => createContextValues().set(socketKey, socket),
+    contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
   });
-  const server2 = http2.createServer(http2Options, handle);
-  const server1 = http.createServer(http1Options, handle);
+  const { server2, server1 } = createServers(certificates);
+  for (const server of [server2, server1]) server.on("request", allowOrigins(corsOrigins, handle));
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
   for (const server of servers) {
@@ -90,6 +87,10 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
     },
   };
 }
+
+/** The connection of a request: the same object for all requests of one connection. */
+const socketOf = (request: IncomingMessage | Http2ServerRequest): Socket | undefined =>
+  "stream" in request ? request.stream.session?.socket : request.socket;
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
   server.listen({ host, port });

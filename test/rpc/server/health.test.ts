@@ -28,7 +28,12 @@ let proxy: DynamoProxy;
 let server: TestServer;
 beforeAll(async () => {
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
-  server = await startServer({ testClock: false, dynamoEndpoint: proxy.endpoint });
+  server = await startServer({
+    testClock: false,
+    callsPerSecond: undefined,
+    corsOrigins: [],
+    dynamoEndpoint: proxy.endpoint,
+  });
 });
 afterAll(async () => {
   await server.stop();

@@ -8,7 +8,7 @@ import { inject } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Authenticate } from "../../../src/app/ports/identity.ts";
 import type { Workflows } from "../../../src/app/ports/workflows.ts";
-import { compose } from "../../../src/compose.ts";
+import { compose, composeAccess } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
@@ -18,7 +18,7 @@ import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_serv
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
-import { createLogger } from "../../../src/log.ts";
+import { createLogger, type Logger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
@@ -96,11 +96,12 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
   const workflows = recordWorkflows();
   const { deps, close } = compose(config, options.workflows ?? workflows, log);
   if (ownTables) await setupProgram(deps);
-  const { uploadIdleMs, authenticate } = options;
+  const { uploadIdleMs } = options;
+  const { authenticate, certificates, ...access } = composeAccess(config, log);
   const server = createServer({
-    ...{ deps, config, log },
+    ...{ deps, config, log, certificates },
+    authenticate: options.authenticate ?? authenticate,
     ...(uploadIdleMs && { uploadIdleMs }),
-    ...(authenticate && { authenticate }),
   });
   const { port, http1Port, operatorsPort } = await server.listen();
   const dynamo = createClients({ endpoint: inject("dynamodbEndpoint"), region: config.region });
@@ -122,6 +123,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     async stop() {
       sessions.abort();
       await server.drain();
+      access.close();
       await close();
       if (ownTables) await deleteTables(dynamo.retrying, table);
       dynamo.close();
@@ -132,24 +134,39 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
 /** A server on a store in memory. */
 export interface MemoryServer extends Clients {
   readonly deps: Deps;
+  readonly log: Logger;
+  readonly port: number;
+  readonly http1Port: number;
+  /** Clients that call as another service, or without a caller. */
+  clientsOf(caller: string | undefined): Clients;
   stop(): Promise<void>;
 }
 
 /** Starts a server on a store in memory, with the program `default`. */
-export async function startMemoryServer(): Promise<MemoryServer> {
+export async function startMemoryServer(
+  env: Readonly<Record<string, string>> = {},
+): Promise<MemoryServer> {
   const { deps } = memoryDeps();
   await setupProgram(deps);
-  const listen = { host: "127.0.0.1", port: 0, http1Port: 0, operatorsPort: 0 } as const;
-  const config = { ...listen, maxStreams: 10, drainSeconds: 1, testClock: false };
-  const server = createServer({ deps, config, log: createLogger("test", "silent") });
-  const { port } = await server.listen();
+  const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_OPERATORS_PORT: "0" };
+  const config = readConfig({ ...free, MEGURI_DRAIN_SECONDS: "1", ...env });
+  const log = createLogger("test", "silent");
+  const { authenticate, certificates, ...access } = composeAccess(config, log);
+  const server = createServer({ deps, config, log, authenticate, certificates });
+  const { port, http1Port } = await server.listen();
   const sessions = new Http2SessionManager(`http://127.0.0.1:${port}`);
+  const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);
   return {
-    ...connect(sessions, port, "tests"),
+    ...clientsOf("tests"),
     deps,
+    log,
+    port,
+    http1Port,
+    clientsOf,
     async stop() {
       sessions.abort();
       await server.drain();
+      access.close();
     },
   };
 }

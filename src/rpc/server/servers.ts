@@ -1,0 +1,54 @@
+/** The two servers behind the ports, in cleartext or with TLS, before they have a handler. */
+import * as http from "node:http";
+import * as http2 from "node:http2";
+import * as https from "node:https";
+import type { SecureContextOptions } from "node:tls";
+
+const http2Options: http2.ServerOptions = {
+  settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 16_384 },
+  maxSessionMemory: 32,
+};
+
+const http1Options: http.ServerOptions = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  // Longer than the 60 s of load balancers, so that the balancer closes an idle connection first.
+  keepAliveTimeout: 75_000,
+};
+
+const handshakeTimeoutMs = 10_000;
+
+/** Certificates that may change while the servers run. */
+export interface Certificates {
+  /** Clients need a certificate if `ca` is there. */
+  current(): SecureContextOptions;
+  onChange(listener: (options: SecureContextOptions) => void): void;
+}
+
+interface Servers {
+  readonly server2: http2.Http2Server | http2.Http2SecureServer;
+  readonly server1: http.Server | https.Server;
+}
+
+/** Creates them in cleartext, or with TLS where there are certificates. */
+export function createServers(certificates: Certificates | undefined): Servers {
+  if (certificates === undefined) {
+    return { server2: http2.createServer(http2Options), server1: http.createServer(http1Options) };
+  }
+  const options = certificates.current();
+  const needsCertificate = options.ca !== undefined;
+  const tls = {
+    ...options,
+    requestCert: needsCertificate,
+    rejectUnauthorized: needsCertificate,
+    handshakeTimeout: handshakeTimeoutMs,
+  };
+  const server2 = http2.createSecureServer({ ...http2Options, ...tls });
+  const server1 = https.createServer({ ...http1Options, ...tls });
+  // Open connections keep the certificates that they began with.
+  certificates.onChange((changed) => {
+    for (const server of [server2, server1]) server.setSecureContext(changed);
+  });
+  return { server2, server1 };
+}

@@ -1,0 +1,299 @@
+/** Tests the verification of tokens: claims, keys that change, and what is remembered. */
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SignJWT, UnsecuredJWT } from "jose";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Authenticator, Identity } from "../../src/app/ports/identity.ts";
+import { createJwtAuthenticator } from "../../src/auth/jwt.ts";
+import { createLogger } from "../../src/log.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import {
+  audience,
+  claimsOf,
+  createSigningKey,
+  type Issuer,
+  issuerName,
+  type SigningKey,
+  signToken,
+  startIssuer,
+} from "../support/servers/issuer.ts";
+
+type Claims = Readonly<Record<string, unknown>>;
+
+const log = createLogger("test", "silent");
+let key: SigningKey;
+let issuer: Issuer;
+const opened: Authenticator[] = [];
+
+beforeAll(async () => {
+  key = await createSigningKey("first");
+  issuer = await startIssuer([key]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  for (const one of opened.splice(0)) one.close();
+  issuer.publish([key]);
+});
+
+afterAll(() => issuer.stop());
+
+function authenticator(
+  keys: { jwksUrl: string } | { keyFile: string } = { jwksUrl: issuer.jwksUrl },
+  cooldownMs = 0,
+): Authenticator {
+  const one = createJwtAuthenticator({ keys, issuer: issuerName, audience, log, cooldownMs });
+  opened.push(one);
+  return one;
+}
+
+/** Presents a token, as a call does. */
+const present = ({ authenticate }: Authenticator, token: string | null, scheme = "Bearer ") =>
+  authenticate({
+    header: (name) => (name === "authorization" && token !== null ? scheme + token : null),
+    socket: undefined,
+  });
+
+const verified = async (claims: Claims): Promise<Identity> =>
+  present(authenticator(), await signToken(key, claimsOf(claims)));
+
+const refused = (text: string) => ({ reason: "UNAUTHENTICATED", message: text });
+
+const seconds = () => Math.floor(Date.now() / 1_000);
+
+describe("the identity in the claims", () => {
+  test("has the service, the subject, the scopes, and no limits", async () => {
+    expect(await verified({ scope: "points.grant points.read" })).toEqual({
+      caller: { service: "shop", subject: "alice" },
+      scopes: new Set(["points.grant", "points.read"]),
+    });
+  });
+
+  test("has the service of azp if there is no client_id, and scopes of a list", async () => {
+    const claims = { client_id: undefined, azp: "cafe", scope: ["points.read"] };
+    expect(await verified(claims)).toEqual({
+      caller: { service: "cafe", subject: "alice" },
+      scopes: new Set(["points.read"]),
+    });
+  });
+
+  test("has the limits, an empty one permitting nothing", async () => {
+    const limits = { meguri_programs: ["cafe"], meguri_owners: ["o-"], meguri_actors: [] };
+    expect(await verified(limits)).toMatchObject({
+      programIds: new Set(["cafe"]),
+      ownerPrefixes: ["o-"],
+      actorPrefixes: [],
+    });
+  });
+
+  test.each<[string, Claims]>([
+    ["client_id", { client_id: undefined }],
+    ["client_id", { client_id: "" }],
+    ["client_id", { client_id: "shop#1" }],
+    ["client_id", { client_id: "x".repeat(65) }],
+    ["azp", { azp: 1 }],
+    ["sub", { sub: "x".repeat(129) }],
+    ["sub", { sub: "with space" }],
+    ["scope", { scope: 1 }],
+    ["scope", { scope: [1] }],
+    ["meguri_programs", { meguri_programs: "cafe" }],
+    ["meguri_programs", { meguri_programs: null }],
+    ["meguri_owners", { meguri_owners: [""] }],
+    ["meguri_actors", { meguri_actors: [1] }],
+    ["meguri_program", { meguri_program: ["cafe"] }],
+  ])("is refused with a wrong %s: %j", async (claim, claims) => {
+    await expect(verified(claims)).rejects.toMatchObject({
+      reason: "UNAUTHENTICATED",
+      message: expect.stringContaining(claim),
+    });
+  });
+});
+
+describe("a token is refused", () => {
+  test.each<[string, Claims, string]>([
+    ["expired", { exp: seconds() - 60 }, "the token has expired"],
+    ["without an end", { exp: undefined }, "the token has no claim exp"],
+    ["not yet valid", { nbf: seconds() + 60 }, "the token is not valid yet"],
+    ["of another issuer", { iss: "https://evil.test" }, "the token is of another issuer (iss)"],
+    ["for another audience", { aud: "web" }, "the token is for another audience (aud)"],
+    ["without a subject", { sub: undefined }, "the token has no claim sub"],
+  ])("%s", async (_, claims, text) => {
+    await expect(verified(claims)).rejects.toMatchObject(refused(text));
+  });
+
+  test("within the tolerance it is not", async () => {
+    await expect(verified({ exp: seconds() - 2, nbf: seconds() + 2 })).resolves.toBeDefined();
+  });
+
+  test("of type logout+jwt, but not of type JWT", async () => {
+    const one = authenticator();
+    const sign = (type: string) => signToken(key, claimsOf(), type);
+    await expect(present(one, await sign("logout+jwt"))).rejects.toMatchObject(
+      refused("the token is not an access token (typ)"),
+    );
+    await expect(present(one, await sign("JWT"))).resolves.toBeDefined();
+  });
+
+  test("without a signature, signed with the public key as a secret, or by another key", async () => {
+    const one = authenticator();
+    const unsigned = new UnsecuredJWT(claimsOf()).encode();
+    const algorithm = refused("the token's algorithm is not one of RS256, PS256, ES256, EdDSA");
+    await expect(present(one, unsigned)).rejects.toMatchObject(algorithm);
+    const hmac = await new SignJWT(claimsOf())
+      .setProtectedHeader({ alg: "HS256", kid: "first" })
+      .sign(Buffer.from(key.pem));
+    await expect(present(one, hmac)).rejects.toMatchObject(algorithm);
+    const forged = await signToken(await createSigningKey("first"), claimsOf());
+    await expect(present(one, forged)).rejects.toMatchObject(
+      refused("the token's signature does not match its key"),
+    );
+  });
+
+  test.each([
+    ["absent", null, "Bearer ", "the call has no token (authorization: Bearer …)"],
+    ["of another scheme", "YTpi", "Basic ", "the header authorization has no bearer token"],
+    ["twice", "a.b.c, Bearer a.b.c", "Bearer ", "the header authorization has no bearer token"],
+    ["empty", "", "Bearer ", "the header authorization has no bearer token"],
+    ["no JWT", "abc", "Bearer ", "the token is malformed"],
+    ["encrypted", "a.b.c.d.e", "Bearer ", "the token is malformed"],
+    ["of broken parts", "a.b.c", "Bearer ", "the token is malformed"],
+  ])("that is %s, without being repeated", async (_, token, scheme, text) => {
+    const call = async () => present(authenticator(), token, scheme);
+    await expect(call()).rejects.toMatchObject(refused(text));
+  });
+});
+
+describe("the keys of a URL", () => {
+  test.each(["RS256", "PS256", "ES256", "EdDSA"])("may be of %s", async (alg) => {
+    const other = await createSigningKey("other", alg);
+    issuer.publish([key, other]);
+    await expect(
+      present(authenticator(), await signToken(other, claimsOf())),
+    ).resolves.toBeDefined();
+  });
+
+  test("are fetched when a token names an unknown one, so that keys may rotate", async () => {
+    const one = authenticator();
+    await present(one, await signToken(key, claimsOf()));
+    const next = await createSigningKey("next");
+    const token = await signToken(next, claimsOf());
+    await expect(present(one, token)).rejects.toMatchObject(
+      refused("the token's key is not one of the issuer's"),
+    );
+    issuer.publish([key, next]);
+    expect(await present(one, token)).toMatchObject({ caller: { service: "shop" } });
+  });
+
+  test("are fetched once for many tokens of unknown keys", async () => {
+    const one = authenticator({ jwksUrl: issuer.jwksUrl }, 30_000);
+    await present(one, await signToken(key, claimsOf()));
+    const before = issuer.fetches();
+    const token = await signToken(await createSigningKey("unknown"), claimsOf());
+    for (let i = 0; i < 5; i += 1) await expect(present(one, token)).rejects.toThrow("key");
+    expect(issuer.fetches()).toBe(before);
+  });
+
+  test("are missing while the issuer has never answered, which a caller may retry", async () => {
+    issuer.publish(undefined);
+    const one = authenticator();
+    const token = await signToken(key, claimsOf());
+    await expect(present(one, token)).rejects.toMatchObject({ reason: "KEYS_UNAVAILABLE" });
+    issuer.publish([key]);
+    await eventually(async () => expect(await present(one, token)).toBeDefined());
+  });
+
+  test("stay while the issuer does not answer any more", async () => {
+    const one = authenticator();
+    await present(one, await signToken(key, claimsOf()));
+    issuer.publish(undefined);
+    await expect(
+      present(one, await signToken(key, claimsOf({ sub: "bob" }))),
+    ).resolves.toBeDefined();
+  });
+});
+
+describe("the keys of a file", () => {
+  let folder: string;
+  let keyFile: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "meguri-keys-"));
+    keyFile = join(folder, "keys");
+  });
+
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const jwks = (...keys: SigningKey[]) => JSON.stringify({ keys: keys.map(({ jwk }) => jwk) });
+
+  test("may be one public key as PEM", async () => {
+    await writeFile(keyFile, key.pem);
+    await expect(
+      present(authenticator({ keyFile }), await signToken(key, claimsOf())),
+    ).resolves.toBeDefined();
+  });
+
+  test("change with the file: a removed key stops to work, also for remembered tokens", async () => {
+    await writeFile(keyFile, jwks(key));
+    const one = authenticator({ keyFile });
+    const token = await signToken(key, claimsOf());
+    await present(one, token);
+    expect(present(one, token)).not.toBeInstanceOf(Promise);
+    await writeFile(keyFile, "{ half of a file");
+    const next = await createSigningKey("next");
+    await writeFile(keyFile, jwks(next));
+    const newToken = await signToken(next, claimsOf());
+    await eventually(async () => expect(await present(one, newToken)).toBeDefined());
+    await expect(present(one, token)).rejects.toMatchObject(
+      refused("the token's key is not one of the issuer's"),
+    );
+  });
+
+  const { privateKey } = generateKeyPairSync("ed25519");
+
+  test.each([
+    ["a private key", privateKey.export({ type: "pkcs8", format: "pem" }).toString()],
+    ["a private JWK", JSON.stringify({ keys: [privateKey.export({ format: "jwk" })] })],
+    ["a secret key", JSON.stringify({ keys: [{ kty: "oct", k: "c2VjcmV0" }] })],
+    ["no keys", "{}"],
+    ["other text", "keys"],
+  ])("are refused at start if the file has %s", async (_, content) => {
+    await writeFile(keyFile, content);
+    expect(() => authenticator({ keyFile })).toThrow();
+  });
+});
+
+describe("a verified token", () => {
+  test("is remembered, so that the next call waits for nothing", async () => {
+    const one = authenticator();
+    const token = await signToken(key, claimsOf());
+    const identity = await present(one, token);
+    expect(present(one, token)).toBe(identity);
+  });
+
+  test("is forgotten when it expires", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const one = authenticator();
+    const token = await signToken(key, claimsOf());
+    await present(one, token);
+    vi.setSystemTime(Date.now() + 604_000);
+    expect(present(one, token)).toMatchObject({ caller: { subject: "alice" } });
+    vi.setSystemTime(Date.now() + 1_000);
+    await expect(present(one, token)).rejects.toMatchObject(refused("the token has expired"));
+  });
+
+  test("is forgotten when the issuer has removed its key, which is seen within a minute", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const one = authenticator();
+    const token = await signToken(key, claimsOf());
+    await present(one, token);
+    issuer.publish([await createSigningKey("next")]);
+    vi.advanceTimersByTime(60_000);
+    await eventually(async () => {
+      await expect(async () => present(one, token)).rejects.toMatchObject(
+        refused("the token's key is not one of the issuer's"),
+      );
+    });
+  });
+});
