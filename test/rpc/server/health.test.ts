@@ -30,8 +30,6 @@ beforeAll(async () => {
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
   server = await startServer({
     testClock: false,
-    callsPerSecond: undefined,
-    corsOrigins: [],
     dynamoEndpoint: proxy.endpoint,
   });
 });
@@ -204,7 +202,8 @@ test("a server that starts is alive, but neither ready nor serving", async () =>
   await once(blocker, "listening");
   const { deps } = memoryDeps();
   const listen = { host: "127.0.0.1", port, http1Port, operatorsPort } as const;
-  const config = { ...listen, maxStreams: 10, drainSeconds: 1, testClock: false };
+  const limits = { maxStreams: 10, callsPerSecond: undefined, corsOrigins: [] };
+  const config = { ...listen, ...limits, drainSeconds: 1, testClock: false };
   const starting = createServer({ deps, config, log: createLogger("test", "silent") });
   await expect(starting.listen()).rejects.toThrow("EADDRINUSE");
 
