@@ -1,4 +1,5 @@
 /** What handlers read from the context of a call: the caller and the deadline. */
+import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { createContextKey, type HandlerContext } from "@connectrpc/connect";
 import { BulkGrantService } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
@@ -22,6 +23,11 @@ export const timeoutMsOf = (method: DescMethod): number =>
 
 /** The calling service, set by the interceptor `authenticate`. */
 export const callerKey = createContextKey("", { description: "the calling service" });
+
+/** The connection of the call, set by the listeners. */
+export const socketKey = createContextKey<Socket | undefined>(undefined, {
+  description: "the connection",
+});
 
 export const callerOf = (context: HandlerContext): string => context.values.get(callerKey);
 

@@ -3,17 +3,20 @@ import { once } from "node:events";
 import * as http from "node:http";
 import * as http2 from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { ConnectRouter } from "@connectrpc/connect";
+import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { socketKey } from "./context.ts";
+import { collectMethods, type Limits } from "./grpc/methods.ts";
+import { serveStreams } from "./grpc/serve-streams.ts";
 
-/** Limits the memory of a decompressed request. Valid requests are much smaller. */
-const readMaxBytes = 64 * 2 ** 10;
-
-/** The default limit of gRPC clients. */
-const writeMaxBytes = 4 * 2 ** 20;
-
-/** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
-const maxTimeoutMs = 3_600_000;
+const limits: Limits = {
+  /** Limits the memory of a decompressed request. Valid requests are much smaller. */
+  readMaxBytes: 64 * 2 ** 10,
+  /** The default limit of gRPC clients. */
+  writeMaxBytes: 4 * 2 ** 20,
+  /** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
+  maxTimeoutMs: 3_600_000,
+};
 
 const http2Options: http2.ServerOptions = {
   settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 16_384 },
@@ -48,8 +51,14 @@ interface Listeners {
 }
 
 export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
-  const handle = connectNodeAdapter({ routes, readMaxBytes, writeMaxBytes, maxTimeoutMs });
-  const server2 = http2.createServer(http2Options, handle);
+  const collected = collectMethods(routes, limits);
+  const handle = connectNodeAdapter({
+    ...limits,
+    routes: collected.routes,
+    contextValues: ({ socket }) => createContextValues().set(socketKey, socket),
+  });
+  const server2 = http2.createServer(http2Options);
+  serveStreams(server2, collected.methods, handle);
   const server1 = http.createServer(http1Options, handle);
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
