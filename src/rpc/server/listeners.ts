@@ -52,11 +52,13 @@ interface Listeners {
 
 export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
   const collected = collectMethods(routes, limits);
-  const handle = connectNodeAdapter({
-    ...limits,
-    routes: collected.routes,
-    contextValues: ({ socket }) => createContextValues().set(socketKey, socket),
-  });
+  const handle = refuseBadHosts(
+    connectNodeAdapter({
+      ...limits,
+      routes: collected.routes,
+      contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
+    }),
+  );
   const server2 = http2.createServer(http2Options);
   serveStreams(server2, collected.methods, handle);
   const server1 = http.createServer(http1Options, handle);
@@ -89,6 +91,27 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
     },
   };
 }
+
+type Handle = ReturnType<typeof connectNodeAdapter>;
+
+/** The connection of a request. Of HTTP/2, `request.socket` is valid as long as the call only. */
+const socketOf = (request: Parameters<Handle>[0]): Socket | undefined =>
+  "stream" in request ? request.stream.session?.socket : request.socket;
+
+/**
+ * Answers 400 when connect-node throws, as it does for a Host that is no host ("["). An error of a
+ * request listener would end the process.
+ */
+const refuseBadHosts =
+  (handle: Handle): Handle =>
+  (request, response) => {
+    try {
+      handle(request, response);
+    } catch {
+      response.writeHead(400);
+      response.end();
+    }
+  };
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
   server.listen({ host, port });

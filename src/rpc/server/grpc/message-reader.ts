@@ -5,7 +5,7 @@ import type { EnvelopedMessage } from "@connectrpc/connect/protocol";
 /** The flags and the length that precede a message. */
 const prefixBytes = 5;
 
-export interface MessageReader {
+interface MessageReader {
   /** Throws a ConnectError as soon as the body is known to be wrong. */
   push(chunk: Buffer): void;
   /** Returns the message of a body that is complete, still compressed if it was. */

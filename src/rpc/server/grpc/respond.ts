@@ -29,8 +29,13 @@ export function respond(stream: ServerHttp2Stream, context: HandlerContext, answ
     if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
   });
   stream.respond(header, { waitForTrailers: true });
-  if ("body" in answer) stream.end(encodeEnvelope(answer.body.flags, answer.body.data));
-  else stream.end();
+  if ("body" in answer) {
+    stream.end(encodeEnvelope(answer.body.flags, answer.body.data));
+    return;
+  }
+  // Drops what has not been read of the request, so that the stream can end.
+  stream.resume();
+  stream.end();
 }
 
 /** Answers a call of a method that does not exist by one frame, as gRPC wants it. */

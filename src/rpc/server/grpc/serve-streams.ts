@@ -1,4 +1,4 @@
-/** Serves gRPC calls from Node's core HTTP/2 API, and leaves everything else to a request handler. */
+/** Serves gRPC calls from Node's core HTTP/2 API, and leaves all else to a request handler. */
 import * as http2 from "node:http2";
 import type { Methods } from "./methods.ts";
 import { respondUnimplemented } from "./respond.ts";
@@ -28,7 +28,9 @@ export function serveStreams(
     if (verb === "POST" && header.expect === undefined) {
       const method = binaryTypes.has(type) ? methods.unary(path) : undefined;
       if (method) {
-        void serveUnary(method, stream, header);
+        serveUnary(method, stream, header).catch(() => {
+          stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+        });
         return;
       }
       if (grpcType.test(type) && !methods.has(path)) {

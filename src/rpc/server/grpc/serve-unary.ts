@@ -6,6 +6,7 @@ import { Code, ConnectError, createContextValues, type HandlerContext } from "@c
 import {
   type Compression,
   compressionNegotiate,
+  type EnvelopedMessage,
   envelopeCompress,
   envelopeDecompress,
   invokeUnaryImplementation,
@@ -27,7 +28,7 @@ const compressions: Compression[] = [compressionGzip, compressionBrotli];
 /** The smallest message that is compressed, in bytes; that of Connect. */
 const compressMinBytes = 1_024;
 
-/** Answers the call, with a status in any case: the promise is never rejected. */
+/** Answers the call, or refuses it with the status of its error. */
 export async function serveUnary(
   method: UnaryMethod,
   stream: ServerHttp2Stream,
@@ -139,9 +140,15 @@ async function readRequest(
   }
 }
 
-function readEnvelope(stream: ServerHttp2Stream, readMaxBytes: number, signal: AbortSignal) {
+/** Reads the body. Throws the signal's reason when it aborts before the body is complete. */
+async function readEnvelope(
+  stream: ServerHttp2Stream,
+  readMaxBytes: number,
+  signal: AbortSignal,
+): Promise<EnvelopedMessage> {
+  signal.throwIfAborted();
   const reader = createMessageReader(readMaxBytes);
-  const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof reader.end>>();
+  const { promise, resolve, reject } = Promise.withResolvers<EnvelopedMessage>();
   const fail = (error: unknown) => {
     // The rest of the body flows on, and is dropped.
     stream.removeAllListeners("data");
