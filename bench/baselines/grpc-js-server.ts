@@ -1,5 +1,5 @@
 /**
- * An experiment: the same handlers behind grpc-js instead of connect-node. It does the work of the
+ * An experiment: the same handlers behind grpc-js instead of our listener. It does the work of the
  * interceptors, too (caller, rules of the schema, one map of errors, deadline), so that the
  * difference is that of the listeners. Unary calls only; errors without their details.
  */

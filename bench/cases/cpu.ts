@@ -1,4 +1,4 @@
-/** Measures how the server's CPU time is divided between this code, the SDK and Connect. */
+/** Measures how the server's CPU time is divided between this code, the SDK and gRPC. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { balance, grant, userName } from "../support/calls.ts";
 import { cpuSeconds } from "../support/cpu.ts";
 import { load } from "../support/load.ts";
-import { round } from "../support/numbers.ts";
+import { round, sum } from "../support/numbers.ts";
 import { formatShares, readProfile, type Shares } from "../support/profile.ts";
 import type { Channel } from "../support/rpc.ts";
 import { type ServerProcess, type Stack, withStack } from "../support/stack.ts";
@@ -22,7 +22,7 @@ const calls = [
 /** Shares of the CPU time while the server grants on warm accounts and reads balances. */
 export const cpu: Benchmark = {
   names: calls.flatMap(({ name }) =>
-    ["connect", "sdk", "ours", "emulator"].map((part) => `${name}.cpu.${part}`),
+    ["grpc", "sdk", "ours", "emulator"].map((part) => `${name}.cpu.${part}`),
   ),
   run: (scale) =>
     withStack({}, async (stack) => {
@@ -81,7 +81,10 @@ async function profile(
   });
   const of = (owner: string, shares: Shares) => shares.find(([name]) => name === owner)?.[1] ?? 0;
   return [
-    share("connect", of("connect", profiled.onBehalf) + of("node http2", profiled.onBehalf)),
+    share(
+      "grpc",
+      sum(["gRPC", "connect", "node http2"].map((name) => of(name, profiled.onBehalf))),
+    ),
     share("sdk", of("AWS SDK", profiled.onBehalf) + of("node http1", profiled.onBehalf)),
     share("ours", of("ours", profiled.onBehalf)),
     share("emulator", perCall("store") / (perCall("store") + perCall("server"))),

@@ -24,6 +24,7 @@ const owners: readonly (readonly [RegExp, string])[] = [
   [/node_modules\/@bufbuild\//, "protobuf"],
   [/node_modules\/(pino|sonic-boom|thread-stream|quick-format)/, "log"],
   [/node_modules\//, "other packages"],
+  [/\/src\/rpc\/server\/grpc\//, "gRPC"],
   [/\/(src|activities|workflows|bench)\//, "ours"],
   [/^node:(internal\/)?http2/, "node http2"],
   [/^node:(internal\/)?_?http|^node:_http/, "node http1"],

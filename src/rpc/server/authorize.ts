@@ -51,8 +51,20 @@ async function* checkEach<T extends Message>(
   }
 }
 
-function requireScope({ scopes }: Identity, method: DescMethod): void {
-  const required = getOption(method, scope);
+/** The scopes of the methods: to read an option takes longer than all the rest of the check. */
+const requiredScopes = new WeakMap<DescMethod, string>();
+
+function scopeOf(method: DescMethod): string {
+  const known = requiredScopes.get(method);
+  if (known !== undefined) return known;
+  const found = getOption(method, scope);
+  requiredScopes.set(method, found);
+  return found;
+}
+
+function requireScope(identity: Identity, method: DescMethod): void {
+  const required = scopeOf(method);
+  const { scopes } = identity;
   if (required !== "" && (scopes === "all" || scopes.has(required))) return;
   throw new DomainError("PERMISSION_DENIED", `the caller lacks the scope ${required}`, {
     scope: required,

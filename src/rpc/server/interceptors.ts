@@ -118,7 +118,8 @@ const limitTime: Interceptor = (next) => async (req) => {
   }
 };
 
-const timeIsUp = (limitMs: number) =>
+/** The error of a call that took longer than its method's limit. */
+export const timeIsUp = (limitMs: number) =>
   new DomainError("DEADLINE", `no answer within ${limitMs} ms; the change may still be stored`);
 
 /** Passes a stream on and throws the reason of an aborted signal: its handler just returns. */

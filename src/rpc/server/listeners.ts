@@ -1,23 +1,23 @@
 /** The two ports of a server, and how they are drained. */
 import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { socketKey } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
+import { collectMethods, type Limits } from "./grpc/methods.ts";
+import { serveStreams } from "./grpc/serve-streams.ts";
 import { noteUnread, refuseMalformed } from "./malformed.ts";
 import { type Certificates, createServers } from "./servers.ts";
 
-/** Limits the memory of a decompressed request. Valid requests are much smaller. */
-const readMaxBytes = 64 * 2 ** 10;
-
-/** The default limit of gRPC clients. */
-const writeMaxBytes = 4 * 2 ** 20;
-
-/** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
-const maxTimeoutMs = 3_600_000;
+const limits: Limits = {
+  /** Limits the memory of a decompressed request. Valid requests are much smaller. */
+  readMaxBytes: 64 * 2 ** 10,
+  /** The default limit of gRPC clients. */
+  writeMaxBytes: 4 * 2 ** 20,
+  /** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
+  maxTimeoutMs: 3_600_000,
+};
 
 /** Detects peers that disappeared without closing the connection. */
 const tcpKeepAliveMs = 60_000;
@@ -47,17 +47,18 @@ interface Listeners {
 }
 
 export function createListeners({ routes, certificates, corsOrigins }: ListenerOptions): Listeners {
-  const handle = connectNodeAdapter({
-    routes: refuseMalformed(routes),
+  const collected = collectMethods(routes, limits);
+  const connect = connectNodeAdapter({
+    ...limits,
+    routes: refuseMalformed(collected.routes),
     requestGate: noteUnread,
     jsonOptions: { ignoreUnknownFields: false },
-    readMaxBytes,
-    writeMaxBytes,
-    maxTimeoutMs,
     contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
   });
+  const handle = allowOrigins(corsOrigins, refuseBadHosts(connect));
   const { server2, server1 } = createServers(certificates);
-  for (const server of [server2, server1]) server.on("request", allowOrigins(corsOrigins, handle));
+  serveStreams(server2, collected.methods, handle);
+  server1.on("request", handle);
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
   for (const server of servers) {
@@ -88,9 +89,26 @@ export function createListeners({ routes, certificates, corsOrigins }: ListenerO
   };
 }
 
-/** The connection of a request: the same object for all requests of one connection. */
-const socketOf = (request: IncomingMessage | Http2ServerRequest): Socket | undefined =>
+type Handle = ReturnType<typeof connectNodeAdapter>;
+
+/** The connection of a request. Of HTTP/2, `request.socket` is valid as long as the call only. */
+const socketOf = (request: Parameters<Handle>[0]): Socket | undefined =>
   "stream" in request ? request.stream.session?.socket : request.socket;
+
+/**
+ * Answers 400 when connect-node throws, as it does for a Host that is no host ("["). An error of a
+ * request listener would end the process.
+ */
+const refuseBadHosts =
+  (handle: Handle): Handle =>
+  (request, response) => {
+    try {
+      handle(request, response);
+    } catch {
+      response.writeHead(400);
+      response.end();
+    }
+  };
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
   server.listen({ host, port });

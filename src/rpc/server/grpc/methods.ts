@@ -1,0 +1,88 @@
+/** Collects the methods that a router serves, and what is needed to call the unary ones. */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import {
+  type ConnectRouter,
+  createMethodImplSpec,
+  createServiceImplSpec,
+  type Interceptor,
+  type MethodImplSpec,
+} from "@connectrpc/connect";
+import { createMethodSerializationLookup, createMethodUrl } from "@connectrpc/connect/protocol";
+
+/** Messages in bytes, and the longest deadline that a client may set. */
+export interface Limits {
+  readonly readMaxBytes: number;
+  readonly writeMaxBytes: number;
+  readonly maxTimeoutMs: number;
+}
+
+/** A unary method with its implementation. */
+export interface UnaryMethod {
+  readonly spec: Extract<MethodImplSpec, { kind: "unary" }>;
+  readonly interceptors: Interceptor[];
+  readonly limits: Limits;
+  /** Throws a ConnectError for what is not a message of the method. */
+  parse(bytes: Uint8Array): MessageShape<DescMessage>;
+  /** Throws RESOURCE_EXHAUSTED for a message over the limit. */
+  serialize(message: MessageShape<DescMessage>): Uint8Array;
+}
+
+/** The methods of a server by path, such as `/package.Service/Method`. */
+export interface Methods {
+  /** Whether there is such a method, unary or streaming; a query behind the path does not count. */
+  has(path: string): boolean;
+  unary(path: string): UnaryMethod | undefined;
+}
+
+/**
+ * Returns routes that do what the given ones do, and the methods that they serve once they were
+ * run. Of the options of a service, the interceptors and limits apply to the methods.
+ */
+export function collectMethods(routes: Routes, limits: Limits) {
+  const paths = new Set<string>();
+  const unary = new Map<string, UnaryMethod>();
+  const add = (spec: MethodImplSpec, options: Options = {}) => {
+    const path = createMethodUrl("/", spec.method);
+    paths.add(path);
+    if (spec.kind === "unary") unary.set(path, unaryMethod(spec, options, limits));
+  };
+  const collecting = (router: ConnectRouter): ConnectRouter => {
+    const self: ConnectRouter = {
+      handlers: router.handlers,
+      service(service, implementation, options) {
+        const { methods } = createServiceImplSpec(service, implementation);
+        for (const spec of Object.values(methods)) add(spec, options);
+        router.service(service, implementation, options);
+        return self;
+      },
+      rpc(method, implementation, options) {
+        add(createMethodImplSpec(method, implementation), options);
+        router.rpc(method, implementation, options);
+        return self;
+      },
+    };
+    return self;
+  };
+  const methods: Methods = {
+    has: (path) => paths.has(path.split("?", 1)[0] ?? ""),
+    unary: (path) => unary.get(path),
+  };
+  return { routes: (router: ConnectRouter) => routes(collecting(router)), methods };
+}
+
+type Routes = (router: ConnectRouter) => void;
+
+type Options = Parameters<ConnectRouter["rpc"]>[2];
+
+function unaryMethod(
+  spec: UnaryMethod["spec"],
+  options: NonNullable<Options>,
+  defaults: Limits,
+): UnaryMethod {
+  const { readMaxBytes, writeMaxBytes, maxTimeoutMs } = { ...defaults, ...options };
+  const limits = { readMaxBytes, writeMaxBytes, maxTimeoutMs };
+  const lookup = createMethodSerializationLookup(spec.method, undefined, undefined, limits);
+  const { parse } = lookup.getI(true);
+  const { serialize } = lookup.getO(true);
+  return { spec, interceptors: options.interceptors ?? [], limits, parse, serialize };
+}

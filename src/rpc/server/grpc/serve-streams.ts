@@ -1,0 +1,51 @@
+/** Serves gRPC calls from Node's core HTTP/2 API, and leaves all else to a request handler. */
+import * as http2 from "node:http2";
+import type { Methods } from "./methods.ts";
+import { respondUnimplemented } from "./respond.ts";
+import { serveUnary } from "./serve-unary.ts";
+
+type StreamListener = (
+  stream: http2.ServerHttp2Stream,
+  header: http2.IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: string[],
+) => void;
+
+type RequestHandler = Parameters<typeof http2.createServer>[1];
+
+const grpcType = /^application\/grpc(?:$|[+;])/i;
+
+/** The content types of gRPC with binary messages. */
+const binaryTypes: ReadonlySet<string> = new Set(["application/grpc", "application/grpc+proto"]);
+
+/**
+ * Serves the streams of `server`: unary gRPC calls, and gRPC calls of unknown methods. All other
+ * streams (gRPC with streams or JSON, gRPC-Web, Connect) go to `handle`, by way of a server that
+ * never listens: the objects of Node's compatibility API are made for these streams only.
+ */
+export function serveStreams(
+  server: http2.Http2Server | http2.Http2SecureServer,
+  methods: Methods,
+  handle: RequestHandler,
+): void {
+  const rest = http2.createServer(handle);
+  const serve: StreamListener = (stream, header, flags, rawHeaders) => {
+    const { ":method": verb, ":path": path = "", "content-type": type = "" } = header;
+    // A client that expects "100 Continue" gets it from the compatibility API.
+    if (verb === "POST" && header.expect === undefined) {
+      const method = binaryTypes.has(type) ? methods.unary(path) : undefined;
+      if (method) {
+        serveUnary(method, stream, header).catch(() => {
+          stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+        });
+        return;
+      }
+      if (grpcType.test(type) && !methods.has(path)) {
+        respondUnimplemented(stream);
+        return;
+      }
+    }
+    rest.emit("stream", stream, header, flags, rawHeaders);
+  };
+  server.on("stream", serve);
+}

@@ -1,0 +1,174 @@
+/** Serves one unary gRPC call on a stream of Node's core HTTP/2 API. */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import {
+  type Compression,
+  compressionNegotiate,
+  type EnvelopedMessage,
+  envelopeCompress,
+  envelopeDecompress,
+  invokeUnaryImplementation,
+} from "@connectrpc/connect/protocol";
+import { headerAcceptEncoding, parseTimeout } from "@connectrpc/connect/protocol-grpc";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { socketKey, timeoutMsOf } from "../context.ts";
+import { toConnectError } from "../errors.ts";
+import { timeIsUp } from "../interceptors.ts";
+import { toMalformed } from "../malformed.ts";
+import { createMessageReader } from "./message-reader.ts";
+import type { UnaryMethod } from "./methods.ts";
+import { requestHeaders } from "./request-headers.ts";
+import { respond } from "./respond.ts";
+
+/** Those of connect-node. */
+const compressions: Compression[] = [compressionGzip, compressionBrotli];
+
+/** The smallest message that is compressed, in bytes; that of Connect. */
+const compressMinBytes = 1_024;
+
+/** Answers the call, or refuses it with the status of its error. */
+export async function serveUnary(
+  method: UnaryMethod,
+  stream: ServerHttp2Stream,
+  header: IncomingHttpHeaders,
+): Promise<void> {
+  const { spec, interceptors, limits } = method;
+  const timeout = parseTimeout(headerOf(header, "grpc-timeout"), limits.maxTimeoutMs);
+  const timeoutMs = timeout.error ? undefined : timeout.timeoutMs;
+  const compression = compressionNegotiate(
+    compressions,
+    headerOf(header, "grpc-encoding"),
+    headerOf(header, "grpc-accept-encoding"),
+    headerAcceptEncoding,
+  );
+  const signal = limitStream(stream, timeoutMs, timeoutMsOf(spec.method));
+  const context = createContext(spec.method, stream, header, signal, timeoutMs);
+  const encoding = compression.response?.name;
+  try {
+    if (compression.error) throw compression.error;
+    if (timeout.error) throw timeout.error;
+    const request = await readRequest(method, stream, signal, compression.request);
+    const response = await invokeUnaryImplementation(spec, context, request, interceptors);
+    const envelope = { flags: 0, data: method.serialize(response) };
+    const body = compression.response
+      ? await envelopeCompress(envelope, compression.response, compressMinBytes)
+      : envelope;
+    respond(stream, context, { encoding, body });
+  } catch (error) {
+    respond(stream, context, { encoding, error: toConnectError(error) });
+  }
+}
+
+const headerOf = (header: IncomingHttpHeaders, name: string): string | null =>
+  (header[name] as string | undefined) ?? null;
+
+/**
+ * Bounds the life of a stream by the client's deadline, or by `limitMs`. Returns a signal that
+ * aborts when this time is over or the client has left. A client that has not taken the answer by
+ * then loses it.
+ */
+function limitStream(
+  stream: ServerHttp2Stream,
+  timeoutMs: number | undefined,
+  limitMs: number,
+): AbortSignal {
+  const controller = new AbortController();
+  const expire = () => {
+    if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
+    else controller.abort(timeoutMs === undefined ? timeIsUp(limitMs) : deadlineExceeded());
+  };
+  const timer = setTimeout(expire, timeoutMs ?? limitMs);
+  if (timeoutMs !== undefined && timeoutMs <= 0) expire();
+  stream.once("close", () => {
+    clearTimeout(timer);
+    if (!stream.headersSent) controller.abort(canceled(stream.rstCode));
+  });
+  // A stream that breaks is closed as well; without a listener the error would end the process.
+  stream.on("error", () => {});
+  return controller.signal;
+}
+
+const deadlineExceeded = () => new ConnectError("the operation timed out", Code.DeadlineExceeded);
+
+const canceled = (code: number | undefined) =>
+  new ConnectError(`the client closed the stream with code ${code}`, Code.Canceled);
+
+function createContext(
+  method: UnaryMethod["spec"]["method"],
+  stream: ServerHttp2Stream,
+  header: IncomingHttpHeaders,
+  signal: AbortSignal,
+  timeoutMs: number | undefined,
+): HandlerContext {
+  const end = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
+  const socket = stream.session?.socket as Socket | undefined;
+  return {
+    service: method.parent,
+    method,
+    signal,
+    timeoutMs: () => (end === undefined ? undefined : end - performance.now()),
+    protocolName: "grpc",
+    requestMethod: "POST",
+    url: `${header[":scheme"]}://${header[":authority"]}${header[":path"]}`,
+    requestHeader: requestHeaders(header),
+    responseHeader: new Headers(),
+    responseTrailer: new Headers(),
+    values: createContextValues().set(socketKey, socket),
+  };
+}
+
+/**
+ * Reads the message of the request. What cannot be read is an INVALID_REQUEST: Connect, which knows
+ * the same errors from answers that a client reads, has INTERNAL for some of them.
+ */
+async function readRequest(
+  method: UnaryMethod,
+  stream: ServerHttp2Stream,
+  signal: AbortSignal,
+  compression: Compression | null,
+): Promise<MessageShape<DescMessage>> {
+  const { readMaxBytes } = method.limits;
+  const envelope = await readEnvelope(stream, readMaxBytes, signal);
+  try {
+    if (envelope.flags === 0) return method.parse(envelope.data);
+    return method.parse((await envelopeDecompress(envelope, compression, readMaxBytes)).data);
+  } catch (error) {
+    throw toMalformed(error, method.spec.method.input) ?? error;
+  }
+}
+
+/** Reads the body. Throws the signal's reason when it aborts before the body is complete. */
+async function readEnvelope(
+  stream: ServerHttp2Stream,
+  readMaxBytes: number,
+  signal: AbortSignal,
+): Promise<EnvelopedMessage> {
+  signal.throwIfAborted();
+  const reader = createMessageReader(readMaxBytes);
+  const { promise, resolve, reject } = Promise.withResolvers<EnvelopedMessage>();
+  const fail = (error: unknown) => {
+    // The rest of the body flows on, and is dropped.
+    stream.removeAllListeners("data");
+    reject(error);
+  };
+  const interrupt = () => fail(signal.reason);
+  signal.addEventListener("abort", interrupt);
+  stream.on("data", (chunk: Buffer) => {
+    try {
+      reader.push(chunk);
+    } catch (error) {
+      fail(error);
+    }
+  });
+  stream.once("end", () => {
+    signal.removeEventListener("abort", interrupt);
+    try {
+      resolve(reader.end());
+    } catch (error) {
+      fail(error);
+    }
+  });
+  return promise;
+}
