@@ -1,4 +1,5 @@
 /** Builds the dependencies that server, worker and tools have in common. */
+import { readFileSync } from "node:fs";
 import pThrottle from "p-throttle";
 import { isLoopback } from "./access-config.ts";
 import type { BulkSources, Reporter } from "./app/ports/bulk-grants.ts";
@@ -34,6 +35,7 @@ import { createClients } from "./store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "./store/dynamodb/sheet-store.ts";
 import { tableName } from "./store/dynamodb/tables.ts";
 import { CommitEngine } from "./store/engine/engine.ts";
+import type { TemporalEndpoint } from "./temporal/connection.ts";
 import { createWorkflows, type TemporalWorkflows } from "./temporal/workflows.ts";
 
 const hourMs = 3_600_000;
@@ -45,10 +47,30 @@ interface Composed {
   close(): Promise<void>;
 }
 
+/** Where Temporal is. Reads the files of TLS once: a new certificate needs a new process. */
+export function temporalEndpoint(
+  config: Pick<Config, "temporalAddress" | "temporalTls" | "temporalApiKey">,
+): TemporalEndpoint {
+  const { temporalAddress: address, temporalTls, temporalApiKey: apiKey } = config;
+  if (temporalTls === undefined) return { address };
+  const { caFile, pair, serverName } = temporalTls;
+  return {
+    address,
+    tls: {
+      ...(caFile && { serverRootCACertificate: readFileSync(caFile) }),
+      ...(pair && {
+        clientCertPair: { crt: readFileSync(pair.certFile), key: readFileSync(pair.keyFile) },
+      }),
+      ...(serverName && { serverNameOverride: serverName }),
+    },
+    ...(apiKey && { apiKey }),
+  };
+}
+
 /** Builds the client side of Temporal, which connects when it is first used. */
 export const composeWorkflows = (config: Config, log: Logger): TemporalWorkflows =>
   createWorkflows({
-    address: config.temporalAddress,
+    ...temporalEndpoint(config),
     namespace: config.temporalNamespace,
     taskQueue: config.taskQueue,
     log,

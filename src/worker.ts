@@ -3,7 +3,7 @@ import { type NativeConnection, Worker, type WorkflowBundleOption } from "@tempo
 import { createActivities } from "../activities/index.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import { bulkTaskQueue } from "./bulk-contract.ts";
-import { compose, composeWorkflows } from "./compose.ts";
+import { compose, composeWorkflows, temporalEndpoint } from "./compose.ts";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
@@ -113,7 +113,7 @@ async function main(): Promise<void> {
   const metricsPort = await listener.listen(config.host, config.metricsPort);
   const { workflowBundle } = config;
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
-  const connection = await awaitConnection(config.temporalAddress, log, stopping.signal);
+  const connection = await awaitConnection(temporalEndpoint(config), log, stopping.signal);
   if (connection) {
     const workflows = composeWorkflows(config, log);
     const { deps, close } = compose(config, workflows, log);

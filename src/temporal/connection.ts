@@ -5,14 +5,23 @@ import {
   defaultGrpcRetryOptions,
   isGrpcServiceError,
   makeGrpcRetryInterceptor,
+  type TLSConfig,
 } from "@temporalio/client";
 import type { Workflows } from "../app/ports/workflows.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 
-/** The address of Temporal, and the task queue of the project's workers. */
-export interface TemporalOptions {
+/** Where Temporal is, and how a connection is secured. */
+export interface TemporalEndpoint {
   readonly address: string;
+  /** Absent: cleartext. */
+  readonly tls?: TLSConfig;
+  /** A secret, sent as a bearer token. */
+  readonly apiKey?: string;
+}
+
+/** The address of Temporal, and the task queue of the project's workers. */
+export interface TemporalOptions extends TemporalEndpoint {
   readonly namespace: string;
   readonly taskQueue: string;
   readonly log: Logger;
@@ -35,9 +44,10 @@ export interface Link {
 /** The default time limit: shorter than a caller's deadline, so that the caller gets an answer. */
 const defaultTimeoutMs = 3_000;
 
-export function createLink({ address, namespace, taskQueue, log }: TemporalOptions): Link {
+export function createLink(options: TemporalOptions): Link {
+  const { namespace, taskQueue, log, ...endpoint } = options;
   const connection = Connection.lazy({
-    address,
+    ...endpoint,
     // Retries for about 1.5 s: the default's pauses grow beyond the deadline above.
     interceptors: [
       makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 8, factor: 1.2 })),

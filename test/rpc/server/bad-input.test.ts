@@ -7,145 +7,28 @@ import { createValidator } from "@bufbuild/protovalidate";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
-import { ExpiredPointsPolicy } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import type { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
-import { encodeName } from "../../../src/rpc/notifications/names.ts";
 import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
+import {
+  bulkRules,
+  executeTime,
+  goodRequests as good,
+  header,
+  type Init,
+  name,
+  newReservation,
+  newRow,
+  notices,
+  reservation,
+  target,
+  tier,
+  watch,
+  window,
+} from "../../support/fixtures/good-requests.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
-
-type Init = Record<string, unknown>;
-
-const program = { programId: "default" };
-const account = { ...program, userId: "u" };
-const event = { ...account, eventId: "e", reason: "r" };
-const reservation = { ...program, reservationId: "r" };
-const target = { type: "post", id: "t" };
-const name = encodeName({ ownerId: "o", target, kind: "like" });
-const person = { userId: "u", actorName: "U" };
-const page = { pageSize: 10, pageToken: "" };
-const window = { startTime: at("2026-01-01T00:00:00Z"), endTime: at("2026-02-01T00:00:00Z") };
-const executeTime = at("2027-01-01T00:00:00Z");
-
-const newReservation = {
-  reservationId: "new",
-  userId: "u",
-  points: 1n,
-  reason: "r",
-  executeTime,
-};
-
-const notices = { expiryDays: 7, reservedGrants: true };
-const tier = { upToPoints: 100n, approvals: 1 };
-const bulkRules = { maxPointsPerRow: 5n, maxTotalPoints: 9n, tiers: [tier], approvalsAbove: 1 };
-
-const watch = { ownerId: "o", knownVersion: 1n };
-
-const bulkGrant = { ...program, bulkGrantId: "b" };
-const header = { bulkGrantId: "new", executeTime, validateOnly: true, replacesRevision: 1 };
-const newRow = { userId: "u", points: 1n, reason: "r" };
-const digest = "d".repeat(43);
-
-/** A good request of each RPC. */
-const good: Record<string, Init> = {
-  CreateProgram: { programId: "p", timeZone: "UTC", lifetimeMonths: 12 },
-  GetProgram: program,
-  ListPrograms: page,
-  UpdateProgram: {
-    ...program,
-    lifetimeMonths: 12,
-    notices,
-    bulkRules,
-  },
-  GrantPoints: { ...event, points: 1n },
-  UsePoints: { ...event, points: 1n, allowPartial: true },
-  RefundPoints: {
-    ...event,
-    useEventId: "u",
-    points: 1n,
-    expiredPoints: ExpiredPointsPolicy.CURRENT_MONTH,
-  },
-  RevokePoints: { ...event, grant: { eventId: "g" } },
-  FreezeAccount: event,
-  UnfreezeAccount: event,
-  GetBalance: account,
-  GetForecast: { ...account, time: executeTime },
-  ListLedgerEntries: { ...account, ...page, ...window, types: [Type.USED], order: 1 },
-  GetLedgerEntry: { ...account, key: { case: "event", value: { eventId: "e" } } },
-  VerifyAccount: account,
-  VerifyProgram: program,
-  GetProgramVerification: program,
-  CreateReservation: {
-    ...program,
-    ...newReservation,
-  },
-  CreateReservations: { ...program, reservations: [newReservation] },
-  GetReservation: reservation,
-  ListReservations: {
-    ...program,
-    ...page,
-    ...window,
-    filter: { case: "userId", value: "u" },
-    reasonPrefix: "r",
-  },
-  CancelReservation: { ...reservation, changeReason: "r" },
-  CancelReservations: {
-    ...program,
-    filter: { case: "userId", value: "u" },
-    changeReason: "r",
-    validateOnly: true,
-    pageToken: "",
-  },
-  RescheduleReservation: { ...reservation, changeReason: "r", executeTime },
-  RetryReservation: { ...reservation, changeReason: "r" },
-  PauseProgramReservations: { ...program, reason: "r" },
-  ResumeProgramReservations: program,
-  RegisterTarget: { target, ownerId: "o", title: "A post", link: "https://example.com/t" },
-  DeleteTarget: { target },
-  React: { target, kind: "like", ...person, exclusive: true, suppressNotification: true },
-  Unreact: { target, kind: "like", userId: "u" },
-  BatchGetReactionSummaries: { targets: [target], viewerId: "u", includeRecentReactors: true },
-  ListReactors: { ...page, target, kind: "like" },
-  ListUserReactions: { ...page, userId: "u" },
-  ListNotifications: { ...page, ownerId: "o", state: 1 },
-  GetUnreadCount: { ownerId: "o" },
-  MarkNotificationRead: { name, version: 1n },
-  MarkAllNotificationsRead: { ownerId: "o", version: 1n },
-  MarkNotificationsSeen: { ownerId: "o", version: 1n },
-  ListNotificationActors: { ...page, name },
-  WatchUnreadCount: { watches: [watch] },
-  Notify: { eventId: "e", target, kind: "comment", ...person },
-  GetPreferences: { ownerId: "o" },
-  UpdatePreferences: { ownerId: "o", preferences: { allMuted: true, mutedKinds: ["wow"] } },
-  SetPersonMuted: { ownerId: "o", userId: "u", muted: true },
-  ListMutedPeople: { ...page, ownerId: "o" },
-  SetTargetMuted: { ownerId: "o", target, muted: true },
-  UploadBulkGrant: { content: { case: "header", value: header } },
-  ValidateBulkGrant: { ...bulkGrant, content: { case: "rows", value: { rows: [newRow] } } },
-  GetBulkGrant: bulkGrant,
-  ListBulkGrants: { ...program, ...page, ...window, state: 1 },
-  ListBulkGrantRows: { ...bulkGrant, ...page, state: 1 },
-  ApproveBulkGrant: { ...bulkGrant, digest, note: "n" },
-  RejectBulkGrant: { ...bulkGrant, note: "n" },
-  CancelBulkGrant: { ...bulkGrant, note: "n" },
-  PauseBulkGrant: { ...bulkGrant, note: "n" },
-  ResumeBulkGrant: { ...bulkGrant, note: "n" },
-  RetryFailedRows: { ...bulkGrant, note: "n" },
-  ReverseBulkGrant: {
-    ...program,
-    bulkGrantId: "new",
-    reversedBulkGrantId: "b",
-    executeTime,
-    replacesRevision: 1,
-  },
-  ExportFailedRows: bulkGrant,
-  WatchBulkGrant: bulkGrant,
-  GetTime: {},
-  SetTime: { time: at("2026-01-01T00:00:00Z") },
-  Advance: { duration: { seconds: 1n } },
-};
 
 const text = (length: number) => "x".repeat(length);
 const unprintable = ["a#b", "a b", "a\n", "é", "\u0000", "巡り"];
