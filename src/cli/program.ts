@@ -76,8 +76,8 @@ export function createProgram(io: Io, inSession: Runner): Command {
     for (const add of commands) add(program as Command, inSession);
   }
   program.commandsGroup("Help:");
-  const help = program.createCommand("help [command]").helpGroup("Help:");
-  program.addHelpCommand(help.description("explain a command"));
+  const help = program.createCommand("help").argument("[command]").helpGroup("Help:");
+  program.addHelpCommand(help.description("explain a command") as Command);
   addDoctor(program as Command, inSession);
   addCompletion(program as BaseCommand, io);
   return program as Command;

@@ -36,8 +36,8 @@ const isHelp = ({ code }: CommanderError): boolean =>
   code === "commander.version" || code.startsWith("commander.help");
 
 /** A group without one of its commands prints its help, and is a mistake. */
-const helpExitCode = ({ code }: CommanderError): number =>
-  code === "commander.help" ? exitCodes.usage : exitCodes.done;
+const helpExitCode = (error: CommanderError): number =>
+  error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
 
 async function report(
   io: Io,

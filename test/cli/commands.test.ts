@@ -1,0 +1,311 @@
+/**
+ * Runs every command of `meguri` against a running stack with a worker, in a pipe and in a
+ * pseudo-terminal.
+ */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "@commander-js/extra-typings";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createProgram } from "../../src/cli/program.ts";
+import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import { Reservation_State } from "../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { failReservation } from "../support/fixtures/failed-reservation.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { type CommandLine, startCommandLine } from "../support/servers/cli.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let folder: string;
+let stack: WorkerStack;
+let server: TestServer;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "meguri-cli-test-"));
+  stack = await startWorkerStack({ env: { MEGURI_BULK_ROWS_PER_SECOND: "1000" } });
+  const { tablePrefix } = stack.config;
+  server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
+  await server.programs.createProgram({ programId: "default" });
+});
+afterAll(async () => {
+  await server?.stop();
+  await stack?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
+  const isTerminal = mode === "terminal";
+  const user = `${mode}-user`;
+  let meguri: CommandLine;
+  beforeAll(async () => {
+    meguri = await startCommandLine(mode, {
+      MEGURI_URL: `http://127.0.0.1:${server.port}`,
+      MEGURI_CALLER: "rin",
+    });
+  });
+  afterAll(() => meguri?.close());
+
+  /** Runs a command that has to succeed, and returns what it prints for its reader. */
+  async function done(...argv: string[]): Promise<string> {
+    const { code, stdout, stderr } = await meguri.run(...argv);
+    expect(code, stdout + stderr).toBe(0);
+    return stdout;
+  }
+
+  /** Runs a command that has to fail, and returns its message. */
+  async function failed(code: number, ...argv: string[]): Promise<string> {
+    const { stdout, stderr, ...ended } = await meguri.run(...argv);
+    expect(ended, stdout + stderr).toEqual({ code });
+    return isTerminal ? stdout : stderr;
+  }
+
+  /** A line of cells, as this mode prints it. */
+  const cells = (...texts: string[]) =>
+    expect.stringMatching(new RegExp(texts.join(isTerminal ? " +" : "\t")));
+
+  test("points", async () => {
+    const event = (id: string) => ["--event-id", id];
+    expect(await done("grant", user, "120", ...event("g1"), "--reason", "gift")).toBe(
+      `granted 120 points to ${user} (event g1), balance 120\n`,
+    );
+    expect(await done("grant", user, "120", ...event("g1"), "--reason", "gift")).toContain(
+      "balance 120; replayed: an earlier call had done it",
+    );
+    expect(await done("use", user, "80", ...event("u1"))).toContain(`used 80 points of ${user}`);
+    const use = await failed(1, "use", user, "80", ...event("u2"));
+    expect(use).toContain("meguri: INSUFFICIENT_POINTS: ");
+    expect(use).toContain("balance 40");
+    expect(await done("use", user, "80", "--allow-partial", ...event("u2"))).toContain("used 40");
+    const refund = ["refund", user, "u1", "--points", "30", "--expired-points", "current-month"];
+    expect(await done(...refund, ...event("r1"))).toContain("refunded 30 points");
+    expect(await done("revoke", user, "g1", ...event("v1"))).toContain("revoked 30 points");
+    expect(await done("freeze", user, ...event("f1"))).toContain(`froze the account of ${user}`);
+    expect(await failed(1, "grant", user, "1", ...event("g2"))).toContain("ACCOUNT_FROZEN");
+    expect(await done("unfreeze", user, ...event("f2"))).toContain("unfroze the account");
+  });
+
+  test("an id that nobody has given is printed before the call", async () => {
+    const { code, stdout, stderr } = await meguri.run("grant", user, "5");
+    expect(code).toBe(0);
+    const [, id = ""] = (isTerminal ? stdout : stderr).match(/^event-id ([0-9a-f-]{36})$/m) ?? [];
+    expect(stdout).toContain(`granted 5 points to ${user} (event ${id}), balance 5`);
+  });
+
+  test("balance and ledger", async () => {
+    const balance = await done("balance", user);
+    expect(balance.split("\n")).toEqual(
+      expect.arrayContaining([cells("^available", "5$"), cells("^refunded", "30$")]),
+    );
+    expect(balance).toMatch(/^\d{4}-\d\d\s+5\s+\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/m);
+    expect(balance.includes("month")).toBe(isTerminal);
+    const oldestFirst = (await done("ledger", user, "--oldest-first")).split("\n");
+    const first = oldestFirst[isTerminal ? 1 : 0];
+    expect(first).toEqual(cells("^1", "\\S+", "ISSUED", "120", "120", "g1", "rin", "gift$"));
+    expect(oldestFirst[0]?.startsWith("number")).toBe(isTerminal);
+    const since = ["--since", "2020-01-01T00:00Z", "--until", "+1m"];
+    const uses = (await done("ledger", user, "--type", "USED", ...since)).trim().split("\n");
+    expect(uses).toHaveLength(isTerminal ? 3 : 2);
+    expect(await done("ledger", user, "--until", "2020-01-01T00:00Z")).toBe("");
+  });
+
+  test("JSON is one document a line, as in the API", async () => {
+    const { balance } = JSON.parse(await done("balance", user, "--json"));
+    expect(balance).toMatchObject({ available: "5", frozen: false });
+    const lines = (await done("--json", "ledger", user)).trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line).type)).toContain("TYPE_REVOKED");
+    const error = JSON.parse(await failed(1, "use", user, "9", "--event-id", "u3", "--json"));
+    expect(error).toMatchObject({
+      error: { reason: "INSUFFICIENT_POINTS", exitCode: 1, metadata: { balance: "5" } },
+    });
+  });
+
+  test("verify", async () => {
+    const { code, stdout, stderr } = await meguri.run("verify", user);
+    expect({ code, text: stdout + stderr }).toEqual({
+      code: 0,
+      text: expect.stringContaining(`${user}: agrees with the`),
+    });
+    await done("verify", user, "--repair");
+    const program = await meguri.run("verify");
+    expect(program.stdout + program.stderr).toMatch(/default: DONE, \d+ accounts compared/);
+    expect(program.code).toBe(0);
+    expect(await failed(2, "verify", "--repair")).toContain("--repair needs a user");
+  });
+
+  test("reservations", async () => {
+    const id = `${mode}-reservation`;
+    const reserve = ["reserve", user, "50", "--at", "2030-12-24T09:00+09:00"];
+    expect(await done(...reserve, "--reservation-id", id)).toContain(
+      `PENDING: 50 points for ${user} at `,
+    );
+    expect(await done(...reserve, "--reservation-id", id)).toContain("replayed");
+    expect((await done("reservation", "show", id)).split("\n")).toEqual(
+      expect.arrayContaining([cells("^state", "PENDING$"), cells("^changed by", "rin$")]),
+    );
+    await eventually(async () =>
+      expect(await done("reservation", "list", "--user", user)).toContain(id),
+    );
+    expect(await done("reservation", "reschedule", id, "+2h")).toContain("PENDING: 50 points");
+    expect(await done("reservation", "cancel", id)).toContain("CANCELLED: 50 points");
+    const failing = { programId: "default", reservationId: `${id}-2`, userId: `${user}-frozen` };
+    await failReservation(server, failing);
+    expect(await done("reservation", "show", failing.reservationId)).toContain("ACCOUNT_FROZEN");
+    expect(await done("reservation", "retry", failing.reservationId)).toContain("10 points for");
+    await eventually(async () => {
+      const { reservation } = await server.reservations.getReservation(failing);
+      expect(reservation?.state).toBe(Reservation_State.FAILED);
+    });
+    expect(await failed(3, "reservation", "show", "none")).toContain("RESERVATION_NOT_FOUND");
+    expect(await failed(2, "reservation", "list")).toContain("either --user or --state");
+  });
+
+  test("likes and notifications", async () => {
+    const target = { type: "post", id: `${mode}/1` };
+    await server.reactions.registerTarget({ target, ownerId: user, title: "a post" });
+    const name = `post/${mode}/1`;
+    expect(await done("like", "bao", name, "--name", "Bao 宝")).toBe(
+      `bao likes ${name}, likes: 1\n`,
+    );
+    expect(await done("like", "bao", name)).toContain("bao liked already");
+    expect(await done("notifications", user, "--unread")).toEqual(
+      cells("-", "like", name, "1", "Bao 宝", "a post"),
+    );
+    const watch = meguri.start("notifications", user, "--watch");
+    await watch.printed(isTerminal ? "version" : "\t1\t1\t1\t1");
+    await server.reactions.react({ target, userId: "cho", actorName: "Cho" });
+    await watch.printed(isTerminal ? "2       1" : "\t2\t1\t1\t2");
+    watch.interrupt();
+    expect(await watch.done).toMatchObject({ code: 130, stderr: "" });
+    expect(await done("unlike", "bao", name)).toContain("bao no longer likes");
+    expect(await failed(3, "like", "bao", "post/none")).toContain("TARGET_NOT_FOUND");
+  });
+
+  test("programs", async () => {
+    const id = `${mode}-program`;
+    expect(await done("program", "create", id, "--lifetime-months", "24")).toBe(
+      `created ${id}: Asia/Tokyo, 24 months\n`,
+    );
+    const notices = ["--notices", '{"expiryDays": 7}'];
+    expect(await done("program", "update", id, "--lifetime-months", "36", ...notices)).toBe(
+      `updated ${id}: Asia/Tokyo, 36 months\n`,
+    );
+    expect((await done("program", "list")).split("\n")).toEqual(
+      expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "24")]),
+    );
+    expect(await failed(2, "program", "update", id, "--notices", "{")).toContain("--notices");
+    expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
+  });
+
+  test("a bulk grant from the check to the corrected sheet", async () => {
+    const id = `${mode}-spring`;
+    const file = join(folder, `${mode}.csv`);
+    await writeFile(file, `user_id,points\n${id}-a,100\n${id}-b,x\n`);
+    const check = await meguri.run("bulk", "validate", id, file);
+    expect(check.code).toBe(1);
+    expect(check.stdout).toEqual(cells("3", `${id}-b`, "POINTS_MALFORMED"));
+    expect(check.stdout + check.stderr).toContain("problems: 1 × POINTS_MALFORMED");
+
+    await writeFile(file, `user_id,points\n${id}-a,100\n${id}-b,50\n`);
+    expect(await done("bulk", "submit", id, file)).toContain("VALIDATING, revision 1, 2 rows, 150");
+    await awaiting(id, State.AWAITING_APPROVAL);
+    await server.points.freezeAccount({ userId: `${id}-b`, eventId: "freeze" });
+    expect(await failed(1, "bulk", "approve", id, "--digest", await digestOf(id))).toContain(
+      "SELF_APPROVAL",
+    );
+    await approve(id);
+    const watch = await meguri.run("bulk", "watch", id);
+    expect(watch.code).toBe(1);
+    if (isTerminal) expect(watch.stdout).toMatch(/█ 2 of 2 rows, 1 failed, DONE_WITH_FAILURES/);
+    else expect(watch.stdout).toMatch(/\tDONE_WITH_FAILURES\t2\t1\t100\t1\n$/);
+
+    expect((await done("bulk", "rows", id, "--state", "FAILED")).split("\n")).toEqual(
+      expect.arrayContaining([cells("^3", `${id}-b`, "50", "FAILED", "ACCOUNT_FROZEN")]),
+    );
+    expect(await done("bulk", "export-failed", id)).toContain(`${id}-b,50`);
+    await server.points.unfreezeAccount({ userId: `${id}-b`, eventId: "unfreeze" });
+    expect(await done("bulk", "retry", id)).toContain(`${id}: `);
+    await done("bulk", "watch", id);
+    expect(await done("bulk", "rows", id)).not.toContain("FAILED");
+  });
+
+  async function awaiting(bulkGrantId: string, state: State): Promise<void> {
+    await eventually(async () => {
+      const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });
+      expect(bulkGrant?.state).toBe(state);
+    });
+  }
+
+  async function digestOf(bulkGrantId: string): Promise<string> {
+    const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });
+    return bulkGrant?.digest ?? "";
+  }
+
+  /** Approves as somebody else: by an answer on a terminal, and by the digest in a pipe. */
+  async function approve(id: string): Promise<void> {
+    const argv = ["bulk", "approve", id, "--caller", "mika"];
+    if (isTerminal) {
+      const asking = meguri.start(...argv);
+      await asking.printed("points? [y/N] ");
+      asking.type("y\n");
+      expect(await asking.done).toMatchObject({ code: 0 });
+    } else {
+      const message = await failed(2, ...argv);
+      const [, digest = ""] = message.match(/here it is (\S{43})$/m) ?? [];
+      expect(await done(...argv, "--digest", digest)).toContain(`${id}: `);
+    }
+  }
+
+  test("a bulk grant that is paused, resumed and cancelled, and one that is rejected", async () => {
+    const later = `${mode}-later`;
+    const file = join(folder, `${mode}-later.csv`);
+    await writeFile(file, `user_id,points\n${later},1\n`);
+    await done("bulk", "submit", later, file, "--at", "+1h", "--json");
+    await awaiting(later, State.AWAITING_APPROVAL);
+    await approve(later);
+    expect(await done("bulk", "pause", later, "--note", "wait")).toContain("APPROVED, paused");
+    expect(await done("bulk", "resume", later)).toContain("APPROVED, revision 1");
+    expect(await done("bulk", "cancel", later)).toContain("CANCELLED");
+    expect(await failed(1, "bulk", "watch", later)).toContain("CANCELLED");
+
+    await done("bulk", "submit", `${mode}-no`, file);
+    await awaiting(`${mode}-no`, State.AWAITING_APPROVAL);
+    expect(await done("bulk", "reject", `${mode}-no`)).toContain("REJECTED");
+    expect(await failed(2, "bulk", "submit", "x", join(folder, "none.csv"))).toContain("ENOENT");
+  });
+
+  test("doctor", async () => {
+    const { stdout, code } = await meguri.run("doctor");
+    expect(stdout.split("\n").slice(0, -1)).toEqual([
+      cells("^ok", "versions", "meguri \\d"),
+      cells("^ok", "server http://127.0.0.1:\\d+", "is serving$"),
+      cells("^ok", "clock", "agrees with"),
+      cells("^ok", "identity", "the caller rin is accepted$"),
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test("completion", async () => {
+    expect(await done("completion", "zsh")).toContain("meguri completion-server");
+    expect(await done("help", "grant")).toContain("Usage: meguri grant [options] <user> <points>");
+    expect(await failed(2, "completion", "csh")).toContain("Allowed choices are bash, zsh, fish");
+  });
+
+  test("every command was run above", () => {
+    const run = meguri.history.map((argv) => argv.filter((text) => text !== "--json").join(" "));
+    const missing = commandNames().filter((name) => !run.some((line) => line.startsWith(name)));
+    expect(missing).toEqual([]);
+  });
+});
+
+/** The names of all commands that are not groups, such as `bulk submit`. */
+function commandNames(): string[] {
+  const { stdin, stdout, stderr, env } = process;
+  const { signal } = new AbortController();
+  const program = createProgram({ stdin, stdout, stderr, env, signal }, () => async () => {});
+  const visit = (command: Command, path: string): string[] => {
+    const children = command.createHelp().visibleCommands(command);
+    if (children.length === 0) return [path];
+    const named = children.filter((child) => child.name() !== "help" || path === "");
+    return named.flatMap((child) => visit(child as Command, `${path} ${child.name()}`.trim()));
+  };
+  return visit(program, "");
+}
