@@ -1,16 +1,34 @@
+import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
-/** All tests but the soak tests. Two workers, because they share two servers and the cores. */
+const root = `${import.meta.dirname}/..`;
+
+/** The files that replace modules, which another file of the same process may have loaded. */
+const mocking = globSync("test/**/*.test.ts", { cwd: root }).filter((file) =>
+  /\bvi\.(do)?[mM]ock\(/.test(readFileSync(`${root}/${file}`, "utf8")),
+);
+
+/**
+ * All tests but the soak tests. Two workers, because they share two servers and the cores. Each
+ * runs many files, because every process loads and compiles the SDKs anew, for seconds.
+ */
 export default defineConfig({
   test: {
-    root: `${import.meta.dirname}/..`,
-    include: ["test/**/*.test.ts"],
+    root,
     globalSetup: "test/support/global-setup.ts",
+    setupFiles: "test/support/leftovers.ts",
     // About a tenth of the histories that test/soak runs.
     provide: { grpcRuns: 8 },
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    projects: [
+      { extends: true, test: { name: "isolated", include: mocking } },
+      {
+        extends: true,
+        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: mocking, isolate: false },
+      },
+    ],
   },
 });
