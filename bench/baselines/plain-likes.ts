@@ -97,5 +97,5 @@ const itemOf = ({ kind, id }: Ref) => {
 
 await serve((router) => {
   const service = { ...reactionService(deps), react };
-  router.service(ReactionService, service, { interceptors: interceptors(log) });
+  router.service(ReactionService, service, { interceptors: interceptors(log, () => 0) });
 });

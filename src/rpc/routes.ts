@@ -41,7 +41,7 @@ interface RouteDeps {
 /** Returns the routes of all services. Only the health check needs no caller. */
 export function routes({ deps, log, testClock, isServing, uploadIdleMs }: RouteDeps) {
   return (router: ConnectRouter): void => {
-    const options = { interceptors: interceptors(log) };
+    const options = { interceptors: interceptors(log, deps.storeSilenceMs) };
     router.service(ProgramService, programService(deps), options);
     const points = {
       ...pointsCommands(deps),

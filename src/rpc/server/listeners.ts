@@ -5,6 +5,7 @@ import * as http2 from "node:http2";
 import type { AddressInfo, Server, Socket } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { maxTimeoutMs } from "./context.ts";
 import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
 
 /** Limits the memory of a decompressed request. Valid requests are much smaller. */
@@ -12,9 +13,6 @@ const readMaxBytes = 64 * 2 ** 10;
 
 /** The default limit of gRPC clients. */
 const writeMaxBytes = 4 * 2 ** 20;
-
-/** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
-const maxTimeoutMs = 3_600_000;
 
 const http2Options: http2.ServerOptions = {
   settings: { maxConcurrentStreams: 1_000, maxHeaderListSize: 16_384 },

@@ -97,7 +97,7 @@ describe("a call", () => {
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
       ({ service }) => service(ProgramService, { getProgram, listPrograms: () => ({}) }),
-      { router: { interceptors: interceptors(log) } },
+      { router: { interceptors: interceptors(log, () => 0) } },
     );
     const client = createClient(ProgramService, transport);
     const headers = { "meguri-caller": "tests" };
@@ -166,7 +166,7 @@ describe("a stream", () => {
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
       ({ service }) => service(NotificationService, { watchUnreadCount }),
-      { router: { interceptors: interceptors(log) } },
+      { router: { interceptors: interceptors(log, () => 0) } },
     );
     const client = createClient(NotificationService, transport);
     return {

@@ -55,6 +55,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
     readAhead: (requests) => engine.readAhead(requests),
     reader,
     clock,
+    storeSilenceMs: clients.silenceMs,
     programs,
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
