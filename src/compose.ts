@@ -133,6 +133,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       readAhead: (requests) => engine.readAhead(requests),
       reader,
       clock,
+      storeSilenceMs: clients.silenceMs,
       programs: createProgramCache(reader, config.testClock),
       workflows,
       owners: createTargetOwnerCache(reader),

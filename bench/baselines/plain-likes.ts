@@ -96,7 +96,7 @@ const itemOf = ({ kind, id }: Ref) => {
   return { TableName: name(table), Key: key(id) };
 };
 
-const all = interceptors({ log, authenticate: authenticateByHeader, owners: deps.owners });
+const all = interceptors({ ...deps, log, authenticate: authenticateByHeader });
 await serve((router) => {
   const service = { ...reactionService(deps), react };
   router.service(ReactionService, service, { interceptors: all });

@@ -91,7 +91,7 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
   ];
 }
 
-const all = interceptors({ log, authenticate: authenticateByHeader, owners: deps.owners });
+const all = interceptors({ ...deps, log, authenticate: authenticateByHeader });
 await serve((router) => {
   const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
   router.service(PointsService, { ...service, grantPoints }, { interceptors: all });

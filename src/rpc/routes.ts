@@ -50,9 +50,8 @@ export function routes(routeDeps: RouteDeps) {
   const { deps, log, authenticate, callsPerSecond, testClock, uploadIdleMs, ...standard } =
     routeDeps;
   return (router: ConnectRouter): void => {
-    const { owners } = deps;
     const options = {
-      interceptors: interceptors({ log, authenticate, owners, callsPerSecond }),
+      interceptors: interceptors({ ...deps, log, authenticate, callsPerSecond }),
     };
     router.service(ProgramService, programService(deps), options);
     const points = {

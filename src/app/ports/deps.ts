@@ -34,6 +34,8 @@ export interface Deps {
   readonly readAhead: ReadAhead;
   readonly reader: Reader;
   readonly clock: Clock;
+  /** How long requests have been waiting without any answer of the store, in ms. */
+  readonly storeSilenceMs: () => number;
   readonly programs: Programs;
   readonly workflows: Workflows;
   readonly owners: TargetOwners;

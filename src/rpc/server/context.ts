@@ -15,6 +15,9 @@ const sheetMethods: ReadonlySet<DescMethod> = new Set([
   reverseBulkGrant,
 ]);
 
+/** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
+export const maxTimeoutMs = 3_600_000;
+
 /** The time limit of most calls without a deadline of their own. */
 export const defaultTimeoutMs = 10_000;
 const sheetTimeoutMs = 600_000;
@@ -37,6 +40,15 @@ export const identityOf = (values: ContextValues): Identity => values.get(identi
 
 export const callerOf = (context: HandlerContext): Caller => identityOf(context.values).caller;
 
-/** When the caller stops waiting, in `performance.now()` milliseconds. */
-export const deadlineOf = (context: HandlerContext): number =>
-  performance.now() + (context.timeoutMs() ?? timeoutMsOf(context.method));
+/**
+ * How much earlier than a deadline the answer is due, in ms: the caller gets the reason only before
+ * it gives up.
+ */
+export const marginMs = (timeoutMs: number): number => Math.min(100, Math.max(timeoutMs, 0) / 10);
+
+/** When the answer is due, in `performance.now()` milliseconds. */
+export function deadlineOf(context: HandlerContext): number {
+  const timeoutMs = context.timeoutMs();
+  if (timeoutMs === undefined) return performance.now() + timeoutMsOf(context.method);
+  return performance.now() + timeoutMs - marginMs(timeoutMs);
+}

@@ -2,22 +2,30 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
 import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
+import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
+import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import type { Logger } from "pino";
+import type { Deps } from "../../app/ports/deps.ts";
 import type { Authenticate } from "../../app/ports/identity.ts";
-import type { TargetOwners } from "../../app/ports/reactions.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { authenticateBy } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
-import { identityOf, timeoutMsOf } from "./context.ts";
+import { identityOf, marginMs, maxTimeoutMs, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 import { limitRate } from "./limit-rate.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { describeViolations } from "./violation-texts.ts";
 
-interface InterceptorDeps {
+/** How long a call waits for a store that answers nothing (docs/decisions/0005). */
+const maxSilenceMs = 2_750;
+
+/** At the end of a call, a silence of a quarter of its time is the reason, within these bounds. */
+const leastOutageMs = 100;
+const outageMs = 500;
+
+interface InterceptorDeps extends Pick<Deps, "owners" | "storeSilenceMs"> {
   readonly log: Logger;
   readonly authenticate: Authenticate;
-  readonly owners: TargetOwners;
   /** How many calls a second one service may send. Absent: any number. */
   readonly callsPerSecond?: number | undefined;
 }
@@ -27,13 +35,14 @@ export const interceptors = ({
   log,
   authenticate,
   owners,
+  storeSilenceMs,
   callsPerSecond,
 }: InterceptorDeps): Interceptor[] => [
   noteRead,
   mapErrors(log),
   authenticateBy(authenticate),
   ...(callsPerSecond === undefined ? [] : [limitRate(callsPerSecond)]),
-  limitTime,
+  limitTime(storeSilenceMs),
   validate(),
   authorize(owners),
 ];
@@ -42,7 +51,8 @@ export const interceptors = ({
 export const publicInterceptors = (log: Logger): Interceptor[] => [
   noteRead,
   mapErrors(log),
-  limitTime,
+  // They do not ask the store.
+  limitTime(() => 0),
 ];
 
 /** Maps errors to ConnectErrors, and logs the result of every call. */
@@ -98,25 +108,46 @@ async function* untilEnd<T>(
 /**
  * Rejects a call when its deadline has passed, even if its handler still waits: Connect only aborts
  * the handler's signal. A call without a deadline gets the default limit, which ends when a stream
- * has begun.
+ * has begun. While the store is silent, a call gets STORE_UNAVAILABLE soon, or a little before its
+ * deadline.
  */
-const limitTime: Interceptor = (next) => async (req) => {
-  req.signal.throwIfAborted();
-  const { promise: interrupted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(req.signal.reason);
-  const limited = req.header.has("grpc-timeout") || req.header.has("connect-timeout-ms");
-  const limitMs = timeoutMsOf(req.method);
-  const timer = limited ? undefined : setTimeout(() => reject(timeIsUp(limitMs)), limitMs);
-  req.signal.addEventListener("abort", stop);
-  try {
-    const response = await Promise.race([next(req), interrupted]);
-    if (!response.stream) return response;
-    return { ...response, message: throwIfAborted(req.signal, response.message) };
-  } finally {
-    clearTimeout(timer);
-    req.signal.removeEventListener("abort", stop);
-  }
-};
+const limitTime =
+  (storeSilenceMs: Deps["storeSilenceMs"]): Interceptor =>
+  (next) =>
+  async (req) => {
+    req.signal.throwIfAborted();
+    const { promise: interrupted, reject } = Promise.withResolvers<never>();
+    const stop = () => reject(req.signal.reason);
+    const ownMs = timeoutMsIn(req.header);
+    const limitMs = ownMs === undefined ? timeoutMsOf(req.method) : ownMs - marginMs(ownMs);
+    const end = performance.now() + Math.min(limitMs, maxTimeoutMs);
+    const watch = () => {
+      const leftMs = end - performance.now();
+      const silenceMs = storeSilenceMs();
+      const enoughMs =
+        leftMs > 0 ? maxSilenceMs : Math.min(outageMs, Math.max(leastOutageMs, limitMs / 4));
+      if (silenceMs >= enoughMs) reject(storeUnavailable());
+      else if (leftMs > 0) timer = setTimeout(watch, Math.min(leftMs, maxSilenceMs - silenceMs));
+      else if (ownMs === undefined) reject(timeIsUp(limitMs));
+    };
+    let timer = setTimeout(watch, Math.min(limitMs, maxSilenceMs));
+    req.signal.addEventListener("abort", stop);
+    try {
+      const response = await Promise.race([next(req), interrupted]);
+      if (!response.stream) return response;
+      return { ...response, message: throwIfAborted(req.signal, response.message) };
+    } finally {
+      clearTimeout(timer);
+      req.signal.removeEventListener("abort", stop);
+    }
+  };
+
+/** The time that a call has by its own header, in ms. */
+const timeoutMsIn = (header: Headers): number | undefined =>
+  parseGrpcTimeout(header.get("grpc-timeout"), maxTimeoutMs).timeoutMs ??
+  parseConnectTimeout(header.get("connect-timeout-ms"), maxTimeoutMs).timeoutMs;
+
+const storeUnavailable = () => new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
 
 /** The error of a call that took longer than its method's limit. */
 export const timeIsUp = (limitMs: number) =>

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { socketKey } from "./context.ts";
+import { maxTimeoutMs, socketKey } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
 import { collectMethods, type Limits } from "./grpc/methods.ts";
 import { serveStreams } from "./grpc/serve-streams.ts";
@@ -15,8 +15,7 @@ const limits: Limits = {
   readMaxBytes: 64 * 2 ** 10,
   /** The default limit of gRPC clients. */
   writeMaxBytes: 4 * 2 ** 20,
-  /** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
-  maxTimeoutMs: 3_600_000,
+  maxTimeoutMs,
 };
 
 /** Detects peers that disappeared without closing the connection. */

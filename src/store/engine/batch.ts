@@ -26,6 +26,8 @@ export interface Pending {
   readonly limit: number;
   /** True once the call has been part of a batch. */
   tried: boolean;
+  /** True once the call has its answer or its error. */
+  isSettled: boolean;
   /** The records that its last decision read, if that decision wrote nothing. */
   readSet: readonly Ref[];
   readonly resolve: (value: unknown) => void;

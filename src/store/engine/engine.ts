@@ -5,6 +5,7 @@ import type { Pending } from "./batch.ts";
 import { type ItemStore, nameOf } from "./item-store.ts";
 import { contendedMs, KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
+import { maxSilenceMs } from "./store-silence.ts";
 
 /** A call that has not been committed or refused after this long is rejected. */
 const patienceMs = 5_000;
@@ -36,24 +37,33 @@ export class CommitEngine implements Engine {
       const start = performance.now();
       const limit = Math.min(request.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
       const queue = this.#queueOf(nameOf(request.key));
-      // Rejects the call at its limit even while the queue waits for the store.
-      const late = () => pending.reject(queue.tooLate(pending));
-      const timer = setTimeout(late, Math.max(limit - start, 0));
+      let timer: NodeJS.Timeout;
+      /** Rejects the call when its time is over, even while the queue waits for the store. */
+      const watch = () => {
+        const now = performance.now();
+        const end = queue.endOf(pending);
+        if (end <= now) pending.reject(queue.tooLate(pending));
+        else timer = setTimeout(watch, Math.min(end - now, maxSilenceMs));
+      };
       const pending: Pending = {
         request,
         start,
         limit,
         tried: false,
+        isSettled: false,
         readSet: [],
         resolve(value) {
+          pending.isSettled = true;
           clearTimeout(timer);
           resolve(value as R);
         },
         reject(error) {
+          pending.isSettled = true;
           clearTimeout(timer);
           reject(error);
         },
       };
+      timer = setTimeout(watch, Math.min(Math.max(limit - start, 0), maxSilenceMs));
       queue.add(pending);
       if (!queue.isServing) void this.#serve(queue);
     });

@@ -16,9 +16,7 @@ import {
 import { MemberReads } from "./member-reads.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { RetryBudget } from "./retry-budget.ts";
-
-/** A request without an answer for this long counts as an outage of the store. */
-const silenceMs = 500;
+import { StoreSilence } from "./store-silence.ts";
 
 /** How long a key counts as contended after a conflict with another process. */
 export const contendedMs = 3_000;
@@ -65,8 +63,7 @@ export class KeyQueue {
   #served = 0;
   /** Requests in a row that the store has throttled or not answered. */
   #retries = 0;
-  /** When the request in flight was sent; undefined between requests. */
-  #requestedAt: number | undefined;
+  readonly #silence = new StoreSilence();
   #contendedAt = Number.NEGATIVE_INFINITY;
   #turnAt = 0;
   #commits = 0;
@@ -78,7 +75,7 @@ export class KeyQueue {
     this.#members = new MemberReads({
       records: this.records,
       maxItems: context.store.maxItems,
-      query: (query) => this.#awaiting(context.store.groupMembers(query)),
+      query: (query) => this.#silence.during(context.store.groupMembers(query)),
       readAtomically: (refs) => this.#readAtomicallySoon(refs),
     });
   }
@@ -116,18 +113,23 @@ export class KeyQueue {
       }
     }
     this.#members.clear();
+    this.#silence.end();
     this.#isServing = false;
     this.idleSince = performance.now();
   }
 
+  /** When a call stops waiting. */
+  endOf(pending: Pending): number {
+    return this.#silence.endOf(pending);
+  }
+
   /** The error of a call whose time is over. */
-  tooLate({ request, limit, tried }: Pending): DomainError {
+  tooLate({ request, start, limit, tried }: Pending): DomainError {
+    const isAway = this.#failure === "STORE_UNAVAILABLE" || this.#silence.hasDelayed(start);
+    if (isAway) return unavailable();
     if (!tried && request.deadline === limit) {
       return new DomainError("DEADLINE", "the deadline passed before the call could be served");
     }
-    const at = this.#requestedAt;
-    const isSilent = at !== undefined && at < performance.now() - silenceMs;
-    if (isSilent || this.#failure === "STORE_UNAVAILABLE") return unavailable();
     return new DomainError("CONTENDED", "other calls kept changing the same records; try again");
   }
 
@@ -158,6 +160,7 @@ export class KeyQueue {
     const now = performance.now();
     const waiting: Pending[] = [];
     for (const pending of this.#calls) {
+      if (pending.isSettled) continue;
       if (pending.limit > now) waiting.push(pending);
       else pending.reject(this.tooLate(pending));
     }
@@ -174,7 +177,7 @@ export class KeyQueue {
   async #attempt(calls: Pending[]): Promise<void> {
     const readSet = calls.flatMap(({ request }) => request.readSet);
     const missing = distinct(readSet).filter((ref) => !this.records.has(nameOf(ref)));
-    await this.#awaiting(this.records.read(missing));
+    await this.#silence.during(this.records.read(missing));
     const batch = await this.#decide(calls);
     if (!batch) return this.#retryContended(calls, performance.now());
     this.#calls.unshift(...batch.left);
@@ -186,7 +189,7 @@ export class KeyQueue {
       return deliver(batch);
     }
     const sent = performance.now();
-    const result = await this.#awaiting(this.#commit(batch.writes, served));
+    const result = await this.#commit(batch.writes, served);
     if (result.kind !== "throttled" && result.kind !== "unknown") this.#recovered();
     switch (result.kind) {
       case "committed":
@@ -211,7 +214,8 @@ export class KeyQueue {
     const { store, clock } = this.#context;
     const { snapshot } = this.records;
     for (let memberReads = 0; ; ) {
-      const batch = decide(snapshot, this.#members.known, calls, await clock.now(), store);
+      const now = await this.#silence.during(clock.now());
+      const batch = decide(snapshot, this.#members.known, calls, now, store);
       if (batch.missing.length > 0) {
         memberReads += 1;
         const isRead = await this.#members.read(batch.missing);
@@ -303,8 +307,13 @@ export class KeyQueue {
   }
 
   #commit(writes: readonly Write[], calls: readonly Pending[]): Promise<CommitResult> {
-    const limit = Math.max(...calls.map((pending) => pending.limit));
-    return commitUntilDefinite(this.#context.store, writes, limit, () => this.#backOff([]));
+    const { store } = this.#context;
+    return commitUntilDefinite(
+      (token) =>
+        this.#silence.during(store.commit(writes, token), ({ kind }) => kind !== "unknown"),
+      () => calls.some(({ isSettled }) => !isSettled),
+      () => this.#backOff([]),
+    );
   }
 
   /** After a throttled or unanswered request: the calls return, and each wait is longer. */
@@ -317,6 +326,7 @@ export class KeyQueue {
   #recovered(): void {
     if (this.#retries > 0) this.#context.retries.succeeded();
     this.#retries = 0;
+    this.#failure = "CONTENDED";
   }
 
   /** A jitter that does not grow: a process that waits longer than other processes never wins. */
@@ -327,19 +337,9 @@ export class KeyQueue {
   /** Reads records at one moment; false when a transaction is writing one of them. */
   async #readAtomically(refs: readonly Ref[]): Promise<boolean> {
     const at = performance.now();
-    const isRead = await this.#awaiting(this.records.readAtomically(refs));
+    const isRead = await this.#silence.during(this.records.readAtomically(refs));
     if (!isRead) this.#contendedAt = at;
     return isRead;
-  }
-
-  /** Notes since when a request has been without an answer. */
-  async #awaiting<T>(answer: Promise<T>): Promise<T> {
-    this.#requestedAt = performance.now();
-    try {
-      return await answer;
-    } finally {
-      this.#requestedAt = undefined;
-    }
   }
 }
 

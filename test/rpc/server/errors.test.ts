@@ -32,6 +32,7 @@ const interceptorsWith = (log: Logger) =>
     log,
     authenticate: authenticateByHeader,
     owners: { of: async () => "owner" },
+    storeSilenceMs: () => 0,
   });
 
 /** The name of a code in Connect: `INVALID_ARGUMENT` is `InvalidArgument` there. */

@@ -170,9 +170,15 @@ describe("version conflicts", () => {
     };
     const first = grant(deps, "a", 1);
     await gate.reached;
-    const { answered, ms } = await timed(() => grant(deps, "b", 10, within(200)));
-    expect(answered).toBe("DEADLINE");
-    expect(ms).toBe(200);
+    const waiting = [within(60), within(200)];
+    const answers = await Promise.all(
+      waiting.map((each) => timed(() => grant(deps, "b", 10, each))),
+    );
+    // A request may take 100 ms; a longer one is why the second call has had no turn.
+    expect(answers).toEqual([
+      { answered: "DEADLINE", ms: 60 },
+      { answered: "STORE_UNAVAILABLE", ms: 200 },
+    ]);
     const patient = grant(deps, "c", 100);
     gate.open();
     await settled(Promise.all([first, patient]));
@@ -212,6 +218,40 @@ describe("an outage of the store", () => {
     expect(ms).toBe(300);
   });
 
+  test("silence is counted from the first request without an answer, and ends with one", async () => {
+    const { deps, store } = createAccountFixture();
+    await grant(deps, "warm", 1);
+    const gates = [createGate(), createGate()];
+    const left = [...gates];
+    store.arriving = async ({ op }) => {
+      if (op === "commit") await left.shift()?.passed;
+      return undefined;
+    };
+    const start = performance.now();
+    const call = async (id: string) => [
+      await answer(grant(deps, id, 1, within(10_000))),
+      performance.now() - start,
+    ];
+    const first = call("a");
+    await vi.advanceTimersByTimeAsync(2_000);
+    const second = call("b");
+    gates[0]?.open();
+    await vi.advanceTimersByTimeAsync(1_000);
+    // It comes a second after the store has become silent again, and waits as long as the others.
+    const third = call("c");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await Promise.all([first, second, third])).toEqual([
+      [done(1, 2), 2_000],
+      ["STORE_UNAVAILABLE", 2_000 + 2_750],
+      ["STORE_UNAVAILABLE", 3_000 + 2_750],
+    ]);
+    gates[1]?.open();
+    expect(await settled(answer(grant(deps, "b", 1)))).toEqual(replayed(1, 3));
+    // It was dropped: its caller had given up before it had a turn.
+    expect(await settled(answer(grant(deps, "c", 1)))).toEqual(done(1, 4));
+    expect(await differences(deps)).toEqual([]);
+  });
+
   test("a store that never answers keeps no call", async () => {
     const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
@@ -221,13 +261,14 @@ describe("an outage of the store", () => {
       return undefined;
     };
     const calls = [
-      timed(() => grant(deps, "a", 1)),
+      timed(() => grant(deps, "a", 1, within(10_000))),
       timed(() => grant(deps, "b", 1, within(1_500))),
       timed(() => grant(deps, "c", 1)),
     ];
     expect(await Promise.all(calls)).toEqual([
-      { answered: "STORE_UNAVAILABLE", ms: 5_000 },
-      { answered: "DEADLINE", ms: 1_500 },
+      { answered: "STORE_UNAVAILABLE", ms: 2_750 },
+      { answered: "STORE_UNAVAILABLE", ms: 1_500 },
+      // A worker has no deadline, and waits longer.
       { answered: "STORE_UNAVAILABLE", ms: 5_000 },
     ]);
     gate.open();

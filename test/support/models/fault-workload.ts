@@ -56,6 +56,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
     readAhead: (requests) => engine.readAhead(requests),
     reader,
     clock,
+    storeSilenceMs: clients.silenceMs,
     programs,
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),

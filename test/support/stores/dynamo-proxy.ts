@@ -24,6 +24,7 @@ import {
   parseValues,
   readAll,
   send,
+  sendHalf,
   serverErrorAnswer,
   type TransactionRequest,
   throttleAnswer,
@@ -56,8 +57,8 @@ export type FaultPlan = {
   readonly delay?: number;
   /** Shortest and longest delay in milliseconds; 5 to 50 when left out. */
   readonly delayMs?: readonly [number, number];
-  /** How an answer gets lost: the connection breaks (default), or it stays silent. */
-  readonly lostBy?: "destroy" | "silence";
+  /** How an answer gets lost: the connection breaks (default), stays silent, or half of it comes. */
+  readonly lostBy?: "destroy" | "silence" | "stall";
   /** Operations to which the plan applies. Requests that manage tables have to be named. */
   readonly operations?: "all" | "reads" | "writes" | readonly string[];
 };
@@ -164,6 +165,7 @@ export async function startDynamoProxy(options: {
     ).catch(refuseUnsupported);
     recorder.keep(operation, body, outcome);
     if (outcome.lost === "silence") return;
+    if (outcome.lost === "stall") return sendHalf(res, outcome.answer);
     if (outcome.lost === "destroy") res.destroy();
     else if (!res.destroyed) send(res, outcome.answer, skewMs);
   }

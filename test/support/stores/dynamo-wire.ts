@@ -32,7 +32,7 @@ export type Outcome = {
   /** False when the proxy itself has answered. */
   readonly forwarded: boolean;
   /** How the answer gets lost, if it does. */
-  readonly lost?: "destroy" | "silence";
+  readonly lost?: "destroy" | "silence" | "stall";
 };
 
 /** An answer that the proxy has created. */
@@ -338,6 +338,13 @@ export function send(res: ServerResponse, answer: Answer, skewMs: number | undef
   if (skewMs === undefined) res.writeHead(answer.status, headers);
   else res.writeHead(answer.status, withDate(headers, new Date(Date.now() + skewMs)));
   res.end(answer.body);
+}
+
+/** Sends the head and half of the body; the connection stays open. */
+export function sendHalf(res: ServerResponse, { status, headers, body }: Answer): void {
+  res.sendDate = false;
+  res.writeHead(status, withLength(headers, body));
+  res.write(body.subarray(0, body.length / 2));
 }
 
 function withDate(headers: readonly string[], date: Date): string[] {

@@ -266,6 +266,7 @@ export function memoryDeps(
       readAhead: (requests) => engine.readAhead(requests),
       reader,
       clock,
+      storeSilenceMs: () => 0,
       programs,
       workflows: noWorkflows,
       owners: createTargetOwnerCache(reader),

@@ -18,6 +18,8 @@ export interface Clients extends ClockSkew {
   readonly retrying: DynamoDBClient;
   /** Sends once, because the commit engine handles the result of each attempt itself. */
   readonly single: DynamoDBClient;
+  /** How long requests have been waiting without any answer of the store, in ms. */
+  silenceMs(): number;
   close(): void;
 }
 
@@ -50,15 +52,21 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     maxAttempts: 1,
   });
   const skew = createSkewEstimator(readClocks);
+  const attempts: Attempts = { waiting: new Set(), answered: Number.NEGATIVE_INFINITY };
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);
+    observeAttempts(client, attempts);
   }
   return {
     retrying,
     single,
     skewMs: skew.skewMs,
     offsetMs: skew.offsetMs,
+    silenceMs: () => {
+      const [oldest] = attempts.waiting;
+      return oldest ? performance.now() - Math.max(oldest.sent, attempts.answered) : 0;
+    },
     close: () => {
       retrying.destroy();
       single.destroy();
@@ -104,6 +112,35 @@ function observeSkew(client: DynamoDBClient, skew: SkewEstimator): void {
       return result;
     },
     { step: "deserialize", name: "meguriClockSkew", priority: "low" },
+  );
+}
+
+/** Which attempts are under way, the oldest first, and when the store last answered one. */
+interface Attempts {
+  readonly waiting: Set<{ readonly sent: number }>;
+  answered: number;
+}
+
+/** Notes when an attempt is sent, and when its whole answer is there, which may be an error. */
+function observeAttempts(client: DynamoDBClient, attempts: Attempts): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const attempt = { sent: performance.now() };
+      attempts.waiting.add(attempt);
+      try {
+        const result = await next(args);
+        attempts.answered = performance.now();
+        return result;
+      } catch (error) {
+        const { $metadata } = error as RequestError;
+        if ($metadata?.httpStatusCode !== undefined) attempts.answered = performance.now();
+        throw error;
+      } finally {
+        attempts.waiting.delete(attempt);
+      }
+    },
+    // Within the retries of the SDK, and around the reading of the body.
+    { step: "finalizeRequest", name: "meguriAttempts", priority: "low" },
   );
 }
 

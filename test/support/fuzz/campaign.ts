@@ -1,0 +1,132 @@
+/** A whole fuzz test: a server in a child process, abused twice, whose memory must not grow. */
+import { type ChildProcess, fork } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import fc from "fast-check";
+import { expect, inject } from "vitest";
+import { inBatches } from "../../../src/app/ports/pages.ts";
+import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { services } from "../fixtures/descriptors.ts";
+import type { TestServer } from "../servers/server.ts";
+import { codeOf, protocols, type Target } from "./calls.ts";
+import { abuse } from "./connections.ts";
+import { type FuzzRequest, requestsOf } from "./messages.ts";
+
+/** How far the heap may grow from one half to the next: what V8 compiles and pools grow by. */
+const maxGrowth = 8 * 2 ** 20;
+
+/** Codes that say that the server has failed. */
+const failures = new Set(["internal", "unknown", "13", "2", "HTTP 500", "HTTP 502"]);
+
+export interface FuzzOptions {
+  /** Messages of each half, each sent in one of the protocols. */
+  readonly messages: number;
+  /** Connections of each half. */
+  readonly connections: number;
+}
+
+/** Abuses a server on the tables of `owner`, in two equal halves after a shorter one. */
+export async function fuzz(owner: TestServer, options: FuzzOptions): Promise<void> {
+  const child = fork(`${import.meta.dirname}/../servers/fuzz-server.ts`, {
+    execArgv: ["--expose-gc"],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: {
+      ...process.env,
+      MEGURI_PORT: "0",
+      MEGURI_HTTP1_PORT: "0",
+      MEGURI_TEST_CLOCK: "1",
+      MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint"),
+      MEGURI_TABLE_PREFIX: owner.config.tablePrefix,
+      MEGURI_LOG_LEVEL: "error",
+      MEGURI_DRAIN_SECONDS: "1",
+    },
+  });
+  const seed = Number(process.env.MEGURI_MODEL_SEED ?? randomInt(2 ** 30));
+  console.info(`MEGURI_MODEL_SEED=${seed}`);
+  const output: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => output.push(text));
+  }
+  const exited = once(child, "exit");
+  try {
+    const [ports] = (await once(child, "message")) as [{ port: number; http1Port: number }];
+    await abuseAll(ports, { ...options, messages: options.messages / 4 }, seed);
+    const heaps: number[] = [];
+    for (let half = 0; half < 2; half++) {
+      await abuseAll(ports, options, seed + 1 + half);
+      heaps.push(await heapOf(child));
+    }
+    const [first = 0, second = 0] = heaps;
+    console.info(`heap after each half: ${heaps.map((heap) => (heap / 2 ** 20).toFixed(1))} MiB`);
+    expect(second - first).toBeLessThan(maxGrowth);
+    await expectGoodCall(ports.http1Port);
+    expect(child.exitCode).toBeNull();
+    // Errors of the log, and what Connect writes to stderr when it cannot answer.
+    expect(output.filter((text) => text.includes('"level":50'))).toEqual([]);
+  } catch (error) {
+    // Whatever failed, what the server has written tells why.
+    throw new Error(`${error}\n${output.join("")}`, { cause: error });
+  } finally {
+    if (child.connected) child.disconnect();
+    await exited;
+  }
+}
+
+async function abuseAll(
+  { port, http1Port }: { readonly port: number; readonly http1Port: number },
+  { messages, connections }: FuzzOptions,
+  seed: number,
+): Promise<void> {
+  const session = connect(`http://127.0.0.1:${port}`);
+  session.on("error", () => undefined);
+  const target: Target = { session, http1: `http://127.0.0.1:${http1Port}` };
+  const methods = services.flatMap((service) => service.methods);
+  // The clock is shared by all calls: far ahead, it would expire what the others look at.
+  const usable = methods.filter(({ parent }) => parent.name !== "ClockService");
+  const requests = fc.sample(requestsOf(usable), { seed, numRuns: messages });
+  try {
+    for (const batch of inBatches(requests, 40)) {
+      await Promise.all(batch.map((request) => expectAnswer(target, request)));
+    }
+  } finally {
+    session.destroy();
+  }
+  for (let i = 0; i < connections; i += 50) {
+    const some = Array.from({ length: Math.min(50, connections - i) }, (_, k) => i + k);
+    await Promise.all(some.map((n) => abuse(n % 2 ? port : http1Port, n % 2 === 1, n >> 1)));
+  }
+}
+
+async function expectAnswer(target: Target, request: FuzzRequest): Promise<void> {
+  const protocol = protocols[request.choice % protocols.length] ?? "gRPC";
+  const { method, damage, choice } = request;
+  const what = `${protocol} ${method.name} ${damage} ${choice}`;
+  const code = await codeOf(target, protocol, request).catch((error) => {
+    throw new Error(`${what}: ${error} ${error.cause}`);
+  });
+  if (failures.has(code)) throw new Error(`${what}: ${code}`);
+}
+
+async function heapOf(child: ChildProcess): Promise<number> {
+  const answered = once(child, "message");
+  child.send("heap");
+  const [{ heap }] = (await answered) as [{ heap: number }];
+  return heap;
+}
+
+async function expectGoodCall(http1Port: number): Promise<void> {
+  const transport = createConnectTransport({
+    baseUrl: `http://127.0.0.1:${http1Port}`,
+    httpVersion: "1.1",
+  });
+  const headers = { "meguri-caller": "tests" };
+  const client = createClient(PointsService, transport);
+  const { entry } = await client.grantPoints(
+    { userId: "good", eventId: "e", points: 1n },
+    { headers },
+  );
+  expect(entry?.caller).toBe("tests");
+}
