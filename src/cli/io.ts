@@ -1,7 +1,7 @@
 /** What a command reads and writes: the streams, the environment and the signal of its process. */
 
 /** A stream of output. On a terminal it has a width. */
-export type OutputStream = NodeJS.WritableStream & {
+type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean;
   readonly columns?: number;
 };

@@ -77,7 +77,7 @@ export function createProgram(io: Io, inSession: Runner): Command {
   }
   program.commandsGroup("Help:");
   const help = program.createCommand("help").argument("[command]").helpGroup("Help:");
-  program.addHelpCommand(help.description("explain a command") as Command);
+  program.addHelpCommand(help.description("explain a command") as unknown as Command);
   addDoctor(program as Command, inSession);
   addCompletion(program as BaseCommand, io);
   return program as Command;

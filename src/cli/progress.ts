@@ -2,7 +2,7 @@
 import { type GenericBar, SingleBar } from "cli-progress";
 import type { Io } from "./io.ts";
 
-export type Bar = Pick<GenericBar, "start" | "setTotal" | "update" | "stop">;
+type Bar = Pick<GenericBar, "start" | "setTotal" | "update" | "stop">;
 
 /** Makes a bar of this format on standard output, which has to be a terminal. */
 export const createBar = ({ stdout }: Io, format: string): Bar =>

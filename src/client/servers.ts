@@ -73,7 +73,7 @@ export function createServers(options: MeguriOptions, resolve: Resolve = resolve
     names.refreshSoon();
   }
 
-  /** A server that was left out comes back when it accepts a connection, which no call waits for. */
+  /** A server that was left out comes back when it accepts a connection. No call waits for it. */
   function isThere(server: Server): boolean {
     if (server.awayUntil === 0) return true;
     if (performance.now() >= server.awayUntil) {

@@ -141,8 +141,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/cli/",
     {
       project: /^(src\/client\/(index|messages\/[a-z-]+)\.ts|package\.json)$/,
-      packages:
-        /^(@bufbuild\/protobuf|@commander-js\/extra-typings|@connectrpc\/connect|@pnpm\/tabtab|cli-progress|commander|string-width|temporal-polyfill|node:.+)$/,
+      packages: ANYTHING,
     },
   ],
   ["src/dev/", { project: ANYTHING, packages: ANYTHING }],

@@ -1,4 +1,4 @@
-/** Sends one request as raw bytes in the forms of all protocols, and reads the code of its answer. */
+/** Sends a request as raw bytes in the forms of all protocols, and reads the code of its answer. */
 import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import { type FuzzRequest, toBytes, toText } from "./messages.ts";
