@@ -25,7 +25,7 @@ test("a token is kept, and calls that need one at the same time share it", async
   expect(make).toHaveBeenCalledTimes(1);
 });
 
-test("a JWT is replaced 30 seconds before it expires, or when 80 % of its time are over", async () => {
+test("a JWT is replaced 30 s before it expires, or when 80 % of its time are over", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const lifetimes = [600, 60, 60];
   const make = vi.fn(() => tokenFor(lifetimes.shift() as number));

@@ -90,7 +90,7 @@ async function playCounts(streams: (Event | Error)[][], knownVersion = 0n) {
   return { requests, seen };
 }
 
-test("a stream is opened again after its delay, with the versions that were delivered", async () => {
+test("a stream is opened again after its delay, with the delivered versions", async () => {
   const { requests, seen } = await playCounts([
     [count("aoi", 4, 1), count("ben", 2, 1), count("aoi", 5, 2), end(7_300)],
     [count("ben", 3, 2), end(250)],
