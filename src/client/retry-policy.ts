@@ -9,7 +9,7 @@ type Verdict =
   | { readonly retry: "never" }
   /** No server has processed the call: any call may be sent to another server at once. */
   | { readonly retry: "elsewhere"; readonly leastMs: number }
-  /** The call may have been made: an idempotent one may be sent again after this time. */
+  /** The call may have been made: an idempotent one may be sent again, after `leastMs` or more. */
   | { readonly retry: "later"; readonly leastMs: number };
 
 /** Reasons of one server for calls that it has not processed. */

@@ -73,7 +73,7 @@ export function createServers(options: MeguriOptions, resolve: Resolve = resolve
     names.refreshSoon();
   }
 
-  /** A server that was left out comes back when it accepts a connection. No call waits for it. */
+  /** Whether it may be picked. One that was left out is first connected to in the background. */
   function isThere(server: Server): boolean {
     if (server.awayUntil === 0) return true;
     if (performance.now() >= server.awayUntil) {

@@ -36,7 +36,10 @@ function clientOf(options?: Partial<MeguriOptions>): Meguri {
 
 describe.each([
   ["gRPC", () => clientOf()],
-  ["Connect over HTTP/2", () => clientOf({ transport: "connect" })],
+  [
+    "Connect over HTTP/2",
+    () => clientOf({ transport: "connect", url: `http://localhost:${server.port}` }),
+  ],
   [
     "Connect over HTTP/1.1",
     () =>
