@@ -1,5 +1,6 @@
 /** The list of all benchmarks. */
 import type { Benchmark } from "./benchmark.ts";
+import { authOverhead } from "./cases/auth-overhead.ts";
 import { bulkHistory } from "./cases/bulk-history.ts";
 import { bulkScale } from "./cases/bulk-scale.ts";
 import { bulkThroughput } from "./cases/bulk-throughput.ts";
@@ -68,4 +69,5 @@ export const benchmarks: readonly Benchmark[] = [
   workerMemory,
   cpu,
   grpcJs,
+  authOverhead,
 ];

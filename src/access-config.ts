@@ -50,7 +50,7 @@ type Env = z.output<typeof variables>;
 type Name = keyof Env;
 
 /** How callers are verified. */
-export type AuthConfig =
+type AuthConfig =
   | { readonly kind: "none" }
   | {
       readonly kind: "jwt";

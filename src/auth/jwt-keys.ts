@@ -17,7 +17,7 @@ export interface Keys {
   readonly get: JWTVerifyGetKey;
 }
 
-export interface KeySource {
+interface KeySource {
   /** The present keys. A promise only until the first ones are there. */
   current(): Keys | Promise<Keys>;
   close(): void;

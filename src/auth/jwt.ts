@@ -9,7 +9,7 @@ import { servicePattern, subjectPattern } from "./ids.ts";
 import { fileKeys, type Keys, remoteKeys } from "./jwt-keys.ts";
 import { limitsSchema, toPermissions } from "./permissions.ts";
 
-export interface JwtOptions {
+interface JwtOptions {
   /** Where the public keys are. */
   readonly keys: { readonly jwksUrl: string } | { readonly keyFile: string };
   readonly issuer: string;

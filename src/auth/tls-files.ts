@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { Logger } from "../log.ts";
 import { type Watched, watchFiles } from "./watch-files.ts";
 
-export interface TlsFiles {
+interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
   /** The authorities of the clients' certificates. Absent: clients need none. */

@@ -136,7 +136,7 @@ describe("a token is refused", () => {
     await expect(present(one, await sign("JWT"))).resolves.toBeDefined();
   });
 
-  test("without a signature, signed with the public key as a secret, or by another key", async () => {
+  test("unsigned, signed with the public key as a secret, or by another key", async () => {
     const one = authenticator();
     const unsigned = new UnsecuredJWT(claimsOf()).encode();
     const algorithm = refused("the token's algorithm is not one of RS256, PS256, ES256, EdDSA");
@@ -234,7 +234,7 @@ describe("the keys of a file", () => {
     ).resolves.toBeDefined();
   });
 
-  test("change with the file: a removed key stops to work, also for remembered tokens", async () => {
+  test("change with the file, and remembered tokens of a removed key are forgotten", async () => {
     await writeFile(keyFile, jwks(key));
     const one = authenticator({ keyFile });
     const token = await signToken(key, claimsOf());
@@ -283,7 +283,7 @@ describe("a verified token", () => {
     await expect(present(one, token)).rejects.toMatchObject(refused("the token has expired"));
   });
 
-  test("is forgotten when the issuer has removed its key, which is seen within a minute", async () => {
+  test("is forgotten within a minute after the issuer has removed its key", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const one = authenticator();
     const token = await signToken(key, claimsOf());
