@@ -1,5 +1,6 @@
 /** The list of all benchmarks. */
 import type { Benchmark } from "./benchmark.ts";
+import { authOverhead } from "./cases/auth-overhead.ts";
 import { bulkHistory } from "./cases/bulk-history.ts";
 import { bulkScale } from "./cases/bulk-scale.ts";
 import { bulkThroughput } from "./cases/bulk-throughput.ts";
@@ -73,4 +74,5 @@ export const benchmarks: readonly Benchmark[] = [
   cpu,
   grpcJs,
   clientOverhead,
+  authOverhead,
 ];

@@ -100,7 +100,7 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
   const mode = { auth: auth.kind, tls: tls !== undefined };
   switch (auth.kind) {
     case "none":
-      log.warn(mode, "callers are not verified: the header meguri-caller is believed, on loopback");
+      log.info(mode, "callers are not verified, so this server listens on loopback only");
       return { authenticate: authenticateByHeader, close() {} };
     case "jwt":
       log.info(mode, "callers are verified by their tokens");

@@ -29,12 +29,15 @@ export interface Channel {
 
 const deadlineMs = 30_000;
 
-export function openChannel(port: number): Channel {
+export function openChannel(
+  port: number,
+  headers: Readonly<Record<string, string>> = { "meguri-caller": "bench" },
+): Channel {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
     "grpc.use_local_subchannel_pool": 1,
   });
   const metadata = new Metadata();
-  metadata.set("meguri-caller", "bench");
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
 
   function exchange<I extends DescMessage>(
     method: DescMethodUnary<I, DescMessage>,

@@ -234,7 +234,7 @@ describe("the keys of a file", () => {
     ).resolves.toBeDefined();
   });
 
-  test("change with the file: a removed key ends also for remembered tokens", async () => {
+  test("change with the file, and remembered tokens of a removed key are forgotten", async () => {
     await writeFile(keyFile, jwks(key));
     const one = authenticator({ keyFile });
     const token = await signToken(key, claimsOf());
@@ -283,7 +283,7 @@ describe("a verified token", () => {
     await expect(present(one, token)).rejects.toMatchObject(refused("the token has expired"));
   });
 
-  test("is forgotten within a minute when the issuer has removed its key", async () => {
+  test("is forgotten within a minute after the issuer has removed its key", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const one = authenticator();
     const token = await signToken(key, claimsOf());

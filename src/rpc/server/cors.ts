@@ -11,7 +11,7 @@ const ownHeaders = ["authorization", "meguri-caller", "meguri-key"];
 /** How long a browser may remember an answer. Chromium allows no longer time. */
 const maxAgeSeconds = 7_200;
 
-/** Answers preflights of these origins. Others get no headers of CORS, so that their pages fail. */
+/** Answers preflights of these origins. Others get no headers of CORS, so their calls fail. */
 export function allowOrigins(origins: readonly string[], handle: Handler): Handler {
   if (origins.length === 0) return handle;
   const apply = cors({

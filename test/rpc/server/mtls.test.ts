@@ -96,7 +96,7 @@ async function refusal(certificate: CertificateAndKey): Promise<readonly [Code, 
 }
 
 describe("a call", () => {
-  test("with the right certificate is served, and its caller is service and URI", async () => {
+  test("with the right certificate is served, and its caller is the service", async () => {
     await permit(["points.grant"]);
     const points = clientWith(right);
     const call = () => points.grantPoints({ userId: "aoi", points: 5n, eventId: "e1" });

@@ -66,7 +66,7 @@ export async function startIssuer(first: readonly SigningKey[]): Promise<Issuer>
   };
 }
 
-/** The claims of a token that permits nothing, for ten minutes. A claim can be undefined. */
+/** The claims of a token that permits nothing. It is valid for ten minutes. */
 export function claimsOf(changes: Readonly<Record<string, unknown>> = {}): JWTPayload {
   const now = Math.floor(Date.now() / 1_000);
   const claims = {

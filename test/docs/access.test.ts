@@ -1,0 +1,86 @@
+/** Tests the examples and the table of scopes in docs/operations.md. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { getOption } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parseCallers } from "../../src/auth/callers-file.ts";
+import { createJwtAuthenticator } from "../../src/auth/jwt.ts";
+import { scope } from "../../src/gen/meguri/access/v1/access_pb.ts";
+import { createLogger } from "../../src/log.ts";
+import { services } from "../support/fixtures/descriptors.ts";
+import { codeNamed, projectRoot } from "../support/markdown.ts";
+import {
+  createSigningKey,
+  type Issuer,
+  type SigningKey,
+  signToken,
+  startIssuer,
+} from "../support/servers/issuer.ts";
+
+const document = "docs/operations.md";
+let key: SigningKey;
+let issuer: Issuer;
+
+beforeAll(async () => {
+  key = await createSigningKey("docs");
+  issuer = await startIssuer([key]);
+});
+
+afterAll(() => issuer.stop());
+
+test("the example of claims is the identity that the text describes", async () => {
+  const claims = JSON.parse(codeNamed(document, "token"));
+  const { authenticate, close } = createJwtAuthenticator({
+    keys: { jwksUrl: issuer.jwksUrl },
+    issuer: claims.iss,
+    audience: claims.aud,
+    log: createLogger("test", "silent"),
+  });
+  const exp = Math.floor(Date.now() / 1_000) + 60;
+  const token = await signToken(key, { ...claims, exp });
+  const identity = await authenticate({ header: () => `Bearer ${token}`, socket: undefined });
+  close();
+  expect(identity).toEqual({
+    caller: { service: "shop", subject: "alice" },
+    scopes: new Set(["points.grant", "points.read"]),
+    programIds: new Set(["default", "cafe"]),
+    ownerPrefixes: ["shop-"],
+    actorPrefixes: ["member-"],
+  });
+});
+
+test("the example of the callers' file is accepted", () => {
+  expect(parseCallers(codeNamed(document, "callers")).get("spiffe://example.org/posts")).toEqual({
+    caller: { service: "posts", subject: "spiffe://example.org/posts" },
+    scopes: new Set(["targets.write", "reactions.write"]),
+    ownerPrefixes: ["author-"],
+    actorPrefixes: ["member-"],
+  });
+});
+
+test("the table of scopes is that of the contract", () => {
+  const declared = services.flatMap(({ methods }) =>
+    methods.map((method) => `${getOption(method, scope)} ${method.name}`),
+  );
+  const text = readFileSync(join(projectRoot, document), "utf8");
+  const rows = [...text.matchAll(/^\| `([a-z]+\.[a-z]+)` \| (.+) \|$/gm)];
+  const listed = rows.flatMap(([, name, methods = ""]) =>
+    [...methods.matchAll(/`(\w+)`/g)].map(([, method]) => `${name} ${method}`),
+  );
+  expect(listed.sort()).toEqual(declared.sort());
+});
+
+test.each([
+  [
+    "two entries of a URI",
+    '{"callers":[{"uri":"a","service":"b","scopes":[]},{"uri":"a","service":"c","scopes":[]}]}',
+  ],
+  ["an unknown field", '{"callers":[{"uri":"a","service":"b","scopes":[],"program":["x"]}]}'],
+  ["no scopes", '{"callers":[{"uri":"a","service":"b"}]}'],
+  ["an empty prefix", '{"callers":[{"uri":"a","service":"b","scopes":[],"owners":[""]}]}'],
+  ["a bad service", '{"callers":[{"uri":"a","service":"b#","scopes":[]}]}'],
+  ["other JSON", "[]"],
+  ["other text", "callers"],
+])("a callers' file with %s is refused", (_, content) => {
+  expect(() => parseCallers(content)).toThrow();
+});
