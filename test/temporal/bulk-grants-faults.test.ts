@@ -122,7 +122,7 @@ test("a run with a long history continues as new, where it was", async () => {
   const by = [{ changed_by: "operator" }] as [unknown];
   const { runId } = await run.describe();
   await run.executeUpdate("pause", { args: by });
-  await showsDetails(run, "Paused by operator.");
+  await showsDetails(run, "Paused by operator via temporal.");
   await eventually(async () => expect((await run.describe()).runId).not.toBe(runId));
   const { events } = await run.fetchHistory();
   const { input } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};

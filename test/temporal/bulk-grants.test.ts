@@ -135,7 +135,7 @@ describe("a bulk grant", () => {
     const run = bulkGrantRun(stack, "twice");
     expect(await run.result()).toMatchObject({ state: "REJECTED", revision: 2 });
     expect((await metadataOf(run)).currentDetails).toContain(
-      "Rejected by approver (not this one).",
+      "Rejected by approver via temporal (not this one).",
     );
   }, 120_000);
 
@@ -157,7 +157,7 @@ describe("a bulk grant", () => {
     const run = bulkGrantRun(stack, "waits");
     await showsDetails(run, "Approved, and starts at ");
     await update("waits", "pause", { changed_by: "op" });
-    await showsDetails(run, "Paused by op.");
+    await showsDetails(run, "Paused by op via temporal.");
     await update("waits", "resume", { changed_by: "op" });
     await showsDetails(run, "Approved, and starts at ");
     await update("waits", "cancel", { changed_by: "op" });
