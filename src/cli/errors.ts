@@ -36,7 +36,7 @@ const retryableCodes: ReadonlySet<Code> = new Set([
   Code.Unknown,
 ]);
 
-/** Returns what to print for an error. Rethrows an error that only a bug of the command explains. */
+/** Returns what to print for an error. Rethrows one that only a bug of the command explains. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof CommanderError) return usage(oneLine(error.message));
   if (error instanceof UsageError) return usage(error.message);
