@@ -4,6 +4,8 @@ import { bulkHistory } from "./cases/bulk-history.ts";
 import { bulkScale } from "./cases/bulk-scale.ts";
 import { bulkThroughput } from "./cases/bulk-throughput.ts";
 import { bulkUnits } from "./cases/bulk-units.ts";
+import { grantAffinity, likeAffinity } from "./cases/client-affinity.ts";
+import { clientOverhead } from "./cases/client-overhead.ts";
 import { cpu } from "./cases/cpu.ts";
 import { deleteGrowth } from "./cases/delete-growth.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
@@ -38,6 +40,7 @@ export const benchmarks: readonly Benchmark[] = [
   grantHot,
   grantHotLocked,
   grantConflicts,
+  grantAffinity,
   units,
   useProcesses,
   useRefused,
@@ -58,6 +61,7 @@ export const benchmarks: readonly Benchmark[] = [
   likeHot,
   likeHotLocked,
   likeConflicts,
+  likeAffinity,
   likeGrowth,
   likeCosts,
   deleteGrowth,
@@ -68,4 +72,5 @@ export const benchmarks: readonly Benchmark[] = [
   workerMemory,
   cpu,
   grpcJs,
+  clientOverhead,
 ];

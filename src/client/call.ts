@@ -61,7 +61,7 @@ export async function sendCall<T>(deps: CallDeps, call: Call, attempt: Try<T>): 
       return result;
     } catch (thrown) {
       const error = ConnectError.from(thrown);
-      if (call.signal?.aborted || !call.isWhole()) throw error;
+      if (call.signal?.aborted || servers.isClosed() || !call.isWhole()) throw error;
       failures ??= { retries: 0, hasMoved: false, tokenRejected: false, tried: new Set() };
       if (error.code === Code.Unauthenticated && authorization !== undefined) {
         if (failures.tokenRejected || !tokens?.reject(authorization)) throw error;

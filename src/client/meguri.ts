@@ -60,7 +60,7 @@ export interface Meguri {
   close(): void;
 }
 
-/** Makes a client. Nothing is connected before the first call. Throws for addresses it cannot use. */
+/** Makes a client, which connects with its first call. Throws a TypeError for unusable options. */
 export function createMeguri(options: MeguriOptions): Meguri {
   const { transport, close } = createMeguriTransport(options);
   const client = <S extends DescService>(service: S): Client<S> => createClient(service, transport);

@@ -4,7 +4,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { BulkGrantService } from "../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { type KeyReader, keyReaderOf } from "./call-key.ts";
 
-export interface MethodInfo {
+interface MethodInfo {
   /** Whether a call that may have been made can be sent again. */
   readonly isIdempotent: boolean;
   /** Undefined if the requests of the method have no key. */

@@ -11,7 +11,7 @@ const leastRefreshMs = 1_000;
 /** Returns all addresses of a name. Throws if it has none. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
-export interface Names {
+interface Names {
   /** Undefined once there are addresses; until then, rejects with UNAVAILABLE if none is found. */
   resolving(): Promise<void> | undefined;
   /** Resolves the names again, because a server does not answer. */

@@ -22,7 +22,7 @@ export interface MeguriOptions {
   readonly transport?: "grpc" | "connect";
   /** The version of HTTP, 2 by default. gRPC needs 2. */
   readonly httpVersion?: "1.1" | "2";
-  /** The name of the calling service, for servers that verify no identity (header meguri-caller). */
+  /** The name of the calling service (header meguri-caller), for servers without authentication. */
   readonly caller?: string;
   /**
    * A bearer token, or a function that returns one. The function is called again shortly before a
@@ -31,8 +31,9 @@ export interface MeguriOptions {
   readonly token?: string | (() => string | Promise<string>);
   readonly tls?: TlsOptions;
   /**
-   * The deadline of a call in ms, 10,000 by default, with all its tries. `timeoutMs` of a call comes
-   * first. Server streams and uploads have no deadline unless the call has one.
+   * The deadline of a call in ms with all its tries: 10,000 by default, and 10 minutes for the
+   * validation or reversal of a sheet. `timeoutMs` of a call comes first; 0 means none. Server
+   * streams and uploads have no deadline unless the call has one.
    */
   readonly timeoutMs?: number;
 }

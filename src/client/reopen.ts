@@ -16,7 +16,8 @@ export type StreamEvent<T> =
 
 /**
  * Yields the values of streams that follow each other, until one says that it is the last. After a
- * stream that broke, waits before the next one, longer after each without an event in between. Throws a refusal, and CANCELED after the signal's abort.
+ * stream that broke, waits before the next one, longer after each without an event in between.
+ * Throws a refusal, and CANCELED after the signal's abort.
  */
 export async function* reopen<T>(
   { signal }: WatchOptions,

@@ -4,12 +4,12 @@ import type { Reason } from "../domain/errors.ts";
 import { errorInfoOf, retryDelayMsOf } from "./errors.ts";
 
 /** What a failure allows. */
-export type Verdict =
+type Verdict =
   /** The server has refused the call, or the caller has made a mistake: it stays so. */
   | { readonly retry: "never" }
   /** No server has processed the call: any call may be sent to another server at once. */
   | { readonly retry: "elsewhere"; readonly leastMs: number }
-  /** The call may have been made: an idempotent one may be sent again, at the earliest after this. */
+  /** The call may have been made: an idempotent one may be sent again, after `leastMs` or more. */
   | { readonly retry: "later"; readonly leastMs: number };
 
 /** Reasons of one server for calls that it has not processed. */

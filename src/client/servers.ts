@@ -27,7 +27,7 @@ export interface Servers {
   /**
    * Returns the server of a key: the first in the key's order that is there and not to be skipped.
    * Takes turns without a key. Returns a promise only while names are resolved for the first time;
-   * it rejects with UNAVAILABLE if none resolves.
+   * it rejects with UNAVAILABLE if none resolves. Throws FAILED_PRECONDITION once it is closed.
    */
   pick(key: string | undefined, skip?: ReadonlySet<Server>): Server | Promise<Server>;
   /** Connects to a server. Throws what has failed, and UNAVAILABLE after 3 s. */
@@ -36,6 +36,7 @@ export interface Servers {
   leaveOut(server: Server): void;
   /** Whether another server is there than these. */
   hasOther(skip: ReadonlySet<Server>): boolean;
+  isClosed(): boolean;
   close(): void;
 }
 
@@ -47,6 +48,7 @@ export function createServers(options: MeguriOptions, resolve: Resolve = resolve
   if (urls.length === 0) throw new TypeError("url: at least one address is required");
   const known = new Map<string, Server>();
   let servers: readonly Server[] = [];
+  let isClosed = false;
   let turn = Math.floor(Math.random() * 1_000);
   const names = createNames(urls, resolve, (addresses) => {
     servers = [...new Set(addresses.map(serverAt))];
@@ -71,7 +73,7 @@ export function createServers(options: MeguriOptions, resolve: Resolve = resolve
     names.refreshSoon();
   }
 
-  /** A server that was left out comes back when it accepts a connection, which no call waits for. */
+  /** Whether it may be picked. One that was left out is first connected to in the background. */
   function isThere(server: Server): boolean {
     if (server.awayUntil === 0) return true;
     if (performance.now() >= server.awayUntil) {
@@ -107,13 +109,16 @@ export function createServers(options: MeguriOptions, resolve: Resolve = resolve
 
   return {
     pick(key, skip) {
+      if (isClosed) throw new ConnectError("the client is closed", Code.FailedPrecondition);
       const resolving = names.resolving();
       return resolving ? resolving.then(() => choose(key, skip)) : choose(key, skip);
     },
     connect,
     leaveOut,
     hasOther: (skip) => servers.some((server) => !skip.has(server) && isThere(server)),
+    isClosed: () => isClosed,
     close() {
+      isClosed = true;
       names.close();
       for (const { connection } of known.values()) connection.close();
     },

@@ -11,7 +11,7 @@ export const freshInputKey = createContextKey<MakeInput | undefined>(undefined, 
 });
 
 /** The messages that a call sends. */
-export interface Input<T> {
+interface Input<T> {
   /** The only message of a server stream. */
   readonly first: T | undefined;
   all(): AsyncIterable<T>;
