@@ -15,8 +15,9 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-/** Writes text or bytes. Waits while the reader is slower than the command. */
-export async function write(stream: OutputStream, data: string | Uint8Array): Promise<void> {
-  if (stream.write(data)) return;
-  await new Promise<void>((resolve) => stream.once("drain", () => resolve()));
-}
+/**
+ * Writes text or bytes, and waits until the reader has room for more. Returns after an error, too,
+ * which the stream itself reports.
+ */
+export const write = (stream: OutputStream, data: string | Uint8Array): Promise<void> =>
+  new Promise((resolve) => stream.write(data, () => resolve()));

@@ -12,10 +12,14 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
-// The reader has gone, as in `meguri ledger alice | head`: nothing is left to be written.
+// The reader of results has gone, as in `meguri ledger alice | head`: nothing is left to be done.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
+});
+// Without a reader of messages the command goes on.
+process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
 });
 
 const { stdin, stdout, stderr, env } = process;

@@ -76,8 +76,9 @@ export function createProgram(io: Io, inSession: Runner): Command {
     for (const add of commands) add(program as Command, inSession);
   }
   program.commandsGroup("Help:");
-  const help = program.createCommand("help").argument("[command]").helpGroup("Help:");
-  program.addHelpCommand(help.description("explain a command") as unknown as Command);
+  const help = new Command("help").helpGroup("Help:").description("explain a command");
+  help.argument("[command]");
+  program.addHelpCommand(help);
   addDoctor(program as Command, inSession);
   addCompletion(program as BaseCommand, io);
   return program as Command;

@@ -1,11 +1,9 @@
 /** Progress bars on a terminal. */
-import { type GenericBar, SingleBar } from "cli-progress";
+import { SingleBar } from "cli-progress";
 import type { Io } from "./io.ts";
 
-type Bar = Pick<GenericBar, "start" | "setTotal" | "update" | "stop">;
-
 /** Makes a bar of this format on standard output, which has to be a terminal. */
-export const createBar = ({ stdout }: Io, format: string): Bar =>
+export const createBar = ({ stdout }: Io, format: string): SingleBar =>
   new SingleBar({
     stream: stdout as NodeJS.WriteStream,
     format,

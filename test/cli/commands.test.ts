@@ -193,6 +193,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     );
     expect(await failed(2, "program", "update", id, "--notices", "{")).toContain("--notices");
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
+    expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
   });
 
   test("a bulk grant from the check to the corrected sheet", async () => {

@@ -27,6 +27,19 @@ type Rule = {
 const ANYTHING = /^/;
 const PURE_PACKAGES = /^(temporal-polyfill|tzdata)$/;
 const WORKFLOW_PACKAGES = /^@temporalio\/(workflow|common)$/;
+const CLI_PACKAGES = new RegExp(
+  `^(${[
+    "@bufbuild/protobuf",
+    "@commander-js/extra-typings",
+    "@connectrpc/connect",
+    "@pnpm/tabtab",
+    "cli-progress",
+    "commander",
+    "string-width",
+    "temporal-polyfill",
+    "node:.+",
+  ].join("|")})$`,
+);
 
 /** The first rule applies whose key is the file or one of its folders. */
 const RULES: readonly (readonly [string, Rule])[] = [
@@ -141,7 +154,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     "src/cli/",
     {
       project: /^(src\/client\/(index|messages\/[a-z-]+)\.ts|package\.json)$/,
-      packages: ANYTHING,
+      packages: CLI_PACKAGES,
     },
   ],
   ["src/dev/", { project: ANYTHING, packages: ANYTHING }],

@@ -19,7 +19,7 @@ import { type Check, CheckFailed, clockToleranceMs } from "./checks.ts";
 
 const runSetup = "Run npm run setup with the same variables.";
 
-/** The checks of a server's variables, in order. Without a configuration there is only one. */
+/** The checks of a server's variables in their order; only the first if a variable is wrong. */
 export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
   const configuration = { name: "configuration", run: async () => checkConfiguration(env) };
   let config: Config;

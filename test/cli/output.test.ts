@@ -1,0 +1,153 @@
+/** Tests what is printed on a terminal and in a pipe, without a server. */
+import { PassThrough } from "node:stream";
+import { create } from "@bufbuild/protobuf";
+import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
+import type { Command } from "@commander-js/extra-typings";
+import { expect, test, vi } from "vitest";
+import type { Io } from "../../src/cli/io.ts";
+import { readPoints, readTime } from "../../src/cli/options.ts";
+import { createOutput, formatTime } from "../../src/cli/output.ts";
+import { createProgram } from "../../src/cli/program.ts";
+import { run } from "../../src/cli/run.ts";
+import { LedgerEntrySchema } from "../../src/client/messages/points.ts";
+
+/** Streams that keep what is written to them. */
+function memoryIo(isTTY: boolean, env: NodeJS.ProcessEnv = {}): Io & { printed(): string } {
+  const stdout = Object.assign(new PassThrough(), { isTTY, columns: 100 });
+  const stderr = new PassThrough();
+  const { signal } = new AbortController();
+  const printed = () => `${stdout.read() ?? ""}${stderr.read() ?? ""}`;
+  return { stdin: new PassThrough(), stdout, stderr, env, signal, printed };
+}
+
+const entries = [
+  create(LedgerEntrySchema, { number: 1n, points: 1_000n, reason: "贈り物\t\u001b[31m\nred" }),
+  create(LedgerEntrySchema, { number: 12n, points: 5n, eventId: "last" }),
+];
+
+async function* pages() {
+  for (const entry of entries) yield [entry];
+}
+
+const columns = {
+  number: ({ number }: (typeof entries)[0]) => number,
+  reason: ({ reason }: (typeof entries)[0]) => reason,
+  points: ({ points }: (typeof entries)[0]) => points,
+  event: ({ eventId }: (typeof entries)[0]) => eventId,
+};
+
+test("a pipe gets lines with tabs, without names, control characters or empty cells", async () => {
+  const io = memoryIo(false);
+  await createOutput(io, false).list(LedgerEntrySchema, pages(), columns);
+  const odd = "贈り物\uFFFD\uFFFD[31m\uFFFDred";
+  expect(io.printed()).toBe(`1\t${odd}\t1000\t-\n12\t-\t5\tlast\n`);
+});
+
+test("a terminal gets aligned columns, also after wide characters and on the next page", async () => {
+  const io = memoryIo(true, { NO_COLOR: "1" });
+  await createOutput(io, false).list(LedgerEntrySchema, pages(), columns);
+  expect(io.printed().split("\n")).toEqual([
+    "number  reason            points  event",
+    "1       贈り物\uFFFD\uFFFD[31m\uFFFDred  1000    -",
+    "12      -                 5       last",
+    "",
+  ]);
+});
+
+test("colours are for terminals, and NO_COLOR turns them off", () => {
+  const styled = (io: Io) => createOutput(io, false).style("green", "ok");
+  expect(styled(memoryIo(true))).toBe("\u001b[32mok\u001b[39m");
+  expect(styled(memoryIo(true, { NO_COLOR: "1" }))).toBe("ok");
+  expect(styled(memoryIo(false))).toBe("ok");
+});
+
+test("times have a zone, and can be relative", () => {
+  expect(timestampMs(readTime("2026-12-24T09:00+09:00"))).toBe(Date.UTC(2026, 11, 24));
+  const inTwoDays = timestampDate(readTime("+2d")).getTime() - Date.now();
+  expect(Math.round(inTwoDays / 3_600_000)).toBe(48);
+  for (const wrong of ["2026-12-24T09:00", "tomorrow", "+2", "+2y"]) {
+    expect(() => readTime(wrong)).toThrow("a time with its zone");
+  }
+  const time = readTime("2026-12-24T09:00:01Z");
+  expect(formatTime(time)).toMatch(/^2026-12-2\dT\d\d:\d\d:01[+-]\d\d:\d\d$/);
+  expect(readTime(formatTime(time))).toEqual(time);
+});
+
+test("points are whole numbers from 1 on", () => {
+  expect(readPoints("1000000000")).toBe(1_000_000_000n);
+  for (const wrong of ["0", "-1", "1.5", "1e3", ""]) expect(() => readPoints(wrong)).toThrow();
+});
+
+test("every command has a summary, a description and an example", () => {
+  const program = createProgram(memoryIo(false), () => async () => {});
+  const incomplete: string[] = [];
+  const visit = (command: Command, path: string) => {
+    const children = command.createHelp().visibleCommands(command);
+    for (const child of children.filter((each) => each.name() !== "help")) {
+      const name = `${path} ${child.name()}`;
+      const isGroup = child.commands.length > 0;
+      const isWhole = child.summary() && child.description().endsWith(".");
+      let help = "";
+      child.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+      if (!isWhole || !(isGroup || help.includes(`\n  meguri`) || help.includes("meguri "))) {
+        incomplete.push(name);
+      }
+      visit(child as Command, name);
+    }
+  };
+  visit(program, "meguri");
+  expect(incomplete).toEqual([]);
+});
+
+test.each([
+  [["grant", "alice"], "missing required argument 'points'"],
+  [["grnat", "alice"], "unknown command 'grnat' (Did you mean grant?)"],
+  [["balance", "alice", "--jsn"], "unknown option '--jsn' (Did you mean --json?)"],
+  [["balance", "alice", "--url", "nowhere"], "MEGURI_URL: "],
+  [["refund", "alice", "e"], "required option '--expired-points <policy>' not specified"],
+  [["like", "bao", "post"], "It has to be a type and an id, such as post/42."],
+])("%j is wrong usage", async (argv, message) => {
+  const io = memoryIo(false);
+  expect(await run(argv, io)).toBe(2);
+  expect(io.printed()).toContain(`meguri: USAGE: `);
+  const asJson = memoryIo(false);
+  expect(await run([...argv, "--json"], asJson)).toBe(2);
+  expect(JSON.parse(asJson.printed())).toMatchObject({
+    error: { reason: "USAGE", message: expect.stringContaining(message), exitCode: 2 },
+  });
+});
+
+test.each([
+  ["meguri un", ["unfreeze", "unlike"]],
+  ["meguri --json bulk re", ["reject", "retry", "resume"]],
+  ["meguri --url x grant a --e", ["--event-id"]],
+  ["meguri bulk rows x --state G", ["GRANTED"]],
+  ["meguri refund a b --expired-points ", ["original-expiry", "current-month"]],
+  ["meguri completion ", ["bash", "zsh", "fish"]],
+  ["meguri balance ", []],
+])("what completes %j", async (line, names) => {
+  const words = { COMP_CWORD: "1", COMP_LINE: line, COMP_POINT: String(line.length) };
+  const io = memoryIo(false, { SHELL: "fish", ...words });
+  expect(await run(["completion-server", "--", ...line.split(" ")], io)).toBe(0);
+  const printed = io
+    .printed()
+    .split("\n")
+    .map((text) => text.split("\t")[0] ?? "");
+  const prefix = line.slice(line.lastIndexOf(" ") + 1);
+  expect(printed.filter((name) => name !== "" && name.startsWith(prefix))).toEqual(names);
+});
+
+test("where a file is expected, the shell completes files", async () => {
+  const print = vi.spyOn(console, "log").mockReturnValue();
+  const line = "meguri bulk submit spring ";
+  const words = { COMP_CWORD: "4", COMP_LINE: line, COMP_POINT: String(line.length) };
+  expect(await run(["completion-server"], memoryIo(false, { SHELL: "zsh", ...words }))).toBe(0);
+  expect(print.mock.calls).toEqual([["__tabtab_complete_files__"]]);
+  print.mockRestore();
+});
+
+test("a file of MEGURI_CA_FILE that cannot be read is named", async () => {
+  const io = memoryIo(false, { MEGURI_CA_FILE: "/none.pem" });
+  expect(await run(["balance", "alice"], io)).toBe(2);
+  expect(io.printed()).toContain("MEGURI_CA_FILE: ENOENT");
+});

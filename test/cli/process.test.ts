@@ -1,0 +1,122 @@
+/** Runs the installed command as processes: exit codes, Ctrl-C, a reader that leaves, and Bash. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { spawn as spawnPty } from "@lydell/node-pty";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectRoot } from "../support/markdown.ts";
+import { plain } from "../support/servers/cli.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+
+const { bin } = JSON.parse(readFileSync(`${projectRoot}package.json`, "utf8"));
+const command = `${projectRoot}${bin.meguri}`;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.points.grantPoints({ userId: "alice", eventId: "e", points: 120n });
+});
+afterAll(() => server.stop());
+
+const env = () => ({ ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` });
+
+/** Runs it in a pipe. */
+async function run(file: string, args: readonly string[], variables = env()) {
+  const child = execFile(file, args, { cwd: projectRoot, env: variables });
+  let [stdout, stderr] = ["", ""];
+  child.stdout?.on("data", (text) => (stdout += text));
+  child.stderr?.on("data", (text) => (stderr += text));
+  const [code] = await once(child, "close");
+  return { code, stdout, stderr };
+}
+
+const meguri = (...args: string[]) => run(process.execPath, [command, ...args]);
+
+/** An address at which nothing listens. */
+async function deadAddress(): Promise<string> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const address = listener.address();
+  listener.close();
+  await once(listener, "close");
+  return `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
+}
+
+test("results go to standard output", async () => {
+  const { code, stdout, stderr } = await meguri("balance", "alice", "--json");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(stdout)).toMatchObject({ balance: { available: "120" } });
+});
+
+test("without an answer the message says how to repeat the call", async () => {
+  const dead = ["--url", await deadAddress(), "--timeout", "1"];
+  const { code, stdout, stderr } = await meguri("grant", "alice", "1", ...dead);
+  expect({ code, stdout }).toEqual({ code: 5, stdout: "" });
+  const [, id] = stderr.match(/^event-id (\S+)$/m) ?? [];
+  expect(stderr).toContain(`Repeat the command with --event-id ${id}`);
+});
+
+test("Ctrl-C on a terminal ends a watch", async () => {
+  const argv = [command, "notifications", "alice", "--watch"];
+  const pty = spawnPty(process.execPath, argv, { cwd: projectRoot, env: env() });
+  let printed = "";
+  const exited = new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)));
+  let isInterrupted = false;
+  pty.onData((text) => {
+    printed += text;
+    if (isInterrupted || !/\n\d{4}-.*\n/.test(plain(printed))) return;
+    isInterrupted = true;
+    pty.write("\u0003");
+  });
+  expect(await exited).toBe(130);
+  expect(plain(printed)).toMatch(/^time +people.*\n\d{4}-\S+ +0 +0 +0 +0\n(\^C)*$/);
+});
+
+test("a reader that leaves ends the command quietly", async () => {
+  const pipe = `"${process.execPath}" "${command}" ledger alice | true`;
+  const ended = await run("bash", ["-c", `set -o pipefail; ${pipe}`]);
+  expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+test("a change is made without a reader of messages", async () => {
+  const grant = `"${process.execPath}" "${command}" grant bob 7 2> >(true)`;
+  const ended = await run("bash", ["-c", `${grant} | cat`]);
+  expect(ended.stdout).toMatch(/^granted 7 points to bob \(event \S+\), balance 7\n$/);
+});
+
+test("an older Node gets a sentence instead of a syntax error", async () => {
+  const older = 'Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })';
+  const args = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, command];
+  expect(await run(process.execPath, args)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^meguri: needs Node 24 or newer, and this is v/),
+  });
+});
+
+/** Completes lines in one Bash, as its Tab key does. */
+async function completions(...lines: string[]): Promise<string[]> {
+  const bash = spawn("bash", [], { cwd: projectRoot, env: env() });
+  let printed = "";
+  bash.stdout.on("data", (text) => (printed += text));
+  bash.stdin.end(`
+    meguri() { "${process.execPath}" "${command}" "$@"; }
+    source <(meguri completion bash)
+    complete_line() {
+      COMP_LINE=$1 COMP_POINT=\${#1} COMPREPLY=()
+      read -ra COMP_WORDS <<< "$1"
+      COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
+      _meguri_completion
+      echo "\${COMPREPLY[*]}"
+    }
+    ${lines.map((line) => `complete_line '${line}'`).join("\n")}
+  `);
+  await once(bash, "close");
+  return printed.trimEnd().split("\n");
+}
+
+const hasBash = (await run("bash", ["--version"], process.env as never)).code === 0;
+
+test.skipIf(!hasBash)("Bash completes a line by the script", async () => {
+  expect(await completions("meguri bulk re")).toEqual(["reject retry resume"]);
+});
