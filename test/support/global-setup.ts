@@ -26,6 +26,9 @@ declare module "vitest" {
 
 /** Starts the servers, provides their addresses to the tests, and returns how to stop them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Every DynamoDB Local inherits it. Java's second compiler costs more CPU than its faster code
+  // saves within minutes, and a collector with threads of its own slows down the tests beside it.
+  process.env.JAVA_TOOL_OPTIONS ??= "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
   // Side by side, because each of them takes seconds.
   const starting = [startDynamoDbLocal(), startTemporal({ onProgress: console.error })] as const;
   const [dynamodb, temporal] = await Promise.all(starting).catch(async (error) => {
