@@ -47,16 +47,18 @@ interface Listeners {
 }
 
 export function createListeners(routes: (router: ConnectRouter) => void): Listeners {
-  const handle = connectNodeAdapter({
-    routes: refuseMalformed(routes),
-    requestGate: noteUnread,
-    // For services without interceptors of their own.
-    interceptors: [noteRead],
-    jsonOptions: { ignoreUnknownFields: false },
-    readMaxBytes,
-    writeMaxBytes,
-    maxTimeoutMs,
-  });
+  const handle = orBadRequest(
+    connectNodeAdapter({
+      routes: refuseMalformed(routes),
+      requestGate: noteUnread,
+      // For services without interceptors of their own.
+      interceptors: [noteRead],
+      jsonOptions: { ignoreUnknownFields: false },
+      readMaxBytes,
+      writeMaxBytes,
+      maxTimeoutMs,
+    }),
+  );
   const server2 = http2.createServer(http2Options, handle);
   const server1 = http.createServer(http1Options, handle);
   const servers: readonly Server[] = [server2, server1];
@@ -88,6 +90,20 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
     },
   };
 }
+
+type NodeHandlerFn = ReturnType<typeof connectNodeAdapter>;
+
+/** Answers 400 when Connect throws, as it does for a host that is missing or cannot be in a URL. */
+const orBadRequest =
+  (handle: NodeHandlerFn): NodeHandlerFn =>
+  (request, response) => {
+    try {
+      handle(request, response);
+    } catch {
+      response.writeHead(400);
+      response.end();
+    }
+  };
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
   server.listen({ host, port });
