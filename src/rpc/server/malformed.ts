@@ -133,7 +133,10 @@ const orRefusal = (handler: UniversalHandler, refuse: UniversalHandler): Univers
     const call = { ...request, contextValues };
     const response = await handler(call);
     const { signal } = contextValues.get(unreadKey) ?? {};
-    const refusal = signal && toMalformed(signal.reason, handler.method.input);
+    const error = signal?.reason;
+    // A request that breaks off after its deadline is late, whatever Connect has answered.
+    const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
+    const refusal = isLate ? error : signal && toMalformed(error, handler.method.input);
     if (!refusal) return response;
     contextValues.set(refusalKey, toConnectError(refusal));
     return refuse(call);

@@ -1,4 +1,7 @@
 /** Tests requests that cannot be read: every protocol refuses them as INVALID_REQUEST. */
+
+import { connect as connectTcp } from "node:net";
+import { text } from "node:stream/consumers";
 import {
   create,
   type DescMessage,
@@ -194,6 +197,17 @@ describe("a request by hand", () => {
       { type: "google.rpc.BadRequest" },
     ]);
   });
+
+  test.each(["host: [", "host: a b", "x: no host"])(
+    "with %s does not end the server",
+    async (line) => {
+      const socket = connectTcp(server.http1Port, "127.0.0.1");
+      const path = `/${PointsService.typeName}/GetBalance`;
+      socket.write(`POST ${path} HTTP/1.0\r\n${line}\r\ncontent-type: application/json\r\n\r\n`);
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
+      expect((await post('{"userId":"u"}')).status).toBe(200);
+    },
+  );
 
   test("with a message in the URL that is not base64", async () => {
     const query = new URLSearchParams({ encoding: "proto", base64: "1", message: "*" });

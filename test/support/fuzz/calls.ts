@@ -1,5 +1,4 @@
 /** Sends a request as raw bytes in the forms of all protocols, and reads the code of its answer. */
-import { once } from "node:events";
 import type { ClientHttp2Session } from "node:http2";
 import { type FuzzRequest, toBytes, toText } from "./messages.ts";
 
@@ -102,9 +101,10 @@ async function grpcCode(
   };
   stream.on("response", note);
   stream.on("trailers", note);
+  // The server resets a stream when its session holds too much memory.
   stream.on("error", () => undefined);
   stream.resume();
   stream.end(body);
-  await once(stream, "close");
+  await new Promise((resolve) => stream.on("close", resolve));
   return code ?? `reset ${stream.rstCode}`;
 }

@@ -1,14 +1,28 @@
-/** A server as a child process, for tests that try to break it: reports its heap when asked. */
-import { compose } from "../../../src/compose.ts";
-import { readConfig } from "../../../src/config.ts";
+/**
+ * A server as a child process on a store in memory, for tests that try to break it: reports its
+ * heap when asked.
+ */
 import { createLogger } from "../../../src/log.ts";
+import { setupProgram } from "../../../src/ops/setup.ts";
+import { createBulkGrantStreams } from "../../../src/runtime/bulk-grant-streams.ts";
+import { createUnreadCountStreams } from "../../../src/runtime/unread-count-streams.ts";
 import { createServer } from "../../../src/server.ts";
-import { noWorkflows } from "./no-workflows.ts";
+import { memoryDeps } from "../stores/memory-store.ts";
 
-const config = readConfig(process.env);
-const log = createLogger("fuzz", config.logLevel);
-const { deps, close } = compose(config, noWorkflows, log);
-const server = createServer({ deps, config, log, uploadIdleMs: 500 });
+const log = createLogger("fuzz", "error");
+const { deps } = memoryDeps();
+const streams = { reader: deps.reader, log, maxStreams: 1_000 };
+await setupProgram(deps);
+const server = createServer({
+  deps: {
+    ...deps,
+    unreadCounts: createUnreadCountStreams(streams),
+    bulkGrantStreams: createBulkGrantStreams(streams),
+  },
+  config: { host: "127.0.0.1", port: 0, http1Port: 0, drainSeconds: 1, testClock: true },
+  log,
+  uploadIdleMs: 500,
+});
 const ports = await server.listen();
 
 process.on("message", async () => {
@@ -21,7 +35,6 @@ process.on("message", async () => {
 });
 process.on("disconnect", async () => {
   await server.drain();
-  await close();
   process.exit(0);
 });
 process.send?.(ports);
