@@ -3,21 +3,27 @@
  * variables of the environment, servers or child processes. What can be restored is restored.
  */
 import { afterAll, expect, vi } from "vitest";
+import { eventually } from "./fixtures/waiting.ts";
 
 const env = { ...process.env };
 const before = countResources();
 
-afterAll(() => {
-  const left = { fakeTime: vi.isFakeTimers(), variables: changed(), ...countResources() };
+afterAll(async () => {
+  const fakeTime = vi.isFakeTimers();
+  const variables = changedVariables();
   vi.useRealTimers();
-  for (const name of left.variables) delete process.env[name];
+  for (const name of variables) delete process.env[name];
   Object.assign(process.env, env);
   const nothing = { fakeTime: false, variables: [], ...before };
-  expect(left, "what this test file has left behind").toEqual(nothing);
+  // Waits, because Node closes the handle of a process or a server after it has reported its end.
+  await eventually(async () => {
+    const left = { fakeTime, variables, ...countResources() };
+    expect(left, "what this test file has left behind").toEqual(nothing);
+  }, 5_000);
 });
 
 /** The names of the variables that differ from those before the file; values may be secret. */
-function changed(): string[] {
+function changedVariables(): string[] {
   const names = new Set([...Object.keys(env), ...Object.keys(process.env)]);
   return [...names].filter((name) => process.env[name] !== env[name]);
 }

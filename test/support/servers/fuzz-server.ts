@@ -2,6 +2,7 @@
  * A server as a child process on a store in memory, for tests that try to break it: reports its
  * heap when asked.
  */
+import { readConfig } from "../../../src/config.ts";
 import { createLogger } from "../../../src/log.ts";
 import { setupProgram } from "../../../src/ops/setup.ts";
 import { createBulkGrantStreams } from "../../../src/runtime/bulk-grant-streams.ts";
@@ -19,7 +20,13 @@ const server = createServer({
     unreadCounts: createUnreadCountStreams(streams),
     bulkGrantStreams: createBulkGrantStreams(streams),
   },
-  config: { host: "127.0.0.1", port: 0, http1Port: 0, drainSeconds: 1, testClock: true },
+  config: readConfig({
+    MEGURI_PORT: "0",
+    MEGURI_HTTP1_PORT: "0",
+    MEGURI_OPERATORS_PORT: "0",
+    MEGURI_DRAIN_SECONDS: "1",
+    MEGURI_TEST_CLOCK: "1",
+  }),
   log,
   uploadIdleMs: 500,
 });
