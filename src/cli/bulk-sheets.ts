@@ -1,5 +1,6 @@
 /** The commands that send a sheet: to be checked, or to be granted. */
 import { createReadStream } from "node:fs";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   type BulkGrantProblem,
   type SheetCheck,
@@ -84,6 +85,8 @@ export const addSubmit: AddCommand = (parent, inSession) => {
         const { out } = session;
         const { program: programId, at, replacesRevision } = options;
         const time = at && { executeTime: at };
+        // "+2h" would be another time in the next try, and so another content.
+        if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
         const header = { programId, bulkGrantId, replacesRevision, ...time };
         const answer = await upload(session, header, file);
         await out.message(

@@ -20,7 +20,7 @@ const description = `Calls Meguri: points, reservations, bulk grants, reactions 
 
   meguri balance alice                  what alice has
   meguri grant alice 120 --reason gift  gives alice 120 points
-  meguri help grant                     explains a command`;
+  meguri grant --help                   explains a command`;
 
 const notes = `
 Results are tables on a terminal, lines with tabs in a pipe, and with --json one JSON

@@ -66,7 +66,7 @@ function withMetadata({ message, metadata }: Problem): string {
 function adviceOf({ exitCode, reason }: Problem, session: Session | undefined): string | undefined {
   switch (exitCode) {
     case exitCodes.usage:
-      return "See meguri --help, and meguri help COMMAND for a command.";
+      return "See meguri --help, and --help after a command.";
     case exitCodes.notPermitted:
       return reason === "UNAUTHENTICATED" ? "Set MEGURI_TOKEN to a valid token." : undefined;
     case exitCodes.retryable:

@@ -43,7 +43,7 @@ test("a pipe gets lines with tabs, without names, control characters or empty ce
   expect(io.printed()).toBe(`1\t${odd}\t1000\t-\n12\t-\t5\tlast\n`);
 });
 
-test("a terminal gets aligned columns, also after wide characters and on the next page", async () => {
+test("a terminal gets aligned columns, also after wide characters and on a new page", async () => {
   const io = memoryIo(true, { NO_COLOR: "1" });
   await createOutput(io, false).list(LedgerEntrySchema, pages(), columns);
   expect(io.printed().split("\n")).toEqual([
