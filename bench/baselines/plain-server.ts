@@ -92,5 +92,6 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
 
 await serve((router) => {
   const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
-  router.service(PointsService, { ...service, grantPoints }, { interceptors: interceptors(log, () => 0) });
+  const options = { interceptors: interceptors(log, () => 0) };
+  router.service(PointsService, { ...service, grantPoints }, options);
 });

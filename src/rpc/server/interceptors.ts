@@ -75,7 +75,8 @@ async function* untilEnd<T>(
 /**
  * Rejects a call when its deadline has passed, even if its handler still waits: Connect only aborts
  * the handler's signal. A call without a deadline gets the default limit, which ends when a stream
- * has begun. While the store is silent, a call gets STORE_UNAVAILABLE soon, or a little before its deadline.
+ * has begun. While the store is silent, a call gets STORE_UNAVAILABLE soon, or a little before its
+ * deadline.
  */
 const limitTime =
   (storeSilenceMs: Deps["storeSilenceMs"]): Interceptor =>

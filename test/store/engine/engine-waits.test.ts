@@ -218,7 +218,7 @@ describe("an outage of the store", () => {
     expect(ms).toBe(300);
   });
 
-  test("silence is counted from the first request without an answer, and ends with one", async () => {
+  test("silence counts from the first request without an answer, and ends with one", async () => {
     const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
     const gates = [createGate(), createGate()];

@@ -57,7 +57,7 @@ export type FaultPlan = {
   readonly delay?: number;
   /** Shortest and longest delay in milliseconds; 5 to 50 when left out. */
   readonly delayMs?: readonly [number, number];
-  /** How an answer gets lost: the connection breaks (default), stays silent, or half of it comes. */
+  /** How an answer gets lost: the connection breaks (default), is silent, or half of it comes. */
   readonly lostBy?: "destroy" | "silence" | "stall";
   /** Operations to which the plan applies. Requests that manage tables have to be named. */
   readonly operations?: "all" | "reads" | "writes" | readonly string[];
