@@ -1,5 +1,5 @@
-/** Sends a request as raw bytes in the forms of all protocols, and reads the code of its answer. */
-import type { ClientHttp2Session } from "node:http2";
+/** Sends one request as raw bytes in the forms of all protocols, and reads the answer's code. */
+import { type ClientHttp2Session, constants } from "node:http2";
 import { type FuzzRequest, toBytes, toText } from "./messages.ts";
 
 export const protocols = [
@@ -20,6 +20,9 @@ export interface Target {
 
 /** The deadline of each call, which ends the streams. */
 const timeoutMs = 1_000;
+
+/** A call that has no answer so long after its deadline never gets one. */
+const patienceMs = 30_000;
 
 /** Sends a request, and returns the code of the answer by its name or number: `internal`, `13`. */
 export async function codeOf(
@@ -70,7 +73,13 @@ interface Answer {
 }
 
 async function post(url: string, headers: Record<string, string>, body: Buffer): Promise<Answer> {
-  const response = await fetch(url, { method: "POST", headers, body: Uint8Array.from(body) });
+  const signal = AbortSignal.timeout(patienceMs);
+  const response = await fetch(url, {
+    method: "POST",
+    headers,
+    body: Uint8Array.from(body),
+    signal,
+  });
   const { status, headers: received } = response;
   return { status, headers: received, body: Buffer.from(await response.arrayBuffer()) };
 }
@@ -101,10 +110,16 @@ async function grpcCode(
   };
   stream.on("response", note);
   stream.on("trailers", note);
+  // A client stops sending when it has the answer, as gRPC's clients do: what the server does not
+  // read keeps the window of the session.
+  stream.on("end", () => stream.close(constants.NGHTTP2_CANCEL));
   // The server resets a stream when its session holds too much memory.
   stream.on("error", () => undefined);
   stream.resume();
   stream.end(body);
-  await new Promise((resolve) => stream.on("close", resolve));
+  await new Promise<void>((resolve, reject) => {
+    stream.on("close", resolve);
+    stream.setTimeout(patienceMs, () => reject(new Error("no answer")));
+  });
   return code ?? `reset ${stream.rstCode}`;
 }
