@@ -7,7 +7,7 @@ import { maxTimeoutMs, socketKey } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
 import { collectMethods, type Limits } from "./grpc/methods.ts";
 import { serveStreams } from "./grpc/serve-streams.ts";
-import { noteUnread, refuseMalformed } from "./malformed.ts";
+import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
 import { type Certificates, createServers } from "./servers.ts";
 
 const limits: Limits = {
@@ -51,6 +51,8 @@ export function createListeners({ routes, certificates, corsOrigins }: ListenerO
     ...limits,
     routes: refuseMalformed(collected.routes),
     requestGate: noteUnread,
+    // For services without interceptors of their own.
+    interceptors: [noteRead],
     jsonOptions: { ignoreUnknownFields: false },
     contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
   });

@@ -146,7 +146,7 @@ describe("a call", () => {
   });
 
   test("without a deadline is answered after ten seconds", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const { get } = serve(() => new Promise(() => {}));
     const refusal = refusalOf(get());
     await vi.advanceTimersByTimeAsync(9_999);

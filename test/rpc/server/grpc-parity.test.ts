@@ -73,8 +73,13 @@ async function expectSame(over: ClientHttp2Session, call: Partial<RawCall>) {
   const { path: at = path } = call;
   const own = await send(over, { ...call, path: at });
   const connectNode = await send(over, { ...call, path: `${at}?` });
+  for (const { body, headers } of [own, connectNode]) {
+    // It says nothing about an answer without a message.
+    if (body === "") delete headers["grpc-encoding"];
+  }
   expect(own).toEqual(connectNode);
-  return { ...own.headers, ...own.trailers };
+  const { ":status": _, ...headers } = own.headers;
+  return { ...headers, ...own.trailers };
 }
 
 const good = frame(messageOf("good"));
@@ -186,30 +191,18 @@ describe("the answer is that of connect-node to", () => {
   });
 });
 
-describe("bytes that are no request are INVALID_REQUEST, and INTERNAL for connect-node:", () => {
-  test.each<[string, Partial<RawCall>]>([
-    ["no Protobuf", { chunks: [frame(Buffer.from([0xff]))] }],
-    ["no UTF-8", { chunks: [frame(Buffer.from([0x12, 1, 0xff]))] }],
-    ["compressed without saying how", { chunks: [compressed(gzipSync(messageOf("good")))] }],
-    [
-      "cut gzip",
-      { chunks: [compressed(gzipSync(messageOf("good")).subarray(0, -4))], headers: gzip },
-    ],
-  ])("%s", async (_, call) => {
-    const own = await send(session, { path, ...call });
-    expect(
-      toRefusal(findTrailerError(new Headers(own.trailers as Record<string, string>))),
-    ).toEqual({
-      code: "InvalidArgument",
-      reason: "INVALID_REQUEST",
-      metadata: {},
-      fields: [""],
-      retries: false,
-      message: expect.any(String),
-    });
-    const connectNode = await send(session, { path: `${path}?`, ...call });
-    expect(connectNode.trailers["grpc-status"]).toBe("13");
-  });
+test.each<[string, Partial<RawCall>]>([
+  ["no Protobuf", { chunks: [frame(Buffer.from([0xff]))] }],
+  ["no UTF-8", { chunks: [frame(Buffer.from([0x12, 1, 0xff]))] }],
+  ["compressed without saying how", { chunks: [compressed(gzipSync(messageOf("good")))] }],
+  [
+    "cut gzip",
+    { chunks: [compressed(gzipSync(messageOf("good")).subarray(0, -4))], headers: gzip },
+  ],
+])("bytes that are no request are an INVALID_REQUEST: %s", async (_, call) => {
+  const found = await expectSame(session, call);
+  const error = findTrailerError(new Headers(found as Record<string, string>));
+  expect(toRefusal(error)).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
 });
 
 describe("with the interceptors, the answer is that of connect-node to", () => {
@@ -259,10 +252,10 @@ describe("with the interceptors, the answer is that of connect-node to", () => {
     expect(found["grpc-status-details-bin"]).toBeDefined();
   });
 
-  test("a deadline that passes", async () => {
+  test("a store that hangs until the deadline", async () => {
     proxy.faults({ delay: 1, delayMs: [600_000, 600_000] });
-    const headers = { ...named, "grpc-timeout": "100m" };
+    const headers = { ...named, "grpc-timeout": "1000m" };
     const found = await expectSame(real, { chunks: [good], headers });
-    expect(found["grpc-status"]).toBe("4");
+    expect(found["grpc-status"]).toBe("14");
   });
 });

@@ -45,11 +45,10 @@ export async function serveUnary(
   );
   const signal = limitStream(stream, timeoutMs, timeoutMsOf(spec.method));
   const context = createContext(spec.method, stream, header, signal, timeoutMs);
-  const encoding = compression.response?.name;
+  let encoding: string | undefined;
   try {
-    if (compression.error) throw compression.error;
-    if (timeout.error) throw timeout.error;
-    const request = await readRequest(method, stream, signal, compression.request);
+    const request = await readRequest(method, stream, signal, { timeout, compression });
+    encoding = compression.response?.name;
     const response = await invokeUnaryImplementation(spec, context, request, interceptors);
     const envelope = { flags: 0, data: method.serialize(response) };
     const body = compression.response
@@ -119,21 +118,27 @@ function createContext(
   };
 }
 
-/**
- * Reads the message of the request. What cannot be read is an INVALID_REQUEST: Connect, which knows
- * the same errors from answers that a client reads, has INTERNAL for some of them.
- */
+/** What the headers of a request say about its body. */
+interface Announced {
+  readonly timeout: ReturnType<typeof parseTimeout>;
+  readonly compression: ReturnType<typeof compressionNegotiate>;
+}
+
+/** Reads the message of the request. What cannot be read is an INVALID_REQUEST. */
 async function readRequest(
   method: UnaryMethod,
   stream: ServerHttp2Stream,
   signal: AbortSignal,
-  compression: Compression | null,
+  { timeout, compression }: Announced,
 ): Promise<MessageShape<DescMessage>> {
   const { readMaxBytes } = method.limits;
-  const envelope = await readEnvelope(stream, readMaxBytes, signal);
   try {
+    if (compression.error) throw compression.error;
+    if (timeout.error) throw timeout.error;
+    const envelope = await readEnvelope(stream, readMaxBytes, signal);
     if (envelope.flags === 0) return method.parse(envelope.data);
-    return method.parse((await envelopeDecompress(envelope, compression, readMaxBytes)).data);
+    const { data } = await envelopeDecompress(envelope, compression.request, readMaxBytes);
+    return method.parse(data);
   } catch (error) {
     throw toMalformed(error, method.spec.method.input) ?? error;
   }
