@@ -48,6 +48,7 @@ const start = ({ port, http1Port }: { port: number; http1Port: number }): Promis
     env: {
       MEGURI_PORT: String(port),
       MEGURI_HTTP1_PORT: String(http1Port),
+      MEGURI_OPERATORS_PORT: "0",
       MEGURI_DYNAMODB_ENDPOINT: inject("dynamodbEndpoint"),
       MEGURI_TABLE_PREFIX: tables.config.tablePrefix,
       // No server listens there; no call of this test needs Temporal.
