@@ -30,6 +30,9 @@ const http1Options: http.ServerOptions = {
 /** Detects peers that disappeared without closing the connection. */
 const tcpKeepAliveMs = 60_000;
 
+/** In this time the rest of an answered request may come, and the client may read the answer. */
+const lingerMs = 200;
+
 export interface Ports {
   readonly port: number;
   readonly http1Port: number;
@@ -61,6 +64,7 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
   );
   const server2 = http2.createServer(http2Options, handle);
   const server1 = http.createServer(http1Options, handle);
+  server1.on("request", closeUnread);
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
   for (const server of servers) {
@@ -89,6 +93,20 @@ export function createListeners(routes: (router: ConnectRouter) => void): Listen
       clearTimeout(limit);
     },
   };
+}
+
+/**
+ * Closes the connection of a request that was answered before its end, such as one that is too
+ * large: Connect does not read the rest, so the next request would get no answer.
+ */
+function closeUnread(request: http.IncomingMessage, response: http.ServerResponse): void {
+  const { socket } = request;
+  response.once("finish", () => {
+    const closeIncomplete = () => {
+      if (!request.complete) socket.destroy();
+    };
+    if (!request.complete) setTimeout(closeIncomplete, lingerMs).unref();
+  });
 }
 
 type NodeHandlerFn = ReturnType<typeof connectNodeAdapter>;
