@@ -2,6 +2,6 @@
 import { test } from "vitest";
 import { fuzz } from "../support/fuzz/campaign.ts";
 
-test("7,200 messages and 10,000 connections cause no INTERNAL and keep no memory", async () => {
-  await fuzz({ messages: 3_200, connections: 3_334 });
+test("2,700 messages and 10,000 connections cause no INTERNAL and keep no memory", async () => {
+  await fuzz({ messages: 1_200, connections: 3_334 });
 });

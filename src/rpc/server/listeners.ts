@@ -1,5 +1,6 @@
 /** The two ports of a server, and how they are drained. */
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -20,6 +21,9 @@ const limits: Limits = {
 
 /** Detects peers that disappeared without closing the connection. */
 const tcpKeepAliveMs = 60_000;
+
+/** In this time the rest of an answered request may come, and the client may read the answer. */
+const lingerMs = 200;
 
 export interface Ports {
   readonly port: number;
@@ -60,6 +64,7 @@ export function createListeners({ routes, certificates, corsOrigins }: ListenerO
   const { server2, server1 } = createServers(certificates);
   serveStreams(server2, collected.methods, handle);
   server1.on("request", handle);
+  server1.on("request", closeUnread);
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
   for (const server of servers) {
@@ -88,6 +93,20 @@ export function createListeners({ routes, certificates, corsOrigins }: ListenerO
       clearTimeout(limit);
     },
   };
+}
+
+/**
+ * Closes the connection of a request that was answered before its end, such as one that is too
+ * large: Connect does not read the rest, so the next request would get no answer.
+ */
+function closeUnread(request: IncomingMessage, response: ServerResponse): void {
+  const { socket } = request;
+  response.once("finish", () => {
+    const closeIncomplete = () => {
+      if (!request.complete) socket.destroy();
+    };
+    if (!request.complete) setTimeout(closeIncomplete, lingerMs).unref();
+  });
 }
 
 type Handle = ReturnType<typeof connectNodeAdapter>;

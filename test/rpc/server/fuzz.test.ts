@@ -2,6 +2,6 @@
 import { test } from "vitest";
 import { fuzz } from "../../support/fuzz/campaign.ts";
 
-test("720 random messages and 1,000 connections cause no INTERNAL and keep no memory", async () => {
-  await fuzz({ messages: 320, connections: 334 });
+test("270 random messages and 1,000 connections cause no INTERNAL and keep no memory", async () => {
+  await fuzz({ messages: 120, connections: 334 });
 }, 400_000);

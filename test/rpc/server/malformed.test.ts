@@ -209,6 +209,23 @@ describe("a request by hand", () => {
     },
   );
 
+  test("that is too large is answered, and then its connection is closed", async () => {
+    const socket = connectTcp(server.http1Port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    const received: string[] = [];
+    socket.setEncoding("utf8").on("data", (part: string) => received.push(part));
+    const path = `/${PointsService.typeName}/GetBalance`;
+    const large = Buffer.alloc(2 ** 21, 0x7f);
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nhost: localhost\r\nmeguri-caller: curl\r\n` +
+        `content-type: application/grpc-web+proto\r\ncontent-length: ${large.length}\r\n\r\n`,
+    );
+    socket.write(large);
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect(received.join("")).toContain("grpc-status: 8");
+    socket.destroy();
+  });
+
   test("with a message in the URL that is not base64", async () => {
     const query = new URLSearchParams({ encoding: "proto", base64: "1", message: "*" });
     const headers = { "meguri-caller": "curl" };
