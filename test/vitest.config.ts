@@ -9,7 +9,7 @@ const mocking = globSync("test/**/*.test.ts", { cwd: root }).filter((file) =>
 );
 
 /**
- * All tests but the soak tests. Two workers, because they share two servers and the cores. Each
+ * All tests but the soak tests. Three workers on two cores, because many tests wait. Each
  * runs many files, because every process loads and compiles the SDKs anew, for seconds.
  */
 export default defineConfig({
@@ -20,7 +20,7 @@ export default defineConfig({
     // About a tenth of the histories that test/soak runs.
     provide: { grpcRuns: 8 },
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     projects: [

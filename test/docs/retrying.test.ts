@@ -104,7 +104,7 @@ test("a grant with an ambiguous result is found by the retry, and made once", as
     if (proxy.stats().faults.lostAnswer > 0) proxy.faults({});
   });
   expect([status, output], tries.join("\n")).toEqual([0, "balance 120, replayed: true"]);
-  expect(tries[0]).toContain("the store gave no answer");
+  expect(tries[0]).toMatch(/the store gave no answer|deadline_exceeded/);
   expect(await ledgerOf("lost")).toEqual(["order-2001 120"]);
 });
 
