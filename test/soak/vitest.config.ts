@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
     include: ["test/soak/**/*.soak.ts", "test/model/*.grpc.test.ts"],
-    provide: { grpcRuns: 100 },
+    provide: { grpcRuns: 80 },
     globalSetup: "test/support/global-setup.ts",
     pool: "forks",
     maxWorkers: 1,
