@@ -100,7 +100,8 @@ function createLineDecoder() {
     if (isAscii(lines)) return lines.toString("latin1");
     decoder ??= decoderOf(isUtf8(firstBeyondAscii(lines)) ? "utf-8" : "shift_jis");
     try {
-      return decoder.decode(lines);
+      const text = decoder.decode(lines);
+      return decoder.encoding === "shift_jis" ? withAsciiControls(text) : text;
     } catch {
       throw problem("ENCODING_WRONG", "the sheet has to be in UTF-8 or Shift_JIS throughout");
     }
@@ -120,6 +121,17 @@ function firstBeyondAscii(lines: Buffer): Buffer {
   const length = lines.subarray(first).findIndex(isEnd);
   return lines.subarray(from, length < 0 ? lines.length : first + length);
 }
+
+/** What ICU's Shift_JIS, which is that of IBM, makes of three ASCII characters. */
+const rotatedControls: Readonly<Record<string, string>> = {
+  "\u001c": "\u001a",
+  "\u007f": "\u001c",
+  "\u001a": "\u007f",
+};
+
+/** Undoes this, so that a line of ASCII reads the same with and without others behind it. */
+const withAsciiControls = (text: string): string =>
+  text.replace(/\p{Cc}/gu, (control) => rotatedControls[control] ?? control);
 
 // A BOM within the sheet is a character of a cell.
 const decoderOf = (encoding: "utf-8" | "shift_jis"): TextDecoder =>

@@ -54,3 +54,10 @@ test("any bytes give rows or a refusal, whatever the chunks are", async () => {
   });
   await assertSeeded(property, 1_000, 50_000);
 });
+
+test("ASCII control characters read the same with and without Shift_JIS behind", async () => {
+  const whole = Buffer.from("user_id,points,reason\n\x7f\x1a\x1c,1,x\n\x83\x5c,1,x\n", "latin1");
+  const atOnce = await read([...whole]);
+  expect(await readAll(inChunks(whole, [1]))).toEqual(atOnce);
+  expect(JSON.stringify(atOnce.rows)).toContain(JSON.stringify("\x7f\x1a\x1c").slice(1, -1));
+});
