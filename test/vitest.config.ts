@@ -3,9 +3,14 @@ import { defineConfig } from "vitest/config";
 
 const root = `${import.meta.dirname}/..`;
 
-/** The files that replace modules, which another file of the same process may have loaded. */
-const mocking = globSync("test/**/*.test.ts", { cwd: root }).filter((file) =>
-  /\bvi\.(do)?[mM]ock\(/.test(readFileSync(`${root}/${file}`, "utf8")),
+/**
+ * The files that need a process of their own: they replace modules, which another file may have
+ * loaded, or count faked timers, of which clients that another file has closed may set some.
+ */
+const isolated = globSync("test/**/*.test.ts", { cwd: root }).filter((file) =>
+  /\bvi\.(do)?[mM]ock\(|\bgetTimerCount\(|\buseFakedTime\(/.test(
+    readFileSync(`${root}/${file}`, "utf8"),
+  ),
 );
 
 /**
@@ -24,10 +29,10 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     projects: [
-      { extends: true, test: { name: "isolated", include: mocking } },
+      { extends: true, test: { name: "isolated", include: isolated } },
       {
         extends: true,
-        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: mocking, isolate: false },
+        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: isolated, isolate: false },
       },
     ],
   },

@@ -9,6 +9,7 @@ import type { TestProject } from "vitest/node";
 import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { startTemporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { bundleWorkflows } from "../../src/worker/bundle.ts";
+import { findGrpcurl } from "./servers/grpcurl.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -29,6 +30,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // Every DynamoDB Local inherits it. Java's second compiler costs more CPU than its faster code
   // saves within minutes, and a collector with threads of its own slows down the tests beside it.
   process.env.JAVA_TOOL_OPTIONS ??= "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+  // Before the tests, because a build with Go beside them would slow them down for minutes.
+  await findGrpcurl();
   // Side by side, because each of them takes seconds.
   const starting = [startDynamoDbLocal(), startTemporal({ onProgress: console.error })] as const;
   const [dynamodb, temporal] = await Promise.all(starting).catch(async (error) => {

@@ -36,6 +36,7 @@ async function laggingStore() {
   return {
     deps: behind.deps,
     store: behind.store,
+    lock,
     next,
     /** Applies the next grant to the second store item by item. */
     async applySlowly(first: "account" | "entry", lagMs: number): Promise<void> {
@@ -72,20 +73,47 @@ describe("a healthy account is not reported", () => {
   });
 
   test("while another process writes it all the time, item by item", async () => {
-    const { deps, applySlowly } = await laggingStore();
-    let isWriting = true;
-    const writer = (async () => {
-      for (let i = 0; isWriting; i++) {
-        await applySlowly(i % 2 === 0 ? "account" : "entry", 8);
-        await sleep(4);
-      }
-    })();
-    for (let i = 0; i < 8; i++) {
-      expect(await differences(deps)).toEqual([]);
-      await sleep(7);
+    const { deps, store, next, lock } = await laggingStore();
+    let applied = 0;
+    let apply = await next();
+    /** Applies the next item of a grant: of every second one, the account comes first. */
+    async function applyNextItem(): Promise<void> {
+      const isFirst = !lock.isHeld;
+      const isAccount = isFirst === (applied % 2 === 0);
+      lock.isHeld = isFirst;
+      if (isAccount) apply.account();
+      else apply.entry();
+      if (isFirst) return;
+      applied += 1;
+      apply = await next();
     }
-    isWriting = false;
-    await writer;
+    // The other process applies an item before every second, third or fourth read, by turns.
+    const gaps = [2, 3, 4];
+    let left = 1;
+    const write = async () => {
+      left -= 1;
+      if (left > 0) return;
+      left = gaps[applied % gaps.length] as number;
+      await applyNextItem();
+    };
+    const isRejected = store.arriving;
+    store.arriving = async (request) => {
+      await write();
+      return isRejected?.(request);
+    };
+    const reader: Reader = {
+      ...deps.reader,
+      async storedEntries(...args) {
+        await write();
+        return deps.reader.storedEntries(...args);
+      },
+      async get(ref) {
+        await write();
+        return deps.reader.get(ref);
+      },
+    };
+    for (let i = 0; i < 8; i++) expect(await differences({ ...deps, reader })).toEqual([]);
+    expect(applied).toBeGreaterThanOrEqual(4);
   });
 
   test("when the next transaction begins during the second read", async () => {
