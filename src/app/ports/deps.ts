@@ -34,7 +34,7 @@ export interface Deps {
   readonly readAhead: ReadAhead;
   readonly reader: Reader;
   readonly clock: Clock;
-  /** How long requests have been waiting without any answer of the store, in ms. */
+  /** For how long requests of one operation have waited while none was answered, in ms. */
   readonly storeSilenceMs: () => number;
   readonly programs: Programs;
   readonly workflows: Workflows;

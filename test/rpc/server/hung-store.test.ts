@@ -134,3 +134,34 @@ describe.each(Object.entries(hangs))("a store that hangs %s", (kind, plan) => {
     await patient.catch(() => undefined);
   });
 });
+
+test("a store that hangs for reads only ends reads while it answers writes", async () => {
+  const grant = (eventId: string) =>
+    server.points.grantPoints({ userId: "writing", eventId, points });
+  await grant("warm");
+  proxy.faults({ delay: 1, delayMs: [never, never], operations: "reads" });
+  let isWriting = true;
+  let grants = 0;
+  const writing = (async () => {
+    for (let i = 0; isWriting; i++) {
+      // One that has to read, such as its program, hangs as well.
+      await grant(`e${i}`).then(
+        () => (grants += 1),
+        () => undefined,
+      );
+    }
+  })();
+  const reads = {
+    "a balance": server.points.getBalance({ userId: "reading" }),
+    "a ledger": server.points.listLedgerEntries({ userId: "reading" }),
+  };
+  try {
+    for (const [name, read] of Object.entries(reads)) {
+      expect((await refusalOf(read)).reason, name).toBe("STORE_UNAVAILABLE");
+    }
+  } finally {
+    isWriting = false;
+    await writing;
+  }
+  expect(grants).toBeGreaterThan(10);
+});

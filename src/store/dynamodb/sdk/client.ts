@@ -18,7 +18,7 @@ export interface Clients extends ClockSkew {
   readonly retrying: DynamoDBClient;
   /** Sends once, because the commit engine handles the result of each attempt itself. */
   readonly single: DynamoDBClient;
-  /** How long requests have been waiting without any answer of the store, in ms. */
+  /** For how long requests of one operation have waited while none of it was answered, in ms. */
   silenceMs(): number;
   close(): void;
 }
@@ -52,7 +52,7 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     maxAttempts: 1,
   });
   const skew = createSkewEstimator(readClocks);
-  const attempts: Attempts = { waiting: new Set(), answered: Number.NEGATIVE_INFINITY };
+  const attempts = new Map<string, Attempts>();
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);
@@ -63,10 +63,7 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     single,
     skewMs: skew.skewMs,
     offsetMs: skew.offsetMs,
-    silenceMs: () => {
-      const [oldest] = attempts.waiting;
-      return oldest ? performance.now() - Math.max(oldest.sent, attempts.answered) : 0;
-    },
+    silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
     close: () => {
       retrying.destroy();
       single.destroy();
@@ -115,29 +112,48 @@ function observeSkew(client: DynamoDBClient, skew: SkewEstimator): void {
   );
 }
 
-/** Which attempts are under way, the oldest first, and when the store last answered one. */
+/** Which attempts of an operation are under way, the oldest first, and when one was answered. */
 interface Attempts {
   readonly waiting: Set<{ readonly sent: number }>;
   answered: number;
 }
 
-/** Notes when an attempt is sent, and when its whole answer is there, which may be an error. */
-function observeAttempts(client: DynamoDBClient, attempts: Attempts): void {
+/** For how long the oldest attempt has waited while none was answered, in ms. */
+function silenceOf({ waiting, answered }: Attempts): number {
+  const [oldest] = waiting;
+  return oldest ? performance.now() - Math.max(oldest.sent, answered) : 0;
+}
+
+/**
+ * Notes when an attempt is sent, and when its whole answer is there, which may be an error. Each
+ * operation by itself, because a store may hang for reads while it answers writes.
+ */
+function observeAttempts(client: DynamoDBClient, operations: Map<string, Attempts>): void {
+  const attemptsOf = (name: string): Attempts => {
+    const known = operations.get(name);
+    if (known) return known;
+    const attempts = { waiting: new Set<never>(), answered: Number.NEGATIVE_INFINITY };
+    operations.set(name, attempts);
+    return attempts;
+  };
   client.middlewareStack.add(
-    (next) => async (args) => {
-      const attempt = { sent: performance.now() };
-      attempts.waiting.add(attempt);
-      try {
-        const result = await next(args);
-        attempts.answered = performance.now();
-        return result;
-      } catch (error) {
-        const { $metadata } = error as RequestError;
-        if ($metadata?.httpStatusCode !== undefined) attempts.answered = performance.now();
-        throw error;
-      } finally {
-        attempts.waiting.delete(attempt);
-      }
+    (next, { commandName }) => {
+      const attempts = attemptsOf(commandName ?? "");
+      return async (args) => {
+        const attempt = { sent: performance.now() };
+        attempts.waiting.add(attempt);
+        try {
+          const result = await next(args);
+          attempts.answered = performance.now();
+          return result;
+        } catch (error) {
+          const { $metadata } = error as RequestError;
+          if ($metadata?.httpStatusCode !== undefined) attempts.answered = performance.now();
+          throw error;
+        } finally {
+          attempts.waiting.delete(attempt);
+        }
+      };
     },
     // Within the retries of the SDK, and around the reading of the body.
     { step: "finalizeRequest", name: "meguriAttempts", priority: "low" },
