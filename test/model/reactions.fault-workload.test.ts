@@ -11,6 +11,7 @@ import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { allItems } from "../support/fixtures/pages.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { purge } from "../support/models/reactions-memory.ts";
@@ -26,6 +27,7 @@ import { answerTo, show } from "../support/models/reactions-use-cases.ts";
 import {
   applyAll,
   type RequestLog,
+  type Rows,
   sendUntilAnswered,
 } from "../support/models/reactions-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
@@ -180,6 +182,16 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
   read: read.map((group) => ({ ...group, times: [] })),
 });
 
+/** The rows of the owner's targets by their versions. */
+async function rowsOf({ targets }: RequestLog): Promise<Rows> {
+  const rows = targets.flatMap((target) =>
+    [...kinds, comments].map((kind) =>
+      allItems((page) => direct.deps.reader.reactions({ target, kind }, page)),
+    ),
+  );
+  return new Map((await Promise.all(rows)).flat().map((row) => [row.version, row]));
+}
+
 /** Compares what can be read with the oracle, and with the last requests of each user. */
 async function check(log: RequestLog, callers: readonly Caller[]): Promise<Shown> {
   const deleted = log.targets.slice(3);
@@ -188,7 +200,7 @@ async function check(log: RequestLog, callers: readonly Caller[]): Promise<Shown
   for (const target of deleted) await purge(direct.deps, target);
   const shown = await show(direct.deps, log.ownerId, selection);
   checkSums(shown);
-  const oracle = applyAll(log, shown.badge.version);
+  const oracle = applyAll(log, shown.badge.version, await rowsOf(log));
   for (const target of deleted) {
     oracle.apply({ op: "delete", target }, 0);
     oracle.purge(target);

@@ -54,7 +54,9 @@ describe("through gRPC", () => {
   beforeAll(async () => {
     server = await startServer();
     const { points, programs, reactions, reservations } = server;
-    const forEachRow = (call: (id: string) => Promise<unknown>) => Promise.all(rows.map(call));
+    // Not all at once, because a store that is busy for seconds counts as unavailable.
+    const limit = pLimit(20);
+    const forEachRow = (call: (id: string) => Promise<unknown>) => limit.map(rows, call);
     await forEachRow((programId) => programs.createProgram({ programId }));
     await forEachRow((eventId) => points.grantPoints({ userId, eventId, points: 1n }));
     await forEachRow((reservationId) =>
@@ -62,11 +64,7 @@ describe("through gRPC", () => {
     );
     const sheetLines = rows.map((id) => `${id},1,`);
     await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
-    // A submission is several requests to the store, so they are not sent all at once.
-    const limit = pLimit(20);
-    await forEachRow((bulkGrantId) =>
-      limit(() => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`)),
-    );
+    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`));
     await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
     await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
     // These come last, so that the notification about `target` is the latest.

@@ -85,11 +85,15 @@ export async function sendUntilAnswered(
   }
 }
 
+/** Who has a row of each version, and on which target. */
+export type Rows = ReadonlyMap<number, { readonly userId: string; readonly target: TargetName }>;
+
 /**
  * The oracle after all requests of an owner, in the order of their versions up to the last. Tries
- * each possible request that fits, because only later versions show which of two took a version.
+ * each possible request that fits, because only later versions and the rows that are left show
+ * which of two took a version.
  */
-export function applyAll(log: RequestLog, last: number): Oracle {
+export function applyAll(log: RequestLog, last: number, rows: Rows): Oracle {
   const { ownerId, targets, between, acknowledged } = log;
   expect(Math.max(0, ...acknowledged.keys())).toBeLessThanOrEqual(last);
   const first = new Oracle({ ownerId, keptMs, coolDownMs });
@@ -103,13 +107,13 @@ export function applyAll(log: RequestLog, last: number): Oracle {
       for (const request of between.requests) oracle.apply(request, 0);
     }
     if (version === last) return oracle;
-    open.push(...nextOf(log, oracle).reverse());
+    open.push(...nextOf(log, oracle, rows).reverse());
   }
   throw new Error(`no request follows version ${furthest} of ${ownerId}`);
 }
 
 /** The oracle after each request that may be next, acknowledged ones first. */
-function nextOf({ acknowledged, possible }: RequestLog, oracle: Oracle): Oracle[] {
+function nextOf({ acknowledged, possible }: RequestLog, oracle: Oracle, rows: Rows): Oracle[] {
   const { version } = oracle.badge;
   const next = Array.from({ length: mostVersions }, (_, i) => version + 1 + i);
   const known = acknowledged.get(version + 1);
@@ -117,12 +121,23 @@ function nextOf({ acknowledged, possible }: RequestLog, oracle: Oracle): Oracle[
     ...next.map((at) => [at, acknowledged.get(at)] as const),
     ...(known
       ? []
-      : next.flatMap((at) => (possible.get(at) ?? []).map((each) => [at, each] as const))),
+      : next.flatMap((at) =>
+          (possible.get(at) ?? [])
+            .filter(({ request }) => mayHaveLeft(rows.get(at), request))
+            .map((each) => [at, each] as const),
+        )),
   ];
   return logged.flatMap(([at, each]) => {
     const after = each && applied(oracle, each);
     return after?.badge.version === at ? [after] : [];
   });
+}
+
+/** Whether a request may have taken the version of this row. */
+function mayHaveLeft(row: ReturnType<Rows["get"]>, request: Request): boolean {
+  if (!row) return true;
+  const { target, userId } = request as { readonly target?: TargetName; readonly userId?: string };
+  return userId === row.userId && target?.id === row.target.id;
 }
 
 function applied(oracle: Oracle, { request, isMuted }: Logged): Oracle {
