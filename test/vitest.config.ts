@@ -26,8 +26,10 @@ export default defineConfig({
     provide: { grpcRuns: 8 },
     pool: "forks",
     maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Nothing takes so long unless it hangs, also on a machine that others use.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 90_000 } },
     projects: [
       { extends: true, test: { name: "isolated", include: isolated } },
       {

@@ -167,4 +167,4 @@ test("8 restarts under 16 callers: no call fails or is done twice, streams resum
   expect(pauses.seen.slice(0, -1)).toEqual(
     Array.from({ length: pauses.changes + 1 }, (_, i) => i % 2 === 1),
   );
-}, 240_000);
+});

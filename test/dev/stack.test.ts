@@ -145,4 +145,4 @@ test("npm run dev starts at any log level, once in a folder, and after a kill", 
       await waitUntilGone(dev);
     }
   }
-}, 240_000);
+});

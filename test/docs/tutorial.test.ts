@@ -127,4 +127,4 @@ test("every call of the tutorial answers what is printed", async () => {
       });
     }
   }
-}, 120_000);
+});

@@ -245,6 +245,6 @@ describe("against what really happens", () => {
         expect(found.balance).toBe(played.balance);
       },
     );
-    await assertSeeded(property, 300, 60_000);
+    await assertSeeded(property, 300);
   });
 });

@@ -200,4 +200,4 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
     );
     for (const each of Items) expect(itemSize(each)).toBeLessThan(1_024);
   }
-}, 300_000);
+});

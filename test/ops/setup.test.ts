@@ -82,7 +82,7 @@ test("creates everything, and nothing the second time", async () => {
   expect(programs).toMatchObject([
     { programId: "default", timeZone: "Asia/Tokyo", lifetimeMonths: 12 },
   ]);
-  await expect.poll(schedules, { timeout: 30_000 }).toEqual([monthEndId("default"), reconcileId]);
+  await expect.poll(schedules).toEqual([monthEndId("default"), reconcileId]);
   const { customAttributes } = await connection.operatorService.listSearchAttributes({
     namespace: temporal.namespace,
   });

@@ -69,7 +69,7 @@ test("a bulk grant outlives Temporal at submit and at approve, workers and its r
   expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 600 } });
   expect(await balances(stack, userIds)).toEqual({ 10: 600 });
   await stop();
-}, 120_000);
+});
 
 test("a pass of the reconciler starts runs, and drops uploads that were cut off", async () => {
   const { deps, programId } = stack;
@@ -96,7 +96,7 @@ test("a pass of the reconciler starts runs, and drops uploads that were cut off"
   await new MockActivityEnvironment().run(() => syncRuns({ since: "2026-01-01T00:00:00Z" }));
   expect(await deps.reader.get(pendingUploadRef(uploadId))).toBeUndefined();
   expect(await statusOf(bulkGrantRun(stack, "pass"))).toBe("RUNNING");
-}, 120_000);
+});
 
 const laterClock = (deps: Deps, ms: number): Deps["clock"] => ({
   async now() {
@@ -135,4 +135,4 @@ test("a run with a long history continues as new, where it was", async () => {
   await run.executeUpdate("resume", { args: by });
   expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 1_500 } });
   expect(await balances(short, userIds)).toEqual({ 10: 1_500 });
-}, 120_000);
+});

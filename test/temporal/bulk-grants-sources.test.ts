@@ -56,7 +56,7 @@ describe("bulkGrantFromSource", () => {
     });
     const { revision } = (await readBulk(stack, "own")).bulkGrant;
     expect(revision).toMatchObject({ submitter: asService("nightly-batch"), source });
-  }, 120_000);
+  });
 
   test("started twice under other ids is one bulk grant, and both return its result", async () => {
     const date = formatInstant(Date.now(), "Asia/Tokyo").slice(0, 10);
@@ -72,7 +72,7 @@ describe("bulkGrantFromSource", () => {
     expect(second).toEqual(first);
     expect((await readBulk(stack, `daily-${date}`)).bulkGrant.revision.number).toBe(1);
     expect(await balances(stack, ["dated-1"])).toEqual({ 10: 1 });
-  }, 120_000);
+  });
 
   test("fails with the reason of a refusal", async () => {
     const reasonOf = async (run: Awaited<ReturnType<typeof start>>) => {
@@ -87,7 +87,7 @@ describe("bulkGrantFromSource", () => {
     const nothing = { bulk_grant_id: "", source: "" };
     expect(await reasonOf(await start("nothing", nothing))).toBe("INVALID_REQUEST");
     await folder.remove("bad.csv");
-  }, 120_000);
+  });
 });
 
 describe("pickUpSheets", () => {
@@ -126,7 +126,7 @@ describe("pickUpSheets", () => {
     });
     const last = await pickUp("pick-up-3");
     expect(await last.result()).toEqual({ submitted: [], failed: [] });
-  }, 120_000);
+  });
 
   test("has a schedule, which is left alone until its times change", async () => {
     const { workflows, deps, client, programId } = stack;
@@ -145,5 +145,5 @@ describe("pickUpSheets", () => {
     const second = await schedule.describe();
     expect(second.spec.calendars?.[0]?.hour).toEqual([{ start: 7, end: 7, step: 1 }]);
     await schedule.delete();
-  }, 120_000);
+  });
 });

@@ -109,7 +109,7 @@ describe("a bulk grant", () => {
     expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
     expect((await metadataOf(run)).currentDetails).toContain("300 granted");
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
-  }, 120_000);
+  });
 
   test("that takes one step has a history of at most 60 events", async () => {
     const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 250) });
@@ -118,7 +118,7 @@ describe("a bulk grant", () => {
     const run = bulkGrantRun(stack, "short");
     await run.result();
     expect((await eventsOf(run)).length).toBeLessThanOrEqual(60);
-  }, 120_000);
+  });
 
   test("that has invalid rows ends INVALID, and its next revision is another run", async () => {
     await submitted({ id: "twice", userIds: ["twice-a", "twice-b", "twice-a"] });
@@ -137,7 +137,7 @@ describe("a bulk grant", () => {
     expect((await metadataOf(run)).currentDetails).toContain(
       "Rejected by approver via temporal (not this one).",
     );
-  }, 120_000);
+  });
 
   test("waits for its execute time", async () => {
     const executeTime = Date.now() + 3_000;
@@ -147,7 +147,7 @@ describe("a bulk grant", () => {
     expect(await bulkGrantRun(stack, "timed").result()).toMatchObject({ state: "DONE" });
     const { startTime = 0 } = (await readBulk(stack, "timed")).bulkGrant;
     expect(startTime).toBeGreaterThanOrEqual(executeTime);
-  }, 120_000);
+  });
 
   test("can be paused, resumed and cancelled while it waits for its execute time", async () => {
     const executeTime = Date.now() + 3_600_000;
@@ -162,7 +162,7 @@ describe("a bulk grant", () => {
     await showsDetails(run, "Approved, and starts at ");
     await update("waits", "cancel", { changed_by: "op" });
     expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
-  }, 120_000);
+  });
 
   test("is reported again when it waits, and cancelled when it is never approved", async () => {
     const approvalTimes = { reminderMs: 1_000, expiryMs: 3_000 };
@@ -173,7 +173,7 @@ describe("a bulk grant", () => {
     expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
     expect((await metadataOf(run)).currentDetails).toContain("not approved in time");
     expect(messagesAbout("late")).toHaveLength(1);
-  }, 120_000);
+  });
 });
 
 describe("a bulk grant half way", () => {
@@ -210,7 +210,7 @@ describe("a bulk grant half way", () => {
     expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 1_500 } });
     expect(await balances(stack, userIds)).toEqual({ 10: 1_500 });
     expect(messagesAbout("paused")).toHaveLength(1);
-  }, 120_000);
+  });
 
   test("is cancelled after the rows under way, and says what was granted", async () => {
     const userIds = await underWay("cancelled");
@@ -230,7 +230,7 @@ describe("a bulk grant half way", () => {
     await approve(stack.deps, next);
     await comesTo(stack, "cancelled", "DONE");
     expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 1_501 });
-  }, 120_000);
+  });
 
   test("is cancelled by a cancellation of the run in Temporal", async () => {
     await underWay("canceled");
@@ -241,7 +241,7 @@ describe("a bulk grant half way", () => {
     const { bulkGrant } = await readBulk(stack, "canceled");
     expect(bulkGrant.state).toBe("CANCELLED");
     expect(bulkGrant.actions.at(-1)).toMatchObject({ action: "CANCEL", by: asService("temporal") });
-  }, 120_000);
+  });
 });
 
 describe("rows that fail", () => {
@@ -275,7 +275,7 @@ describe("rows that fail", () => {
     await comesTo(stack, "frozen", "DONE");
     expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
     await eventually(async () => expect(messagesAbout("frozen")).toHaveLength(2));
-  }, 120_000);
+  });
 
   test("and a report that Slack refuses do not fail the run", async () => {
     slack.failNext({ status: 404, body: "no_service" });
@@ -285,7 +285,7 @@ describe("rows that fail", () => {
     expect(await bulkGrantRun(stack, "unreported").result()).toMatchObject({ state: "DONE" });
     expect((await readBulk(stack, "unreported")).bulkGrant.report).toBe("FAILED");
     expect(messagesAbout("unreported")).toEqual([]);
-  }, 120_000);
+  });
 });
 
 test("a reversal revokes what was granted, as a bulk grant of its own", async () => {
@@ -308,4 +308,4 @@ test("a reversal revokes what was granted, as a bulk grant of its own", async ()
     counts: { granted: 300, granted_points: 3_000 },
   });
   expect(await balances(stack, userIds)).toEqual({ 0: 300 });
-}, 120_000);
+});

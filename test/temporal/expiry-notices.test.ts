@@ -173,7 +173,7 @@ describe("a run", () => {
       const query = 'WorkflowType = "expiryNotices" AND MeguriProgram = "run"';
       expect((await client.workflow.count(`${query} AND MeguriState = "DONE"`)).count).toBe(2);
     });
-  }, 60_000);
+  });
 
   test("fails when accounts fail, and the next one notifies these members, too", async () => {
     const { deps } = stack;
@@ -195,7 +195,7 @@ describe("a run", () => {
     notify.mockReset();
     expect(await resultOf(await triggered("fails"))).toMatchObject({ notified: 3, failed: 0 });
     expect(notices()).toContain("b x.fails.2027-07 10");
-  }, 60_000);
+  });
 
   test("of a schedule whose program notifies nobody any more does nothing", async () => {
     const { deps } = stack;
@@ -206,5 +206,5 @@ describe("a run", () => {
     await ensure(await setDays("off", 0));
     expect(await resultOf(await triggered("off"))).toMatchObject({ notified: 0 });
     expect(notify).not.toHaveBeenCalled();
-  }, 60_000);
+  });
 });

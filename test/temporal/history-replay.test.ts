@@ -26,7 +26,7 @@ const oldReconcile = "reconcile";
 
 beforeAll(async () => {
   if (process.env.MEGURI_RECORD_HISTORIES) await recordHistories();
-}, 180_000);
+});
 
 /**
  * Reads a JSON history with the copy of protobufjs that belongs to @temporalio/proto. The SDK uses

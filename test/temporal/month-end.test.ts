@@ -195,7 +195,7 @@ describe("a month's end", () => {
     const again = client.workflow.getHandle(second.workflowId, second.firstExecutionRunId);
     expect(await again.result()).toMatchObject({ failed: 0 });
     expect((await ledgerOf(programId, "b")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
-  }, 60_000);
+  });
 
   test("of an unknown program fails with the reason", async () => {
     await expect(monthEnd("nowhere")).rejects.toMatchObject({

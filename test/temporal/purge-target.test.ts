@@ -176,7 +176,7 @@ describe("a target deleted", () => {
     expect(await inboxOf(deps, "owner")).toEqual(after);
     await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
     await stop();
-  }, 120_000);
+  });
 
   test("several times while it is being purged has one purge", async () => {
     const target = await register(stack, "impatient", "twice");
@@ -195,7 +195,7 @@ describe("a target deleted", () => {
     const { faults } = stack.proxy.stats();
     expect(faults.lostAnswer + faults.throttle + faults.serverError).toBeGreaterThan(5);
     await stop();
-  }, 120_000);
+  });
 
   test("is purged completely by another worker when one is killed half-way", async () => {
     const targets = await twoTargets(stack, "killed");
@@ -213,7 +213,7 @@ describe("a target deleted", () => {
     stack.proxy.faults({});
     worker = await stack.startWorkerProcess();
     await expectPurged(stack, "killed", targets);
-  }, 120_000);
+  });
 });
 
 describe("while Temporal is away", () => {
@@ -258,7 +258,7 @@ describe("while Temporal is away", () => {
     await eventually(() => runOf(stack, target).describe());
     await expectPurged(stack, "patient", targets);
     await reconciler.terminate();
-  }, 120_000);
+  });
 });
 
 /** Makes a pending purge older than the time after which the reconciler starts it. */

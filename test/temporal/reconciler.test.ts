@@ -251,7 +251,7 @@ test("the reconciler heals runs and rows, and a slow Temporal delays no grant", 
     );
   });
   await reconciler.terminate();
-}, 120_000);
+});
 
 /** Makes the last change of a row older than the time after which it is sent again. */
 async function age(reservationId: string): Promise<void> {

@@ -82,7 +82,7 @@ test("an outage fails the sweep of a shard, so that it is retried", async () => 
   expect(await reasons()).toEqual(new Set(["STORE_UNAVAILABLE"]));
   store.arriving = undefined;
   expect(await reasons()).not.toContain("STORE_UNAVAILABLE");
-}, 30_000);
+});
 
 test("a reservation restored from before its grant is DONE, even on a frozen account", async () => {
   const { deps, store } = createAccountFixture();

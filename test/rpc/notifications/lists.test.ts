@@ -218,9 +218,9 @@ describe("history", () => {
     await owner.read("x", 1);
     const listed = (state: State) => async () => (await owner.list(state, 1)).map(lineOf);
     const kept = "x: A ... A (1 at 1)";
-    await expect.poll(listed(State.READ), { timeout: 30_000 }).toEqual([kept]);
+    await expect.poll(listed(State.READ)).toEqual([kept]);
     const both = listed(State.UNSPECIFIED);
-    await expect.poll(both, { timeout: 30_000 }).toEqual(["z: A ... A (1 at 3)", kept]);
+    await expect.poll(both).toEqual(["z: A ... A (1 at 3)", kept]);
     const { id } = owner.target("y");
     expect((await dump(server)).filter((item) => item.includes(id))).not.toEqual([]);
     await owner.react("y", "B");

@@ -89,7 +89,7 @@ describe("events", () => {
       const found = await reactions.listUserReactions({ userId });
       return found.reactions.map(({ kind }) => kind);
     };
-    await expect.poll(listed, { timeout: 30_000 }).toEqual(["like"]);
+    await expect.poll(listed).toEqual(["like"]);
     expect(await owner.counts("x")).toEqual({ like: 1 });
   });
 

@@ -90,7 +90,7 @@ describe("a person whose like the owner has read", () => {
       const found = await reactions.listUserReactions({ userId });
       return found.reactions.map(({ kind }) => kind);
     };
-    await expect.poll(own, { timeout: 30_000 }).toEqual(["wow"]);
+    await expect.poll(own).toEqual(["wow"]);
     const like = (await owner.list()).find(({ kind }) => kind === "like");
     expect(await owner.actors(like?.name ?? "")).toEqual(["B"]);
     expect((await reactions.unreact({ target, userId })).changed).toBe(false);

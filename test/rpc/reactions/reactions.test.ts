@@ -211,8 +211,8 @@ describe("ListUserReactions", () => {
       return rows.map(({ target }) => target?.id ?? "");
     };
     const expected = names.map(({ id }) => id);
-    await expect.poll(listed, { timeout: 30_000 }).toEqual(expected);
+    await expect.poll(listed).toEqual(expected);
     await unreact(names[1] as Name, "reader");
-    await expect.poll(listed, { timeout: 30_000 }).toEqual(expected.toSpliced(1, 1));
+    await expect.poll(listed).toEqual(expected.toSpliced(1, 1));
   });
 });

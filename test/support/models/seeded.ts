@@ -11,7 +11,7 @@ const { MEGURI_MODEL_SEED, MEGURI_MODEL_PATH } = process.env;
 export async function assertSeeded<T>(
   property: fc.IAsyncProperty<T>,
   numRuns: number,
-  ms: number,
+  ms = 240_000,
 ): Promise<void> {
   const seed = Number(MEGURI_MODEL_SEED ?? randomInt(2 ** 31));
   console.info(`MEGURI_MODEL_SEED=${seed}`);

@@ -131,7 +131,7 @@ async function outcome(sent: Promise<unknown>): Promise<string> {
 /** Waits until the `n`-th transaction has arrived and holds its locks. */
 async function underway(n = 1): Promise<void> {
   const arrived = () => proxy.stats().requests.TransactWriteItems ?? 0;
-  await expect.poll(arrived, { timeout: 30_000 }).toBeGreaterThanOrEqual(n);
+  await expect.poll(arrived).toBeGreaterThanOrEqual(n);
   await new Promise((resolve) => setTimeout(resolve, 60));
 }
 
@@ -455,7 +455,7 @@ describe("isolation", () => {
       transaction.answered = true;
     });
     const stored = () => direct.send(new GetItemCommand({ ...table, Key: key(p, "99") }));
-    const options = { interval: 20, timeout: 30_000 };
+    const options = { interval: 20 };
     await expect.poll(async () => (await stored()).Item, options).toBeDefined();
     return transaction;
   }
@@ -637,7 +637,7 @@ describe("isolation", () => {
     const snapshot = () => user.send(new TransactGetItemsCommand({ TransactItems: [{ Get }] }));
     const early = caught(snapshot());
     const arrived = () => proxy.stats().requests.TransactGetItems;
-    await expect.poll(arrived, { timeout: 30_000 }).toBe(1);
+    await expect.poll(arrived).toBe(1);
     proxy.faults({});
     const writing = user.send(write(update(p)));
     expect(codes(await early)).toEqual(["TransactionConflict"]);
