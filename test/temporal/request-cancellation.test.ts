@@ -1,4 +1,5 @@
 /** Tests Request Cancellation, the button of Temporal's Web UI, in every state of a run. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
@@ -75,7 +76,8 @@ describe("Request Cancellation cancels a reservation", () => {
     await isPending(handle, "grantWhenDue", "STARTED");
     await handle.cancel();
     await expectCancelled("held");
-    await attempted;
+    // On a busy machine the attempt may be given up before its moment.
+    await Promise.race([attempted, sleep(executeTime + 5_000 - Date.now())]);
     await expectNothingGranted(stack, "held");
     expect(await rowOf(stack, "held")).toMatchObject({ state: "CANCELLED", ...byOperator });
   });
