@@ -58,6 +58,7 @@ test("missing schedules are found, and a set-up that is right passes", async () 
   expect(names).toEqual([
     "versions",
     `server ${env.MEGURI_URL}`,
+    "contract",
     "clock",
     "identity",
     "configuration",

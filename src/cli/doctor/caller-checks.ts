@@ -3,6 +3,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createMeguriTransport } from "../../client/transport.ts";
 import { Health, HealthCheckResponse_ServingStatus } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { Session } from "../session.ts";
+import { checkContract } from "./check-contract.ts";
 import { type Check, CheckFailed, clockToleranceMs } from "./checks.ts";
 
 /** The checks of a caller, in their order. */
@@ -13,6 +14,7 @@ export function callerChecks(session: Session): Check[] {
       name: `server ${server.url}`,
       run: () => checkServer(session, server),
     })),
+    { name: "contract", run: () => checkContracts(session, servers) },
     { name: "clock", run: async () => checkClock(servers) },
     { name: "identity", run: () => checkIdentity(session, servers) },
   ];
@@ -49,6 +51,26 @@ async function checkServer({ connection, call }: Session, server: Server): Promi
   }
 }
 
+/** Asks the first server that has answered: others differ from it only while a version rolls out. */
+async function checkContracts(
+  { connection, call }: Session,
+  servers: readonly Server[],
+): Promise<string> {
+  const server = servers.find(({ hasAnswered }) => hasAnswered);
+  if (!server) return noServer;
+  const { transport, close } = createMeguriTransport({ ...connection, url: server.url });
+  try {
+    return await checkContract(transport, { ...call, timeoutMs });
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    return `unknown: ${error.rawMessage}`;
+  } finally {
+    close();
+  }
+}
+
+const noServer = "unknown: no server has answered";
+
 function checkClock(servers: readonly Server[]): string {
   const offs = servers.flatMap(({ aheadMs }) => (aheadMs === undefined ? [] : [aheadMs]));
   const worst = Math.max(0, ...offs.map(Math.abs));
@@ -65,7 +87,7 @@ async function checkIdentity(
   { meguri, connection, call }: Session,
   servers: readonly Server[],
 ): Promise<string> {
-  if (!servers.some(({ hasAnswered }) => hasAnswered)) return "unknown: no server has answered";
+  if (!servers.some(({ hasAnswered }) => hasAnswered)) return noServer;
   const who = connection.token ? "the token" : `the caller ${connection.caller}`;
   try {
     await meguri.programs.getProgram({ programId: "default" }, { ...call, timeoutMs });
