@@ -51,7 +51,7 @@ async function checkServer({ connection, call }: Session, server: Server): Promi
   }
 }
 
-/** Asks the first server that has answered: others differ from it only while a version rolls out. */
+/** Asks the first server that has answered: others differ only while a version rolls out. */
 async function checkContracts(
   { connection, call }: Session,
   servers: readonly Server[],

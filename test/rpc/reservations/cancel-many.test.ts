@@ -150,7 +150,8 @@ describe("many", () => {
       executeTime: hour(i),
     }));
     for (let i = 0; i < count; i += 100) {
-      await server.reservations.createReservations({ reservations: all.slice(i, i + 100) });
+      const reservations = all.slice(i, i + 100);
+      await server.reservations.createReservations({ reservations }, { timeoutMs: 60_000 });
     }
   };
 
