@@ -278,7 +278,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(stdout.split("\n").slice(0, -1)).toEqual([
       cells("^ok", "versions", "meguri \\d"),
       cells("^ok", "server http://127.0.0.1:\\d+", "is serving$"),
-      cells("^ok", "contract", "know the same methods$"),
+      cells("^ok", "contract", "the server and this command know the same methods$"),
       cells("^ok", "clock", "agrees with"),
       cells("^ok", "identity", "the caller rin is accepted$"),
     ]);
