@@ -72,7 +72,9 @@ function fromDomainError(error: DomainError): ConnectError {
   const { reason, message, metadata } = error;
   const { code, retryDelayMs } = reasonTable[reason];
   const info = { domain: errorDomain, reason, metadata: { ...metadata } };
-  const connectError = new ConnectError(message, connectCodes[code], undefined, [
+  // It may quote half a surrogate pair of the request, which no header can have.
+  const text = message.toWellFormed();
+  const connectError = new ConnectError(text, connectCodes[code], undefined, [
     { desc: ErrorInfoSchema, value: info },
   ]);
   if (retryDelayMs !== undefined) {

@@ -98,6 +98,24 @@ describe.each(protocols)("JSON over %s", (protocol) => {
       { [many]: 1 },
       `${many.slice(0, 100)}: is not a field of GetBalanceRequest`,
     ],
+    [
+      "an unknown field with half a surrogate pair",
+      getBalance,
+      { "a\ud800": 1 },
+      "a\ufffd: is not a field of GetBalanceRequest",
+    ],
+    [
+      "an unknown field within a stream with half a surrogate pair",
+      uploadBulkGrant,
+      { "a\ud800": 1 },
+      "a\ufffd: is not a field of UploadBulkGrantRequest",
+    ],
+    [
+      "an unknown field that is cut within a surrogate pair",
+      getBalance,
+      { [`${many.slice(0, 99)}\u{1f600}`]: 1 },
+      `${many.slice(0, 99)}\ufffd: is not a field of GetBalanceRequest`,
+    ],
     ["a number for a text", getBalance, { userId: 5 }, "user_id: has to be a string"],
     [
       "a text for a number",
