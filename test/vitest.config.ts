@@ -22,8 +22,8 @@ export default defineConfig({
     root,
     globalSetup: "test/support/global-setup.ts",
     setupFiles: "test/support/leftovers.ts",
-    // About a tenth of the histories that test/soak runs.
-    provide: { grpcRuns: 8 },
+    // About a tenth of the histories that test/soak runs, and a third of the operations.
+    provide: { grpcRuns: 8, workloadOperations: 500 },
     pool: "forks",
     maxWorkers: 3,
     // Nothing takes so long unless it hangs, also on a machine that others use.

@@ -7,7 +7,7 @@ const inMemory = ["test/soak/*-model.soak.ts"];
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
-    provide: { grpcRuns: 80 },
+    provide: { grpcRuns: 80, workloadOperations: 1_500 },
     globalSetup: "test/support/global-setup.ts",
     pool: "forks",
     testTimeout: 60 * 60_000,
@@ -27,7 +27,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "whole machine",
-          include: ["test/soak/**/*.soak.ts", "test/model/*.grpc.test.ts"],
+          include: ["test/soak/**/*.soak.ts", "test/model/*.{grpc,fault-workload}.test.ts"],
           exclude: inMemory,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },

@@ -15,6 +15,8 @@ declare module "vitest" {
   interface ProvidedContext {
     /** How many histories of each model run through gRPC. */
     grpcRuns: number;
+    /** How many requests the fault workload of reactions sends. */
+    workloadOperations: number;
     /** `http://127.0.0.1:<port>` */
     dynamodbEndpoint: string;
     /** `host:port` */

@@ -19,7 +19,8 @@ import { allItems } from "../support/fixtures/pages.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-const userCount = 150;
+/** More than one page of the purge; a multiple of 3. */
+const userCount = 120;
 const kinds = ["like", "love"];
 
 const register = ({ deps }: WorkerStack, ownerId: string, id: string): Promise<TargetName> =>

@@ -119,7 +119,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     clients.close();
   });
 
-  test("1,000 operations with faults: acknowledged ones once, the rest at most once", async () => {
+  test("500 operations with faults: acknowledged ones once, the rest at most once", async () => {
     console.info(`seed of the workload: ${seed}`);
     const some = processes(3);
     proxy.faults({
@@ -130,18 +130,18 @@ describe.each(modes)("$mode", ({ isolation }) => {
       delay: 0.2,
       delayMs: [1, 30],
     });
-    const outcomes = await runWorkload(some, plan(seed, 1_000, 36), seed, 32);
+    const outcomes = await runWorkload(some, plan(seed, 500, 36), seed, 32);
     const { faults } = proxy.stats();
     proxy.faults({});
     // Calls that were given up may still be on their way.
     await sleep(500);
-    expect(outcomes).toHaveLength(1_000);
+    expect(outcomes).toHaveLength(500);
     for (const kind of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
-      expect(faults[kind]).toBeGreaterThan(25);
+      expect(faults[kind]).toBeGreaterThan(10);
     }
     const counts = await checkOutcomes(direct.deps, outcomes);
-    expect(counts.acknowledged).toBeGreaterThan(600);
-    expect(counts.refused).toBeGreaterThan(50);
+    expect(counts.acknowledged).toBeGreaterThan(300);
+    expect(counts.refused).toBeGreaterThan(25);
   });
 
   test("ambiguous results that are given up: each is done once or not at all", async () => {
