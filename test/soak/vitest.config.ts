@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-/** The models on the store in memory, which run side by side. */
-const inMemory = ["test/soak/*-model.soak.ts"];
+/** What keeps one core busy, or waits: two of them run side by side. */
+const sideBySide = [
+  "test/soak/*-model.soak.ts",
+  "test/model/*.{grpc,fault-workload}.test.ts",
+  "test/soak/client-*.soak.ts",
+];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */
 export default defineConfig({
@@ -17,8 +21,8 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: "in memory",
-          include: inMemory,
+          name: "side by side",
+          include: sideBySide,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
@@ -27,8 +31,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "whole machine",
-          include: ["test/soak/**/*.soak.ts", "test/model/*.{grpc,fault-workload}.test.ts"],
-          exclude: inMemory,
+          include: ["test/soak/**/*.soak.ts"],
+          exclude: sideBySide,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },
