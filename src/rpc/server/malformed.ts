@@ -131,17 +131,15 @@ const orRefusal = (handler: UniversalHandler, refuse: UniversalHandler): Univers
   Object.assign(async (request: Parameters<UniversalHandler>[0]) => {
     const contextValues = request.contextValues ?? createContextValues();
     const call = { ...request, contextValues };
+    const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
-    const [answer] = await Promise.allSettled([handler(call)]);
+    await response.catch(() => undefined);
     const { signal } = contextValues.get(unreadKey) ?? {};
     const error = signal?.reason;
     // A request that breaks off after its deadline is late, whatever Connect has answered.
     const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
     const refusal = isLate ? error : signal && toMalformed(error, handler.method.input);
-    if (!refusal) {
-      if (answer.status === "rejected") throw answer.reason;
-      return answer.value;
-    }
+    if (!refusal) return response;
     contextValues.set(refusalKey, toConnectError(refusal));
     return refuse(call);
   }, handler);
