@@ -19,7 +19,7 @@ import { allItems } from "../support/fixtures/pages.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-/** More than one page of the purge; a multiple of 3. */
+/** The purge sends several BatchWriteItem requests for each kind. A multiple of 3. */
 const userCount = 120;
 const kinds = ["like", "love"];
 
