@@ -6,7 +6,7 @@ import type { Deps } from "../src/app/ports/deps.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
 import { executeOverdue, startAllRuns } from "../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../src/app/reservations/sync-runs.ts";
-import type { SweepPlace } from "../src/app/sweep.ts";
+import type { SweepPlace } from "../src/app/shared/sweep.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
 import type { Reservation } from "../src/domain/reservation.ts";

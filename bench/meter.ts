@@ -3,7 +3,7 @@
  * of a write depends on the item before it: it has to get every write since the tables' creation.
  */
 import { itemSize, total } from "../src/store/dynamodb/sdk/item-size.ts";
-import type { CapturedRequest } from "../test/support/stores/dynamo-proxy.ts";
+import type { CapturedRequest } from "../tools/dynamo-proxy/proxy.ts";
 import {
   type Consistency,
   type Item,

@@ -4,7 +4,7 @@ import { createActivities } from "../activities/index.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import { bulkTaskQueue } from "./bulk-contract.ts";
 import { compose, composeWorkflows, temporalEndpoint } from "./compose.ts";
-import { type Config, readConfig } from "./config.ts";
+import { type Config, readConfig } from "./config/config.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";

@@ -10,7 +10,16 @@ import {
   wrongArrows,
 } from "./support/tidy.ts";
 
-const FOLDERS = ["src", "workflows", "activities", "test", "bench", "examples"];
+const FOLDERS = [
+  "src",
+  "workflows",
+  "activities",
+  "packages",
+  "tools",
+  "test",
+  "bench",
+  "examples",
+];
 
 describe("this project", () => {
   const sources = readSources();
@@ -52,7 +61,7 @@ describe("wrong arrows", () => {
     ["src/domain/account.ts", 'import { z } from "zod";'],
     ["src/contract.ts", 'import { grant } from "./domain/account.ts";'],
     ["src/app/grant.ts", 'import { store } from "../store/accounts.ts";'],
-    ["src/app/grant.ts", 'import { config } from "../config.ts";'],
+    ["src/app/grant.ts", 'import { config } from "../config/config.ts";'],
     ["src/app/grant.ts", 'import { DynamoDB } from "@aws-sdk/client-dynamodb";'],
     ["src/app/grant.ts", 'const x = await import("../temporal/start.ts");'],
     ["src/app/grant.ts", "const x = await import(`../x.ts`);"],
@@ -89,7 +98,7 @@ describe("right arrows", () => {
     ["src/rpc/grant.ts", 'import type { Account } from "../domain/account.ts";'],
     ["workflows/reservation.ts", 'import type * as a from "../activities/grant.ts";'],
     ["activities/grant.ts", 'import { grant } from "../src/app/grant.ts";'],
-    ["src/server.ts", 'import { config } from "./config.ts";'],
+    ["src/server.ts", 'import { config } from "./config/config.ts";'],
     ["test/store.test.ts", 'import { store } from "../src/store/accounts.ts";'],
   ])("%s: %s", (file, text) => {
     expect(wrongArrows(new Map([[file, text]]))).toEqual([]);

@@ -3,11 +3,13 @@ import { defineConfig } from "vitest/config";
 
 const root = `${import.meta.dirname}/..`;
 
+const files = ["{packages,test,tools}/**/*.test.ts"];
+
 /**
  * The files that need a process of their own: they replace modules, which another file may have
  * loaded, or count faked timers, of which clients that another file has closed may set some.
  */
-const isolated = globSync("test/**/*.test.ts", { cwd: root }).filter((file) =>
+const isolated = globSync(files, { cwd: root }).filter((file) =>
   /\bvi\.(do)?[mM]ock\(|\bgetTimerCount\(|\buseFakedTime\(/.test(
     readFileSync(`${root}/${file}`, "utf8"),
   ),
@@ -34,7 +36,7 @@ export default defineConfig({
       { extends: true, test: { name: "isolated", include: isolated } },
       {
         extends: true,
-        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: isolated, isolate: false },
+        test: { name: "shared", include: files, exclude: isolated, isolate: false },
       },
     ],
   },

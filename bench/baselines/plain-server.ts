@@ -5,7 +5,7 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { requestHash } from "../../src/app/idempotency.ts";
+import { requestHash } from "../../src/app/shared/idempotency.ts";
 import { authenticateByHeader } from "../../src/auth/header.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt } from "../../src/domain/month.ts";

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { executeReservation } from "../../src/app/reservations/execute.ts";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import { inParallel } from "../support/load.ts";

@@ -2,7 +2,7 @@
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { executeRow } from "../../src/app/bulk-grants/execute-row.ts";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { Revision } from "../../src/domain/bulk-grant.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { createLogger } from "../../src/log.ts";

@@ -1,5 +1,5 @@
 /** Measures calls on one key by clients of several servers, which send them to one of these. */
-import { createMeguri, type Meguri } from "../../src/client/index.ts";
+import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { callers, times } from "../support/conflicts.ts";
 import { actorName, commentOf, newPerson, register } from "../support/likes.ts";

@@ -1,6 +1,6 @@
 /** Measures the commits of a mark-all whose groups all have a newcomer. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
+import { startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import type { Benchmark, Scale } from "../benchmark.ts";
 import { startArrivals } from "../support/arrivals.ts";
 import {

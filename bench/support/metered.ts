@@ -1,6 +1,6 @@
 /** A stack whose requests to the store are metered. */
 import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { tableModel } from "../capacity.ts";
 import { createMeter, type Usage } from "../meter.ts";
 import { sum } from "./numbers.ts";

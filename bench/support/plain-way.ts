@@ -12,7 +12,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import { compose } from "../../src/compose.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { createListeners } from "../../src/rpc/server/listeners.ts";
 import { createClients } from "../../src/store/dynamodb/sdk/client.ts";

@@ -2,7 +2,7 @@
  * Runs the locking proxy as a process of its own, so that its parsing does not delay the load
  * generator. proxy.ts starts it; its log line `ready` has the address.
  */
-import { startDynamoProxy } from "../../test/support/stores/dynamo-proxy.ts";
+import { startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 
 const {
   BENCH_UPSTREAM: upstream = "",

@@ -1,5 +1,5 @@
 /** Starts the locking proxy in front of a benchmark's store. */
-import type { Isolation } from "../../test/support/stores/dynamo-isolation.ts";
+import type { Isolation } from "../../tools/dynamo-proxy/isolation.ts";
 import { type Process, startProcess } from "./stack.ts";
 
 /** An estimate of how long a transaction locks its items on AWS, which does not document it. */

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { compose } from "../../src/compose.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type Config, readConfig } from "../../src/config/config.ts";
 import { adopt, type Child, waitUntilReady } from "../../src/dev/stack/child.ts";
 import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { nodeFlags } from "../../src/dev/stack/service.ts";

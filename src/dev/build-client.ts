@@ -40,11 +40,11 @@ function compile(): void {
     noEmit: false,
     declaration: true,
     rewriteRelativeImportExtensions: true,
-    rootDir: join(root, "src"),
+    rootDir: root,
     outDir: join(folder, "lib"),
     typeRoots: [join(root, "node_modules", "@types")],
   };
-  const include = [join(root, "src", "client")];
+  const include = [join(root, "packages", "client", "src")];
   const extended = join(root, "tsconfig.json");
   writeFileSync(config, JSON.stringify({ extends: extended, compilerOptions, include }));
   execFileSync(bin("tsc"), ["--project", config], { stdio: "inherit" });
@@ -54,14 +54,15 @@ function compile(): void {
 function describe(): void {
   const { version, description } = readJson("package.json");
   const entry = (path: string) => ({ types: `./lib/${path}.d.ts`, default: `./lib/${path}.js` });
-  const messages = services.map((name) => [`./${name}`, entry(`client/messages/${name}`)]);
+  const source = (path: string) => entry(`packages/client/src/${path}`);
+  const messages = services.map((name) => [`./${name}`, source(`messages/${name}`)]);
   const manifest = {
     name: "@meguri/client",
     version,
     description: `The client of Meguri. ${description}`,
     type: "module",
     engines: { node: ">=20" },
-    exports: { ".": entry("client/index"), ...Object.fromEntries(messages) },
+    exports: { ".": source("index"), ...Object.fromEntries(messages) },
     files: ["lib", "meguri.binpb"],
     dependencies,
   };

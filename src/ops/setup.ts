@@ -6,7 +6,7 @@
 import type { Deps } from "../app/ports/deps.ts";
 import { createProgram } from "../app/programs/commands.ts";
 import { compose, composeWorkflows } from "../compose.ts";
-import { type Config, readConfig } from "../config.ts";
+import { type Config, readConfig } from "../config/config.ts";
 import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";

@@ -1,7 +1,7 @@
 /** The metrics of a worker, and the page that exposes them. */
 import { Gauge, Histogram, Registry } from "prom-client";
 import { latenessOf, type Reservation } from "../domain/reservation.ts";
-import { createOperatorsListener, type OperatorsListener } from "../operators/listener.ts";
+import { createOperatorsListener, type OperatorsListener } from "../probes/listener.ts";
 
 export interface Metrics {
   readonly registry: Registry;

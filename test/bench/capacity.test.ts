@@ -15,7 +15,7 @@ import {
 import { createMeter } from "../../bench/meter.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { tableName, tables } from "../../src/store/dynamodb/tables.ts";
-import type { CapturedRequest } from "../support/stores/dynamo-proxy.ts";
+import type { CapturedRequest } from "../../tools/dynamo-proxy/proxy.ts";
 
 const kb = 1_024;
 

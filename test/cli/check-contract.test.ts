@@ -3,7 +3,7 @@ import { clone, createFileRegistry, type DescService } from "@bufbuild/protobuf"
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { createRouterTransport } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { checkContract } from "../../src/cli/doctor/check-contract.ts";
+import { checkContract } from "../../packages/cli/src/doctor/check-contract.ts";
 import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../src/gen/meguri/programs/v1/program_service_pb.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createProgram } from "../../src/cli/program.ts";
+import { createProgram } from "../../packages/cli/src/program.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { Reservation_State } from "../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { failReservation } from "../support/fixtures/failed-reservation.ts";

@@ -4,7 +4,7 @@ import { createServer, type Http2Server, type IncomingHttpHeaders } from "node:h
 import type { AddressInfo } from "node:net";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { run } from "../../src/cli/run.ts";
+import { run } from "../../packages/cli/src/run.ts";
 
 let server: Http2Server;
 let received: IncomingHttpHeaders[] = [];

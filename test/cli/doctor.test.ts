@@ -3,7 +3,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { run } from "../../src/cli/run.ts";
+import { run } from "../../packages/cli/src/run.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";

@@ -4,12 +4,12 @@ import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Command } from "@commander-js/extra-typings";
 import { expect, test, vi } from "vitest";
-import type { Io } from "../../src/cli/io.ts";
-import { readPoints, readTime } from "../../src/cli/options.ts";
-import { createOutput, formatTime } from "../../src/cli/output.ts";
-import { createProgram } from "../../src/cli/program.ts";
-import { run } from "../../src/cli/run.ts";
-import { LedgerEntrySchema } from "../../src/client/messages/points.ts";
+import type { Io } from "../../packages/cli/src/io.ts";
+import { readPoints, readTime } from "../../packages/cli/src/options.ts";
+import { createOutput, formatTime } from "../../packages/cli/src/output.ts";
+import { createProgram } from "../../packages/cli/src/program.ts";
+import { run } from "../../packages/cli/src/run.ts";
+import { LedgerEntrySchema } from "../../packages/client/src/messages/points.ts";
 
 /** Streams that keep what is written to them. */
 function memoryIo(isTTY: boolean, env: NodeJS.ProcessEnv = {}): Io & { printed(): string } {

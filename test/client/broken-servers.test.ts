@@ -4,7 +4,12 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterEach, expect, test } from "vitest";
-import { createMeguri, type Meguri, type MeguriOptions, reasonOf } from "../../src/client/index.ts";
+import {
+  createMeguri,
+  type Meguri,
+  type MeguriOptions,
+  reasonOf,
+} from "../../packages/client/src/index.ts";
 import type { Reason } from "../../src/domain/errors.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { patience } from "../support/fixtures/waiting.ts";

@@ -1,7 +1,7 @@
 /** Tests which key each request has. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { keyReaderOf } from "../../src/client/call-key.ts";
+import { keyReaderOf } from "../../packages/client/src/call-key.ts";
 import { BulkGrantService } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { NotificationService } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";

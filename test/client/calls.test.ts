@@ -8,7 +8,7 @@ import {
   metadataOf,
   reasonOf,
   violationsOf,
-} from "../../src/client/index.ts";
+} from "../../packages/client/src/index.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { at } from "../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";

@@ -1,6 +1,6 @@
 /** Tests that keys are spread evenly over servers, and stay where they are. */
 import { expect, test } from "vitest";
-import { hashOf, weightOf } from "../../src/client/rendezvous.ts";
+import { hashOf, weightOf } from "../../packages/client/src/rendezvous.ts";
 
 const addresses = ["10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8080", "10.0.0.4:8080"];
 const keys = Array.from({ length: 20_000 }, (_, i) => `a/default/user-${i}`);

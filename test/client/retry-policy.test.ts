@@ -2,7 +2,7 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { backoffMs, createRetryBudget, verdictOn } from "../../src/client/retry-policy.ts";
+import { backoffMs, createRetryBudget, verdictOn } from "../../packages/client/src/retry-policy.ts";
 import { DomainError, reasons, reasonTable } from "../../src/domain/errors.ts";
 import { RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { toConnectError } from "../../src/rpc/server/errors.ts";

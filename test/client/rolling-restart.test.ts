@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { createMeguri, type Meguri } from "../../src/client/index.ts";
+import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { startService } from "../../src/dev/stack/service.ts";

@@ -1,9 +1,9 @@
 /** Tests that a call is sent again only if that is safe. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { type Call, sendCall } from "../../src/client/call.ts";
-import { createRetryBudget } from "../../src/client/retry-policy.ts";
-import type { Server, Servers } from "../../src/client/servers.ts";
+import { type Call, sendCall } from "../../packages/client/src/call.ts";
+import { createRetryBudget } from "../../packages/client/src/retry-policy.ts";
+import type { Server, Servers } from "../../packages/client/src/servers.ts";
 
 const server = { id: "s", connection: { isReady: () => true } } as Server;
 const servers = {

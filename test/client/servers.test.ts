@@ -1,7 +1,7 @@
 /** Tests which servers a client knows and which one it picks. */
 import type { LookupAddress } from "node:dns";
 import { afterEach, expect, test } from "vitest";
-import { createServers, type Server, type Servers } from "../../src/client/servers.ts";
+import { createServers, type Server, type Servers } from "../../packages/client/src/servers.ts";
 
 const open: Servers[] = [];
 afterEach(() => {

@@ -1,6 +1,6 @@
 /** Tests when a client asks for another token. */
 import { expect, test, vi } from "vitest";
-import { createTokenSource } from "../../src/client/token.ts";
+import { createTokenSource } from "../../packages/client/src/token.ts";
 
 /** A JWT that expires after this many seconds. */
 function tokenFor(seconds: number): string {

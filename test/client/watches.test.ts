@@ -3,8 +3,8 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { beforeEach, expect, test, vi } from "vitest";
-import { watchBulkGrant } from "../../src/client/watch-bulk-grant.ts";
-import { watchUnreadCounts } from "../../src/client/watch-unread-counts.ts";
+import { watchBulkGrant } from "../../packages/client/src/watch-bulk-grant.ts";
+import { watchUnreadCounts } from "../../packages/client/src/watch-unread-counts.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {

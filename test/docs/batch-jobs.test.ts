@@ -7,10 +7,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readSourceDefinitions } from "../../src/adapters/sources/definitions.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { findTemporalCli } from "../../src/dev/stack/temporal-cli.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
-import { readSourceDefinitions } from "../../src/sources/definitions.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import {
   codeBlocks,

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import type { Command } from "@commander-js/extra-typings";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { exitCodes, exitCodesHelp } from "../../src/cli/exit-codes.ts";
-import { createProgram } from "../../src/cli/program.ts";
+import { exitCodes, exitCodesHelp } from "../../packages/cli/src/exit-codes.ts";
+import { createProgram } from "../../packages/cli/src/program.ts";
 import { codeBlocks, onPorts, projectRoot, type Shell, startShell } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
@@ -16,7 +16,7 @@ let shell: Shell;
 beforeAll(async () => {
   server = await startServer({ testClock: false });
   shell = startShell();
-  await shell.run(`meguri() { "${process.execPath}" src/cli/meguri.js "$@"; }`);
+  await shell.run(`meguri() { "${process.execPath}" packages/cli/src/meguri.js "$@"; }`);
 });
 afterAll(async () => {
   await shell?.close();

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { codeNamed, fetchProtos, onPorts, projectRoot as root } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
@@ -41,7 +41,7 @@ test("the README's first calls work, one after the other", async () => {
 });
 
 test("the table of variables has every variable with its default", () => {
-  const sources = ["src/config.ts", "src/access-config.ts"];
+  const sources = ["src/config/config.ts", "src/config/access.ts"];
   const source = sources.map((file) => readFileSync(root + file, "utf8")).join("");
   const variables = new Set(source.match(/\b(MEGURI_[A-Z0-9_]+|AWS_REGION)\b/g));
   const operations = readFileSync(`${root}docs/operations.md`, "utf8");

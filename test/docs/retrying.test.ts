@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { codeNamed, onPorts, projectRoot } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
-import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const printedUser = "bao";
 

@@ -11,6 +11,8 @@ import { inboxOf } from "../../src/app/notifications/inbox.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { allItems } from "../support/fixtures/pages.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
@@ -31,8 +33,6 @@ import {
   sendUntilAnswered,
 } from "../support/models/reactions-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
-import { itemByItem } from "../support/stores/dynamo-isolation.ts";
-import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const seed = 20_261_121;
 const operations = inject("workloadOperations");

@@ -24,9 +24,9 @@ import { codecOf, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, type Table, tableName, tables } from "../../src/store/dynamodb/tables.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
-import { type DynamoProxy, startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const kind = "like";
 /** More than the members of a group that is read whole. */

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
+import { itemByItem } from "../../tools/dynamo-proxy/isolation.ts";
+import { startDynamoProxy } from "../../tools/dynamo-proxy/proxy.ts";
 import {
   checkOutcomes,
   type Process,
@@ -19,8 +21,6 @@ import {
 } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
-import { itemByItem } from "../support/stores/dynamo-isolation.ts";
-import { startDynamoProxy } from "../support/stores/dynamo-proxy.ts";
 
 const number = (name: string, otherwise: number) => Number(process.env[name] ?? otherwise);
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
-import { setTime } from "../../src/app/test-clock.ts";
+import { setTime } from "../../src/app/testing/test-clock.ts";
 import type { GrantInput, MonthEndResult } from "../../src/contract.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { asService } from "../../src/domain/caller.ts";

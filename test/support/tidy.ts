@@ -49,8 +49,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   ["src/reconciler-contract.ts", {}],
   ["src/bulk-contract.ts", {}],
   ["src/notices-contract.ts", { types: /^src\/contract\.ts$/ }],
-  ["src/config.ts", { project: /^src\/access-config\.ts$/, packages: /^(zod|node:.+)$/ }],
-  ["src/access-config.ts", { packages: /^(zod|node:net)$/ }],
+  ["src/config/", { packages: /^(zod|node:.+)$/ }],
   ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
   [
     "src/app/",
@@ -92,14 +91,14 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
-    "src/client/",
+    "packages/client/",
     {
       project: /^src\/(gen\/|domain\/errors\.ts$)/,
       packages: /^(@bufbuild\/protobuf|@connectrpc\/connect(-node)?|node:.+)$/,
     },
   ],
   [
-    "src/operators/",
+    "src/probes/",
     {
       project: /^src\/(app\/ports\/|domain\/(errors|program)\.ts$)/,
       types: /^src\/log\.ts$/,
@@ -107,7 +106,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
-    "src/slack/",
+    "src/adapters/slack/",
     {
       project: /^src\/(app\/ports\/|domain\/caller\.ts$)/,
       types: /^src\/domain\//,
@@ -115,9 +114,17 @@ const RULES: readonly (readonly [string, Rule])[] = [
     },
   ],
   [
-    "src/sources/",
+    "src/adapters/sources/google/",
     {
-      project: /^src\/(domain\/|google\/definitions\.ts$)/,
+      project: /^src\/domain\/(errors|sheet)\.ts$/,
+      types: /^src\/(app\/ports\/bulk-grants|adapters\/sources\/source)\.ts$/,
+      packages: /^(@googleapis\/(drive|sheets)|csv-stringify|zod|node:.+)$/,
+    },
+  ],
+  [
+    "src/adapters/sources/",
+    {
+      project: /^src\/(domain\/|adapters\/sources\/google\/definitions\.ts$)/,
       types: /^src\/app\/ports\//,
       packages: /^(@aws-sdk\/client-s3|zod|node:.+)$/,
     },
@@ -130,30 +137,22 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^(lru-cache|p-(limit|retry)|node:timers\/promises)$/,
     },
   ],
-  [
-    "src/google/",
-    {
-      project: /^src\/domain\/(errors|sheet)\.ts$/,
-      types: /^src\/(app\/ports\/bulk-grants|sources\/source)\.ts$/,
-      packages: /^(@googleapis\/(drive|sheets)|csv-stringify|zod|node:.+)$/,
-    },
-  ],
   ["src/compose.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/server.ts", { project: ANYTHING, packages: ANYTHING }],
   ["src/worker.ts", { project: ANYTHING, packages: ANYTHING }],
   [
     "src/worker/",
     {
-      project: /^src\/(domain\/reservation|operators\/listener)\.ts$/,
+      project: /^src\/(domain\/reservation|probes\/listener)\.ts$/,
       types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/worker|prom-client|node:.+)$/,
     },
   ],
-  ["src/cli/doctor/", { project: ANYTHING, packages: ANYTHING }],
+  ["packages/cli/src/doctor/", { project: ANYTHING, packages: ANYTHING }],
   [
-    "src/cli/",
+    "packages/cli/",
     {
-      project: /^(src\/client\/(index|messages\/[a-z-]+)\.ts|package\.json)$/,
+      project: /^(packages\/client\/src\/(index|messages\/[a-z-]+)\.ts|package\.json)$/,
       packages: CLI_PACKAGES,
     },
   ],
@@ -174,6 +173,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^@temporalio\/(activity|common)$/,
     },
   ],
+  ["tools/", { project: ANYTHING, packages: ANYTHING }],
   ["test/", { project: ANYTHING, packages: ANYTHING }],
   ["bench/", { project: ANYTHING, packages: ANYTHING }],
   ["examples/", { project: ANYTHING, packages: ANYTHING }],
@@ -181,7 +181,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
 
 const MAX_COLUMNS = 100;
 const MAX_LINES = 350;
-const SOURCE = /^(src|workflows|activities)\//;
+const SOURCE = /^(src|workflows|activities|packages)\//;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
 
 /** Imports that point the wrong way, one line each. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { notifyMember } from "../../src/app/notifications/notify.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import { createProgram, updateProgram } from "../../src/app/programs/commands.ts";
-import { setTime } from "../../src/app/test-clock.ts";
+import { setTime } from "../../src/app/testing/test-clock.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import type { Program } from "../../src/domain/program.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { composeWorkflows, temporalEndpoint } from "../../src/compose.ts";
-import { type Config, readConfig } from "../../src/config.ts";
+import { type Config, readConfig } from "../../src/config/config.ts";
 import { createLogger } from "../../src/log.ts";
 import { awaitConnection } from "../../src/worker/connect.ts";
 import { createAuthority } from "../support/fixtures/certificates.ts";

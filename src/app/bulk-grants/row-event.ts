@@ -1,8 +1,8 @@
 /** The events by which the rows of bulk grants change accounts. */
 import { noCaller } from "../../domain/caller.ts";
 import { type EventRef, eventName } from "../../domain/ledger.ts";
-import { requestHash } from "../idempotency.ts";
 import { eventRef, type Ref } from "../ports/records.ts";
+import { requestHash } from "../shared/idempotency.ts";
 
 /** The event of a user's row. Its id is unique: the key of an account contains the user. */
 export const rowEvent = (bulkGrantId: string, userId: string): EventRef => ({

@@ -11,10 +11,10 @@ import {
   type TargetName,
 } from "../../domain/target.ts";
 import type { Actor } from "../../domain/unread-group.ts";
-import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import { mutedPersonRef, notifiedEventRef } from "../ports/records.ts";
 import { membersOf, putState, readState, refsOf } from "../reactions/reaction-records.ts";
+import { requestHash } from "../shared/idempotency.ts";
 import { isPersonMuted } from "./muted-people.ts";
 
 /** The dependencies of every notice of an event. */

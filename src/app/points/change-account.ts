@@ -4,10 +4,10 @@ import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
-import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, entryRef, eventRef, type Ref } from "../ports/records.ts";
+import { requestHash } from "../shared/idempotency.ts";
 
 /** The dependencies of every change of an account. */
 export type ChangeDeps = Pick<Deps, "engine" | "programs">;

@@ -7,11 +7,11 @@ import {
 } from "../../domain/forecast.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import { requireTime } from "../deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages, inBatches } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, reservationRef } from "../ports/records.ts";
+import { requireTime } from "../shared/deadlines.ts";
 
 const pageSize = 200;
 

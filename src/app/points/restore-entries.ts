@@ -2,11 +2,11 @@
 import { DomainError } from "../../domain/errors.ts";
 import { eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import { addEntry, type NumberRange, startSum } from "../../domain/rebuild.ts";
-import { requireTime } from "../deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
+import { requireTime } from "../shared/deadlines.ts";
 import type { VerifiedAccount } from "./verify-account.ts";
 
 /**

@@ -2,7 +2,7 @@
 import type { Month } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
-import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../sweep.ts";
+import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
 
 /** The number of accounts that are processed concurrently. */
 const pageSize = 32;

@@ -10,10 +10,10 @@ import {
   type LedgerSum,
   startSum,
 } from "../../domain/rebuild.ts";
-import { requireTime } from "../deadlines.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
+import { requireTime } from "../shared/deadlines.ts";
 
 /** The number of items of one read of a ledger. */
 const pageSize = 500;

@@ -8,7 +8,7 @@ import {
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page } from "../ports/pages.ts";
-import { type SweepCounts, storeOutages, sweep } from "../sweep.ts";
+import { type SweepCounts, storeOutages, sweep } from "../shared/sweep.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
 /** The number of items of the table that one step of the scan reads. */

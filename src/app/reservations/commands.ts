@@ -10,9 +10,9 @@ import {
   reschedule,
   retry,
 } from "../../domain/reservation.ts";
-import { requestHash } from "../idempotency.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
+import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
 import { changeRow } from "./change-row.ts";
 import { type ReservationName, type VisibleReservation, visible } from "./visible.ts";

@@ -3,7 +3,7 @@ import type { Reservation } from "../../domain/reservation.ts";
 import type { OverdueCounts, RunName, StartCounts } from "../../reconciler-contract.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
-import { type SweepPlace, storeOutages, sweep } from "../sweep.ts";
+import { type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 import { pendingParts, rowPages } from "./pending-rows.ts";

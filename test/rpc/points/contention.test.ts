@@ -1,9 +1,9 @@
 /** Tests 64 callers on one account through two servers: no change is lost or made twice. */
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { type Isolation, itemByItem } from "../../../tools/dynamo-proxy/isolation.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { reasonOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
-import { type Isolation, itemByItem } from "../../support/stores/dynamo-isolation.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 
 const callers = 64;
 const rounds = 6;

@@ -15,9 +15,9 @@ import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts
 import { HealthCheckResponse_ServingStatus } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import * as watching from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 
 /** Owns the tables; the server under test is a process of its own. */
 let tables: TestServer;

@@ -14,10 +14,10 @@ import {
   PointsService,
 } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createListeners } from "../../../src/rpc/server/listeners.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { frame, openSession, type RawCall, send } from "../../support/servers/raw-grpc.ts";
 import { toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 
 const path = `/${PointsService.typeName}/GetBalance`;
 const messageOf = (userId: string) =>

@@ -13,12 +13,12 @@ import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
 import { createLogger } from "../../../src/log.ts";
 import { createServer } from "../../../src/server.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
 import { readPage } from "../../support/servers/operators.ts";
 import { toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;

@@ -6,13 +6,13 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from "vitest";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
 import {
   type DynamoProxy,
   type FaultPlan,
   startDynamoProxy,
-} from "../../support/stores/dynamo-proxy.ts";
+} from "../../../tools/dynamo-proxy/proxy.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
 
 const never = 600_000;
 

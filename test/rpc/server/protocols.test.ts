@@ -5,10 +5,10 @@ import { createClient, type Interceptor, type Transport } from "@connectrpc/conn
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
-import { startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 
 let server: TestServer;
 beforeAll(async () => {

@@ -14,6 +14,8 @@ import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
+import { itemByItem } from "../../../tools/dynamo-proxy/isolation.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import {
   attempt,
   checkOutcomes,
@@ -27,8 +29,6 @@ import {
 import { randomFrom } from "../../support/models/random.ts";
 import type { Outcome } from "../../support/models/workload-operations.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
-import { itemByItem } from "../../support/stores/dynamo-isolation.ts";
-import { type DynamoProxy, startDynamoProxy } from "../../support/stores/dynamo-proxy.ts";
 
 const upstream = inject("dynamodbEndpoint");
 const seed = 20_261_101;

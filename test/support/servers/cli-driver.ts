@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
-import { run } from "../../../src/cli/run.ts";
+import { run } from "../../../packages/cli/src/run.ts";
 
 /** What the parent sends: a command line, or Ctrl-C for the one that runs. */
 export type DriverRequest =

@@ -2,7 +2,7 @@
  * A server as a child process on a store in memory, for tests that try to break it: reports its
  * heap when asked.
  */
-import { readConfig } from "../../../src/config.ts";
+import { readConfig } from "../../../src/config/config.ts";
 import { createLogger } from "../../../src/log.ts";
 import { setupProgram } from "../../../src/ops/setup.ts";
 import { createBulkGrantStreams } from "../../../src/runtime/bulk-grant-streams.ts";

@@ -9,7 +9,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { Authenticate } from "../../../src/app/ports/identity.ts";
 import type { Workflows } from "../../../src/app/ports/workflows.ts";
 import { compose, composeAccess } from "../../../src/compose.ts";
-import { type Config, readConfig } from "../../../src/config.ts";
+import { type Config, readConfig } from "../../../src/config/config.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import * as notifications from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";

@@ -10,7 +10,7 @@ import { inject } from "vitest";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
 import { compose } from "../../../src/compose.ts";
-import { type Config, readConfig } from "../../../src/config.ts";
+import { type Config, readConfig } from "../../../src/config/config.ts";
 import type { Child } from "../../../src/dev/stack/child.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
 import { createLogger } from "../../../src/log.ts";
@@ -21,8 +21,8 @@ import { createWorkflows, type TemporalWorkflows } from "../../../src/temporal/w
 import { createMetrics, type Metrics } from "../../../src/worker/metrics.ts";
 import { installSdkLog } from "../../../src/worker/sdk-log.ts";
 import { createWorker } from "../../../src/worker.ts";
+import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
-import { type DynamoProxy, startDynamoProxy } from "../stores/dynamo-proxy.ts";
 import { noWorkflows } from "./no-workflows.ts";
 
 export interface WorkerStack {

@@ -1,0 +1,91 @@
+/** The commands that read accounts: balance and ledger. */
+import {
+  type Balance,
+  GetBalanceResponseSchema,
+  type LedgerEntry,
+  LedgerEntry_TypeSchema,
+  LedgerEntrySchema,
+  ListLedgerEntriesRequest_Order as Order,
+} from "../../client/src/messages/points.ts";
+import { type AddCommand, examples } from "./action.ts";
+import { enumName, enumOption, enumValue, programOption, readTime, timeFormat } from "./options.ts";
+import type { Columns, Output } from "./output.ts";
+import { pagesOf } from "./pages.ts";
+
+export const addBalance: AddCommand = (parent, inSession) => {
+  parent
+    .command("balance")
+    .summary("show the points of a user")
+    .description(
+      "Shows the points that a user has now, by the month in which they were granted, and when " +
+        "they expire. A user without an account has 0 points.",
+    )
+    .argument("<user>", "the user")
+    .addOption(programOption())
+    .addHelpText("after", examples("meguri balance alice", "meguri balance alice --json"))
+    .action(
+      inSession(async ({ meguri, out, call }, userId, { program: programId }) => {
+        const answer = await meguri.points.getBalance({ programId, userId }, call);
+        await out.message(GetBalanceResponseSchema, answer, ({ balance }) =>
+          balance ? balanceText(out, balance) : "",
+        );
+      }),
+    );
+};
+
+function balanceText(out: Output, { available, frozen, totals, buckets }: Balance): string {
+  const fields = out.table([
+    ["available", available],
+    ["frozen", frozen],
+    ["issued", totals?.issued],
+    ["used", totals?.used],
+    ["expired", totals?.expired],
+    ["refunded", totals?.refunded],
+    ["revoked", totals?.revoked],
+  ]);
+  const months = buckets.map(({ month, points, expireTime }) => [month, points, expireTime]);
+  return fields + (months.length > 0 ? out.table(months, ["month", "points", "expires"]) : "");
+}
+
+const entryColumns: Columns<LedgerEntry> = {
+  number: ({ number }) => number,
+  time: ({ effectiveTime }) => effectiveTime,
+  type: ({ type }) => enumName(LedgerEntry_TypeSchema, type),
+  points: ({ points }) => points,
+  balance: ({ balance }) => balance,
+  event: ({ eventId }) => eventId,
+  caller: ({ caller }) => caller,
+  reason: ({ reason }) => reason,
+};
+
+export const addLedger: AddCommand = (parent, inSession) => {
+  parent
+    .command("ledger")
+    .summary("list what has happened to an account")
+    .description("Lists the events of an account, newest first.")
+    .argument("<user>", "the user")
+    .addOption(programOption())
+    .addOption(enumOption("--type <types...>", "only these types", LedgerEntry_TypeSchema))
+    .option("--since <time>", `only what was recorded since ${timeFormat}`, readTime)
+    .option("--until <time>", "only what was recorded before this time", readTime)
+    .option("--oldest-first", "begin with the first event")
+    .addHelpText("after", examples("meguri ledger alice | head", "meguri ledger alice --type USED"))
+    .action(
+      inSession(async ({ meguri, out, call }, userId, options) => {
+        const { program: programId, type = [], since, until, oldestFirst } = options;
+        const request = {
+          programId,
+          userId,
+          types: type.map((name) => enumValue(LedgerEntry_TypeSchema, name)),
+          order: oldestFirst ? Order.OLDEST_FIRST : Order.NEWEST_FIRST,
+          ...(since && { startTime: since }),
+          ...(until && { endTime: until }),
+        };
+        const pages = pagesOf(async (page) => {
+          const answer = await meguri.points.listLedgerEntries({ ...request, ...page }, call);
+          return [answer.entries, answer.nextPageToken];
+        });
+        await out.list(LedgerEntrySchema, pages, entryColumns);
+      }),
+    );
+};

@@ -1,0 +1,78 @@
+/** The command that approves a bulk grant, after its content was shown. */
+import { createInterface } from "node:readline";
+import {
+  ApproveBulkGrantResponseSchema,
+  type BulkGrant,
+} from "../../client/src/messages/bulk-grants.ts";
+import { type AddCommand, examples } from "./action.ts";
+import { aboutBulkGrant, stateText } from "./bulk-text.ts";
+import { UsageError } from "./errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { type Io, write } from "./io.ts";
+import { noteOption, programOption } from "./options.ts";
+import type { Cell } from "./output.ts";
+
+export const addApprove: AddCommand = (parent, inSession) => {
+  parent
+    .command("approve")
+    .summary("approve a bulk grant of somebody else")
+    .description(
+      "Approves exactly what was checked: it shows rows, points and digest, and asks. Without a " +
+        "terminal it needs the digest as an option, and approves nothing else. The submitter " +
+        "cannot approve.",
+    )
+    .argument("<id>", "the bulk grant")
+    .addOption(programOption())
+    .option("--digest <digest>", "the digest of what was checked; then it does not ask")
+    .addOption(noteOption())
+    .addHelpText("after", examples("MEGURI_CALLER=mika meguri bulk approve spring"))
+    .action(
+      inSession(async (session, bulkGrantId, { program: programId, note = "", ...options }) => {
+        const { meguri, out, io, call } = session;
+        const name = { programId, bulkGrantId };
+        const { bulkGrant } = await meguri.bulkGrants.getBulkGrant(name, call);
+        if (bulkGrant === undefined) return;
+        if (!out.isJson) await write(io.stderr, out.table(facts(bulkGrant)));
+        const digest = options.digest ?? (await askFor(io, bulkGrant));
+        if (digest === undefined) {
+          await out.note("not approved");
+          session.exitCode = exitCodes.refused;
+          return;
+        }
+        const answer = await meguri.bulkGrants.approveBulkGrant({ ...name, digest, note }, call);
+        await out.message(
+          ApproveBulkGrantResponseSchema,
+          answer,
+          () => `${aboutBulkGrant(answer.bulkGrant)}\n`,
+        );
+      }),
+    );
+};
+
+const facts = (bulkGrant: BulkGrant): Cell[][] => [
+  ["state", stateText(bulkGrant)],
+  ["revision", bulkGrant.revision],
+  ["rows", bulkGrant.rowCount],
+  ["points", bulkGrant.totalPoints],
+  ["already granted", bulkGrant.alreadyGrantedCount],
+  ["submitter", bulkGrant.submitter],
+  ["time", bulkGrant.executeTime ?? "as soon as it is approved"],
+  ["approvals", `${bulkGrant.approvals.length} of ${bulkGrant.requiredApprovals}`],
+  ["reverses", bulkGrant.reversedBulkGrantId],
+  ["same content as", bulkGrant.sameContentAs],
+  ["digest", bulkGrant.digest],
+];
+
+/** Returns the digest if the person says yes. */
+async function askFor(io: Io, { digest, totalPoints }: BulkGrant): Promise<string | undefined> {
+  if (!io.stdin.isTTY) {
+    throw new UsageError(`without a terminal, bulk approve needs --digest; here it is ${digest}`);
+  }
+  const { stdin: input, signal } = io;
+  await write(io.stderr, `Approve ${totalPoints} points? [y/N] `);
+  // The terminal edits the line itself, so that Ctrl-C remains a signal.
+  const lines = createInterface({ input, terminal: false, signal });
+  for await (const line of lines) return /^y(es)?$/i.test(line.trim()) ? digest : undefined;
+  signal.throwIfAborted();
+  return undefined;
+}

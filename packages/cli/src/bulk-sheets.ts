@@ -1,0 +1,151 @@
+/** The commands that send a sheet: to be checked, or to be granted. */
+import { createReadStream } from "node:fs";
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import {
+  type BulkGrantProblem,
+  type SheetCheck,
+  SheetCheckSchema,
+  type UploadBulkGrantResponse,
+  UploadBulkGrantResponseSchema,
+} from "../../client/src/messages/bulk-grants.ts";
+import { type AddCommand, examples } from "./action.ts";
+import { aboutBulkGrant } from "./bulk-text.ts";
+import { UsageError } from "./errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import type { Io } from "./io.ts";
+import { programOption, readCount, readTime, timeFormat } from "./options.ts";
+import { createBar } from "./progress.ts";
+import type { Session } from "./session.ts";
+
+const fileHelp = 'the sheet in CSV; "-" reads standard input';
+
+export const addValidate: AddCommand = (parent, inSession) => {
+  parent
+    .command("validate")
+    .summary("check a sheet, and keep nothing")
+    .description(
+      "Checks a sheet as if it were submitted, and lists what is wrong with its rows. The exit " +
+        "code is 0 if nothing is.",
+    )
+    .argument("<id>", "the bulk grant to which it would be submitted")
+    .argument("<file>", fileHelp)
+    .addOption(programOption())
+    .addHelpText("after", examples("meguri bulk validate spring sheet.csv"))
+    .action(
+      inSession(async (session, bulkGrantId, file, { program: programId }) => {
+        const { out } = session;
+        const header = { programId, bulkGrantId, validateOnly: true };
+        const { check } = await upload(session, header, file);
+        await out.message(SheetCheckSchema, check, ({ problems }) =>
+          out.table(problems.map(problemCells), ["line", "user", "code", "problem"]),
+        );
+        if (check) await out.note(checkNote(check));
+        if (check && check.problemCounts.length > 0) session.exitCode = exitCodes.refused;
+      }),
+    );
+};
+
+const problemCells = ({ line, userId, code, message }: BulkGrantProblem) => [
+  line,
+  userId,
+  code,
+  message,
+];
+
+function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: SheetCheck): string {
+  const counts = check.problemCounts.map(({ code, count }) => `${count} × ${code}`);
+  return [
+    `${rowCount} rows, ${totalPoints} points`,
+    ...(alreadyGrantedCount > 0 ? [`${alreadyGrantedCount} rows are granted already`] : []),
+    ...(check.sameContentAs ? [`the same rows as ${check.sameContentAs}`] : []),
+    counts.length > 0 ? `problems: ${counts.join(", ")}` : "nothing is wrong",
+  ].join("; ");
+}
+
+export const addSubmit: AddCommand = (parent, inSession) => {
+  parent
+    .command("submit")
+    .summary("submit a sheet, to be checked and approved")
+    .description(
+      "Submits a sheet as a new bulk grant, or as the next revision of one that was invalid, " +
+        "rejected or cancelled, or had failures. Rows that are granted already are skipped. " +
+        "Sending the same sheet again changes nothing.",
+    )
+    .argument("<id>", "the id of the bulk grant, which you choose")
+    .argument("<file>", fileHelp)
+    .addOption(programOption())
+    .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)
+    .option("--replaces-revision <number>", "make a revision of the same content", readCount, 0)
+    .addHelpText(
+      "after",
+      examples("meguri bulk submit spring sheet.csv", "cat rows.csv | meguri bulk submit spring -"),
+    )
+    .action(
+      inSession(async (session, bulkGrantId, file, options) => {
+        const { out } = session;
+        const { program: programId, at, replacesRevision } = options;
+        const time = at && { executeTime: at };
+        // "+2h" would be another time in the next try, and so another content.
+        if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
+        const header = { programId, bulkGrantId, replacesRevision, ...time };
+        const answer = await upload(session, header, file);
+        await out.message(
+          UploadBulkGrantResponseSchema,
+          answer,
+          () => `${aboutBulkGrant(answer.bulkGrant)}\n`,
+        );
+        await out.note(
+          answer.replayed
+            ? "replayed: the current revision has the same content"
+            : `follow it with: meguri bulk watch ${bulkGrantId}`,
+        );
+      }),
+    );
+};
+
+type Header = Parameters<Session["meguri"]["uploadBulkGrant"]>[0];
+
+/** Sends a sheet and shows the progress. */
+async function upload(
+  session: Session,
+  header: Header,
+  file: string,
+): Promise<UploadBulkGrantResponse> {
+  const { meguri, out, io, call } = session;
+  const csv = await readSheet(io, file);
+  if (!out.isTerminal) {
+    await out.note(`uploading ${csv.length} bytes`);
+    return await meguri.uploadBulkGrant(header, { csv }, call);
+  }
+  const bar = createBar(io, "{bar} {value} of {total} bytes uploaded");
+  bar.start(csv.length, 0);
+  const onProgress = (sent: number) => bar.update(sent);
+  try {
+    const answer = await meguri.uploadBulkGrant(header, { csv }, { ...call, onProgress });
+    bar.update(csv.length);
+    return answer;
+  } finally {
+    bar.stop();
+  }
+}
+
+/** The most bytes that a sheet has, by the API. */
+const maxSheetBytes = 32 * 1024 * 1024;
+
+/** Reads the whole sheet, because it is sent again when the connection breaks. */
+async function readSheet({ stdin }: Io, file: string): Promise<Uint8Array> {
+  const isStdin = file === "-";
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of isStdin ? stdin : createReadStream(file)) {
+      const bytes = Buffer.from(chunk);
+      chunks.push(bytes);
+      size += bytes.length;
+      if (size > maxSheetBytes) throw new Error("a sheet has at most 32 MiB");
+    }
+  } catch (error) {
+    throw new UsageError(`${isStdin ? "standard input" : file}: ${(error as Error).message}`);
+  }
+  return Buffer.concat(chunks);
+}

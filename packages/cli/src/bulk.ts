@@ -1,0 +1,116 @@
+/** The group of the commands about bulk grants, and those that change one by its id alone. */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { CallOptions } from "@connectrpc/connect";
+import type { Meguri } from "../../client/src/index.ts";
+import {
+  type BulkGrant,
+  CancelBulkGrantResponseSchema,
+  PauseBulkGrantResponseSchema,
+  RejectBulkGrantResponseSchema,
+  ResumeBulkGrantResponseSchema,
+  RetryFailedRowsResponseSchema,
+} from "../../client/src/messages/bulk-grants.ts";
+import { type AddCommand, examples } from "./action.ts";
+import { addApprove } from "./bulk-approve.ts";
+import { addExportFailed, addRows } from "./bulk-rows.ts";
+import { addSubmit, addValidate } from "./bulk-sheets.ts";
+import { aboutBulkGrant } from "./bulk-text.ts";
+import { addWatch } from "./bulk-watch.ts";
+import { noteOption, programOption } from "./options.ts";
+
+export const addBulk: AddCommand = (parent, inSession) => {
+  const bulk = parent
+    .command("bulk")
+    .summary("give points to many users by a sheet")
+    .description(
+      "Gives points to many users by one sheet of CSV with the columns user_id, points and, " +
+        "optionally, reason. The sheet is submitted and checked, approved by another person, and " +
+        "then granted row by row.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "meguri bulk validate spring sheet.csv",
+        "meguri bulk submit spring sheet.csv",
+        "meguri bulk approve spring",
+        "meguri bulk watch spring",
+      ),
+    );
+  for (const add of commands) add(bulk, inSession);
+};
+
+interface Change<S extends DescMessage> {
+  readonly name: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly schema: S;
+  readonly send: (
+    bulkGrants: Meguri["bulkGrants"],
+    request: { readonly programId: string; readonly bulkGrantId: string; readonly note: string },
+    call: CallOptions,
+  ) => Promise<MessageShape<S> & { bulkGrant?: BulkGrant | undefined }>;
+}
+
+const change =
+  <S extends DescMessage>({ name, summary, description, schema, send }: Change<S>): AddCommand =>
+  (parent, inSession) => {
+    parent
+      .command(name)
+      .summary(summary)
+      .description(description)
+      .argument("<id>", "the bulk grant")
+      .addOption(programOption())
+      .addOption(noteOption())
+      .addHelpText("after", examples(`meguri bulk ${name} spring`))
+      .action(
+        inSession(async ({ meguri, out, call }, bulkGrantId, options) => {
+          const { program: programId, note = "" } = options;
+          const answer = await send(meguri.bulkGrants, { programId, bulkGrantId, note }, call);
+          await out.message(schema, answer, () => `${aboutBulkGrant(answer.bulkGrant)}\n`);
+        }),
+      );
+  };
+
+const commands: readonly AddCommand[] = [
+  addValidate,
+  addSubmit,
+  addApprove,
+  change({
+    name: "reject",
+    summary: "refuse to approve a bulk grant",
+    description: "Rejects a bulk grant that awaits approval. A corrected sheet can follow.",
+    schema: RejectBulkGrantResponseSchema,
+    send: (bulkGrants, request, call) => bulkGrants.rejectBulkGrant(request, call),
+  }),
+  addWatch,
+  addRows,
+  addExportFailed,
+  change({
+    name: "retry",
+    summary: "run the failed rows again",
+    description: "Runs the failed rows of a bulk grant that is DONE_WITH_FAILURES again.",
+    schema: RetryFailedRowsResponseSchema,
+    send: (bulkGrants, request, call) => bulkGrants.retryFailedRows(request, call),
+  }),
+  change({
+    name: "pause",
+    summary: "stop a run after the rows under way",
+    description: "Stops a bulk grant after the rows under way, until meguri bulk resume.",
+    schema: PauseBulkGrantResponseSchema,
+    send: (bulkGrants, request, call) => bulkGrants.pauseBulkGrant(request, call),
+  }),
+  change({
+    name: "resume",
+    summary: "go on after a pause",
+    description: "Ends the pause of a bulk grant.",
+    schema: ResumeBulkGrantResponseSchema,
+    send: (bulkGrants, request, call) => bulkGrants.resumeBulkGrant(request, call),
+  }),
+  change({
+    name: "cancel",
+    summary: "end a bulk grant before it is done",
+    description: "Cancels a bulk grant. One that runs ends after the rows under way.",
+    schema: CancelBulkGrantResponseSchema,
+    send: (bulkGrants, request, call) => bulkGrants.cancelBulkGrant(request, call),
+  }),
+];

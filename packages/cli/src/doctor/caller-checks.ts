@@ -1,0 +1,109 @@
+/** What a caller can check: the servers at their addresses, its clock and its identity. */
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus,
+} from "../../../../src/gen/grpc/health/v1/health_pb.ts";
+import { createMeguriTransport } from "../../../client/src/transport.ts";
+import type { Session } from "../session.ts";
+import { checkContract } from "./check-contract.ts";
+import { type Check, CheckFailed, clockToleranceMs } from "./checks.ts";
+
+/** The checks of a caller, in their order. */
+export function callerChecks(session: Session): Check[] {
+  const servers: Server[] = session.connection.url.map((url) => ({ url }));
+  return [
+    ...servers.map((server) => ({
+      name: `server ${server.url}`,
+      run: () => checkServer(session, server),
+    })),
+    { name: "contract", run: () => checkContracts(session, servers) },
+    { name: "clock", run: async () => checkClock(servers) },
+    { name: "identity", run: () => checkIdentity(session, servers) },
+  ];
+}
+
+interface Server {
+  readonly url: string;
+  hasAnswered?: true;
+  /** How far its clock is ahead of this machine's, if it has told its time. */
+  aheadMs?: number;
+}
+
+/** A server that does not answer is tried again for so long. */
+const timeoutMs = 2_000;
+
+async function checkServer({ connection, call }: Session, server: Server): Promise<string> {
+  const { transport, close } = createMeguriTransport({ ...connection, url: server.url });
+  try {
+    const onHeader = (headers: Headers) => {
+      // The header is cut to seconds, so that half a second is the smallest error.
+      const date = Date.parse(headers.get("date") ?? "") + 500;
+      if (Number.isFinite(date)) server.aheadMs = date - Date.now();
+    };
+    const options = { ...call, timeoutMs, onHeader };
+    const { status } = await createClient(Health, transport).check({}, options);
+    server.hasAnswered = true;
+    if (status === HealthCheckResponse_ServingStatus.SERVING) return "is serving";
+    throw new CheckFailed("is not serving", "It starts or stops: wait, or use another server.");
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    throw new CheckFailed(error.rawMessage, "Start the server, or correct MEGURI_URL or --url.");
+  } finally {
+    close();
+  }
+}
+
+/** Asks the first server that has answered: others differ only while a version rolls out. */
+async function checkContracts(
+  { connection, call }: Session,
+  servers: readonly Server[],
+): Promise<string> {
+  const server = servers.find(({ hasAnswered }) => hasAnswered);
+  if (!server) return noServer;
+  const { transport, close } = createMeguriTransport({ ...connection, url: server.url });
+  try {
+    return await checkContract(transport, { ...call, timeoutMs });
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    return `unknown: ${error.rawMessage}`;
+  } finally {
+    close();
+  }
+}
+
+const noServer = "unknown: no server has answered";
+
+function checkClock(servers: readonly Server[]): string {
+  const offs = servers.flatMap(({ aheadMs }) => (aheadMs === undefined ? [] : [aheadMs]));
+  const worst = Math.max(0, ...offs.map(Math.abs));
+  if (offs.length === 0) return "unknown: no server has told its time";
+  if (worst <= clockToleranceMs) return "agrees with the servers' clocks";
+  const seconds = Math.round(worst / 1_000);
+  throw new CheckFailed(
+    `differs by ${seconds} s from a server's clock`,
+    "Synchronise the clocks of this machine and of the server (NTP).",
+  );
+}
+
+async function checkIdentity(
+  { meguri, connection, call }: Session,
+  servers: readonly Server[],
+): Promise<string> {
+  if (!servers.some(({ hasAnswered }) => hasAnswered)) return noServer;
+  const who = connection.token ? "the token" : `the caller ${connection.caller}`;
+  try {
+    await meguri.programs.getProgram({ programId: "default" }, { ...call, timeoutMs });
+    return `${who} is accepted`;
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    if (error.code === Code.PermissionDenied) return `${who} is accepted, but cannot read programs`;
+    throw new CheckFailed(error.rawMessage, adviceFor(error.code));
+  }
+}
+
+function adviceFor(code: Code): string {
+  if (code === Code.Unauthenticated) return "Set MEGURI_TOKEN to a valid token.";
+  if (code === Code.NotFound) return "Create the program default: npm run setup.";
+  return "Run meguri doctor --server where the server runs.";
+}

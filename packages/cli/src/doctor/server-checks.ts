@@ -1,0 +1,148 @@
+/** What a server needs: its configuration, the tables, and Temporal. Nothing is changed. */
+import {
+  DescribeTableCommand,
+  type DynamoDBClient,
+  ResourceNotFoundException,
+  type TableDescription,
+} from "@aws-sdk/client-dynamodb";
+import { ScheduleNotFoundError } from "@temporalio/client";
+import { composeWorkflows } from "../../../../src/compose.ts";
+import { type Config, readConfig } from "../../../../src/config/config.ts";
+import { monthEndId, reconcileId } from "../../../../src/contract.ts";
+import { defaultProgramId } from "../../../../src/domain/program.ts";
+import { createLogger } from "../../../../src/log.ts";
+import { createClients } from "../../../../src/store/dynamodb/sdk/client.ts";
+import { tableName, tables } from "../../../../src/store/dynamodb/tables.ts";
+import type { Link } from "../../../../src/temporal/connection.ts";
+import { missingSearchAttributes } from "../../../../src/temporal/search-attributes.ts";
+import { type Check, CheckFailed, clockToleranceMs } from "./checks.ts";
+
+const runSetup = "Run npm run setup with the same variables.";
+
+/** The checks of a server's variables in their order; only the first if a variable is wrong. */
+export function serverChecks(env: NodeJS.ProcessEnv): Check[] {
+  const configuration = { name: "configuration", run: async () => checkConfiguration(env) };
+  let config: Config;
+  try {
+    config = readConfig(env);
+  } catch {
+    return [configuration];
+  }
+  return [
+    configuration,
+    { name: "tables", run: () => checkTables(config) },
+    { name: "temporal", run: () => withTemporal(config, checkTemporal) },
+    { name: "search attributes", run: () => withTemporal(config, checkSearchAttributes) },
+    { name: "schedules", run: () => withTemporal(config, checkSchedules) },
+  ];
+}
+
+function checkConfiguration(env: NodeJS.ProcessEnv): string {
+  try {
+    const { dynamoEndpoint, region, tablePrefix } = readConfig(env);
+    return `tables ${tablePrefix}* on ${dynamoEndpoint ?? `AWS in ${region}`}`;
+  } catch (error) {
+    const text = (error as Error).message.replace(/\s*\n\s*/g, " ");
+    throw new CheckFailed(text, "Correct the variables; docs/operations.md lists them.");
+  }
+}
+
+/** Compares keys and indexes of the tables, then the clock with DynamoDB's answers. */
+async function checkTables({ dynamoEndpoint: endpoint, region, tablePrefix }: Config) {
+  const clients = createClients({ endpoint, region });
+  try {
+    const wanted = tables(tableName(tablePrefix));
+    for (const table of wanted) {
+      const found = await describeTable(clients.retrying, table.TableName ?? "");
+      if (layoutOf(found) !== layoutOf(table)) {
+        throw new CheckFailed(
+          `${table.TableName} has other keys or indexes than this version needs`,
+          "Use the version of Meguri that made the table, or another MEGURI_TABLE_PREFIX.",
+        );
+      }
+    }
+    const skewMs = clients.skewMs();
+    if (Math.abs(skewMs) > clockToleranceMs) {
+      throw new CheckFailed(
+        `the clock differs from DynamoDB's by ${Math.round(skewMs / 1_000)} s or more`,
+        "Synchronise the clock of this machine (NTP): servers refuse calls with CLOCK_OFF.",
+      );
+    }
+    return `${wanted.length} tables, and the clock agrees with DynamoDB's`;
+  } finally {
+    clients.close();
+  }
+}
+
+async function describeTable(client: DynamoDBClient, TableName: string): Promise<TableDescription> {
+  try {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }));
+    return Table ?? {};
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) {
+      throw new CheckFailed(`${TableName} does not exist`, runSetup);
+    }
+    const text = `DynamoDB does not answer: ${(error as Error).message}`;
+    throw new CheckFailed(text, "Check MEGURI_DYNAMODB_ENDPOINT, AWS_REGION and the credentials.");
+  }
+}
+
+type Layout = Pick<
+  TableDescription,
+  "KeySchema" | "GlobalSecondaryIndexes" | "LocalSecondaryIndexes"
+>;
+
+/** The keys of a table and of its indexes, as text that can be compared. */
+function layoutOf({ KeySchema, GlobalSecondaryIndexes, LocalSecondaryIndexes }: Layout): string {
+  const keys = (schema: Layout["KeySchema"] = []) =>
+    schema.map(({ AttributeName, KeyType }) => `${KeyType} ${AttributeName}`).join(", ");
+  const indexes = [...(GlobalSecondaryIndexes ?? []), ...(LocalSecondaryIndexes ?? [])];
+  const texts = indexes.map((index) => `${index.IndexName}: ${keys(index.KeySchema)}`);
+  return [keys(KeySchema), ...texts.sort()].join("; ");
+}
+
+/** Opens a connection for one check. */
+async function withTemporal(
+  config: Config,
+  check: (link: Link, config: Config) => Promise<string>,
+): Promise<string> {
+  const workflows = composeWorkflows(config, createLogger("doctor", "silent"));
+  try {
+    return await workflows.link.call(() => check(workflows.link, config));
+  } catch (error) {
+    if (error instanceof CheckFailed) throw error;
+    throw new CheckFailed(
+      `${config.temporalAddress}: ${(error as Error).message}`,
+      "Start Temporal, or correct MEGURI_TEMPORAL_ADDRESS and MEGURI_TEMPORAL_NAMESPACE.",
+    );
+  } finally {
+    await workflows.close();
+  }
+}
+
+async function checkTemporal({ connection, namespace }: Link, config: Config): Promise<string> {
+  const { serverVersion } = await connection.workflowService.getSystemInfo({});
+  await connection.workflowService.describeNamespace({ namespace });
+  return `version ${serverVersion} at ${config.temporalAddress}, namespace ${namespace}`;
+}
+
+async function checkSearchAttributes({ connection, namespace }: Link): Promise<string> {
+  const missing = await missingSearchAttributes(connection, namespace);
+  if (missing.length === 0) return "all are there";
+  throw new CheckFailed(`missing: ${missing.map(({ name }) => name).join(", ")}`, runSetup);
+}
+
+/** The schedules of sources and of other programs are made by the servers in the same way. */
+async function checkSchedules({ client }: Link): Promise<string> {
+  const states: string[] = [];
+  for (const id of [reconcileId, monthEndId(defaultProgramId)]) {
+    try {
+      const { state } = await client.schedule.getHandle(id).describe();
+      if (state.paused) states.push(`${id} is paused (${state.note ?? "without a note"})`);
+    } catch (error) {
+      if (!(error instanceof ScheduleNotFoundError)) throw error;
+      throw new CheckFailed(`${id} is missing`, runSetup);
+    }
+  }
+  return states.length > 0 ? states.join(", ") : "all are active";
+}

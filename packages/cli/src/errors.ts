@@ -1,0 +1,82 @@
+/** What an error means to the person or script that has called the command. */
+import { CommanderError } from "commander";
+import {
+  Code,
+  ConnectError,
+  type FieldViolation,
+  metadataOf,
+  reasonOf,
+  violationsOf,
+} from "../../client/src/index.ts";
+import { exitCodes } from "./exit-codes.ts";
+
+/** Arguments, variables or files that the command cannot use. Nothing was sent. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** An error as the command prints it; with `--json` it is the object that is printed. */
+export interface Problem {
+  /** The reason of docs/errors.md, USAGE, or the name of a gRPC code if no server has answered. */
+  readonly reason: string;
+  readonly message: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly violations: readonly FieldViolation[];
+  readonly exitCode: number;
+}
+
+/** Codes that leave open whether a call was served, or that ask to send it later. */
+const retryableCodes: ReadonlySet<Code> = new Set([
+  Code.Aborted,
+  Code.Canceled,
+  Code.DeadlineExceeded,
+  Code.Internal,
+  Code.ResourceExhausted,
+  Code.Unavailable,
+  Code.Unknown,
+]);
+
+/** Returns what to print for an error. Rethrows one that only a bug of the command explains. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof CommanderError) return usage(oneLine(error.message));
+  if (error instanceof UsageError) return usage(error.message);
+  if (!(error instanceof ConnectError)) throw error;
+  return {
+    reason: reasonOf(error) ?? codeName(error.code),
+    message: messageOf(error),
+    metadata: metadataOf(error),
+    violations: violationsOf(error),
+    exitCode: exitCodeOf(error.code),
+  };
+}
+
+/** Commander writes suggestions on a line of their own. */
+const oneLine = (message: string): string => message.replace(/^error: /, "").replaceAll("\n", " ");
+
+const usage = (message: string): Problem => ({
+  reason: "USAGE",
+  message,
+  metadata: {},
+  violations: [],
+  exitCode: exitCodes.usage,
+});
+
+/** The violations name the fields and what is wrong with them; other errors have a sentence. */
+function messageOf(error: ConnectError): string {
+  const violations = violationsOf(error).map(({ field, description }) =>
+    description.startsWith(field) ? description : `${field}: ${description}`,
+  );
+  return violations.length > 0 ? violations.join("; ") : error.rawMessage;
+}
+
+function exitCodeOf(code: Code): number {
+  if (code === Code.NotFound) return exitCodes.notFound;
+  if (code === Code.Unauthenticated || code === Code.PermissionDenied) {
+    return exitCodes.notPermitted;
+  }
+  return retryableCodes.has(code) ? exitCodes.retryable : exitCodes.refused;
+}
+
+/** The name as gRPC writes it, such as `DEADLINE_EXCEEDED`. */
+const codeName = (code: Code): string =>
+  (Code[code] ?? "UNKNOWN").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();

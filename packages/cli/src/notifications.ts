@@ -1,0 +1,63 @@
+/** The command that lists the notifications of an owner, or watches the unread count. */
+import { timestampNow } from "@bufbuild/protobuf/wkt";
+import {
+  type Notification,
+  NotificationSchema,
+  ListNotificationsRequest_State as State,
+  type WatchUnreadCountResponse_Count,
+  WatchUnreadCountResponse_CountSchema,
+} from "../../client/src/messages/notifications.ts";
+import { type AddCommand, examples } from "./action.ts";
+import type { Columns } from "./output.ts";
+import { pagesOf, singly } from "./pages.ts";
+
+export const addNotifications: AddCommand = (parent, inSession) => {
+  parent
+    .command("notifications")
+    .summary("list the notifications of a user, or watch the unread count")
+    .description(
+      "Lists the notifications of a user, the latest first. With --watch it prints the unread " +
+        "count now and after every change, until Ctrl-C.",
+    )
+    .argument("<owner>", "the user who is notified")
+    .option("--unread", "only those that are not read")
+    .option("--watch", "watch the unread count")
+    .addHelpText(
+      "after",
+      examples("meguri notifications alice --unread", "meguri notifications alice --watch"),
+    )
+    .action(
+      inSession(async ({ meguri, out, call }, ownerId, { unread, watch }) => {
+        if (watch) {
+          const counts = singly(meguri.watchUnreadCounts([{ ownerId }], call));
+          await out.list(WatchUnreadCountResponse_CountSchema, counts, countColumns);
+          return;
+        }
+        const state = unread ? State.UNREAD : State.UNSPECIFIED;
+        const pages = pagesOf(async ({ pageToken }) => {
+          const request = { ownerId, state, pageSize: 100, pageToken };
+          const answer = await meguri.notifications.listNotifications(request, call);
+          return [answer.notifications, answer.nextPageToken];
+        });
+        await out.list(NotificationSchema, pages, columns);
+      }),
+    );
+};
+
+const columns: Columns<Notification> = {
+  time: ({ updateTime }) => updateTime,
+  read: ({ readTime }) => readTime,
+  kind: ({ kind }) => kind,
+  target: ({ target }) => target?.name && `${target.name.type}/${target.name.id}`,
+  people: ({ peopleCount }) => peopleCount,
+  latest: ({ latestActors }) => latestActors.map(({ actorName }) => actorName).join(", "),
+  title: ({ target }) => target?.title,
+};
+
+const countColumns: Columns<WatchUnreadCountResponse_Count> = {
+  time: () => timestampNow(),
+  people: ({ unreadCount }) => unreadCount?.peopleCount,
+  notifications: ({ unreadCount }) => unreadCount?.groupCount,
+  unseen: ({ unreadCount }) => unreadCount?.unseenCount,
+  version: ({ unreadCount }) => unreadCount?.version,
+};

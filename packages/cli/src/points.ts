@@ -1,0 +1,199 @@
+/** The commands that change the points of an account. */
+import { type Command, Option } from "@commander-js/extra-typings";
+import {
+  EventOrigin,
+  ExpiredPointsPolicy,
+  FreezeAccountResponseSchema,
+  GrantPointsResponseSchema,
+  type LedgerEntry,
+  RefundPointsResponseSchema,
+  RevokePointsResponseSchema,
+  UnfreezeAccountResponseSchema,
+  UsePointsResponseSchema,
+} from "../../client/src/messages/points.ts";
+import { type AddCommand, examples } from "./action.ts";
+import { eventIdOption, programOption, readPoints, reasonOption } from "./options.ts";
+import { printable } from "./output.ts";
+import type { Session } from "./session.ts";
+
+/** What all commands of this file have. */
+const command = (parent: Command, name: string, summary: string) =>
+  parent
+    .command(name)
+    .summary(summary)
+    .addOption(programOption())
+    .addOption(eventIdOption())
+    .addOption(reasonOption());
+
+interface ChangeOptions {
+  readonly program: string;
+  readonly eventId?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/** The fields that all changes of an account have. */
+async function changeOf(session: Session, userId: string, options: ChangeOptions) {
+  const { program: programId, reason = "" } = options;
+  const eventId = await session.chooseId("eventId", options.eventId);
+  return { programId, userId, eventId, reason };
+}
+
+/** The answer to every change of an account. */
+interface Change {
+  readonly entry?: LedgerEntry | undefined;
+  readonly balance: bigint;
+  readonly replayed: boolean;
+}
+
+/** The sentence about a change. `done` says what was done with the points of the entry. */
+const sentence =
+  (done: (points: bigint) => string) =>
+  ({ entry, balance, replayed }: Change): string => {
+    const text = `${done(entry?.points ?? 0n)} (event ${entry?.eventId}), balance ${balance}`;
+    return `${printable(replayed ? `${text}; replayed: an earlier call had done it` : text)}\n`;
+  };
+
+export const addGrant: AddCommand = (parent, inSession) => {
+  command(parent, "grant", "give a user points")
+    .description("Gives a user points. They expire after the lifetime of the program.")
+    .argument("<user>", "the user who gets the points")
+    .argument("<points>", "how many, 1 to 1000000000", readPoints)
+    .addHelpText("after", examples("meguri grant alice 120 --event-id order-17 --reason welcome"))
+    .action(
+      inSession(async (session, user, points, options) => {
+        const { meguri, out, call } = session;
+        const change = await changeOf(session, user, options);
+        const answer = await meguri.points.grantPoints({ ...change, points }, call);
+        const text = sentence((granted) => `granted ${granted} points to ${user}`);
+        await out.message(GrantPointsResponseSchema, answer, text);
+      }),
+    );
+};
+
+export const addUse: AddCommand = (parent, inSession) => {
+  command(parent, "use", "spend points of a user")
+    .description("Spends points of a user, those of the oldest month first.")
+    .argument("<user>", "the user who spends the points")
+    .argument("<points>", "how many, 1 to 1000000000", readPoints)
+    .option("--allow-partial", "spend what there is if the user has fewer points", false)
+    .addHelpText("after", examples("meguri use alice 80 --event-id order-18"))
+    .action(
+      inSession(async (session, user, points, options) => {
+        const { meguri, out, call } = session;
+        const { allowPartial } = options;
+        const change = await changeOf(session, user, options);
+        const answer = await meguri.points.usePoints({ ...change, points, allowPartial }, call);
+        const text = sentence((used) => `used ${used} points of ${user}`);
+        await out.message(UsePointsResponseSchema, answer, text);
+      }),
+    );
+};
+
+const policies = {
+  "original-expiry": ExpiredPointsPolicy.ORIGINAL_EXPIRY,
+  "current-month": ExpiredPointsPolicy.CURRENT_MONTH,
+} as const;
+
+const policyOption = () =>
+  new Option("--expired-points <policy>", "what happens to points that have expired since the use")
+    .choices(["original-expiry", "current-month"] as const)
+    .makeOptionMandatory();
+
+export const addRefund: AddCommand = (parent, inSession) => {
+  command(parent, "refund", "return points of a use")
+    .description(
+      "Returns points of a use to the months from which they were taken. Points that have " +
+        "expired since then either expire again at once, or go to the current month.",
+    )
+    .argument("<user>", "the user who gets the points back")
+    .argument("<use-event-id>", "the event id of the use")
+    .addOption(policyOption())
+    .option("--points <points>", "how many; by default all that were not returned", readPoints)
+    .addHelpText("after", examples("meguri refund alice order-18 --expired-points current-month"))
+    .action(
+      inSession(async (session, user, useEventId, options) => {
+        const { meguri, out, call } = session;
+        const { points } = options;
+        const request = {
+          ...(await changeOf(session, user, options)),
+          useEventId,
+          expiredPoints: policies[options.expiredPoints],
+          ...(points !== undefined && { points }),
+        };
+        const answer = await meguri.points.refundPoints(request, call);
+        const text = sentence((refunded) => `refunded ${refunded} points to ${user}`);
+        await out.message(RefundPointsResponseSchema, answer, text);
+      }),
+    );
+};
+
+const origins = {
+  caller: EventOrigin.CALLER,
+  reservation: EventOrigin.RESERVATION,
+  bulk: EventOrigin.BULK,
+} as const;
+
+const originOption = () =>
+  new Option("--origin <origin>", "what made the grant: a call, a reservation or a bulk grant")
+    .choices(["caller", "reservation", "bulk"] as const)
+    .default("caller" as const);
+
+export const addRevoke: AddCommand = (parent, inSession) => {
+  command(parent, "revoke", "take back a grant")
+    .description(
+      "Takes back the points of a grant, as far as its month still holds any. 0 points is no " +
+        "error. The event id of a grant is in the ledger.",
+    )
+    .argument("<user>", "the user who got the points")
+    .argument("<grant-event-id>", "the event id of the grant")
+    .addOption(originOption())
+    .addHelpText("after", examples("meguri revoke alice order-17 --reason cancelled"))
+    .action(
+      inSession(async (session, user, grantEventId, options) => {
+        const { meguri, out, call } = session;
+        const grant = { origin: origins[options.origin], eventId: grantEventId };
+        const change = await changeOf(session, user, options);
+        const answer = await meguri.points.revokePoints({ ...change, grant }, call);
+        const text = sentence((revoked) => `revoked ${revoked} points of ${user}`);
+        await out.message(RevokePointsResponseSchema, answer, text);
+      }),
+    );
+};
+
+export const addFreeze: AddCommand = (parent, inSession) => {
+  command(parent, "freeze", "make an account refuse changes")
+    .description("Makes an account refuse grants, uses and refunds. Its points still expire.")
+    .argument("<user>", "the user whose account it is")
+    .addHelpText("after", examples("meguri freeze alice --reason 'fraud check'"))
+    .action(
+      inSession(async (session, user, options) => {
+        const { meguri, out, call } = session;
+        const change = await changeOf(session, user, options);
+        const answer = await meguri.points.freezeAccount(change, call);
+        await out.message(
+          FreezeAccountResponseSchema,
+          answer,
+          sentence(() => `froze the account of ${user}`),
+        );
+      }),
+    );
+};
+
+export const addUnfreeze: AddCommand = (parent, inSession) => {
+  command(parent, "unfreeze", "end a freeze")
+    .description("Lets a frozen account accept grants, uses and refunds again.")
+    .argument("<user>", "the user whose account it is")
+    .addHelpText("after", examples("meguri unfreeze alice"))
+    .action(
+      inSession(async (session, user, options) => {
+        const { meguri, out, call } = session;
+        const change = await changeOf(session, user, options);
+        const answer = await meguri.points.unfreezeAccount(change, call);
+        await out.message(
+          UnfreezeAccountResponseSchema,
+          answer,
+          sentence(() => `unfroze the account of ${user}`),
+        );
+      }),
+    );
+};

@@ -1,0 +1,102 @@
+/** What one run of a command has: the client, the output, and the ids that it has chosen. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { CallOptions } from "@connectrpc/connect";
+import { createMeguri, type Meguri, type MeguriOptions } from "../../client/src/index.ts";
+import { UsageError } from "./errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { type Io, write } from "./io.ts";
+import type { Output } from "./output.ts";
+
+/** The options that every command has. */
+export interface GlobalOptions {
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+  readonly caller?: string | undefined;
+  readonly timeout: number;
+  readonly json?: true | undefined;
+}
+
+export interface Session {
+  readonly meguri: Meguri;
+  readonly out: Output;
+  readonly io: Io;
+  /** How the client is connected. */
+  readonly connection: MeguriOptions & { readonly url: readonly string[] };
+  /** Ends calls when the command is interrupted. */
+  readonly call: CallOptions & { readonly signal: AbortSignal };
+  /**
+   * Returns the id that was given. Otherwise makes one and prints it before anything is sent, so
+   * that the command can be repeated with it.
+   */
+  chooseId(name: "eventId" | "reservationId", given: string | undefined): Promise<string>;
+  /** The exit code of the command unless it throws. */
+  exitCode: number;
+  /** The options that repeat the command as the same call, if its arguments alone do not. */
+  repeatWith: string | undefined;
+}
+
+const flags = { eventId: "event-id", reservationId: "reservation-id" } as const;
+
+/** Opens a session. Throws UsageError for options and files that cannot be used. */
+export function openSession(io: Io, out: Output, options: GlobalOptions): Session {
+  const connection = readConnection(io.env, options);
+  const session: Session = {
+    meguri: connect(connection),
+    out,
+    io,
+    connection,
+    call: { signal: io.signal },
+    exitCode: exitCodes.done,
+    repeatWith: undefined,
+    async chooseId(name, given) {
+      if (given !== undefined) return given;
+      const id = randomUUID();
+      session.repeatWith = `--${flags[name]} ${id}`;
+      const line = out.isJson ? JSON.stringify({ [name]: id }) : `${flags[name]} ${id}`;
+      await write(io.stderr, `${line}\n`);
+      return id;
+    },
+  };
+  return session;
+}
+
+function readConnection(env: NodeJS.ProcessEnv, options: GlobalOptions): Session["connection"] {
+  const url = options.url || env.MEGURI_URL || "http://127.0.0.1:8080";
+  const token = options.token || env.MEGURI_TOKEN;
+  const tls = readTls(env);
+  return {
+    url: url.split(",").map((address) => address.trim()),
+    ...(token ? { token } : { caller: options.caller || env.MEGURI_CALLER || "cli" }),
+    ...(tls && { tls }),
+    timeoutMs: options.timeout * 1_000,
+  };
+}
+
+function connect(connection: MeguriOptions): Meguri {
+  try {
+    return createMeguri(connection);
+  } catch (error) {
+    throw new UsageError(`MEGURI_URL: ${(error as Error).message}`);
+  }
+}
+
+const tlsVariables = [
+  ["ca", "MEGURI_CA_FILE"],
+  ["cert", "MEGURI_CERT_FILE"],
+  ["key", "MEGURI_KEY_FILE"],
+] as const;
+
+function readTls(env: NodeJS.ProcessEnv): MeguriOptions["tls"] {
+  const files = tlsVariables.filter(([, name]) => env[name]);
+  if (files.length === 0) return undefined;
+  return Object.fromEntries(files.map(([field, name]) => [field, readPem(name, env[name] ?? "")]));
+}
+
+function readPem(name: string, file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`${name}: ${(error as Error).message}`);
+  }
+}

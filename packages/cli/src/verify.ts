@@ -1,0 +1,108 @@
+/** The command that compares accounts with their ledgers. */
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type ProgramVerification,
+  ProgramVerificationSchema,
+  ProgramVerification_State as State,
+  ProgramVerification_StateSchema as StateSchema,
+  type VerifyAccountResponse,
+  VerifyAccountResponseSchema,
+} from "../../client/src/messages/points.ts";
+import { type AddCommand, examples } from "./action.ts";
+import { UsageError } from "./errors.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { enumName, programOption } from "./options.ts";
+import type { Cell } from "./output.ts";
+import type { Session } from "./session.ts";
+
+export const addVerify: AddCommand = (parent, inSession) => {
+  parent
+    .command("verify")
+    .summary("compare an account, or all of a program, with the ledger")
+    .description(
+      "Compares an account with its ledger and shows what differs. Without a user it compares " +
+        "all accounts of the program and waits for the end; Ctrl-C ends only the waiting. " +
+        "An account with a long ledger needs a longer --timeout.",
+    )
+    .argument("[user]", "the user; without one, the whole program")
+    .addOption(programOption())
+    .option("--repair", "set the account of the user to what its ledger says", false)
+    .addHelpText(
+      "after",
+      examples("meguri verify alice", "meguri verify alice --repair", "meguri verify -p shop"),
+    )
+    .action(
+      inSession(async (session, userId, { program: programId, repair }) => {
+        if (repair && userId === undefined) throw new UsageError("--repair needs a user");
+        if (userId === undefined) await verifyProgram(session, programId);
+        else await verifyAccount(session, { programId, userId, repair });
+      }),
+    );
+};
+
+async function verifyAccount(
+  session: Session,
+  request: { readonly programId: string; readonly userId: string; readonly repair: boolean },
+): Promise<void> {
+  const { meguri, out, call } = session;
+  const answer = await meguri.points.verifyAccount(request, call);
+  const { differences } = answer;
+  await out.message(VerifyAccountResponseSchema, answer, () =>
+    out.table(
+      differences.map(({ field, expected, actual }) => [field, expected, actual]),
+      ["field", "by the ledger", "in the account"],
+    ),
+  );
+  await out.note(accountNote(request.userId, answer));
+  if (differences.length > 0 && !isRepaired(answer)) session.exitCode = exitCodes.refused;
+}
+
+const isRepaired = ({ repaired, restoredEntryNumbers }: VerifyAccountResponse): boolean =>
+  repaired || restoredEntryNumbers.length > 0;
+
+function accountNote(userId: string, answer: VerifyAccountResponse): string {
+  const { differences, unreportedDifferenceCount, entryCount } = answer;
+  const count = BigInt(differences.length) + unreportedDifferenceCount;
+  if (count === 0n) return `${userId}: agrees with the ${entryCount} entries of the ledger`;
+  const next = isRepaired(answer) ? "repaired" : "meguri verify --repair corrects the account";
+  return `${userId}: ${count} differences in ${entryCount} entries; ${next}`;
+}
+
+/** How often the progress of a run is read. */
+const pollMs = 1_000;
+
+async function verifyProgram(session: Session, programId: string): Promise<void> {
+  const { meguri, out, call } = session;
+  let { verification } = await meguri.points.verifyProgram({ programId }, call);
+  while (verification?.state === State.RUNNING) {
+    await out.note(programNote(verification));
+    await sleep(pollMs, undefined, call);
+    ({ verification } = await meguri.points.getProgramVerification({ programId }, call));
+  }
+  if (verification === undefined) return;
+  await out.message(ProgramVerificationSchema, verification, () =>
+    out.table(findings(verification), ["user", "field", "by the ledger", "in the account"]),
+  );
+  await out.note(programNote(verification));
+  const { state, wrongAccountCount, failedAccountCount } = verification;
+  if (state !== State.DONE || wrongAccountCount + failedAccountCount > 0n) {
+    session.exitCode = exitCodes.refused;
+  }
+}
+
+function findings({ reports, failures }: ProgramVerification): Cell[][] {
+  return [
+    ...reports.flatMap(({ userId, differences }) =>
+      differences.map(({ field, expected, actual }) => [userId, field, expected, actual]),
+    ),
+    ...failures.map(({ userId, reason }) => [userId, reason, undefined, undefined]),
+  ];
+}
+
+function programNote(verification: ProgramVerification): string {
+  const { programId, state, accountCount, wrongAccountCount, failedAccountCount } = verification;
+  return (
+    `${programId}: ${enumName(StateSchema, state)}, ${accountCount} accounts compared, ` +
+    `${wrongAccountCount} differ, ${failedAccountCount} could not be compared`
+  );
+}

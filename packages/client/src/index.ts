@@ -1,0 +1,16 @@
+/** The public interface of the client package. */
+export { Code, ConnectError } from "@connectrpc/connect";
+export type { Reason } from "../../../src/domain/errors.ts";
+export {
+  type FieldViolation,
+  metadataOf,
+  reasonOf,
+  retryDelayMsOf,
+  violationsOf,
+} from "./errors.ts";
+export { createMeguri, type Meguri } from "./meguri.ts";
+export type { MeguriOptions, TlsOptions } from "./options.ts";
+export type { WatchOptions } from "./reopen.ts";
+export type { BulkGrantSheet, UploadOptions } from "./upload-bulk-grant.ts";
+export type { BulkGrantName } from "./watch-bulk-grant.ts";
+export type { OwnerWatch } from "./watch-unread-counts.ts";

@@ -1,0 +1,84 @@
+/** Makes the clients of all services, and what spans several calls. */
+import type { DescService, MessageInitShape } from "@bufbuild/protobuf";
+import { type Client, createClient } from "@connectrpc/connect";
+import {
+  BulkGrantService,
+  type UploadBulkGrantRequest_HeaderSchema,
+  type UploadBulkGrantResponse,
+  type WatchBulkGrantResponse_Update,
+} from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import {
+  NotificationService,
+  type WatchUnreadCountResponse_Count,
+} from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
+import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
+import type { MeguriOptions } from "./options.ts";
+import type { WatchOptions } from "./reopen.ts";
+import { createMeguriTransport } from "./transport.ts";
+import { type BulkGrantSheet, type UploadOptions, uploadBulkGrant } from "./upload-bulk-grant.ts";
+import { type BulkGrantName, watchBulkGrant } from "./watch-bulk-grant.ts";
+import { type OwnerWatch, watchUnreadCounts } from "./watch-unread-counts.ts";
+
+/** The clients of all services. Their errors are ConnectErrors; `reasonOf` reads them. */
+export interface Meguri {
+  readonly programs: Client<typeof ProgramService>;
+  readonly points: Client<typeof PointsService>;
+  readonly reservations: Client<typeof ReservationService>;
+  readonly reactions: Client<typeof ReactionService>;
+  readonly notifications: Client<typeof NotificationService>;
+  readonly bulkGrants: Client<typeof BulkGrantService>;
+  /** Moves the time of a server that runs with a test clock. Other servers do not serve it. */
+  readonly clock: Client<typeof ClockService>;
+  /**
+   * Yields the unread count of each owner at once, unless its version is known, and again after
+   * each change. Opens streams again as long as it takes, and yields no count twice. Ends by an
+   * error only: a refusal, or Canceled after the signal's abort.
+   */
+  watchUnreadCounts(
+    watches: readonly OwnerWatch[],
+    options?: WatchOptions,
+  ): AsyncIterable<WatchUnreadCountResponse_Count>;
+  /**
+   * Yields a bulk grant and its progress at once and after each change, and ends when nothing more
+   * is done without a call. Opens streams again as long as it takes, and yields no update twice.
+   */
+  watchBulkGrant(
+    name: BulkGrantName,
+    options?: WatchOptions,
+  ): AsyncIterable<WatchBulkGrantResponse_Update>;
+  /** Uploads a whole sheet; with `validateOnly` in the header it is only checked. */
+  uploadBulkGrant(
+    header: MessageInitShape<typeof UploadBulkGrantRequest_HeaderSchema>,
+    sheet: BulkGrantSheet,
+    options?: UploadOptions,
+  ): Promise<UploadBulkGrantResponse>;
+  /** Closes all connections; calls and streams under way fail. */
+  close(): void;
+}
+
+/** Makes a client, which connects with its first call. Throws a TypeError for unusable options. */
+export function createMeguri(options: MeguriOptions): Meguri {
+  const { transport, close } = createMeguriTransport(options);
+  const client = <S extends DescService>(service: S): Client<S> => createClient(service, transport);
+  const notifications = client(NotificationService);
+  const bulkGrants = client(BulkGrantService);
+  return {
+    programs: client(ProgramService),
+    points: client(PointsService),
+    reservations: client(ReservationService),
+    reactions: client(ReactionService),
+    notifications,
+    bulkGrants,
+    clock: client(ClockService),
+    watchUnreadCounts: (watches, watchOptions = {}) =>
+      watchUnreadCounts(notifications, watches, watchOptions),
+    watchBulkGrant: (name, watchOptions = {}) => watchBulkGrant(bulkGrants, name, watchOptions),
+    uploadBulkGrant: (header, sheet, uploadOptions = {}) =>
+      uploadBulkGrant(bulkGrants, header, sheet, uploadOptions),
+    close,
+  };
+}

@@ -1,0 +1,47 @@
+/** Follows a bulk grant to its end, over as many streams as that takes. */
+import { equals } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import {
+  type BulkGrantService,
+  WatchBulkGrantResponse_EndReason as EndReason,
+  type WatchBulkGrantResponse_Update,
+  WatchBulkGrantResponse_UpdateSchema,
+} from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { reopen, type StreamEvent, type WatchOptions } from "./reopen.ts";
+
+/** Names a bulk grant. */
+export interface BulkGrantName {
+  /** Empty or absent means `default`. */
+  readonly programId?: string;
+  readonly bulkGrantId: string;
+}
+
+/** The longest wait before a stream is opened again. It is random: streams end together. */
+const reopenMs = 1_000;
+
+/** Yields each update that differs from the last one, until nothing more is done. */
+export function watchBulkGrant(
+  bulkGrants: Client<typeof BulkGrantService>,
+  name: BulkGrantName,
+  options: WatchOptions,
+): AsyncGenerator<WatchBulkGrantResponse_Update, void> {
+  let last: WatchBulkGrantResponse_Update | undefined;
+
+  async function* open(
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamEvent<WatchBulkGrantResponse_Update>> {
+    for await (const { event } of bulkGrants.watchBulkGrant(name, { signal })) {
+      if (event.case === "update") {
+        const update = event.value;
+        if (last && equals(WatchBulkGrantResponse_UpdateSchema, last, update)) continue;
+        last = update;
+        yield { value: update };
+      } else if (event.case === "end") {
+        const isLast = event.value.reason === EndReason.FINAL;
+        yield isLast ? { isLast } : { reopenMs: reopenMs * Math.random() };
+      }
+    }
+  }
+
+  return reopen(options, open);
+}

@@ -1,0 +1,71 @@
+/** Follows the unread counts of owners, over as many streams as that takes. */
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { Client } from "@connectrpc/connect";
+import type { UnreadCount } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
+import type {
+  NotificationService,
+  WatchUnreadCountResponse_Count,
+} from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
+import { reopen, type StreamEvent, type WatchOptions } from "./reopen.ts";
+
+/** An owner whose unread count is watched. */
+export interface OwnerWatch {
+  readonly ownerId: string;
+  /** The version of the unread count that the caller has; none by default. */
+  readonly knownVersion?: bigint;
+}
+
+/** What the caller has of one owner. The count is undefined if only its version is known. */
+interface Delivered {
+  version: bigint;
+  count: UnreadCount | undefined;
+}
+
+/** Yields each count that differs from the owner's last one. */
+export function watchUnreadCounts(
+  notifications: Client<typeof NotificationService>,
+  watches: readonly OwnerWatch[],
+  options: WatchOptions,
+): AsyncGenerator<WatchUnreadCountResponse_Count, void> {
+  const delivered = new Map<string, Delivered>();
+  for (const { ownerId, knownVersion = 0n } of watches) {
+    delivered.set(ownerId, { version: knownVersion, count: undefined });
+  }
+
+  /** Whether the count is new. Its version is kept in any case, for the next stream. */
+  function isNew(ownerId: string, count: UnreadCount): boolean {
+    const last = delivered.get(ownerId);
+    if (!last || count.version < last.version) return false;
+    const isFirst = last.count === undefined && last.version === 0n;
+    const isKnown = last.version === count.version || isSame(last.count, count);
+    delivered.set(ownerId, { version: count.version, count });
+    return isFirst || !isKnown;
+  }
+
+  async function* open(
+    signal: AbortSignal,
+  ): AsyncGenerator<StreamEvent<WatchUnreadCountResponse_Count>> {
+    const request = {
+      watches: Array.from(delivered, ([ownerId, { version }]) => ({
+        ownerId,
+        knownVersion: version,
+      })),
+    };
+    for await (const { event } of notifications.watchUnreadCount(request, { signal })) {
+      if (event.case === "count") {
+        const { ownerId, unreadCount } = event.value;
+        if (unreadCount && isNew(ownerId, unreadCount)) yield { value: event.value };
+      } else if (event.case === "end") {
+        const { reopenDelay } = event.value;
+        yield { reopenMs: reopenDelay ? durationMs(reopenDelay) : 0 };
+      }
+    }
+  }
+
+  return reopen(options, open);
+}
+
+const isSame = (a: UnreadCount | undefined, b: UnreadCount): boolean =>
+  a?.groupCount === b.groupCount &&
+  a.peopleCount === b.peopleCount &&
+  a.unseenCount === b.unseenCount;

@@ -1,0 +1,101 @@
+/** Implements the port of the sources, over the sources of each kind. */
+import type { BulkSources } from "../../app/ports/bulk-grants.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { DefinitionOf, SourceDefinition } from "./definitions.ts";
+import { versionOfText } from "./files.ts";
+import type { Source, SourceFile, VersionedFile } from "./source.ts";
+
+/** Makes a source from its definition, for each type. */
+type SourceAdapters = {
+  readonly [T in SourceDefinition["type"]]: (definition: DefinitionOf<T>) => Source;
+};
+
+interface ConfiguredSource {
+  readonly definition: SourceDefinition;
+  readonly source: Source;
+}
+
+/**
+ * Serves the configured sources. A source string is `<name>/<path>`. One of a new file ends with
+ * `#` and the version of its content, so that what is read and moved is what was listed.
+ */
+export function createBulkSources(
+  definitions: readonly SourceDefinition[],
+  adapters: SourceAdapters,
+): BulkSources {
+  const byName = new Map<string, ConfiguredSource>(
+    definitions.map((definition) => [
+      definition.name,
+      // The type is that of the adapter, but TypeScript does not relate the two.
+      { definition, source: adapters[definition.type](definition as never) },
+    ]),
+  );
+  const named = (name: string): ConfiguredSource => {
+    const found = byName.get(name);
+    if (!found) throw unknownSource(name);
+    return found;
+  };
+  return {
+    async open(source) {
+      const { name, file } = parse(source);
+      const found = named(name);
+      return { identity: found.definition.identity, csv: await found.source.open(file) };
+    },
+    pickUps: definitions.flatMap(({ name, pick_up }) =>
+      pick_up
+        ? { name, programId: pick_up.program_id, cron: pick_up.cron, timeZone: pick_up.time_zone }
+        : [],
+    ),
+    async listNew(sourceName) {
+      const files = await named(sourceName).source.listNew();
+      return files.map((file) => ({
+        source: `${sourceName}/${file.path}#${file.version}`,
+        bulkGrantId: bulkGrantIdOf(file),
+      }));
+    },
+    async move(source, to) {
+      const { name, file } = parse(source);
+      await named(name).source.move(file, to);
+    },
+    async writeFailures(source, of, failures) {
+      const { name, file } = parse(source);
+      await named(name).source.writeFailures?.(file.path, of, failures);
+    },
+    urlOf(source) {
+      const { name, file } = parse(source);
+      return byName.get(name)?.source.urlOf(file.path);
+    },
+  };
+}
+
+/** Separates the name of the source, the path and the version; a `#` elsewhere is in the path. */
+function parse(source: string): { readonly name: string; readonly file: SourceFile } {
+  const {
+    name = "",
+    path = "",
+    version,
+  } = /^(?<name>[^/]+)\/(?<path>.+?)(#(?<version>[0-9a-f]{12}))?$/s.exec(source)?.groups ?? {};
+  if (!name) throw unknownSource(source);
+  return { name, file: { path, ...(version !== undefined && { version }) } };
+}
+
+/** Cut to this many characters, a name with the version has at most 64. */
+const maxNameLength = 51;
+
+/**
+ * Makes the bulk_grant_id of a file from its name, for people, and its version. The same content
+ * under the same name is the same bulk grant, so it is granted once.
+ */
+function bulkGrantIdOf({ path, version }: VersionedFile): string {
+  const name = path.replace(/\.csv$/i, "");
+  const allowed = name.replace(/[^!-"$-.0-~]+/g, "-").slice(0, maxNameLength);
+  if (allowed === name) return `${name}-${version}`;
+  // The hash covers the name, too, because several names may have the same allowed characters.
+  const readable = allowed.replace(/^-+|-+$/g, "") || "sheet";
+  return `${readable}-${versionOfText(`${version} ${path}`)}`;
+}
+
+const unknownSource = (name: string) =>
+  new DomainError("INVALID_REQUEST", `no source ${JSON.stringify(name)} is configured`, {
+    field: "source",
+  });

@@ -1,0 +1,87 @@
+/** Reads which sources of rows are configured, from the JSON file of MEGURI_BULK_SOURCES. */
+import { readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+import { timeZoneOf } from "../../domain/time-zone.ts";
+import { driveFields, sheetFields } from "./google/definitions.ts";
+
+const named = {
+  /** The first part of a source string, and of the pick-up's schedule id. */
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -"),
+  /** Who submits what comes from the source. It is a caller, so it never approves that. */
+  identity: z.string().regex(/^[!-"$-~]{1,64}$/, "1 to 64 visible ASCII characters without #"),
+};
+
+/** When new files are picked up, and for which program. */
+const pickUp = z.strictObject({
+  program_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "not a program_id"),
+  cron: z.string().regex(/^\S+( \S+){4}$/, "5 fields, as in 0 6 * * *"),
+  time_zone: z.string().refine((name) => timeZoneOf(name) === name, "not in the IANA database"),
+});
+
+const folder = z.strictObject({
+  ...named,
+  type: z.literal("folder"),
+  path: z.string().refine(isAbsolute, "has to be absolute"),
+  pick_up: pickUp.optional(),
+});
+
+const s3 = z.strictObject({
+  ...named,
+  type: z.literal("s3"),
+  bucket: z.string().min(1),
+  /** Names a folder, because the files moved to `done/` are below it. */
+  prefix: z.string().regex(/^$|^[^/].*\/$/, "empty, or ends with / and does not start with /"),
+  region: z.string().min(1),
+  /** Another S3 than AWS's. */
+  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  /** For servers that have the bucket in the path instead of the host name. */
+  force_path_style: z.boolean().optional(),
+  pick_up: pickUp.optional(),
+});
+
+const drive = z.strictObject({ ...named, ...driveFields, pick_up: pickUp.optional() });
+
+/** A spreadsheet has no new files, because its tabs are not moved. */
+const sheet = z.strictObject({ ...named, ...sheetFields, pick_up: z.never().optional() });
+
+const file = z.strictObject({
+  sources: z
+    .array(z.discriminatedUnion("type", [folder, s3, drive, sheet]))
+    .superRefine((sources, context) => {
+      const names = sources.map(({ name }) => name);
+      for (const [index, name] of names.entries()) {
+        if (names.indexOf(name) === index) continue;
+        const message = `another source is named ${name}`;
+        context.addIssue({ code: "custom", message, path: [index, "name"] });
+      }
+    }),
+});
+
+/** One configured source. */
+export type SourceDefinition = z.output<typeof file>["sources"][number];
+
+/** The fields of the sources of one type. */
+export type DefinitionOf<T extends SourceDefinition["type"]> = Extract<
+  SourceDefinition,
+  { readonly type: T }
+>;
+
+/**
+ * Returns the configured sources; none without a path. Throws an error that names the file and
+ * every field with an invalid value.
+ */
+export function readSourceDefinitions(path: string | undefined): readonly SourceDefinition[] {
+  if (path === undefined) return [];
+  const parsed = file.safeParse(readJson(path));
+  if (!parsed.success) throw new Error(`${path}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data.sources;
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+  }
+}

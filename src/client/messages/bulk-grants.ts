@@ -1,3 +1,0 @@
-/** The messages, enums and schemas of meguri.bulkgrants.v1. */
-export * from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
-export * from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";

@@ -1,3 +1,0 @@
-/** The messages, enums and schemas of meguri.notifications.v1. */
-export * from "../../gen/meguri/notifications/v1/notification_pb.ts";
-export * from "../../gen/meguri/notifications/v1/notification_service_pb.ts";

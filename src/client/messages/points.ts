@@ -1,7 +1,0 @@
-/** The messages, enums and schemas of meguri.points.v1. */
-export * from "../../gen/meguri/points/v1/balance_pb.ts";
-export * from "../../gen/meguri/points/v1/difference_pb.ts";
-export * from "../../gen/meguri/points/v1/forecast_pb.ts";
-export * from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
-export * from "../../gen/meguri/points/v1/points_service_pb.ts";
-export * from "../../gen/meguri/points/v1/program_verification_pb.ts";

@@ -1,3 +1,0 @@
-/** The messages, enums and schemas of meguri.programs.v1. */
-export * from "../../gen/meguri/programs/v1/program_pb.ts";
-export * from "../../gen/meguri/programs/v1/program_service_pb.ts";

@@ -1,4 +1,0 @@
-/** The messages, enums and schemas of meguri.reactions.v1. */
-export * from "../../gen/meguri/reactions/v1/reaction_pb.ts";
-export * from "../../gen/meguri/reactions/v1/reaction_service_pb.ts";
-export * from "../../gen/meguri/reactions/v1/target_pb.ts";

@@ -1,2 +1,0 @@
-/** The messages and schemas of meguri.testing.v1, which a server serves with a test clock. */
-export * from "../../gen/meguri/testing/v1/clock_service_pb.ts";

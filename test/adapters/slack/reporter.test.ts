@@ -1,0 +1,243 @@
+/** Tests the reports to Slack against a server that speaks the wire format of its webhooks. */
+import { afterAll, describe, expect, test } from "vitest";
+import { createWorkflowLinks } from "../../../src/adapters/slack/links.ts";
+import { createSlackReporter, noReporter } from "../../../src/adapters/slack/reporter.ts";
+import {
+  type BulkGrantReport,
+  type Reporter,
+  ReportUncertain,
+} from "../../../src/app/ports/bulk-grants.ts";
+import { bulkGrantWorkflowId } from "../../../src/bulk-contract.ts";
+import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import { type SlackServer, startSlackServer } from "../../support/servers/slack-server.ts";
+
+const links = createWorkflowLinks("https://temporal.example/", "points prod");
+
+const servers: SlackServer[] = [];
+afterAll(async () => {
+  for (const server of servers) await server.stop();
+});
+
+/** Starts a server for one test, because tests that wait run side by side. */
+async function started() {
+  const slack = await startSlackServer();
+  servers.push(slack);
+  return { slack, reporter: createSlackReporter({ webhookUrl: slack.webhookUrl, links }) };
+}
+
+describe("a report", () => {
+  test("says what was granted and what failed, by whom, and links to both ends", async () => {
+    const { slack, reporter } = await started();
+    await reporter.send(outcome);
+    expect(slack.messages).toEqual([
+      [
+        "*Bulk grant is DONE_WITH_FAILURES*",
+        "`spring` of `cafe`, revision 2",
+        "10,000 rows, 1,000,000 points",
+        "Granted before: 12 rows, 1,200 points",
+        "Granted: 9,700 rows, 970,000 points",
+        "Failed: 288 rows (ACCOUNT_FROZEN 200, INTERNAL 88)",
+        "Submitted by aoi",
+        "Approved by ben: checked the sums",
+        "Approved by chie",
+        "<https://temporal.example/namespaces/points%20prod/workflows/bulk-grant%2Fcafe%2Fspring" +
+          "|Workflow> · <https://drive.example/x?a=1&amp;b=%7C2|nightly/rows.csv>",
+      ].join("\n"),
+    ]);
+  });
+
+  test("of what was cancelled says by whom, and how many rows were not executed", async () => {
+    const { slack, reporter } = await started();
+    await reporter.send({
+      ...outcome,
+      bulkGrant: {
+        ...bulkGrant,
+        state: "CANCELLED",
+        result: { granted: 1, grantedPoints: 1, failed: 0, notRun: 9_999, failedByCode: {} },
+        actions: [
+          {
+            action: "REJECT",
+            revision: 1,
+            by: asService("ben"),
+            time: 0,
+            note: "of another revision",
+          },
+          { action: "CANCEL", revision: 2, by: asService("chie"), time: 0, note: "wrong campaign" },
+        ],
+      },
+    });
+    const [message = ""] = slack.messages;
+    expect(message).toContain("*Bulk grant is CANCELLED*");
+    expect(message).toContain("Granted: 1 row, 1 point\nNot executed: 9,999 rows\n");
+    expect(message).toContain("Cancelled by chie: wrong campaign");
+    expect(message).not.toContain("Failed");
+    expect(message).not.toContain("Rejected");
+  });
+
+  test("of an invalid sheet says how many rows are wrong, and which cap is exceeded", async () => {
+    const { slack, reporter } = await started();
+    const { result: _, ...rest } = bulkGrant;
+    const invalid: BulkGrant = {
+      ...rest,
+      state: "INVALID",
+      revision: { ...bulkGrant.revision, exceededCap: 900_000, sameContentAs: "winter" },
+      checked: { invalid: 300, alreadyGranted: 0, alreadyGrantedPoints: 0 },
+    };
+    await reporter.send({ ...outcome, bulkGrant: invalid });
+    expect(slack.messages[0]).toContain(
+      "Invalid: 300 rows\nAbove the program's cap of 900,000 points\nThe same rows as `winter`\n",
+    );
+  });
+
+  test("of a reversal says what was revoked", async () => {
+    const { slack, reporter } = await started();
+    const revision = { ...bulkGrant.revision, reverses: "winter" };
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
+    const [message = ""] = slack.messages;
+    expect(message).toContain("*Reversal is DONE_WITH_FAILURES*\n");
+    expect(message).toContain("revision 2, reverses `winter`\n");
+    expect(message).toContain("Revoked: 9,700 rows");
+  });
+
+  test("that is a reminder says how many approvals there are, and when it expires", async () => {
+    const { slack, reporter } = await started();
+    const { result: _, ...rest } = bulkGrant;
+    const awaiting: BulkGrant = { ...rest, state: "AWAITING_APPROVAL", approvals: [] };
+    await reporter.send({ ...outcome, kind: "REMINDER", bulkGrant: awaiting });
+    const [message = ""] = slack.messages;
+    expect(message).toContain("*Bulk grant awaits approval*");
+    expect(message).toContain(
+      "0 of 2 approvals; expires " +
+        "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>",
+    );
+  });
+
+  test("escapes what people wrote, so that nobody is mentioned and no line is added", async () => {
+    const { slack, reporter } = await started();
+    const note = "<!channel> a & b\nApproved by dan";
+    await reporter.send({
+      ...outcome,
+      bulkGrant: { ...bulkGrant, approvals: [{ by: asService("<@U1>"), time: 0, note }] },
+    });
+    expect(slack.messages[0]).toContain(
+      "Approved by &lt;@U1&gt;: &lt;!channel&gt; a &amp; b Approved by dan\n",
+    );
+  });
+
+  test("without an address of its source names the source", async () => {
+    const { slack, reporter } = await started();
+    const { sourceUrl: _, ...rest } = outcome;
+    await reporter.send(rest);
+    expect(slack.messages[0]).toMatch(/\|Workflow> · Source: nightly\/rows\.csv$/);
+  });
+});
+
+describe.concurrent("sending", () => {
+  test("retries what Slack has refused for now, and sends one message", async () => {
+    const { slack, reporter } = await started();
+    slack.failNext({ status: 429, body: "rate_limited" }, { status: 500 }, { status: 503 });
+    await reporter.send(outcome);
+    expect(slack.requestCount).toBe(4);
+    expect(slack.messages).toHaveLength(1);
+  });
+
+  test("gives up after five answers that refuse it for now", async () => {
+    const { slack, reporter } = await started();
+    slack.failNext(...Array.from({ length: 9 }, () => ({ status: 503 })));
+    const error = await failureOf(reporter);
+    expect(error).not.toBeInstanceOf(ReportUncertain);
+    expect(error.message).toBe("Slack answered 503: rollup_error");
+    expect(slack.requestCount).toBe(5);
+  });
+
+  test.each([400, 403, 404, 410])("does not retry an answer %i", async (status) => {
+    const { slack, reporter } = await started();
+    slack.failNext({ status, body: "no_service" });
+    const error = await failureOf(reporter);
+    expect(error).not.toBeInstanceOf(ReportUncertain);
+    expect(error.message).toBe(`Slack answered ${status}: no_service`);
+    expect(slack.requestCount).toBe(1);
+  });
+
+  test.each(["RESET", "CUT_OFF", "SILENT"] as const)(
+    "does not send again what may have been sent: %s",
+    async (failure) => {
+      const { slack, reporter } = await started();
+      slack.failNext(failure);
+      expect(await failureOf(reporter)).toBeInstanceOf(ReportUncertain);
+      expect(slack.requestCount).toBe(1);
+      expect(slack.messages).toHaveLength(1);
+    },
+  );
+
+  test.each([502, 504])("does not send again after a gateway's answer %i", async (status) => {
+    const { slack, reporter } = await started();
+    slack.failNext({ status });
+    expect(await failureOf(reporter)).toBeInstanceOf(ReportUncertain);
+    expect(slack.requestCount).toBe(1);
+  });
+
+  test("retries without a connection, and never names the webhook's secret path", async () => {
+    const { slack, reporter } = await started();
+    await reporter.send(outcome);
+    await slack.stop();
+    const error = await failureOf(reporter);
+    expect(error).not.toBeInstanceOf(ReportUncertain);
+    expect(error.message).toBe("no connection to Slack: ECONNREFUSED");
+    expect(String(error.stack)).not.toContain("/services/");
+  });
+
+  test("needs no webhook", async () => {
+    await expect(noReporter.send(outcome)).resolves.toBeUndefined();
+  });
+});
+
+const failureOf = (reporter: Reporter): Promise<Error> =>
+  reporter.send(outcome).then(
+    () => expect.fail("was sent"),
+    (error: Error) => error,
+  );
+
+const bulkGrant: BulkGrant = {
+  programId: "cafe",
+  bulkGrantId: "spring",
+  state: "DONE_WITH_FAILURES",
+  revision: {
+    number: 2,
+    uploadId: "u",
+    rowCount: 10_000,
+    totalPoints: 1_000_000,
+    rowsDigest: "r",
+    digest: "d",
+    requiredApprovals: 2,
+    submitter: asService("aoi"),
+    submitTime: 0,
+    source: "nightly/rows.csv",
+  },
+  createTime: 0,
+  updateTime: 0,
+  checked: { invalid: 0, alreadyGranted: 12, alreadyGrantedPoints: 1_200 },
+  approvals: [
+    { by: asService("ben"), time: 0, note: "checked the sums" },
+    { by: asService("chie"), time: 0, note: "" },
+  ],
+  remindTime: 0,
+  expireTime: Date.UTC(2026, 10, 26),
+  run: 1,
+  result: {
+    granted: 9_700,
+    grantedPoints: 970_000,
+    failed: 288,
+    notRun: 0,
+    failedByCode: { INTERNAL: 88, ACCOUNT_FROZEN: 200 },
+  },
+  actions: [],
+};
+
+const outcome: BulkGrantReport = {
+  kind: "OUTCOME",
+  bulkGrant,
+  workflowId: bulkGrantWorkflowId("cafe", "spring"),
+  sourceUrl: "https://drive.example/x?a=1&b=|2",
+};

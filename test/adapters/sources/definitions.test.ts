@@ -1,0 +1,107 @@
+/** Tests the file that defines the sources, and that its errors name what is wrong. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readSourceDefinitions } from "../../../src/adapters/sources/definitions.ts";
+import { codeNamed } from "../../support/markdown.ts";
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "meguri-sources-"));
+  path = join(folder, "sources.json");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const read = (content: unknown) => {
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return readSourceDefinitions(path);
+};
+
+const pickUp = { program_id: "default", cron: "0 6 * * *", time_zone: "Asia/Tokyo" };
+const nightly = {
+  name: "nightly",
+  identity: "nightly-batch",
+  type: "folder",
+  path: "/data/nightly",
+  pick_up: pickUp,
+};
+const jobs = {
+  name: "jobs",
+  identity: "jobs",
+  type: "s3",
+  bucket: "campaigns",
+  prefix: "in/",
+  region: "ap-northeast-1",
+};
+const drive = {
+  name: "drive",
+  identity: "campaigns",
+  type: "drive",
+  folder_id: "1aBc",
+  key_file: "/run/secrets/google.json",
+};
+const sheet = {
+  name: "sheet",
+  identity: "campaigns",
+  type: "sheet",
+  spreadsheet_id: "1aBc",
+  key_file: "/run/secrets/google.json",
+};
+
+describe("the file of the sources", () => {
+  test("is not needed", () => {
+    expect(readSourceDefinitions(undefined)).toEqual([]);
+  });
+
+  test("defines folders and S3 prefixes", () => {
+    const minio = { ...jobs, name: "minio", endpoint: "http://minio:9000", force_path_style: true };
+    const sources = [nightly, jobs, minio];
+    expect(read({ sources })).toEqual(sources);
+  });
+
+  test("defines Drive folders and spreadsheets", () => {
+    const sources = [{ ...drive, pick_up: pickUp }, sheet];
+    expect(read({ sources })).toEqual(sources);
+    expect(() => read({ sources: [{ ...sheet, pick_up: pickUp }] })).toThrow("pick_up");
+  });
+
+  test("is as the documentation shows it", () => {
+    const [shown] = read(codeNamed("docs/operations.md", "sources"));
+    expect(shown).toEqual(nightly);
+  });
+
+  test.each([
+    ["name", { ...nightly, name: "Nightly" }],
+    ["name", { ...nightly, name: "a/b" }],
+    ["identity", { ...nightly, identity: "" }],
+    ["identity", { ...nightly, identity: "a#b" }],
+    ["path", { ...nightly, path: "data" }],
+    ["pth", { ...nightly, pth: "/data" }],
+    ["type", { ...nightly, type: "ftp" }],
+    ["pick_up.program_id", { ...nightly, pick_up: { ...pickUp, program_id: "Default" } }],
+    ["pick_up.cron", { ...nightly, pick_up: { ...pickUp, cron: "6 o'clock" } }],
+    ["pick_up.time_zone", { ...nightly, pick_up: { ...pickUp, time_zone: "JST" } }],
+    ["pick_up.time_zone", { ...nightly, pick_up: { ...pickUp, time_zone: "asia/tokyo" } }],
+    ["bucket", { ...jobs, bucket: "" }],
+    ["prefix", { ...jobs, prefix: "in" }],
+    ["prefix", { ...jobs, prefix: "/in/" }],
+    ["endpoint", { ...jobs, endpoint: "minio:9000" }],
+  ])("with a wrong %s is refused with the file and the field", (field, source) => {
+    expect(() => read({ sources: [jobs, source] })).toThrow(path);
+    expect(() => read({ sources: [jobs, source] })).toThrow(field);
+  });
+
+  test("that names two sources alike is refused", () => {
+    expect(() => read({ sources: [jobs, nightly, { ...nightly, name: "jobs" }] })).toThrow(
+      /another source is named jobs[\s\S]*sources\[2\]\.name/,
+    );
+  });
+
+  test("that is no JSON, or is missing, is refused with its path", () => {
+    expect(() => read("{")).toThrow(path);
+    rmSync(path);
+    expect(() => readSourceDefinitions(path)).toThrow(path);
+  });
+});

@@ -1,0 +1,174 @@
+/** Tests S3 as a source, with the SDK against a server that speaks S3's REST API. */
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createBulkSources } from "../../../src/adapters/sources/bulk-sources.ts";
+import { createFolderSource } from "../../../src/adapters/sources/folder.ts";
+import { createDriveSource } from "../../../src/adapters/sources/google/drive.ts";
+import { createSheetSource } from "../../../src/adapters/sources/google/sheet.ts";
+import { createS3Source } from "../../../src/adapters/sources/s3.ts";
+import { type S3Server, startS3Server } from "../../support/servers/s3-server.ts";
+
+const adapters = {
+  folder: createFolderSource,
+  s3: createS3Source,
+  drive: createDriveSource,
+  sheet: createSheetSource,
+};
+const header = "user_id,points,reason\n";
+
+let s3: S3Server;
+beforeEach(async () => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
+  s3 = await startS3Server("campaigns", 3);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await s3.stop();
+});
+
+const definition = (endpoint: string | undefined) => ({
+  name: "jobs",
+  identity: "nightly-batch",
+  type: "s3" as const,
+  bucket: "campaigns",
+  prefix: "in/",
+  region: "ap-northeast-1",
+  ...(endpoint !== undefined && { endpoint, force_path_style: true }),
+});
+
+const sources = () => createBulkSources([definition(s3.endpoint)], adapters);
+
+const contentOf = async (source: string) => text((await sources().open(source)).csv);
+
+describe("an object", () => {
+  test("is read under the identity of its source", async () => {
+    const csv = header + "u-1,5,x\n".repeat(100_000);
+    s3.put("in/2026/November 1.csv", csv);
+    const opened = await sources().open("jobs/2026/November 1.csv");
+    expect(opened.identity).toBe("nightly-batch");
+    expect(await text(opened.csv)).toBe(csv);
+  });
+
+  test("that does not exist is refused", async () => {
+    s3.put("rows.csv", header);
+    for (const path of ["rows.csv", "../rows.csv", "/rows.csv", "a//b.csv", "./rows.csv"]) {
+      await expect(sources().open(`jobs/${path}`)).rejects.toMatchObject({
+        reason: "INVALID_REQUEST",
+      });
+    }
+  });
+
+  test("is read whole or fails", async () => {
+    s3.put("in/rows.csv", header.repeat(1_000));
+    const { csv } = await sources().open("jobs/rows.csv");
+    s3.failNext("CUT_OFF");
+    await expect(text(csv)).rejects.toThrow();
+  });
+
+  test("is read although S3 asks for fewer requests and a connection breaks", async () => {
+    s3.put("in/rows.csv", header);
+    s3.failNext("SLOW_DOWN", "RESET");
+    expect(await contentOf("jobs/rows.csv")).toBe(header);
+  });
+
+  test("that is replaced before it is read is not read", async () => {
+    s3.put("in/rows.csv", header);
+    s3.beforeNext("GET", () => s3.put("in/rows.csv", `${header}u-1,5,x\n`));
+    await expect(contentOf("jobs/rows.csv")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+  });
+
+  test("has the address of its folder, on AWS", () => {
+    const aws = createBulkSources([definition(undefined)], adapters);
+    const list = "https://console.aws.amazon.com/s3/buckets/campaigns?region=ap-northeast-1";
+    expect(aws.urlOf("jobs/rows.csv#0123456789ab")).toBe(`${list}&prefix=in%2F`);
+    expect(aws.urlOf("jobs/a b/rows.csv")).toBe(`${list}&prefix=in%2Fa+b%2F`);
+    expect(sources().urlOf("jobs/a b.csv")).toBeUndefined();
+  });
+});
+
+describe("a pick-up", () => {
+  test("lists the CSV objects directly below the prefix, over all pages", async () => {
+    for (const name of ["a.csv", "b.CSV", "c.csv", "d & <e>.csv", "f.csv"]) {
+      s3.put(`in/${name}`, header + name);
+    }
+    for (const key of ["in/", "in/x.tmp", "in/.x.csv", "in/done/x.csv", "in/y/x.csv", "x.csv"]) {
+      s3.put(key, header);
+    }
+    const files = await sources().listNew("jobs");
+    expect(files.map(({ source }) => source.replace(/#.*/, ""))).toEqual([
+      "jobs/a.csv",
+      "jobs/b.CSV",
+      "jobs/c.csv",
+      "jobs/d & <e>.csv",
+      "jobs/f.csv",
+    ]);
+    expect(files.map(({ bulkGrantId }) => bulkGrantId.replace(/[0-9a-f]{12}$/, ""))).toEqual([
+      "a-",
+      "b-",
+      "c-",
+      "d-&-<e>-",
+      "f-",
+    ]);
+  });
+
+  test("from a bucket that does not exist fails, but not as a refusal", async () => {
+    const wrong = { ...definition(s3.endpoint), bucket: "campaign" };
+    const error = await createBulkSources([wrong], adapters)
+      .listNew("jobs")
+      .catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ name: "NoSuchBucket" });
+  });
+
+  test("takes 100 objects at most", async () => {
+    for (let number = 0; number < 103; number += 1) s3.put(`in/${number}.csv`, header);
+    expect(await sources().listNew("jobs")).toHaveLength(100);
+  });
+
+  test("moves what it has read, and nothing that came later under the same name", async () => {
+    s3.put("in/rows.csv", header);
+    const [file] = await sources().listNew("jobs");
+    const source = file?.source ?? "";
+    expect(await contentOf(source)).toBe(header);
+    s3.put("in/rows.csv", `${header}u-1,5,x\n`);
+    await sources().move(source, "done");
+    expect([...s3.objects.keys()]).toEqual(["in/rows.csv"]);
+    await expect(sources().open(source)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+
+    const [later] = await sources().listNew("jobs");
+    await sources().move(later?.source ?? "", "failed");
+    expect([...s3.objects.keys()]).toEqual(["in/failed/rows.csv"]);
+  });
+
+  test("leaves an object that is replaced while it is moved", async () => {
+    s3.put("in/rows.csv", header);
+    const [file] = await sources().listNew("jobs");
+    s3.beforeNext("DELETE", () => s3.put("in/rows.csv", "new"));
+    await sources().move(file?.source ?? "", "done");
+    expect(s3.objects.get("in/rows.csv")?.toString()).toBe("new");
+    expect(s3.objects.get("in/done/rows.csv")?.toString()).toBe(header);
+  });
+
+  test("moves one object once, although two pick-ups do it at the same time", async () => {
+    s3.put("in/朝 rows.csv", header);
+    const [file] = await sources().listNew("jobs");
+    const move = () => sources().move(file?.source ?? "", "done");
+    await Promise.all([move(), move(), move()]);
+    await move();
+    expect([...s3.objects.keys()]).toEqual(["in/done/朝 rows.csv"]);
+  });
+
+  test("keeps the content of an object that was moved before", async () => {
+    for (const content of ["first", "second", "second", "third"]) {
+      s3.put("in/rows.csv", content);
+      const [file] = await sources().listNew("jobs");
+      await sources().move(file?.source ?? "", "done");
+    }
+    const moved = [...s3.objects].map(([key, content]) => `${key} ${content}`);
+    expect(moved).toEqual([
+      "in/done/rows.csv first",
+      "in/done/rows-2.csv second",
+      "in/done/rows-3.csv third",
+    ]);
+  });
+});

@@ -1,0 +1,19 @@
+/** Tests that stored hashes of requests stay valid, and which requests are the same. */
+import { expect, test } from "vitest";
+import { requestHash } from "../../../src/app/shared/idempotency.ts";
+import { asService } from "../../../src/domain/caller.ts";
+
+const parameters = { points: 10, reason: "thanks", allowPartial: false };
+
+test("a hash equals that of versions without subjects, which is stored", () => {
+  expect(requestHash("grant", asService("shop"), parameters)).toBe(
+    "1:zLoMHXg1NFJY0KDFVIbuRVXzv4Ml5gsBkh6bH0zuXBA",
+  );
+});
+
+test("the hash covers the service and not the subject", () => {
+  const hashOf = (service: string, subject: string) =>
+    requestHash("grant", { service, subject }, parameters);
+  expect(hashOf("shop", "alice")).toBe(hashOf("shop", "shop"));
+  expect(hashOf("cafe", "alice")).not.toBe(hashOf("shop", "alice"));
+});

@@ -1,0 +1,312 @@
+/** Tests the sweep: errors of single records, outages, stops, and heartbeats of an activity. */
+import { setImmediate as turn } from "node:timers/promises";
+import { MockActivityEnvironment } from "@temporalio/testing";
+import { DefaultLogger } from "@temporalio/worker";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runStep } from "../../../activities/steps.ts";
+import {
+  type SweepCounts,
+  type SweepPlace,
+  storeOutages,
+  sweep,
+} from "../../../src/app/shared/sweep.ts";
+import { DomainError, type Reason } from "../../../src/domain/errors.ts";
+import { randomFrom } from "../../support/models/random.ts";
+import { assertSeeded } from "../../support/models/seeded.ts";
+
+interface Name {
+  readonly id: number;
+}
+
+interface Counts extends SweepCounts<Name> {
+  readonly even: number;
+  readonly odd: number;
+}
+
+type Progress = Counts & SweepPlace<Name>;
+
+interface Options {
+  readonly count: number;
+  readonly pageSize?: number;
+  readonly concurrency?: number;
+  readonly outageAfter?: number;
+  /** The reason with which a call for a record fails, if it does. */
+  readonly reasonOf?: (id: number, call: number) => Reason | "INTERNAL" | undefined;
+}
+
+/** Sweeps over the numbers up to a count, and counts even and odd ones. */
+function numbersSweep({
+  count,
+  pageSize = 32,
+  concurrency = 8,
+  outageAfter = 3,
+  reasonOf,
+}: Options) {
+  const calls = Array<number>(count).fill(0);
+  const done: number[] = [];
+  const logged: number[] = [];
+  const state = { running: 0, mostRunning: 0 };
+  const work = {
+    async read(cursor: string | undefined) {
+      const from = Number(cursor ?? 0);
+      const end = Math.min(from + pageSize, count);
+      const items = Array.from({ length: end - from }, (_, i) => from + i);
+      return { items, ...(end < count && { cursor: String(end) }) };
+    },
+    async process(id: number): Promise<"even" | "odd"> {
+      const call = (calls[id] ?? 0) + 1;
+      calls[id] = call;
+      state.mostRunning = Math.max(state.mostRunning, ++state.running);
+      for (let turns = id % 3; turns >= 0; turns--) await turn();
+      state.running--;
+      const reason = reasonOf?.(id, call);
+      if (reason === "INTERNAL") throw new TypeError("unexpected");
+      if (reason) throw new DomainError(reason, "as the test wants");
+      done.push(id);
+      return id % 2 === 0 ? "even" : "odd";
+    },
+    add: (counts: Counts, outcome: "even" | "odd") => ({
+      ...counts,
+      [outcome]: counts[outcome] + 1,
+    }),
+    nameOf: (id: number) => ({ id }),
+    onFailed: ({ id }: Name) => void logged.push(id),
+    concurrency,
+    outages: new Set<Reason>([...storeOutages, "WORKFLOWS_UNAVAILABLE"]),
+    outageAfter,
+  };
+  const run = (
+    { even = 0, odd = 0, failed = 0, failures = [], ...place }: Partial<Progress>,
+    shouldContinue: (progress: Progress) => boolean,
+  ) => sweep(work, { even, odd, failed, failures }, place, shouldContinue);
+  const callCount = () => calls.reduce((sum, n) => sum + n, 0);
+  return { run, calls, callCount, done, logged, state };
+}
+
+const logger = new DefaultLogger("ERROR", () => {});
+
+const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value));
+
+const sorted = (ids: readonly number[]) => ids.toSorted((a, b) => a - b);
+
+const upTo = (count: number) => Array.from({ length: count }, (_, id) => id);
+
+/** Runs the sweep as an activity: Temporal gives each attempt the details of the last heartbeat. */
+async function runAsActivity({ run }: Pick<ReturnType<typeof numbersSweep>, "run">) {
+  let heartbeatDetails: Progress | undefined;
+  for (let attempts = 1; ; attempts++) {
+    const environment = new MockActivityEnvironment({ heartbeatDetails }, { logger });
+    environment.on("heartbeat", (details) => {
+      heartbeatDetails = asJson(details);
+    });
+    try {
+      const step = () => runStep<Progress, Counts & { cursor?: string }>({}, run);
+      return { result: await environment.run(step), attempts };
+    } catch (error) {
+      expect(error).toMatchObject({ reason: "WORKFLOWS_UNAVAILABLE" });
+    }
+  }
+}
+
+describe("a record that fails", () => {
+  test("is counted, named with its reason and logged, and the others are processed", async () => {
+    const reasons: Record<number, Reason | "INTERNAL"> = { 7: "CONTENDED", 40: "INTERNAL" };
+    const numbers = numbersSweep({ count: 100, reasonOf: (id) => reasons[id] });
+    expect(await numbers.run({}, () => true)).toEqual({
+      even: 49,
+      odd: 49,
+      failed: 2,
+      failures: [
+        { id: 7, reason: "CONTENDED" },
+        { id: 40, reason: "INTERNAL" },
+      ],
+    });
+    expect(numbers.logged).toEqual([7, 40]);
+    expect(numbers.calls).toEqual(Array(100).fill(1));
+  });
+
+  test("is counted after 100 of them, but not named", async () => {
+    const numbers = numbersSweep({ count: 250, reasonOf: () => "PROGRAM_STALE" });
+    const { failed, failures } = await numbers.run({}, () => true);
+    expect({ failed, named: failures.length }).toEqual({ failed: 250, named: 100 });
+    expect(numbers.logged).toHaveLength(250);
+  });
+
+  test("with the reason of an outage, but alone, is processed again", async () => {
+    const reasonOf = (id: number, call: number) =>
+      id % 10 === 3 && call === 1 ? "STORE_UNAVAILABLE" : undefined;
+    const numbers = numbersSweep({ count: 100, reasonOf });
+    expect(await numbers.run({}, () => true)).toEqual({
+      even: 50,
+      odd: 50,
+      failed: 0,
+      failures: [],
+    });
+    expect(sorted(numbers.done)).toEqual(upTo(100));
+    expect(numbers.callCount()).toBe(110);
+  });
+});
+
+describe("an outage", () => {
+  test("is thrown after the progress within the page, where the next sweep goes on", async () => {
+    let isAway = true;
+    const reasonOf = (id: number) => {
+      if (id === 33) return "INTERNAL";
+      return isAway && id >= 40 ? "STORE_UNAVAILABLE" : undefined;
+    };
+    const numbers = numbersSweep({ count: 100, concurrency: 4, outageAfter: 1, reasonOf });
+    const seen: Progress[] = [];
+    const swept = numbers.run({}, (progress) => seen.push(asJson(progress)) > 0);
+    await expect(swept).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    const failures = [{ id: 33, reason: "INTERNAL" }];
+    expect(seen).toEqual([
+      { even: 16, odd: 16, failed: 0, failures: [], cursor: "32" },
+      {
+        ...{ even: 20, odd: 19, failed: 1, failures, cursor: "32" },
+        done: [32, 33, 34, 35, 36, 37, 38, 39].map((id) => ({ id })),
+      },
+    ]);
+    // Every record in flight was finished; no other one was begun.
+    expect(numbers.state.running).toBe(0);
+    expect(numbers.callCount()).toBeLessThanOrEqual(40 + 4);
+    isAway = false;
+    const result = await numbers.run(seen[1] ?? {}, () => true);
+    expect(result).toEqual({ even: 50, odd: 49, failed: 1, failures });
+    expect(sorted(numbers.done)).toEqual(upTo(100).filter((id) => id !== 33));
+    expect(numbers.calls[33]).toBe(1);
+  });
+
+  test("concerns only the reasons of the caller", async () => {
+    const numbers = numbersSweep({ count: 10, reasonOf: () => "DEADLINE" });
+    expect(await numbers.run({}, () => true)).toMatchObject({ failed: 10 });
+  });
+});
+
+describe("shouldContinue", () => {
+  test("is called after every page but the last, and its false returns the cursor", async () => {
+    const numbers = numbersSweep({ count: 100, pageSize: 10 });
+    const cursors: (string | undefined)[] = [];
+    const stopped = await numbers.run({}, ({ cursor }) => cursors.push(cursor) < 3);
+    expect(stopped).toEqual({ even: 15, odd: 15, failed: 0, failures: [], cursor: "30" });
+    const result = await numbers.run(stopped, ({ cursor }) => cursors.push(cursor) > 0);
+    expect(result).toEqual({ even: 50, odd: 50, failed: 0, failures: [] });
+    expect(cursors).toEqual(Array.from({ length: 9 }, (_, i) => String(10 * (i + 1))));
+    expect(numbers.calls).toEqual(Array(100).fill(1));
+  });
+
+  test("is called at the checkpoints of a record, and its false ends the sweep there", async () => {
+    const cursors: (string | undefined)[] = [];
+    /** Each of three records has three parts; a cursor is the number of the next part. */
+    const work = {
+      async read(cursor = "0") {
+        const part = Number(cursor);
+        const end = part - (part % 3) + 3;
+        return { items: [{ part, end }], ...(end < 9 && { cursor: String(end) }) };
+      },
+      async process(record: { part: number; end: number }, checkpoint: (at: string) => boolean) {
+        let parts = 1;
+        for (let next = record.part + 1; next < record.end; next++) {
+          if (!checkpoint(String(next))) return parts;
+          parts++;
+        }
+        return parts;
+      },
+      add: (counts: SweepCounts<Name> & { readonly parts: number }, parts: number) => ({
+        ...counts,
+        parts: counts.parts + parts,
+      }),
+      nameOf: ({ end }: { end: number }) => ({ id: end }),
+      onFailed: () => expect.unreachable("none should fail"),
+      ...{ concurrency: 1, outages: storeOutages, outageAfter: 1 },
+    };
+    let latest: SweepCounts<Name> & { readonly parts: number; readonly cursor?: string };
+    latest = { parts: 0, failed: 0, failures: [] };
+    do {
+      const { cursor, ...counts } = latest;
+      const place = cursor === undefined ? {} : { cursor };
+      latest = await sweep(work, counts, place, (progress) => cursors.push(progress.cursor) < 0);
+    } while (latest.cursor !== undefined);
+    expect(cursors).toEqual(["1", "2", "3", "4", "5", "6", "7", "8"]);
+    expect(latest).toEqual({ parts: 9, failed: 0, failures: [] });
+  });
+});
+
+test.each([1, 5, 40])("at most %i records are in process at once", async (concurrency) => {
+  const numbers = numbersSweep({ count: 100, pageSize: 32, concurrency });
+  await numbers.run({}, () => true);
+  expect(numbers.state.mostRunning).toBe(Math.min(concurrency, 32));
+});
+
+test("each record is done or named once, whatever fails and whenever it stops", async () => {
+  const plans = fc.record({
+    count: fc.integer({ min: 0, max: 120 }),
+    pageSize: fc.integer({ min: 1, max: 40 }),
+    concurrency: fc.integer({ min: 1, max: 12 }),
+    outageAfter: fc.integer({ min: 1, max: 3 }),
+    outageRate: fc.double({ min: 0, max: 0.5, noNaN: true }),
+    stopRate: fc.double({ min: 0, max: 0.5, noNaN: true }),
+    badIds: fc.uniqueArray(fc.nat(120), { maxLength: 20 }),
+    seed: fc.nat(),
+  });
+  const property = fc.asyncProperty(plans, async (plan) => {
+    const random = randomFrom(plan.seed);
+    const reasonOf = (id: number) => {
+      if (random() < plan.outageRate) return "CLOCK_OFF";
+      return plan.badIds.includes(id) ? "CONTENDED" : undefined;
+    };
+    const numbers = numbersSweep({ ...plan, reasonOf });
+    let latest: Partial<Progress> = {};
+    for (let isOver = false; !isOver; ) {
+      try {
+        latest = await numbers.run(latest, (progress) => {
+          latest = asJson(progress);
+          return random() >= plan.stopRate;
+        });
+        isOver = latest.cursor === undefined;
+      } catch (error) {
+        expect(error).toMatchObject({ reason: "CLOCK_OFF" });
+      }
+      expect(numbers.state.running).toBe(0);
+    }
+    const bad = sorted(plan.badIds.filter((id) => id < plan.count));
+    const good = upTo(plan.count).filter((id) => !bad.includes(id));
+    const failures = latest.failures?.toSorted((a, b) => a.id - b.id);
+    expect(sorted(numbers.done)).toEqual(good);
+    expect(failures).toEqual(bad.map((id) => ({ id, reason: "CONTENDED" })));
+    expect(latest).toMatchObject({
+      even: good.filter((id) => id % 2 === 0).length,
+      odd: good.filter((id) => id % 2 === 1).length,
+      failed: bad.length,
+    });
+    expect(numbers.state.mostRunning).toBeLessThanOrEqual(plan.concurrency);
+  });
+  await assertSeeded(property, 200);
+});
+
+describe("an activity", () => {
+  test("goes over few records twice when 0.5 % of the calls fail", async () => {
+    const count = 4_000;
+    const random = randomFrom(5);
+    const reasonOf = () => (random() < 0.005 ? ("WORKFLOWS_UNAVAILABLE" as const) : undefined);
+    const numbers = numbersSweep({ count, pageSize: 200, concurrency: 20, reasonOf });
+    const { result } = await runAsActivity(numbers);
+    expect(result).toEqual({ even: count / 2, odd: count / 2, failed: 0, failures: [] });
+    expect(sorted(numbers.done)).toEqual(upTo(count));
+    expect(numbers.callCount()).toBeGreaterThan(count);
+    expect(numbers.callCount()).toBeLessThanOrEqual(count * 1.01);
+  });
+
+  test("goes over no record twice when each failure is an outage", async () => {
+    const count = 4_000;
+    const random = randomFrom(6);
+    const reasonOf = () => (random() < 0.005 ? ("WORKFLOWS_UNAVAILABLE" as const) : undefined);
+    const each = { count, pageSize: 200, concurrency: 20, outageAfter: 1, reasonOf };
+    const numbers = numbersSweep(each);
+    const { result, attempts } = await runAsActivity(numbers);
+    expect(attempts).toBeGreaterThan(10);
+    expect(result).toEqual({ even: count / 2, odd: count / 2, failed: 0, failures: [] });
+    expect(sorted(numbers.done)).toEqual(upTo(count));
+    expect(numbers.callCount()).toBeLessThanOrEqual(count * 1.01);
+  });
+});
