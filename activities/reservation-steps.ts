@@ -17,8 +17,8 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
         ...(row.updateTime !== row.createTime && changeOf(row)),
       };
     case "PAUSED": {
-      const { by, reason } = execution.pause;
-      return { step: "PAUSED", paused_by: displayCaller(by), reason };
+      const { caller, reason } = execution.pause;
+      return { step: "PAUSED", paused_by: displayCaller(caller), reason };
     }
     case "DONE":
       return {

@@ -49,7 +49,7 @@ export interface ProgramNotices {
 /** Who paused the reservations of a program, when and why; the reason may be empty. */
 export interface ReservationPause {
   readonly time: Instant;
-  readonly by: Caller;
+  readonly caller: Caller;
   readonly reason: string;
 }
 

@@ -58,10 +58,12 @@ describe("lifetimes", () => {
 
 test("a pause of reservations stays until a resume, and neither has an effect twice", () => {
   const running = program(3);
-  const pause = { time: 5, by: asService("shop"), reason: "wrong points" };
+  const pause = { time: 5, caller: asService("shop"), reason: "wrong points" };
   const paused = pauseReservations(running, pause);
   expect(paused).toEqual({ ...running, reservationPause: pause });
-  expect(pauseReservations(paused, { time: 9, by: asService("desk"), reason: "" })).toBe(paused);
+  expect(pauseReservations(paused, { time: 9, caller: asService("desk"), reason: "" })).toBe(
+    paused,
+  );
   expect(resumeReservations(paused)).toEqual(running);
   expect(resumeReservations(running)).toBe(running);
 });

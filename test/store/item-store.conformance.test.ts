@@ -306,7 +306,7 @@ describe.each(stores)("%s: records", (_, open) => {
       createTime: 0,
       reservationPause: {
         time: 1_790_000_000_002,
-        by: { service: "desk", subject: "yuki" },
+        caller: { service: "desk", subject: "yuki" },
         reason: "wrong points",
       },
       notices: { expiryDays: 27, reservedGrants: true },
@@ -708,7 +708,7 @@ describe("the largest items", () => {
         effectiveTime: late - i,
       })),
       createTime: late,
-      reservationPause: { time: late, by: callerOf(64, 128), reason: "r".repeat(128) },
+      reservationPause: { time: late, caller: callerOf(64, 128), reason: "r".repeat(128) },
       notices: { expiryDays: 27, reservedGrants: true },
       bulkRules: {
         maxPointsPerRow: maxPoints - 1,

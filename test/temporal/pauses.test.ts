@@ -35,7 +35,7 @@ afterAll(() => stack.stop());
 const pause = (stack: WorkerStack) =>
   pauseProgramReservations(stack.deps, {
     programId: stack.programId,
-    ...{ by: asService("desk"), reason: "an audit", deadline: undefined },
+    ...{ caller: asService("desk"), reason: "an audit", deadline: undefined },
   });
 
 const resume = ({ deps, programId }: WorkerStack, everywhere = true) =>

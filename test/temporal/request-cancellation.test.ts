@@ -96,7 +96,7 @@ describe("Request Cancellation cancels a reservation", () => {
 
   test("whose program is paused", async () => {
     const { deps, programId } = stack;
-    const pause = { programId, by: asService("desk"), reason: "an audit", deadline: undefined };
+    const pause = { programId, caller: asService("desk"), reason: "an audit", deadline: undefined };
     await pauseProgramReservations(deps, pause);
     const handle = await reserveAndStart(stack, { id: "paused" });
     await isListed(stack, "paused", 'MeguriState = "PAUSED"');

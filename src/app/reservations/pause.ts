@@ -16,10 +16,10 @@ interface ProgramName {
  */
 export const pauseProgramReservations = (
   deps: Pick<Deps, "engine">,
-  input: ProgramName & { readonly by: Caller; readonly reason: string },
+  input: ProgramName & { readonly caller: Caller; readonly reason: string },
 ): Promise<Program> =>
   changeProgram(deps, input, (program, { wall }) =>
-    pauseReservations(program, { time: wall, by: input.by, reason: input.reason }),
+    pauseReservations(program, { time: wall, caller: input.caller, reason: input.reason }),
   );
 
 /**

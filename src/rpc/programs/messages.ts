@@ -10,6 +10,7 @@ import {
 } from "../../domain/program.ts";
 import type { Program_BulkRules, ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
 import { fromInstant } from "../server/scalars.ts";
+import { fromCaller } from "../shared/callers.ts";
 
 /** The message of a program, with the lifetime in force at `now`. */
 export function fromProgram(
@@ -41,10 +42,9 @@ export function fromProgram(
   };
 }
 
-const fromPause = ({ time, by, reason }: ReservationPause) => ({
+const fromPause = ({ time, caller, reason }: ReservationPause) => ({
   time: fromInstant(time),
-  by: by.service,
-  bySubject: by.subject,
+  caller: fromCaller(caller),
   reason,
 });
 

@@ -24,7 +24,7 @@ export function programPauses(
     async pauseProgramReservations(request, context) {
       const program = await pauseProgramReservations(deps, {
         programId: toProgramId(request.programId),
-        by: callerOf(context),
+        caller: callerOf(context),
         reason: request.reason,
         deadline: deadlineOf(context),
       });

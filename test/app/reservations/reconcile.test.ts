@@ -73,7 +73,7 @@ describe("executeOverdue", () => {
 
   test("leaves the reservations of a paused program until it is resumed", async () => {
     const { deps, reserve, rowOf, addProgram } = createReservationFixture();
-    addProgram("paused", { time: 0, by: asService("ann"), reason: "" });
+    addProgram("paused", { time: 0, caller: asService("ann"), reason: "" });
     await reserve("waits", { programId: "paused" });
     await reserve("other");
     expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });

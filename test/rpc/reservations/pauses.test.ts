@@ -23,21 +23,21 @@ test("a pause has time, service and reason, and a second one changes nothing", a
   const reason = "points were wrong";
   const first = await server.reservations.pauseProgramReservations({ programId, reason });
   const pause = first.program?.reservationPause;
-  expect(pause).toMatchObject({ by: "tests", reason });
+  expect(pause).toMatchObject({ caller: asService("tests"), reason });
   expect(pause?.time && timestampMs(pause.time)).toBeGreaterThanOrEqual(before);
   const desk = server.clientsOf("desk").reservations;
   const second = await desk.pauseProgramReservations({ programId, reason: "again" });
   expect(second).toEqual(first);
   expect(await pauseOf()).toEqual(first.program);
   expect((await server.deps.programs.read(programId)).reservationPause).toMatchObject({
-    by: asService("tests"),
+    caller: asService("tests"),
     reason,
   });
 });
 
 test("a lengthening keeps the pause", async () => {
   const { program } = await server.programs.updateProgram({ programId, lifetimeMonths: 24 });
-  expect(program?.reservationPause?.by).toBe("tests");
+  expect(program?.reservationPause?.caller?.service).toBe("tests");
   expect(program?.lifetimeChanges).toHaveLength(2);
 });
 

@@ -94,7 +94,7 @@ describe("the service and the subject stand in", () => {
     const { reservations } = server.clientsOf("desk/ben");
     await reservations.pauseProgramReservations({ programId: "paused", reason: "an audit" });
     const { program } = await server.programs.getProgram({ programId: "paused" });
-    expect(program?.reservationPause).toMatchObject({ by: "desk", bySubject: "ben" });
+    expect(program?.reservationPause?.caller).toMatchObject({ service: "desk", subject: "ben" });
   });
 
   test("a bulk grant, its approvals and actions, and the entries of its rows", async () => {

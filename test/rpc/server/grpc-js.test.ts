@@ -231,7 +231,14 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.reservations.v1.ReservationService/PauseProgramReservations": [
     { program_id: "p", reason: "wrong points" },
-    { program: { reservation_pause: { by: "grpc-js", reason: "wrong points" } } },
+    {
+      program: {
+        reservation_pause: {
+          caller: { service: "grpc-js", subject: "grpc-js" },
+          reason: "wrong points",
+        },
+      },
+    },
   ],
   "meguri.reservations.v1.ReservationService/ResumeProgramReservations": [
     { program_id: "p" },

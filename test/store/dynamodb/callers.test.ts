@@ -50,7 +50,7 @@ const program = (by: Caller): Program => ({
   timeZone: "UTC",
   lifetimes: [{ lifetimeMonths: 1, effectiveTime: 0 }],
   createTime: 0,
-  reservationPause: { time: 1, by, reason: "" },
+  reservationPause: { time: 1, caller: by, reason: "" },
 });
 
 const bulkGrant = (by: Caller) => {

@@ -34,13 +34,17 @@ export const program: Codec<"program"> = {
       lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
     ),
     t: N(createTime),
-    ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.by) }),
+    ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.caller) }),
     ...(pause?.reason && { pr: S(pause.reason) }),
     ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
     ...(bulkRules && { br: numbers(encodeRules(bulkRules)) }),
   }),
   decode: (item) => {
-    const pause = { time: num(item, "pt"), by: decodeCaller(item, "pw"), reason: text(item, "pr") };
+    const pause = {
+      time: num(item, "pt"),
+      caller: decodeCaller(item, "pw"),
+      reason: text(item, "pr"),
+    };
     const notices = { expiryDays: num(item, "ne"), reservedGrants: item.ng?.BOOL === true };
     const flat = nums(item, "l");
     const lifetimes = [];

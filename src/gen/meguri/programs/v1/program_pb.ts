@@ -7,13 +7,15 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../../access/v1/caller_pb.ts";
+import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIuYHCgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEXJlc2VydmF0aW9uX3BhdXNlGAYgASgLMiwubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUmVzZXJ2YXRpb25QYXVzZRI0Cgdub3RpY2VzGAcgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxI5CgpidWxrX3J1bGVzGAggASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzGl0KDkxpZmV0aW1lQ2hhbmdlEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRIyCg5lZmZlY3RpdmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAabAoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIKCgJieRgCIAEoCRIOCgZyZWFzb24YAyABKAkSEgoKYnlfc3ViamVjdBgEIAEoCRpCCgdOb3RpY2VzEh4KC2V4cGlyeV9kYXlzGAEgASgFQgm6SAYaBBgbKAASFwoPcmVzZXJ2ZWRfZ3JhbnRzGAIgASgIGtgCCglCdWxrUnVsZXMSKQoSbWF4X3BvaW50c19wZXJfcm93GAEgASgDQg26SAoiCBiAlOvcAygAEioKEG1heF90b3RhbF9wb2ludHMYAiABKANCELpIDSILGICAmqbqr+MBKAASSwoFdGllcnMYAyADKAsyMi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMuQXBwcm92YWxUaWVyQgi6SAWSAQIQBRInCg9hcHByb3ZhbHNfYWJvdmUYBCABKAVCCbpIBhoEGAIoAEgAiAEBGmoKDEFwcHJvdmFsVGllchImCgx1cF90b19wb2ludHMYASABKANCELpIDSILGICAmqbqr+MBKAESJAoJYXBwcm92YWxzGAIgASgFQgy6SAnIAQEaBBgCKABIAIgBAUIMCgpfYXBwcm92YWxzQhIKEF9hcHByb3ZhbHNfYWJvdmVCM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIvAHCgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEXJlc2VydmF0aW9uX3BhdXNlGAYgASgLMiwubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUmVzZXJ2YXRpb25QYXVzZRI0Cgdub3RpY2VzGAcgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxI5CgpidWxrX3J1bGVzGAggASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzGl0KDkxpZmV0aW1lQ2hhbmdlEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRIyCg5lZmZlY3RpdmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAadgoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgZjYWxsZXIYAiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIOCgZyZWFzb24YAyABKAkaQgoHTm90aWNlcxIeCgtleHBpcnlfZGF5cxgBIAEoBUIJukgGGgQYGygAEhcKD3Jlc2VydmVkX2dyYW50cxgCIAEoCBrYAgoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSJwoPYXBwcm92YWxzX2Fib3ZlGAQgASgFQgm6SAYaBBgCKABIAIgBARpqCgxBcHByb3ZhbFRpZXISJgoMdXBfdG9fcG9pbnRzGAEgASgDQhC6SA0iCxiAgJqm6q/jASgBEiQKCWFwcHJvdmFscxgCIAEoBUIMukgJyAEBGgQYAigASACIAQFCDAoKX2FwcHJvdmFsc0ISChBfYXBwcm92YWxzX2Fib3ZlQjNaMW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Byb2dyYW1zL3YxO3Byb2dyYW1zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -132,11 +134,11 @@ export type Program_ReservationPause = Message<"meguri.programs.v1.Program.Reser
   time?: Timestamp | undefined;
 
   /**
-   * The service that paused them.
+   * Who paused them.
    *
-   * @generated from field: string by = 2;
+   * @generated from field: meguri.access.v1.Caller caller = 2;
    */
-  by: string;
+  caller?: Caller | undefined;
 
   /**
    * The reason of that call. Empty when none was given.
@@ -144,13 +146,6 @@ export type Program_ReservationPause = Message<"meguri.programs.v1.Program.Reser
    * @generated from field: string reason = 3;
    */
   reason: string;
-
-  /**
-   * The person or workload on whose behalf the service called; equal to by where there is none.
-   *
-   * @generated from field: string by_subject = 4;
-   */
-  bySubject: string;
 };
 
 /**
