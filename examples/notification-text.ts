@@ -46,7 +46,7 @@ export function sentence(
 ): string {
   const language = languages[locale];
   const named = peopleCount > 2n ? firstActors.slice(0, 1) : firstActors;
-  const people = named.map(({ actorName }) => language.person(isolate(actorName)));
+  const people = named.map(({ displayName }) => language.person(isolate(displayName)));
   const otherCount = peopleCount - BigInt(named.length);
   if (otherCount > 0n) {
     const count = new Intl.NumberFormat(locale).format(otherCount);

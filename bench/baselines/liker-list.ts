@@ -7,7 +7,7 @@ import { unreadGroupRef } from "../../src/app/ports/records.ts";
 import { defaultKind } from "../../src/domain/target.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Item, itemWriteUnits } from "../capacity.ts";
-import { actorName, commentOf } from "../support/likes.ts";
+import { commentOf, displayName } from "../support/likes.ts";
 
 const { target, ownerId } = commentOf(1);
 const userId = "u".repeat(36);
@@ -15,7 +15,7 @@ const userId = "u".repeat(36);
 /** A notification of so many likers, whose ids are UUIDs. */
 function notification(likers: number): Item {
   const ref = unreadGroupRef(ownerId, target, defaultKind);
-  const member = { userId, actorName, version: likers, createTime: Date.now() };
+  const member = { userId, displayName, version: likers, createTime: Date.now() };
   const group = {
     kind: defaultKind,
     target,

@@ -28,26 +28,26 @@ interface Like {
   readonly ownerId: string;
   readonly kind: string;
   readonly userId: string;
-  readonly actorName: string;
+  readonly displayName: string;
 }
 
 const react: ServiceImpl<typeof ReactionService>["react"] = async (request) => {
   const { type, id } = request.target as TargetName;
   const target = { type, id };
   const ownerId = await deps.owners.of(target);
-  const { userId, actorName } = request;
-  const like = { target, ownerId, kind: request.kind || defaultKind, userId, actorName };
+  const { userId, displayName } = request;
+  const like = { target, ownerId, kind: request.kind || defaultKind, userId, displayName };
   await commit(ownerId, itemsOf(like, Date.now()));
   return { changed: true, reactionCount: 0n };
 };
 
 function itemsOf(
-  { target, ownerId, kind, userId, actorName }: Like,
+  { target, ownerId, kind, userId, displayName }: Like,
   now: number,
 ): TransactWriteItem[] {
   const time = { N: String(now) };
   const one = { ":one": { N: "1" } };
-  const actor = { L: [{ S: userId }, { S: actorName }] };
+  const actor = { L: [{ S: userId }, { S: displayName }] };
   const row = reactionRef(target, kind, userId);
   return [
     {
@@ -55,7 +55,7 @@ function itemsOf(
         TableName: name("reactions"),
         Item: {
           ...codecOf("reaction").key(row.id),
-          a: { S: actorName },
+          a: { S: displayName },
           n: time,
           t: time,
           v: { N: "1" },

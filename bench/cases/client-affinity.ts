@@ -2,7 +2,7 @@
 import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { callers, times } from "../support/conflicts.ts";
-import { actorName, commentOf, newPerson, register } from "../support/likes.ts";
+import { commentOf, displayName, newPerson, register } from "../support/likes.ts";
 import { byTurns, type Load, load } from "../support/load.ts";
 import { median, percentile, round } from "../support/numbers.ts";
 import { startLockingProxy } from "../support/proxy.ts";
@@ -27,7 +27,7 @@ export const likeAffinity = affinityOf("like.hot.affinity", async (stack) => {
   const comment = commentOf(1);
   await register(stack, comment);
   const { target } = comment;
-  return (client) => client.reactions.react({ target, userId: newPerson(), actorName });
+  return (client) => client.reactions.react({ target, userId: newPerson(), displayName });
 });
 
 /** As many clients as servers, over the same clients that know one server only. */

@@ -10,7 +10,7 @@ import { createLogger } from "../../src/log.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { compareUnits } from "../support/compare.ts";
-import { actorName, commentOf, type Liked, newPerson, register } from "../support/likes.ts";
+import { commentOf, displayName, type Liked, newPerson, register } from "../support/likes.ts";
 import { type MeteredStack, withMeteredStack } from "../support/metered.ts";
 import { type Seed, seed } from "../support/seed.ts";
 
@@ -66,7 +66,7 @@ export const deleteGrowth: Benchmark = {
 
 function* historyOf({ target, ownerId, lines }: Side): Generator<Seed> {
   const now = Date.now();
-  const actor = { userId: newPerson(), actorName, createTime: now };
+  const actor = { userId: newPerson(), displayName, createTime: now };
   for (let version = 1; version <= lines; version++) {
     const members = [{ ...actor, version }];
     const group: ReadGroup = {
@@ -92,7 +92,7 @@ async function unitsOf(stack: MeteredStack, side: Side): Promise<number> {
     await register(stack, side);
     for (const kind of kinds) {
       for (let i = 0; i < likers; i++) {
-        await react(deps, { target, kind, userId: newPerson(), actorName });
+        await react(deps, { target, kind, userId: newPerson(), displayName });
       }
     }
   });

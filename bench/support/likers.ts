@@ -5,7 +5,7 @@ import { type ReactionState, react } from "../../src/domain/reaction.ts";
 import { defaultKind } from "../../src/domain/target.ts";
 import { versionOf } from "../../src/domain/unread-group.ts";
 import { firstVersion } from "../../src/store/engine/item-store.ts";
-import { actorName, type Liked, register } from "./likes.ts";
+import { displayName, type Liked, register } from "./likes.ts";
 import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
 
@@ -29,7 +29,7 @@ export async function seedLikers(
   let state: ReactionState = { target, inbox: emptyInbox, group: undefined, row: undefined };
   const rows: Seed[] = [];
   for (let i = 1; i <= likers; i++) {
-    const actor = { userId: likerName(i), actorName };
+    const actor = { userId: likerName(i), displayName };
     const reaction = { actor, now: start + i * apartMs, silent: false };
     const after = react({ ...state, row: undefined }, defaultKind, reaction);
     const ref = reactionRef(target, defaultKind, actor.userId);

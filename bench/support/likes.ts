@@ -42,10 +42,10 @@ const run = Date.now().toString(36);
 export const newPerson = (): string => `person-${run}-${String(++people).padStart(7, "0")}`;
 
 /** The name of all people. */
-export const actorName = "Yamada Hanako";
+export const displayName = "Yamada Hanako";
 
 export const like = (channel: Channel, { target }: Liked, userId = newPerson()): Promise<void> =>
-  channel.send(react, { target, userId, actorName });
+  channel.send(react, { target, userId, displayName });
 
 export const unlike = (channel: Channel, { target }: Liked, userId: string): Promise<void> =>
   channel.send(unreact, { target, userId });

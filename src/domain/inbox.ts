@@ -8,7 +8,7 @@ export interface Inbox {
    */
   readonly version: number;
   /** The number of unread groups. */
-  readonly groupCount: number;
+  readonly notificationCount: number;
   /** The distinct actors of each unread group, summed over the groups. */
   readonly peopleCount: number;
   /** The version at which the owner has last seen the list of notifications. */
@@ -34,7 +34,7 @@ export interface Preferences {
 
 export const emptyInbox: Inbox = {
   version: 0,
-  groupCount: 0,
+  notificationCount: 0,
   peopleCount: 0,
   seenVersion: 0,
   unseen: [],
@@ -54,16 +54,16 @@ export const maxUnseen = 99;
 
 /** What the badge of an owner shows. */
 export interface Badge {
-  readonly groupCount: number;
+  readonly notificationCount: number;
   readonly peopleCount: number;
   /** At most `maxUnseen`. */
-  readonly unseenCount: number;
+  readonly unseenNotificationCount: number;
 }
 
-export const badgeOf = ({ groupCount, peopleCount, ...inbox }: Inbox): Badge => ({
-  groupCount,
+export const badgeOf = ({ notificationCount, peopleCount, ...inbox }: Inbox): Badge => ({
+  notificationCount,
   peopleCount,
-  unseenCount: Math.min(inbox.unseen.length + inbox.olderUnseenCount, maxUnseen),
+  unseenNotificationCount: Math.min(inbox.unseen.length + inbox.olderUnseenCount, maxUnseen),
 });
 
 /** The version and the size of an unread group, as far as the inbox counts them. */
@@ -81,7 +81,7 @@ export function replaceGroup(
   return {
     ...replaceUnseen(inbox, before?.version, after?.version),
     version: inbox.version + 1,
-    groupCount: inbox.groupCount + (after ? 1 : 0) - (before ? 1 : 0),
+    notificationCount: inbox.notificationCount + (after ? 1 : 0) - (before ? 1 : 0),
     peopleCount: inbox.peopleCount + (after?.peopleCount ?? 0) - (before?.peopleCount ?? 0),
   };
 }

@@ -68,7 +68,7 @@ export function react(state: ReactionState, kind: string, reaction: NewReaction)
     target: { type, id },
     kind,
     userId: actor.userId,
-    actorName: cutToBytes(actor.actorName, maxNameBytes),
+    displayName: cutToBytes(actor.displayName, maxNameBytes),
     version,
     notified: notifies(state, kind, reaction),
     createTime: now,

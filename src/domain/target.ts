@@ -37,7 +37,7 @@ export interface Reaction {
   readonly kind: string;
   readonly userId: string;
   /** The person's name at the time of the reaction; for display only. */
-  readonly actorName: string;
+  readonly displayName: string;
   /** The version of the owner's inbox at which the reaction was made. */
   readonly version: number;
   /** Whether it notified the owner, so that it was or is a member of an unread group. */

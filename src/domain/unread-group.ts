@@ -5,7 +5,7 @@ import type { Reaction, TargetName } from "./target.ts";
 /** A person who reacts. The name is for display only. */
 export interface Actor {
   readonly userId: string;
-  readonly actorName: string;
+  readonly displayName: string;
 }
 
 /** A member of a group that is shown by name. */
@@ -284,9 +284,9 @@ export function splitAllAt(group: UnreadGroup, at: number): MemberRange {
 }
 
 /** Drops the other properties of a reaction. */
-export const memberOf = ({ userId, actorName, version, createTime }: Member): Member => ({
+export const memberOf = ({ userId, displayName, version, createTime }: Member): Member => ({
   userId,
-  actorName,
+  displayName,
   version,
   createTime,
 });

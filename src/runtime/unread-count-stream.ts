@@ -144,6 +144,6 @@ class OwnerWatch implements FeedWatcher {
 }
 
 const isSame = (a: Badge, b: Badge): boolean =>
-  a.groupCount === b.groupCount &&
+  a.notificationCount === b.notificationCount &&
   a.peopleCount === b.peopleCount &&
-  a.unseenCount === b.unseenCount;
+  a.unseenNotificationCount === b.unseenNotificationCount;

@@ -171,7 +171,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     );
     const watch = meguri.start("notifications", user, "--watch");
     await watch.printed(isTerminal ? "version" : "\t1\t1\t1\t1");
-    await server.reactions.react({ target, userId: "cho", actorName: "Cho" });
+    await server.reactions.react({ target, userId: "cho", displayName: "Cho" });
     await watch.printed(isTerminal ? "2       1" : "\t2\t1\t1\t2");
     watch.interrupt();
     expect(await watch.done).toMatchObject({ code: 130, stderr: "" });

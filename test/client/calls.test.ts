@@ -84,7 +84,7 @@ describe.each([
     expect((await watching.next()).value).toMatchObject({ unreadCount: { peopleCount: 0n } });
     const target = { type: "post", id: userId };
     await client.reactions.registerTarget({ target, ownerId });
-    await client.reactions.react({ target, userId: "fan", actorName: "Fan" });
+    await client.reactions.react({ target, userId: "fan", displayName: "Fan" });
     expect((await watching.next()).value).toMatchObject({ unreadCount: { peopleCount: 1n } });
     controller.abort();
     await expect(watching.next()).rejects.toMatchObject({ code: Code.Canceled });

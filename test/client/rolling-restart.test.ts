@@ -109,7 +109,7 @@ async function likeUntil(isOver: () => boolean): Promise<{ seen: bigint[]; likes
   while (!isOver()) {
     likes += 1;
     const target = { type: "post", id: "p" };
-    await client.reactions.react({ target, userId: `fan-${likes}`, actorName: "Fan" });
+    await client.reactions.react({ target, userId: `fan-${likes}`, displayName: "Fan" });
     await expect.poll(() => seen.length, patience).toBe(likes + 1);
   }
   controller.abort();

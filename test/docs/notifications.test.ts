@@ -18,7 +18,7 @@ const notification = (
   create(NotificationSchema, {
     kind,
     peopleCount: BigInt(count),
-    firstActors: names.map((actorName) => ({ userId: actorName, actorName })),
+    firstActors: names.map((displayName) => ({ userId: displayName, displayName })),
     target: { title },
   });
 

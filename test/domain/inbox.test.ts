@@ -71,8 +71,12 @@ function createInbox() {
       });
       expect(unseen.length).toBeLessThanOrEqual(maxUnseen);
       const peopleCount = groups.reduce((sum, each) => sum + each.peopleCount, 0);
-      const unseenCount = Math.min(later.length, maxUnseen);
-      expect(badgeOf(inbox)).toEqual({ groupCount: groups.length, peopleCount, unseenCount });
+      const unseenNotificationCount = Math.min(later.length, maxUnseen);
+      expect(badgeOf(inbox)).toEqual({
+        notificationCount: groups.length,
+        peopleCount,
+        unseenNotificationCount,
+      });
       expect(seenVersion).toBeLessThanOrEqual(version);
     },
   };
@@ -138,13 +142,21 @@ describe("what is seen", () => {
   test("begins with nothing, and covers the groups up to a version", () => {
     const one = createInbox();
     one.begin(3);
-    expect(badgeOf(one.inbox)).toEqual({ groupCount: 3, peopleCount: 3, unseenCount: 3 });
+    expect(badgeOf(one.inbox)).toEqual({
+      notificationCount: 3,
+      peopleCount: 3,
+      unseenNotificationCount: 3,
+    });
     one.see(2);
     expect(one.inbox).toEqual({ ...inboxWith(4, 3, 3, 3), seenVersion: 2 });
     one.begin();
-    expect(badgeOf(one.inbox).unseenCount).toBe(2);
+    expect(badgeOf(one.inbox).unseenNotificationCount).toBe(2);
     one.see(5);
-    expect(badgeOf(one.inbox)).toEqual({ groupCount: 4, peopleCount: 4, unseenCount: 0 });
+    expect(badgeOf(one.inbox)).toEqual({
+      notificationCount: 4,
+      peopleCount: 4,
+      unseenNotificationCount: 0,
+    });
   });
 
   test("beyond the inbox is seen at the version of the inbox", () => {
@@ -201,20 +213,24 @@ describe("more unseen groups than 99", () => {
     one.begin(count);
     expect(one.inbox.unseen).toEqual(users(counted).map((_, i) => count - i));
     expect(one.inbox.olderUnseenCount).toBe(older);
-    expect(badgeOf(one.inbox).unseenCount).toBe(99);
+    expect(badgeOf(one.inbox).unseenNotificationCount).toBe(99);
   });
 
   test("the older ones are counted when the latest are read", () => {
     const one = createInbox();
     one.begin(120);
     for (const group of one.groups.slice(-99)) one.end(group);
-    expect(badgeOf(one.inbox)).toEqual({ groupCount: 21, peopleCount: 21, unseenCount: 21 });
+    expect(badgeOf(one.inbox)).toEqual({
+      notificationCount: 21,
+      peopleCount: 21,
+      unseenNotificationCount: 21,
+    });
     // A new group is later than the older ones, and is not seen with them.
     one.begin();
     const { version } = one.inbox;
     one.begin();
     one.see(version);
-    expect(badgeOf(one.inbox).unseenCount).toBe(1);
+    expect(badgeOf(one.inbox).unseenNotificationCount).toBe(1);
   });
 
   test("a version older than the latest 99 leaves all of them unseen", () => {
@@ -224,7 +240,11 @@ describe("more unseen groups than 99", () => {
     one.see(30);
     expect(one.inbox).toBe(before);
     for (const group of one.groups) one.end(group);
-    expect(badgeOf(one.inbox)).toEqual({ groupCount: 0, peopleCount: 0, unseenCount: 0 });
+    expect(badgeOf(one.inbox)).toEqual({
+      notificationCount: 0,
+      peopleCount: 0,
+      unseenNotificationCount: 0,
+    });
   });
 
   test("an earlier version than the one that was seen does not cover the older ones", () => {
@@ -235,7 +255,7 @@ describe("more unseen groups than 99", () => {
     for (const group of one.groups.slice(-99)) one.end(group);
     one.see(3);
     expect(one.inbox.seenVersion).toBe(5);
-    expect(badgeOf(one.inbox).unseenCount).toBe(21);
+    expect(badgeOf(one.inbox).unseenNotificationCount).toBe(21);
   });
 
   test("a version among the latest 99 covers all older ones", () => {

@@ -141,7 +141,7 @@ describe("a read mark", () => {
     unread.unlike("u5", "u6");
     expect(sizeOf(unread.read(4))).toEqual([4, 1, 4]);
     expect(unread.group).toBeUndefined();
-    expect(unread.inbox).toMatchObject({ groupCount: 0, peopleCount: 0 });
+    expect(unread.inbox).toMatchObject({ notificationCount: 0, peopleCount: 0 });
   });
 
   test("splits a group after unlikes on both sides", () => {

@@ -14,14 +14,14 @@ import {
 
 const first = (target: Target, kind: string, name = "Ann") =>
   react({ target, inbox: emptyInbox, group: undefined, row: undefined }, kind, {
-    actor: { userId: "ann", actorName: name },
+    actor: { userId: "ann", displayName: name },
     now: 5,
     silent: false,
   });
 
 describe("a reaction", () => {
   test("counts, takes a version and notifies the owner", () => {
-    const ann = { userId: "ann", actorName: "Ann", version: 1, createTime: 5 };
+    const ann = { userId: "ann", displayName: "Ann", version: 1, createTime: 5 };
     expect(first(post, "like")).toEqual({
       target: { ...post, counts: { like: 1 } },
       inbox: inboxWith(1, 1, 1, 1),
@@ -39,7 +39,7 @@ describe("a reaction", () => {
         target: { type: "post", id: "1" },
         kind: "like",
         userId: "ann",
-        actorName: "Ann",
+        displayName: "Ann",
         version: 1,
         notified: true,
         createTime: 5,
@@ -107,7 +107,7 @@ describe("a reaction", () => {
 });
 
 describe("an owner is not notified of a reaction", () => {
-  const actor = { userId: "ann", actorName: "Ann" };
+  const actor = { userId: "ann", displayName: "Ann" };
   const state = { target: post, inbox: emptyInbox, group: undefined, row: undefined };
   const muting = (preferences: Partial<Preferences>): Inbox => ({
     ...emptyInbox,
@@ -130,8 +130,8 @@ describe("an owner is not notified of a reaction", () => {
     expect(after.group?.peopleCount).toBe(notified ? 1 : undefined);
     expect(badgeOf(after.inbox)).toEqual(
       notified
-        ? { groupCount: 1, peopleCount: 1, unseenCount: 1 }
-        : { groupCount: 0, peopleCount: 0, unseenCount: 0 },
+        ? { notificationCount: 1, peopleCount: 1, unseenNotificationCount: 1 }
+        : { notificationCount: 0, peopleCount: 0, unseenNotificationCount: 0 },
     );
     expect(after.inbox.version).toBe(1);
   });
@@ -204,7 +204,7 @@ describe("a cool-down", () => {
 
   test("does not begin with an event", () => {
     const state = { target: post, inbox: emptyInbox, group: undefined, row: undefined };
-    const actor = { userId: "ann", actorName: "Ann" };
+    const actor = { userId: "ann", displayName: "Ann" };
     const { row, ...after } = react(state, "~comment", { actor, now: 5, silent: false });
     const read = { ...after, group: undefined, row };
     const none = () => {
@@ -247,6 +247,6 @@ test.each([
   ["nothing", "", ""],
 ])("names are cut to 64 bytes: %s", (_, given, kept) => {
   const { row, group } = first(post, "like", given);
-  expect(row.actorName).toBe(kept);
-  expect(group?.firstMembers).toMatchObject([{ userId: "ann", actorName: kept }]);
+  expect(row.displayName).toBe(kept);
+  expect(group?.firstMembers).toMatchObject([{ userId: "ann", displayName: kept }]);
 });

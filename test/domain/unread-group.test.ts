@@ -68,7 +68,7 @@ describe("an unread group", () => {
     unread.unlike("u1", "u9");
     const member = (n: number) => ({
       userId: `u${n}`,
-      actorName: `u${n}!`,
+      displayName: `u${n}!`,
       version: n,
       createTime: n,
     });
@@ -105,7 +105,7 @@ describe("an unread group", () => {
       expect(unread.group?.peopleCount ?? 0).toBe(left.length);
       expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
       expect(badgeOf(unread.inbox)).toMatchObject({
-        groupCount: left.length > 0 ? 1 : 0,
+        notificationCount: left.length > 0 ? 1 : 0,
         peopleCount: left.length,
       });
     }
@@ -252,9 +252,9 @@ function createLife() {
       expect(group && shown(group)).toEqual(members.length > 0 ? shownOf(members) : undefined);
       if (group) checkRecent(group, members);
       expect(badgeOf(inbox)).toEqual({
-        groupCount: members.length > 0 ? 1 : 0,
+        notificationCount: members.length > 0 ? 1 : 0,
         peopleCount: members.length,
-        unseenCount: latest > seenVersion ? 1 : 0,
+        unseenNotificationCount: latest > seenVersion ? 1 : 0,
       });
       expect(inbox.unseen).toEqual(latest > seenVersion ? [latest] : []);
     },

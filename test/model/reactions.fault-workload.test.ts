@@ -111,15 +111,15 @@ function requestOf(
 ): Request {
   const drawn = random();
   const kind = random() < 0.8 ? "like" : "love";
-  const actorName = `${userId} ${++caller.sent}`;
+  const displayName = `${userId} ${++caller.sent}`;
   if (drawn < 0.5) {
     const exclusive = random() < 0.2;
-    return { op: "react", target, kind, userId, actorName, exclusive, silent: random() < 0.1 };
+    return { op: "react", target, kind, userId, displayName, exclusive, silent: random() < 0.1 };
   }
   if (drawn < 0.8) return { op: "unreact", target, kind, userId };
   if (drawn < 0.92) {
     const eventId = `e-${caller.caller}-${caller.sent}`;
-    return { op: "notify", eventId, target, kind: comments, userId, actorName };
+    return { op: "notify", eventId, target, kind: comments, userId, displayName };
   }
   return { op: "mutePerson", userId, muted: !caller.muted.has(`${ownerId} ${userId}`) };
 }

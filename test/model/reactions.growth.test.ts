@@ -68,7 +68,7 @@ async function liked(name: string, count: number): Promise<string> {
   const known = { title: long("Title", 96), link: long("https://example.com/", 200) };
   const registered = await registerTarget(direct.deps, { target, ownerId, ...known });
   const createTime = registered.createTime;
-  const actor = (i: number) => ({ userId: userOf(i), actorName: nameOf(i) });
+  const actor = (i: number) => ({ userId: userOf(i), displayName: nameOf(i) });
   const rows = Array.from({ length: count }, (_, i) => {
     const row = { target, kind, ...actor(i + 1), version: i + 1, notified: true, createTime };
     return item(reactionRef(target, kind, row.userId), row, i + 1);
@@ -85,7 +85,7 @@ async function liked(name: string, count: number): Promise<string> {
     leaveTime: 0,
     recent: { after: count - late, count: late, middle: count - 44, lateCount: 44, middleTime: 0 },
   };
-  const counts = { version: count, groupCount: 1, peopleCount: count };
+  const counts = { version: count, notificationCount: 1, peopleCount: count };
   const inbox = { ...emptyInbox, ...counts, unseen: [count] };
   await write("reactions", [
     ...rows,
@@ -151,7 +151,7 @@ const likeBy = (ownerId: string, i: number) => ({
   target: targetOf(ownerId),
   kind,
   userId: userOf(i),
-  actorName: nameOf(i),
+  displayName: nameOf(i),
 });
 
 /** The first like is not compared: with it the meter learns the stored items. */
@@ -167,7 +167,7 @@ async function costsOf(ownerId: string, count: number) {
   const mark = await costOf(async ({ deps }) => {
     const { changed, inbox } = await markNotificationRead(deps, read);
     expect(changed).toBe(true);
-    expect(inbox).toMatchObject({ groupCount: 1, peopleCount: 3 });
+    expect(inbox).toMatchObject({ notificationCount: 1, peopleCount: 3 });
   });
   return { like, unlike, shownUnlike, mark };
 }
@@ -189,7 +189,7 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
   const listed = async (state: "UNREAD" | "READ") =>
     (await listNotifications(direct.deps, ownerId, state, page)).items;
   const [unread] = await listed("UNREAD");
-  const firstOf = (i: number) => [{ actorName: nameOf(i) }, { actorName: nameOf(i + 1) }];
+  const firstOf = (i: number) => [{ displayName: nameOf(i) }, { displayName: nameOf(i + 1) }];
   expect(unread).toMatchObject({ peopleCount: 3, firstMembers: firstOf(many + 3) });
   const [read] = await listed("READ");
   // Two of the 100,002 users have left, the first one among them.

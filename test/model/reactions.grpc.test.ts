@@ -164,9 +164,9 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
 
 const badgeOf = (count: UnreadCount | undefined): Badge => ({
   version: Number(count?.version),
-  groupCount: Number(count?.groupCount),
+  notificationCount: Number(count?.notificationCount),
   peopleCount: Number(count?.peopleCount),
-  unseenCount: Number(count?.unseenCount),
+  unseenNotificationCount: Number(count?.unseenNotificationCount),
 });
 
 const preferencesOf = (preferences: Preferences | undefined) => ({

@@ -30,10 +30,18 @@ describe("a stream", () => {
   test("begins with the stored count, or with zeros for an unknown owner", async () => {
     store.inboxes.set("o", inbox(7));
     expect((await follow("o")).events).toEqual([
-      { ownerId: "o", version: 7, badge: { groupCount: 1, peopleCount: 7, unseenCount: 0 } },
+      {
+        ownerId: "o",
+        version: 7,
+        badge: { notificationCount: 1, peopleCount: 7, unseenNotificationCount: 0 },
+      },
     ]);
     expect((await follow("nobody")).events).toEqual([
-      { ownerId: "nobody", version: 0, badge: { groupCount: 0, peopleCount: 0, unseenCount: 0 } },
+      {
+        ownerId: "nobody",
+        version: 0,
+        badge: { notificationCount: 0, peopleCount: 0, unseenNotificationCount: 0 },
+      },
     ]);
   });
 
@@ -92,9 +100,9 @@ describe("a stream", () => {
     store.inboxes.set("o", inbox(201, 5));
     await pass(minuteMs);
     expect(stream.texts()).toEqual(["o: 5 people at 1"]);
-    unreadCounts.publish("o", { ...inbox(202, 5), groupCount: 2 });
+    unreadCounts.publish("o", { ...inbox(202, 5), notificationCount: 2 });
     await pass(0);
-    unreadCounts.publish("o", { ...inbox(203, 6), groupCount: 2 });
+    unreadCounts.publish("o", { ...inbox(203, 6), notificationCount: 2 });
     await pass(0);
     expect(stream.texts().slice(1)).toEqual(["o: 5 people at 202", "o: 6 people at 203"]);
   });
@@ -104,7 +112,9 @@ describe("a stream", () => {
     const stream = await follow("o");
     unreadCounts.publish("o", { ...inbox(4, 3), seenVersion: 3 });
     await pass(0);
-    const unseen = stream.events.map((event) => "badge" in event && event.badge.unseenCount);
+    const unseen = stream.events.map(
+      (event) => "badge" in event && event.badge.unseenNotificationCount,
+    );
     expect(unseen).toEqual([1, 0]);
   });
 

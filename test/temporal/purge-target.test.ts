@@ -32,7 +32,7 @@ const register = ({ deps }: WorkerStack, ownerId: string, id: string): Promise<T
 const reactions = ({ deps }: WorkerStack, target: TargetName, kind: string, count: number) =>
   Promise.all(
     Array.from({ length: count }, (_, i) =>
-      patiently(() => react(deps, { target, kind, userId: `user-${i}`, actorName: `User ${i}` })),
+      patiently(() => react(deps, { target, kind, userId: `user-${i}`, displayName: `User ${i}` })),
     ),
   );
 
@@ -97,12 +97,12 @@ const settled = { ...whole, unread: [] };
 const purged = { ...settled, like: 0, love: 0 };
 
 const unreadOf = async ({ deps }: WorkerStack, ownerId: string) => {
-  const { groupCount, peopleCount } = await inboxOf(deps, ownerId);
-  return { groupCount, peopleCount };
+  const { notificationCount, peopleCount } = await inboxOf(deps, ownerId);
+  return { notificationCount, peopleCount };
 };
 
 /** The badge of an owner with one target of `twoTargets`. */
-const unreadOfOne = { groupCount: 2, peopleCount: (userCount * 2) / 3 };
+const unreadOfOne = { notificationCount: 2, peopleCount: (userCount * 2) / 3 };
 
 const runOf = ({ client }: WorkerStack, target: TargetName) =>
   client.workflow.getHandle(purgeTargetId(target));
@@ -146,7 +146,7 @@ describe("a target deleted", () => {
     // No worker is running yet.
     const own = { target, kind: "like", userId: "user-1" };
     const refused = { reason: "TARGET_DELETED" };
-    await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
+    await expect(react(deps, { ...own, displayName: "" })).rejects.toMatchObject(refused);
     await expect(unreact(deps, own)).rejects.toMatchObject(refused);
     await expect(register(stack, "owner", target.id)).rejects.toMatchObject(refused);
     expect(await reactionSummaries(deps, [target, active], { viewerId: "user-1" })).toMatchObject([
@@ -167,7 +167,7 @@ describe("a target deleted", () => {
     await expectPurged(stack, "owner", targets);
     const listed = await allItems((page) => listNotifications(deps, "owner", "UNREAD", page));
     expect(listed.map(({ target: { id } }) => id)).toEqual([active.id, active.id]);
-    expect(await unreadOf(stack, "bystander")).toEqual({ groupCount: 1, peopleCount: 3 });
+    expect(await unreadOf(stack, "bystander")).toEqual({ notificationCount: 1, peopleCount: 3 });
 
     // A second purge finds nothing.
     const { runId } = await runOf(stack, target).describe();
@@ -175,7 +175,7 @@ describe("a target deleted", () => {
     await expectPurged(stack, "owner", targets);
     expect((await runOf(stack, target).describe()).runId).not.toBe(runId);
     expect(await inboxOf(deps, "owner")).toEqual(after);
-    await expect(react(deps, { ...own, actorName: "" })).rejects.toMatchObject(refused);
+    await expect(react(deps, { ...own, displayName: "" })).rejects.toMatchObject(refused);
     await stop();
   });
 
@@ -241,7 +241,7 @@ describe("while Temporal is away", () => {
     await deleteTarget({ ...deps, background: () => {} }, { target });
     expect(await unreadOf(stack, "patient")).toEqual(unreadOfOne);
     expect(await stored(stack, "patient", target)).toEqual(settled);
-    const late = { target, kind: "like", userId: "late", actorName: "Late" };
+    const late = { target, kind: "like", userId: "late", displayName: "Late" };
     await expect(react(deps, late)).rejects.toMatchObject({ reason: "TARGET_DELETED" });
     await age(stack, target);
     const port = Number(temporal.address.split(":")[1]);

@@ -50,14 +50,14 @@ const columns: Columns<Notification> = {
   kind: ({ kind }) => kind,
   target: ({ target }) => target?.name && `${target.name.type}/${target.name.id}`,
   people: ({ peopleCount }) => peopleCount,
-  latest: ({ latestActors }) => latestActors.map(({ actorName }) => actorName).join(", "),
+  latest: ({ latestActors }) => latestActors.map(({ displayName }) => displayName).join(", "),
   title: ({ target }) => target?.title,
 };
 
 const countColumns: Columns<WatchUnreadCountResponse_Count> = {
   time: () => timestampNow(),
   people: ({ unreadCount }) => unreadCount?.peopleCount,
-  notifications: ({ unreadCount }) => unreadCount?.groupCount,
-  unseen: ({ unreadCount }) => unreadCount?.unseenCount,
+  notifications: ({ unreadCount }) => unreadCount?.notificationCount,
+  unseen: ({ unreadCount }) => unreadCount?.unseenNotificationCount,
   version: ({ unreadCount }) => unreadCount?.version,
 };

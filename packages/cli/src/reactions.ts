@@ -16,8 +16,8 @@ export const addLike: AddCommand = (parent, inSession) => {
     .option("--name <name>", "the user's name as the owner sees it; the id by default")
     .addHelpText("after", examples("meguri like bao post/42 --name Bao"))
     .action(
-      inSession(async ({ meguri, out, call }, userId, target, { name: actorName = userId }) => {
-        const answer = await meguri.reactions.react({ target, userId, actorName }, call);
+      inSession(async ({ meguri, out, call }, userId, target, { name: displayName = userId }) => {
+        const answer = await meguri.reactions.react({ target, userId, displayName }, call);
         await out.message(ReactResponseSchema, answer, ({ changed, reactionCount }) => {
           const done = changed ? "likes" : "liked already";
           return line(`${userId} ${done} ${target.type}/${target.id}, likes: ${reactionCount}`);

@@ -66,6 +66,6 @@ export function watchUnreadCounts(
 }
 
 const isSame = (a: UnreadCount | undefined, b: UnreadCount): boolean =>
-  a?.groupCount === b.groupCount &&
+  a?.notificationCount === b.notificationCount &&
   a.peopleCount === b.peopleCount &&
-  a.unseenCount === b.unseenCount;
+  a.unseenNotificationCount === b.unseenNotificationCount;

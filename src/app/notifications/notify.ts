@@ -57,8 +57,8 @@ async function notifyOwner(
   newTarget?: Omit<Target, "createTime" | "updateTime">,
 ): Promise<NotifyResult> {
   const { target, actor, eventId, caller, deadline } = input;
-  const { userId, actorName } = actor;
-  const hash = requestHash("notify", caller, { ...target, kind: input.kind, userId, actorName });
+  const { userId, displayName } = actor;
+  const hash = requestHash("notify", caller, { ...target, kind: input.kind, userId, displayName });
   const name = { target, kind: eventKind(input.kind), userId };
   const refs = refsOf(ownerId, name);
   const event = notifiedEventRef(ownerId, eventId);
@@ -110,7 +110,7 @@ interface MemberNotice {
 export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Promise<void> {
   const { programId, userId, kind, eventId, label } = notice;
   const target = { type: reservedType, id: `${programId}:${userId}` };
-  const actor = { userId: noActor, actorName: label };
+  const actor = { userId: noActor, displayName: label };
   const newTarget = {
     ...target,
     ownerId: userId,

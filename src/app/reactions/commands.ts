@@ -21,7 +21,7 @@ export interface ReactionInput {
 }
 
 interface ReactInput extends ReactionInput {
-  readonly actorName: string;
+  readonly displayName: string;
   /** Whether it replaces the person's reactions of other kinds to the target. */
   readonly exclusive?: boolean;
   /** Whether the owner is not notified. */
@@ -61,7 +61,7 @@ function reactRequest(
   kinds: readonly string[] = [],
   checkKinds?: CheckKinds,
 ): TransactionRequest<Changed> {
-  const { target, kind, userId, actorName, deadline } = input;
+  const { target, kind, userId, displayName, deadline } = input;
   const refs = refsOf(ownerId, input);
   const otherNames = kinds
     .filter((each) => each !== kind && !isEventKind(each))
@@ -86,7 +86,7 @@ function reactRequest(
       let after = before;
       if (!activeRow(before.row)) {
         const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
-        const actor = { userId, actorName };
+        const actor = { userId, displayName };
         after = reactTo(before, kind, { actor, now: wall, silent: silent || isMuted });
         putState(tx, refs, before, after);
       }

@@ -15,23 +15,23 @@ import { encodeName } from "./names.ts";
 
 export const fromUnreadCount = ({
   peopleCount,
-  groupCount,
-  unseenCount,
+  notificationCount,
+  unseenNotificationCount,
   version,
 }: UnreadCount): MessageInitShape<typeof UnreadCountSchema> => ({
   peopleCount: BigInt(peopleCount),
-  groupCount: BigInt(groupCount),
+  notificationCount: BigInt(notificationCount),
   version: BigInt(version),
-  unseenCount: BigInt(unseenCount),
+  unseenNotificationCount: BigInt(unseenNotificationCount),
 });
 
 export const fromMember = ({
   userId,
-  actorName,
+  displayName,
   createTime,
 }: Omit<Member, "version">): MessageInitShape<typeof ActorSchema> => ({
   userId,
-  actorName,
+  displayName,
   createTime: fromInstant(createTime),
 });
 

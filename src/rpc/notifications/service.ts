@@ -90,12 +90,12 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
     },
 
     async notify(request, context) {
-      const { eventId, kind, userId, actorName } = request;
+      const { eventId, kind, userId, displayName } = request;
       return notify(deps, {
         eventId,
         target: toTarget(request),
         kind,
-        actor: { userId, actorName },
+        actor: { userId, displayName },
         caller: callerOf(context),
         deadline: deadlineOf(context),
       });

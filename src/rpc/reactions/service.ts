@@ -47,8 +47,8 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     },
 
     async react(request, context) {
-      const { actorName, exclusive, suppressNotification: silent } = request;
-      const input = { ...toInput(request, context), actorName, exclusive, silent };
+      const { displayName, exclusive, suppressNotification: silent } = request;
+      const input = { ...toInput(request, context), displayName, exclusive, silent };
       return fromResult(await react(deps, input));
     },
 
@@ -113,7 +113,10 @@ function fromSummary({
       kind,
       reactionCount: BigInt(count),
       viewerReacted: own.includes(kind),
-      recentReactors: (recent[kind] ?? []).map(({ userId, actorName }) => ({ userId, actorName })),
+      recentReactors: (recent[kind] ?? []).map(({ userId, displayName }) => ({
+        userId,
+        displayName,
+      })),
     })),
   };
 }
@@ -122,6 +125,6 @@ const fromReaction = (reaction: Reaction): MessageInitShape<typeof ReactionSchem
   target: { ...reaction.target },
   kind: reaction.kind,
   userId: reaction.userId,
-  actorName: reaction.actorName,
+  displayName: reaction.displayName,
   createTime: fromInstant(reaction.createTime),
 });

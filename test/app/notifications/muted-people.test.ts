@@ -10,7 +10,7 @@ import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const ownerId = "owner";
 const target = { type: "comment", id: "1" };
-const actor = { userId: "muted", actorName: "Muted" };
+const actor = { userId: "muted", displayName: "Muted" };
 
 test("another process counts a muted person's like and event, without a notification", async () => {
   const { deps, store, process } = memoryDeps();
@@ -24,5 +24,5 @@ test("another process counts a muted person's like and event, without a notifica
   const event = { eventId: "e-1", target, kind: "comment", actor, caller: noCaller };
   expect(await notify(process(), event)).toEqual({ notified: false, replayed: false });
   const inbox = await inboxOf(deps, ownerId);
-  expect(inbox).toMatchObject({ version: 2, groupCount: 0, peopleCount: 0 });
+  expect(inbox).toMatchObject({ version: 2, notificationCount: 0, peopleCount: 0 });
 });

@@ -10,9 +10,9 @@ test("nothing of an active target is purged, whoever starts the purge", async ()
   const { deps, store } = memoryDeps();
   const target = { type: "post", id: "p" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
-  await react(deps, { target, kind: "like", userId: "ann", actorName: "Ann" });
+  await react(deps, { target, kind: "like", userId: "ann", displayName: "Ann" });
   await markNotificationRead(deps, { ownerId: "owner", target, kind: "like", version: 1 });
-  await react(deps, { target, kind: "like", userId: "bo", actorName: "Bo" });
+  await react(deps, { target, kind: "like", userId: "bo", displayName: "Bo" });
   const before = store.dump();
   expect(Object.keys(before).some((name) => name.startsWith("readGroup#"))).toBe(true);
   expect(await purgeUnread(deps, target)).toEqual([]);

@@ -11,7 +11,7 @@ test("leaves a withdrawn row with the version of the reaction, which changes on"
   const { deps, store, clock } = memoryDeps();
   const target = { type: "post", id: "1" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
-  const like = { target, kind: "like", userId: "user", actorName: "User" };
+  const like = { target, kind: "like", userId: "user", displayName: "User" };
   await react(deps, { ...like, userId: "first" });
 
   // The calls arrive one after another while the engine commits an earlier one.

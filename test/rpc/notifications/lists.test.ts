@@ -243,9 +243,9 @@ describe("ListNotificationActors", () => {
     await owner.unreact("x", "E");
     expect(await owner.actors(read)).toEqual(["F", "D", "B", "A"]);
     const { actors } = await server.notifications.listNotificationActors({ name: unread });
-    const people = actors.map(({ userId, actorName, createTime }) => [
+    const people = actors.map(({ userId, displayName, createTime }) => [
       userId,
-      actorName,
+      displayName,
       ms(createTime) > 0,
     ]);
     expect(people).toEqual([

@@ -66,7 +66,7 @@ describe("SetPersonMuted", () => {
     await owner.react("y", "C");
     expect((await owner.unread())[0]).toBe("y: C ... C (1 at 5)");
     expect(await owner.counts("y")).toEqual({ like: 2 });
-    expect((await owner.count()).unseenCount).toBe(2n);
+    expect((await owner.count()).unseenNotificationCount).toBe(2n);
   });
 
   test("ends with a further call; what was muted in between makes no line", async () => {
@@ -156,7 +156,7 @@ describe("UpdatePreferences", () => {
     (await server.notifications.getPreferences({ ownerId })).preferences;
 
   const react = ({ target }: Owner, id: string, userId: string, kind: string) =>
-    server.reactions.react({ target: target(id), userId, actorName: userId, kind });
+    server.reactions.react({ target: target(id), userId, displayName: userId, kind });
 
   test("replaces all preferences; an owner without any mutes nothing", async () => {
     const owner = createOwner(server);
@@ -200,8 +200,8 @@ describe("UpdatePreferences", () => {
     expect((await owner.notify("y", "e1", "B")).notified).toBe(false);
     await other.react("x", "B");
     expect(await owner.unread()).toEqual(["x: A ... A (1 at 1)"]);
-    const { peopleCount, groupCount, unseenCount } = await owner.count();
-    expect([peopleCount, groupCount, unseenCount]).toEqual([1n, 1n, 1n]);
+    const { peopleCount, notificationCount, unseenNotificationCount } = await owner.count();
+    expect([peopleCount, notificationCount, unseenNotificationCount]).toEqual([1n, 1n, 1n]);
     expect([await owner.counts("x"), await owner.counts("y")]).toEqual([{ like: 2 }, { like: 1 }]);
     expect(await other.unread()).toEqual(["x: B ... B (1 at 1)"]);
     await update(owner, false);
@@ -219,7 +219,7 @@ describe("UpdatePreferences", () => {
     await update(owner, false, "wow");
     await owner.react("x", "B");
     await react(owner, "x", "A", "wow");
-    expect((await owner.count()).unseenCount).toBe(0n);
+    expect((await owner.count()).unseenNotificationCount).toBe(0n);
     expect(await owner.unread()).toEqual(["x: A ... A (1 at 1)"]);
   });
 

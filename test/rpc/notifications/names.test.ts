@@ -44,7 +44,13 @@ describe("a name", () => {
     const target = { type: "t".repeat(20), id: ownerId };
     await server.reactions.registerTarget({ target, ownerId });
     const kind = "k".repeat(20);
-    await server.notifications.notify({ eventId: "e", target, kind, userId: "u", actorName: "U" });
+    await server.notifications.notify({
+      eventId: "e",
+      target,
+      kind,
+      userId: "u",
+      displayName: "U",
+    });
     const list = async () =>
       (await server.notifications.listNotifications({ ownerId })).notifications;
     const [unread] = await list();

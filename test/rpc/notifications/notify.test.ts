@@ -97,17 +97,17 @@ describe("events", () => {
     const owner = createOwner(server);
     await owner.register("x");
     const event = { target: owner.target("x"), kind: "delivery" };
-    for (const [eventId, actorName] of [
+    for (const [eventId, displayName] of [
       ["e1", "12 apples"],
       ["e2", "3 pears"],
     ] as const) {
-      const answer = await server.notifications.notify({ ...event, eventId, actorName });
+      const answer = await server.notifications.notify({ ...event, eventId, displayName });
       expect(answer.notified).toBe(true);
     }
-    await server.notifications.notify({ ...event, eventId: "e3", userId: "A", actorName: "Ann" });
+    await server.notifications.notify({ ...event, eventId: "e3", userId: "A", displayName: "Ann" });
     const [line] = await owner.list();
     expect(line?.peopleCount).toBe(2n);
-    expect(line?.latestActors.map(({ userId, actorName }) => [userId, actorName])).toEqual([
+    expect(line?.latestActors.map(({ userId, displayName }) => [userId, displayName])).toEqual([
       ["A", "Ann"],
       ["", "3 pears"],
     ]);
@@ -128,11 +128,11 @@ describe("events", () => {
     expect(later).toMatchObject({ name: line?.name, seen: false, peopleCount: 2n });
     expect(later?.latestActors.map(({ userId }) => userId)).toEqual(["A", "B"]);
     expect(later?.version).toBeGreaterThan(before.version);
-    expect(await owner.count()).toMatchObject({ peopleCount: 2n, unseenCount: 1n });
+    expect(await owner.count()).toMatchObject({ peopleCount: 2n, unseenNotificationCount: 1n });
     // The owner has seen one comment of A and not the other one, which stays unread.
     const mark = { name: line?.name ?? "", version: before.version };
     const { unreadCount } = await server.notifications.markNotificationRead(mark);
-    expect(unreadCount).toMatchObject({ peopleCount: 1n, groupCount: 1n });
+    expect(unreadCount).toMatchObject({ peopleCount: 1n, notificationCount: 1n });
     expect(await owner.unread()).toEqual([`x comment: A ... A (1 at ${later?.version})`]);
     expect(await owner.history()).toEqual(["x comment: B ... B (1 at 2)"]);
   });
@@ -187,13 +187,13 @@ describe("an event_id", () => {
     await owner.notify("x", "e1", "A");
     const before = await dump(server);
     const event = { target: owner.target("x"), kind: "comment", eventId: "e1" };
-    const person = { userId: "A", actorName: "A" };
+    const person = { userId: "A", displayName: "A" };
     const other = server.clientsOf("another-service");
     const calls = [
       owner.notify("y", "e1", "A"),
       owner.notify("x", "e1", "B"),
       owner.notify("x", "e1", "A", "follow"),
-      server.notifications.notify({ ...event, ...person, actorName: "Ann" }),
+      server.notifications.notify({ ...event, ...person, displayName: "Ann" }),
       other.notifications.notify({ ...event, ...person }),
     ];
     for (const refusal of await Promise.all(calls.map(refusalOf))) {
@@ -224,7 +224,7 @@ describe("no line comes", () => {
     await owner.mutePerson("B", false);
     expect(await owner.notify("x", "e3", "B")).toMatchObject({ notified: false, replayed: true });
     expect(await owner.list()).toEqual([]);
-    expect(await owner.count()).toMatchObject({ peopleCount: 0n, unseenCount: 0n });
+    expect(await owner.count()).toMatchObject({ peopleCount: 0n, unseenNotificationCount: 0n });
   });
 
   test("of a deleted target or an unknown one", async () => {

@@ -15,10 +15,10 @@ async function markSeen({ ownerId, count }: Owner, version: number): Promise<num
   const request = { ownerId, version: BigInt(version) };
   const { unreadCount } = await server.notifications.markNotificationsSeen(request);
   expect(unreadCount).toEqual(await count());
-  return Number(unreadCount?.unseenCount);
+  return Number(unreadCount?.unseenNotificationCount);
 }
 
-const unseen = async ({ count }: Owner) => Number((await count()).unseenCount);
+const unseen = async ({ count }: Owner) => Number((await count()).unseenNotificationCount);
 
 /** The lines with a star at the unseen ones: `y* x`. */
 async function stars({ list }: Owner): Promise<string> {

@@ -63,7 +63,7 @@ async function createOwner() {
   return {
     ownerId,
     react: (userId: string, { reactions } = server) =>
-      reactions.react({ target, userId, actorName: userId }),
+      reactions.react({ target, userId, displayName: userId }),
   };
 }
 
@@ -88,8 +88,8 @@ function watchAll(
       const event = await this.message();
       if (event?.case !== "count") return event && `ends: ${event.value?.reason}`;
       const { ownerId, unreadCount } = event.value;
-      const { peopleCount, groupCount, version } = unreadCount as UnreadCount;
-      return `${ownerId}: ${peopleCount} people in ${groupCount} at ${version}`;
+      const { peopleCount, notificationCount, version } = unreadCount as UnreadCount;
+      return `${ownerId}: ${peopleCount} people in ${notificationCount} at ${version}`;
     },
     leave: () => leaving.abort(),
   };

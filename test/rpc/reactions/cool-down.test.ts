@@ -28,7 +28,11 @@ describe("a person whose like the owner has read", () => {
       expect(await readAll(owner)).toBe(0n);
     }
     expect(await owner.history()).toEqual(["x: A ... A (1 at 1)"]);
-    expect(await owner.count()).toMatchObject({ peopleCount: 0n, groupCount: 0n, unseenCount: 0n });
+    expect(await owner.count()).toMatchObject({
+      peopleCount: 0n,
+      notificationCount: 0n,
+      unseenNotificationCount: 0n,
+    });
   });
 
   test("notifies of other kinds and targets, and by events; so does any other person", async () => {
@@ -38,7 +42,7 @@ describe("a person whose like the owner has read", () => {
     await readAll(owner);
     await owner.unreact("x", "A");
     await owner.react("x", "A");
-    const wow = { target: owner.target("x"), userId: "A", actorName: "A", kind: "wow" };
+    const wow = { target: owner.target("x"), userId: "A", displayName: "A", kind: "wow" };
     await server.reactions.react(wow);
     await owner.react("y", "A");
     await owner.react("x", "B");
@@ -71,7 +75,7 @@ describe("a person whose like the owner has read", () => {
     await owner.register("x");
     const userId = `${owner.ownerId}-guest`;
     await owner.react("x", userId, "B");
-    const wow = { target: owner.target("x"), userId, actorName: "A", kind: "wow" };
+    const wow = { target: owner.target("x"), userId, displayName: "A", kind: "wow" };
     await server.reactions.react(wow);
     await readAll(owner);
     await owner.unreact("x", userId);
@@ -118,7 +122,7 @@ describe("a person whose like the owner has read", () => {
   test("stays quiet when the reaction was replaced by an exclusive one and came back", async () => {
     const owner = createOwner(server);
     await owner.register("x");
-    const person = { target: owner.target("x"), userId: "A", actorName: "A", exclusive: true };
+    const person = { target: owner.target("x"), userId: "A", displayName: "A", exclusive: true };
     await server.reactions.react({ ...person, kind: "like" });
     await readAll(owner);
     await server.reactions.react({ ...person, kind: "wow" });

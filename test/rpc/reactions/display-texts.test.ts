@@ -22,19 +22,19 @@ const calls: readonly [name: string, field: string, call: (text: string) => Prom
   ],
   [
     "React",
-    "actor_name",
-    (actorName) => server.reactions.react({ target, userId: "u", actorName }),
+    "display_name",
+    (displayName) => server.reactions.react({ target, userId: "u", displayName }),
   ],
   [
     "Notify",
-    "actor_name",
-    (actorName) =>
+    "display_name",
+    (displayName) =>
       server.notifications.notify({
         eventId: "e",
         target,
         kind: "comment",
         userId: "u",
-        actorName,
+        displayName,
       }),
   ],
 ];
@@ -96,14 +96,14 @@ describe("accepted and kept as it is:", () => {
     const post = { type: "post", id: what.replaceAll(" ", "-") };
     const request = { target: post, ownerId: "owner", title: text };
     expect((await server.reactions.registerTarget(request)).target?.title).toBe(text);
-    await server.reactions.react({ target: post, userId: "u", actorName: text });
+    await server.reactions.react({ target: post, userId: "u", displayName: text });
     const { reactions } = await server.reactions.listReactors({ target: post });
-    expect(reactions.map(({ actorName }) => actorName)).toEqual([text]);
+    expect(reactions.map(({ displayName }) => displayName)).toEqual([text]);
   });
 
-  test.each(accepted)("by Notify, %s", async (_, actorName) => {
+  test.each(accepted)("by Notify, %s", async (_, displayName) => {
     // Another field is invalid, so the refusal names it and only it.
-    const request = { eventId: "e", target, kind: "No Kind", userId: "u", actorName };
+    const request = { eventId: "e", target, kind: "No Kind", userId: "u", displayName };
     expect(await refusalOf(server.notifications.notify(request))).toMatchObject({
       reason: "INVALID_REQUEST",
       fields: ["kind"],

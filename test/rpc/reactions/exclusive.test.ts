@@ -24,7 +24,7 @@ const react = (
   userId: string,
   kind: string,
   { exclusive = true, clients = server as Clients } = {},
-) => clients.reactions.react({ target: target("x"), userId, actorName: userId, kind, exclusive });
+) => clients.reactions.react({ target: target("x"), userId, displayName: userId, kind, exclusive });
 
 /** The kinds by which a person is listed among those who react to the target `x`. */
 async function kindsOf({ target }: Owner, userId: string, kinds: readonly string[]) {
@@ -63,7 +63,7 @@ describe("an exclusive reaction", () => {
     expect(await owner.badge()).toBe("2 people in 2 at 4");
     await react(owner, "B", "wow");
     expect(await owner.unread()).toEqual(["x wow: A B ... B A (2 at 6)"]);
-    expect((await owner.count()).unseenCount).toBe(1n);
+    expect((await owner.count()).unseenNotificationCount).toBe(1n);
   });
 
   test("of the kind that the person has already takes back the other kinds only", async () => {
@@ -110,7 +110,7 @@ describe("an exclusive reaction", () => {
     await owner.register("x");
     await react(owner, "A", "like");
     const silent = { exclusive: true, suppressNotification: true };
-    const person = { target: owner.target("x"), userId: "A", actorName: "A" };
+    const person = { target: owner.target("x"), userId: "A", displayName: "A" };
     await server.reactions.react({ ...person, kind: "wow", ...silent });
     expect(await owner.counts("x")).toEqual({ wow: 1 });
     expect(await owner.badge()).toBe("0 people in 0 at 3");

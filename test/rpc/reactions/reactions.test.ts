@@ -82,11 +82,11 @@ describe("React and Unreact", () => {
   test("names are kept to 64 bytes, in whole characters", async () => {
     const target = await register();
     const names = ["x".repeat(256), "あ".repeat(85), "👍🏽".repeat(32)];
-    for (const [i, actorName] of names.entries()) {
-      await server.reactions.react({ target, userId: `u${i}`, actorName });
+    for (const [i, displayName] of names.entries()) {
+      await server.reactions.react({ target, userId: `u${i}`, displayName });
     }
     const { reactions } = await server.reactions.listReactors({ target });
-    expect(reactions.map(({ actorName }) => actorName).toReversed()).toEqual([
+    expect(reactions.map(({ displayName }) => displayName).toReversed()).toEqual([
       "x".repeat(64),
       "あ".repeat(21),
       "👍🏽".repeat(8),
@@ -96,9 +96,9 @@ describe("React and Unreact", () => {
   test("a repeated reaction keeps its name", async () => {
     const target = await register();
     await react(target, "a");
-    await server.reactions.react({ target, userId: "a", actorName: "Changed" });
+    await server.reactions.react({ target, userId: "a", displayName: "Changed" });
     const { reactions } = await server.reactions.listReactors({ target });
-    expect(reactions).toMatchObject([{ userId: "a", actorName: "A" }]);
+    expect(reactions).toMatchObject([{ userId: "a", displayName: "A" }]);
   });
 });
 
@@ -144,8 +144,8 @@ describe("ListReactors", () => {
     );
     for (const page of pages) expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
     const rows = pages.flatMap(({ reactions }) => reactions);
-    for (const { userId, actorName, kind, target: to, createTime } of rows) {
-      expect([actorName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
+    for (const { userId, displayName, kind, target: to, createTime } of rows) {
+      expect([displayName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
       expect(createTime?.seconds).toBeGreaterThan(0n);
     }
     return rows.map(({ userId }) => userId);
@@ -205,8 +205,8 @@ describe("ListUserReactions", () => {
         server.reactions.listUserReactions({ userId: "reader", pageSize: 2, pageToken }),
       );
       const rows = pages.flatMap(({ reactions }) => reactions);
-      for (const { userId, actorName, kind } of rows) {
-        expect([userId, actorName, kind]).toEqual(["reader", "READER", "like"]);
+      for (const { userId, displayName, kind } of rows) {
+        expect([userId, displayName, kind]).toEqual(["reader", "READER", "like"]);
       }
       return rows.map(({ target }) => target?.id ?? "");
     };

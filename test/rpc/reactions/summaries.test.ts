@@ -18,7 +18,7 @@ async function recent(targets: readonly Name[], viewerId = ""): Promise<string[]
   return summaries.map(({ counts }) =>
     counts
       .map(({ kind, recentReactors }) => {
-        const names = recentReactors.map(({ actorName }) => actorName);
+        const names = recentReactors.map(({ displayName }) => displayName);
         return `${kind}: ${names.join(" ")}`;
       })
       .join(", "),
@@ -31,10 +31,10 @@ describe("recent reactors", () => {
     await owner.register("x", "y", "none");
     const [x, y] = [owner.target("x"), owner.target("y")];
     for (const userId of ["A", "B", "C", "D"]) {
-      const actorName = `name of ${userId}`;
-      await server.reactions.react({ target: x, userId, actorName });
+      const displayName = `name of ${userId}`;
+      await server.reactions.react({ target: x, userId, displayName });
     }
-    await server.reactions.react({ target: x, userId: "E", actorName: "E", kind: "wow" });
+    await server.reactions.react({ target: x, userId: "E", displayName: "E", kind: "wow" });
     await owner.react("y", "A");
     expect(await recent([x, owner.target("none"), y, x])).toEqual([
       "like: name of D name of C name of B, wow: E",
@@ -103,7 +103,7 @@ describe("viewer_reacted", () => {
     await owner.register("x");
     const target = owner.target("x");
     await owner.react("x", "A", "B");
-    await server.reactions.react({ target, userId: "A", actorName: "A", kind: "wow" });
+    await server.reactions.react({ target, userId: "A", displayName: "A", kind: "wow" });
     const own = async (viewerId: string) => {
       const request = { targets: [target], viewerId };
       const { summaries } = await server.reactions.batchGetReactionSummaries(request);

@@ -83,7 +83,7 @@ const bad: Record<string, readonly unknown[]> = {
   "*.target": [undefined],
   "*.title": [text(1_025), "あ".repeat(342), ...badTexts],
   "*.link": [text(201), "あ".repeat(67)],
-  "*.actor_name": ["", text(257), "あ".repeat(86), ...badTexts],
+  "*.display_name": ["", text(257), "あ".repeat(86), ...badTexts],
   "*.version": badVersions,
   "*.name": ["", text(513), "x", name.slice(1), `${name}=`],
   "*.preferences": [
@@ -100,7 +100,7 @@ const bad: Record<string, readonly unknown[]> = {
   "Watch.known_version": [-1n, -(2n ** 63n)],
   // An event may have no actor, and its label may be empty.
   "NotifyRequest.user_id": badIds64.slice(1),
-  "NotifyRequest.actor_name": [text(257), "あ".repeat(86), ...badTexts],
+  "NotifyRequest.display_name": [text(257), "あ".repeat(86), ...badTexts],
   "NotifyRequest.event_id": badIds64,
   "NotifyRequest.kind": ["", ...badNames],
   "TargetName.type": ["", ...badNames],
@@ -291,7 +291,7 @@ beforeAll(async () => {
   const reserved = { ...reservation, userId: "u", points: 1n, executeTime };
   await server.reservations.createReservation(reserved);
   await server.reactions.registerTarget({ target, ownerId: "o" });
-  await server.reactions.react({ target, userId: "u", actorName: "U" });
+  await server.reactions.react({ target, userId: "u", displayName: "U" });
 });
 afterAll(async () => {
   sessions.abort();

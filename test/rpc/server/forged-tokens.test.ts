@@ -34,7 +34,7 @@ beforeAll(async () => {
   await server.reservations.createReservation(reservation);
   await submitLines(server, { bulkGrantId: "b" }, "u,1,", "v,2,");
   await server.reactions.registerTarget({ target, ownerId: "o" });
-  await server.reactions.react({ target, userId: "u", actorName: "U" });
+  await server.reactions.react({ target, userId: "u", displayName: "U" });
   await server.notifications.setPersonMuted({ ownerId: "o", userId: "m", muted: true });
 });
 afterAll(() => server.stop());

@@ -249,7 +249,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { target: { name: target, owner_id: "o", title: "巡り", link: "/t", delete_time: null } },
   ],
   "meguri.reactions.v1.ReactionService/React": [
-    { target, user_id: "u", actor_name: "U" },
+    { target, user_id: "u", display_name: "U" },
     { changed: true, reaction_count: "1" },
   ],
   "meguri.reactions.v1.ReactionService/BatchGetReactionSummaries": [
@@ -265,14 +265,14 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.reactions.v1.ReactionService/ListReactors": [
     { target },
-    { reactions: [{ user_id: "u", actor_name: "U", kind: "like" }], next_page_token: "" },
+    { reactions: [{ user_id: "u", display_name: "U", kind: "like" }], next_page_token: "" },
   ],
   "meguri.reactions.v1.ReactionService/ListUserReactions": [
     { user_id: "u" },
-    { reactions: [{ target, user_id: "u", actor_name: "U" }] },
+    { reactions: [{ target, user_id: "u", display_name: "U" }] },
   ],
   "meguri.notifications.v1.NotificationService/Notify": [
-    { target, event_id: "e", kind: "comment", user_id: "w", actor_name: "W" },
+    { target, event_id: "e", kind: "comment", user_id: "w", display_name: "W" },
     { notified: true, replayed: false },
   ],
   "meguri.notifications.v1.NotificationService/WatchUnreadCount": [
@@ -280,13 +280,25 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     {
       count: {
         owner_id: "o",
-        unread_count: { people_count: "2", group_count: "2", version: "2", unseen_count: "2" },
+        unread_count: {
+          people_count: "2",
+          notification_count: "2",
+          version: "2",
+          unseen_notification_count: "2",
+        },
       },
     },
   ],
   "meguri.notifications.v1.NotificationService/MarkNotificationsSeen": [
     { owner_id: "o", version: "1" },
-    { unread_count: { people_count: "2", group_count: "2", version: "3", unseen_count: "1" } },
+    {
+      unread_count: {
+        people_count: "2",
+        notification_count: "2",
+        version: "3",
+        unseen_notification_count: "1",
+      },
+    },
   ],
   "meguri.notifications.v1.NotificationService/ListNotifications": [
     { owner_id: "o", state: "STATE_UNREAD" },
@@ -296,8 +308,8 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
           ...unread,
           kind: "comment",
           source: "SOURCE_EVENT",
-          first_actors: [{ user_id: "w", actor_name: "W", create_time: now }],
-          latest_actors: [{ user_id: "w", actor_name: "W", create_time: now }],
+          first_actors: [{ user_id: "w", display_name: "W", create_time: now }],
+          latest_actors: [{ user_id: "w", display_name: "W", create_time: now }],
           version: "2",
           seen: false,
         },
@@ -305,8 +317,8 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
           ...unread,
           kind: "like",
           source: "SOURCE_REACTION",
-          first_actors: [{ user_id: "u", actor_name: "U", create_time: now }],
-          latest_actors: [{ user_id: "u", actor_name: "U", create_time: now }],
+          first_actors: [{ user_id: "u", display_name: "U", create_time: now }],
+          latest_actors: [{ user_id: "u", display_name: "U", create_time: now }],
           version: "1",
           seen: true,
         },
@@ -316,24 +328,41 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.notifications.v1.NotificationService/GetUnreadCount": [
     { owner_id: "o" },
-    { unread_count: { people_count: "2", group_count: "2", version: "3", unseen_count: "1" } },
+    {
+      unread_count: {
+        people_count: "2",
+        notification_count: "2",
+        version: "3",
+        unseen_notification_count: "1",
+      },
+    },
   ],
   "meguri.notifications.v1.NotificationService/ListNotificationActors": [
     () => ({ name: likeName }),
-    { actors: [{ user_id: "u", actor_name: "U", create_time: now }], next_page_token: "" },
+    { actors: [{ user_id: "u", display_name: "U", create_time: now }], next_page_token: "" },
   ],
   "meguri.notifications.v1.NotificationService/MarkNotificationRead": [
     () => ({ name: likeName, version: "1" }),
     {
       changed: true,
-      unread_count: { people_count: "1", group_count: "1", version: "4", unseen_count: "1" },
+      unread_count: {
+        people_count: "1",
+        notification_count: "1",
+        version: "4",
+        unseen_notification_count: "1",
+      },
     },
   ],
   "meguri.notifications.v1.NotificationService/MarkAllNotificationsRead": [
     { owner_id: "o", version: "4" },
     {
       marked_count: "1",
-      unread_count: { people_count: "0", group_count: "0", version: "5", unseen_count: "0" },
+      unread_count: {
+        people_count: "0",
+        notification_count: "0",
+        version: "5",
+        unseen_notification_count: "0",
+      },
     },
   ],
   "meguri.notifications.v1.NotificationService/UpdatePreferences": [

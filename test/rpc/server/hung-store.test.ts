@@ -73,7 +73,7 @@ describe.each(Object.entries(hangs))("a store that hangs %s", (kind, plan) => {
         points,
         executeTime,
       }),
-      "a like": server.reactions.react({ target, userId, actorName: "U" }),
+      "a like": server.reactions.react({ target, userId, displayName: "U" }),
       "an unread count": server.notifications.getUnreadCount({ ownerId: "owner" }),
     };
     const refusals = Object.entries(calls).map(async ([name, call]) => {

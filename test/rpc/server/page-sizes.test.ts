@@ -66,9 +66,9 @@ describe("through gRPC", () => {
     await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
     await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`));
     await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
-    await forEachRow((id) => reactions.react({ target: targetOf(id), userId, actorName: "U" }));
+    await forEachRow((id) => reactions.react({ target: targetOf(id), userId, displayName: "U" }));
     // These come last, so that the notification about `target` is the latest.
-    await forEachRow((id) => reactions.react({ target, userId: id, actorName: id }));
+    await forEachRow((id) => reactions.react({ target, userId: id, displayName: id }));
   });
   afterAll(() => server.stop());
 

@@ -78,7 +78,7 @@ test.each([
   ["MarkNotificationReadRequest.name", "1 to 512 characters"],
   ["MarkNotificationReadRequest.version", "1 or more"],
   [
-    "ReactRequest.actor_name",
+    "ReactRequest.display_name",
     "1 to 256 bytes, without control characters and bidirectional controls",
   ],
   ["ValidateBulkGrantRequest.csv", "at most 4,194,304 bytes"],
@@ -113,8 +113,8 @@ describe("a violation", () => {
     [
       "of two rules of one field is told once",
       "React",
-      { target: { type: "t", id: "i" }, userId: "u", actorName: `\n${"x".repeat(300)}` },
-      ["actor_name: 1 to 256 bytes, without control characters and bidirectional controls"],
+      { target: { type: "t", id: "i" }, userId: "u", displayName: `\n${"x".repeat(300)}` },
+      ["display_name: 1 to 256 bytes, without control characters and bidirectional controls"],
     ],
     ["of a required message", "GetForecast", { userId: "u" }, ["time: is required"]],
     [

@@ -106,11 +106,11 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       expectAbsent: [],
       deadline: undefined,
       decide(tx) {
-        tx.put(ref, { ...(tx.get(ref) as Reaction), actorName: "new" });
+        tx.put(ref, { ...(tx.get(ref) as Reaction), displayName: "new" });
       },
     });
     await settled(call);
-    expect((await deps.reader.get(ref))?.value).toMatchObject({ actorName: "new", version: 3 });
+    expect((await deps.reader.get(ref))?.value).toMatchObject({ displayName: "new", version: 3 });
   });
 
   test("a stale copy of a group that was deleted and put again fails", async () => {

@@ -116,7 +116,7 @@ test("nor is the retry of a refund of all points, or of a part", async () => {
 });
 
 const ownerId = "owner";
-const like = { target: { type: "post", id: "1" }, kind: "like", userId: "a", actorName: "A" };
+const like = { target: { type: "post", id: "1" }, kind: "like", userId: "a", displayName: "A" };
 
 async function createLikedPost(...likers: string[]) {
   const { deps, process, store, clock } = createAccountFixture();

@@ -8,12 +8,15 @@ import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { memoryDeps, type Request } from "../../support/stores/memory-store.ts";
 
 const ownerId = "owner";
-const groupCount = 48;
+const notificationCount = 48;
 const newcomers = ["a", "b", "c", "d"];
-const posts = Array.from({ length: groupCount }, (_, i) => ({ type: "post", id: String(i) }));
+const posts = Array.from({ length: notificationCount }, (_, i) => ({
+  type: "post",
+  id: String(i),
+}));
 
 const like = (deps: Deps, target: (typeof posts)[number], userId: string) =>
-  react(deps, { target, kind: "like", userId, actorName: userId });
+  react(deps, { target, kind: "like", userId, displayName: userId });
 
 /** The version of the inbox, and the number of unread groups and of people. */
 async function inboxOf({ reader }: Deps) {
@@ -50,15 +53,18 @@ test("the groups of a batch are validated by as few reads as hold them", async (
   };
   store.resetStats();
   const { markedCount } = await markAllNotificationsRead(deps, { ownerId, version: seen });
-  expect(markedCount).toBe(groupCount);
+  expect(markedCount).toBe(notificationCount);
   // A long queue is divided between two batches, and the first call may be a batch of its own.
   expect(store.stats.commits).toBeLessThanOrEqual(3);
   // Of each group five members are read, up to 100 rows at a time.
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(5 * groupCount);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(5 * notificationCount);
   expect(Math.max(...sizes)).toBe(100);
   expect(sizes.length).toBeLessThanOrEqual(5);
   const inbox = await inboxOf(deps);
-  expect([inbox.groupCount, inbox.peopleCount]).toEqual([groupCount, 4 * groupCount]);
+  expect([inbox.notificationCount, inbox.peopleCount]).toEqual([
+    notificationCount,
+    4 * notificationCount,
+  ]);
 });
 
 test("a contended key is read again after the members, so no commit is cancelled", async () => {
@@ -84,8 +90,8 @@ test("a contended key is read again after the members, so no commit is cancelled
     await like(there, first, "latest");
   };
   const { markedCount } = await markAllNotificationsRead(here, { ownerId, version: seen });
-  expect(markedCount).toBe(groupCount);
+  expect(markedCount).toBe(notificationCount);
   expect(marks).toBe(1);
   const { peopleCount } = await inboxOf(here);
-  expect(peopleCount).toBe(newcomers.length * groupCount + 2);
+  expect(peopleCount).toBe(newcomers.length * notificationCount + 2);
 });

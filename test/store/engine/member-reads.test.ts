@@ -23,7 +23,7 @@ const rowOf = (id: string, version: number): Reaction => ({
   target: { type: "post", id },
   kind,
   userId: `u${version}`,
-  actorName: "",
+  displayName: "",
   version,
   notified: true,
   createTime: version,

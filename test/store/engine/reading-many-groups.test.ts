@@ -33,7 +33,7 @@ const likeOf = (post: number, userId: string) => ({
   target: postOf(post),
   kind: "like",
   userId,
-  actorName: userId,
+  displayName: userId,
 });
 const like = (deps: Deps, post: number, userId: string) => react(deps, likeOf(post, userId));
 const unlike = (deps: Deps, post: number, userId: string) => unreact(deps, likeOf(post, userId));
@@ -120,7 +120,7 @@ describe("marks as read of many groups", () => {
     // The versions of "b".
     expect(await markAll(posts.map((post) => [post, 16 + post]))).toBe(15);
     expect(store.stats).toMatchObject({ queries: 15, commits: 1, writtenItems: 31 });
-    expect(await inbox()).toMatchObject({ groupCount: 15, peopleCount: 16 });
+    expect(await inbox()).toMatchObject({ notificationCount: 15, peopleCount: 16 });
     expect(idsOf((await group(0))?.firstMembers)).toBe("c,first");
     for (const post of posts.slice(1)) expect(idsOf((await group(post))?.firstMembers)).toBe("c");
   });
@@ -131,7 +131,7 @@ describe("marks as read of many groups", () => {
     expect(await markAll(posts.map((post) => [post, 1 + post]))).toBe(15);
     expect(left).toEqual([]);
     expect(store.stats).toMatchObject({ queries: 16 });
-    expect(await inbox()).toMatchObject({ groupCount: 15, peopleCount: 17 });
+    expect(await inbox()).toMatchObject({ notificationCount: 15, peopleCount: 17 });
     expect(idsOf((await group(7))?.firstMembers)).toBe("b,c");
     expect(idsOf((await group(8))?.firstMembers)).toBe("b");
   });
@@ -146,7 +146,7 @@ describe("marks as read of many groups", () => {
     const marks = [1, 6].flatMap((version) => posts.map((post) => [post, version + post] as const));
     expect(await markAll(marks)).toBe(10);
     expect(batches).toEqual([5, 5]);
-    expect(await inbox()).toMatchObject({ groupCount: 5, peopleCount: 6 });
+    expect(await inbox()).toMatchObject({ notificationCount: 5, peopleCount: 6 });
     for (const post of posts) expect(idsOf((await group(post))?.firstMembers)).toMatch(/^c/);
   });
 
@@ -159,7 +159,7 @@ describe("marks as read of many groups", () => {
     expect(markedCount).toBe(60);
     expect(store.stats.queries).toBe(60);
     expect(store.stats.commits).toBeLessThan(10);
-    expect(await inbox()).toMatchObject({ groupCount: 60, peopleCount: 60 });
+    expect(await inbox()).toMatchObject({ notificationCount: 60, peopleCount: 60 });
     for (const post of posts) expect(idsOf((await group(post))?.firstMembers)).toBe("d");
   });
 });
@@ -176,7 +176,7 @@ describe("a mark as read of an early version", () => {
     expect(await settled(read(deps, 0, 50))).toMatchObject({ changed: true });
     expect(left).toEqual([]);
     expect(store.stats.queries).toBe(requests);
-    expect(await inbox()).toMatchObject({ groupCount: 1, peopleCount: 154 });
+    expect(await inbox()).toMatchObject({ notificationCount: 1, peopleCount: 154 });
     const unread = await group(0);
     expect(unread?.peopleCount).toBe(154);
     expect(idsOf(unread?.firstMembers)).toBe("u50,u51");
@@ -192,7 +192,7 @@ describe("a mark as read of an early version", () => {
     );
     expect(await settled(read(deps, 0, 50))).toMatchObject({ changed: true });
     expect(store.stats.queries).toBe(2 * requests);
-    expect(await inbox()).toMatchObject({ groupCount: 1, peopleCount: 152 });
+    expect(await inbox()).toMatchObject({ notificationCount: 1, peopleCount: 152 });
     expect((await group(0))?.peopleCount).toBe(152);
     const { items } = await deps.reader.readGroups(ownerId, 0, { size: 2, cursor: undefined });
     expect(items.map(({ peopleCount }) => peopleCount)).toEqual([49]);

@@ -149,7 +149,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
   });
 
   test("events without an actor are one member, which moves to the end", async () => {
-    const event = { kind: "~comment", userId: noActor, actorName: "3 comments" };
+    const event = { kind: "~comment", userId: noActor, displayName: "3 comments" };
     const { store, query, name } = await setUp((target) => [
       reaction(target, 1, event),
       reaction(target, 2, { kind: "~comment" }),
@@ -165,7 +165,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
 
   test("counts over many pages, on either side of a split", async () => {
     // Pages end at 1 MB; these rows are larger than real ones, so that there are several pages.
-    const heavy = { actorName: "n".repeat(30_000) };
+    const heavy = { displayName: "n".repeat(30_000) };
     const { versions } = await setUp((name) => range(1, 90).map((n) => reaction(name, n, heavy)));
     const split = { read: "split", from: 1, to: 90, total: 90 } as const;
     for (const at of [10, 45, 80]) {

@@ -143,9 +143,9 @@ describe.each(stores)("%s: records", (_, open) => {
     const [ownerId, userId] = [newUser(), newUser()];
     const bare = { title: "", link: "", counts: {}, ownerId };
     const event = { kind: "~comment", userId };
-    const byNobody = { ...event, userId: noActor, actorName: "120" };
+    const byNobody = { ...event, userId: noActor, displayName: "120" };
     const unread = unreadGroup(name, 3);
-    const alone = { userId: noActor, actorName: "", version: 4, createTime: 0 };
+    const alone = { userId: noActor, displayName: "", version: 4, createTime: 0 };
     const ofNobody = unreadGroup(name, 4, {
       kind: "~comment",
       peopleCount: 1,
@@ -161,7 +161,7 @@ describe.each(stores)("%s: records", (_, open) => {
       [
         "reaction without a name",
         reactionRef(name, "like", userId),
-        reaction(name, 4, { userId, actorName: "" }),
+        reaction(name, 4, { userId, displayName: "" }),
       ],
       [
         "event that did not notify",

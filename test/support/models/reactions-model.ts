@@ -146,7 +146,7 @@ async function crowd(run: Run, step: Step & { step: "crowd" }): Promise<void> {
   const requests = Array.from({ length: step.count }, (_, i): RequestOf<"react"> => {
     const userId = `${prefix}crowd-${steps}-${i}`;
     const plain = { exclusive: false, silent: false };
-    return { op: "react", target, kind: step.kind, userId, actorName: userId, ...plain };
+    return { op: "react", target, kind: step.kind, userId, displayName: userId, ...plain };
   });
   const sent = await Promise.all(
     requests.map(async (request) => ({
@@ -190,10 +190,10 @@ async function together(run: Run, calls: readonly Call[]): Promise<void> {
 
 /** Keeps at most one mark-all, of few lines, because the search tries every order. */
 function withOneReader(run: Run, calls: readonly Call[]): Call[] {
-  const groupCountOf = ({ template }: Call) =>
-    at(run, template.targetIndex).oracle.badge.groupCount;
+  const notificationCountOf = ({ template }: Call) =>
+    at(run, template.targetIndex).oracle.badge.notificationCount;
   const reader = calls.find(
-    (call) => call.template.op === "readAll" && groupCountOf(call) <= mostRead,
+    (call) => call.template.op === "readAll" && notificationCountOf(call) <= mostRead,
   );
   return calls.filter((call) => call === reader || call.template.op !== "readAll");
 }
@@ -218,9 +218,9 @@ async function compare(run: Run): Promise<void> {
 export function checkSums({ badge, unread, read, merged }: Shown): void {
   deepStrictEqual(badge, {
     version: badge.version,
-    groupCount: unread.length,
+    notificationCount: unread.length,
     peopleCount: unread.reduce((sum, { peopleCount }) => sum + peopleCount, 0),
-    unseenCount: unread.filter(({ seen }) => !seen).length,
+    unseenNotificationCount: unread.filter(({ seen }) => !seen).length,
   });
   deepStrictEqual(merged.length, unread.length + read.length);
   for (const { version, peopleCount, firstActors, latestActors } of [...unread, ...read]) {

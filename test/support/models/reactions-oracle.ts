@@ -241,7 +241,7 @@ export class Oracle {
   /** Adds a row, to the unread line as well if it notifies the owner; returns whether it does. */
   #add(
     state: TargetState,
-    { target, kind, userId, actorName }: LineName & { userId: string; actorName: string },
+    { target, kind, userId, displayName }: LineName & { userId: string; displayName: string },
     now: number,
     silent: boolean,
   ): boolean {
@@ -256,7 +256,7 @@ export class Oracle {
       mutedPeople.includes(userId);
     const notified = !silent && !isQuiet && !isMuted && userId !== this.#rules.ownerId;
     const version = ++this.#state.version;
-    const member: Member = { userId, actorName: shorten(actorName), version, time: now };
+    const member: Member = { userId, displayName: shorten(displayName), version, time: now };
     const row: Row = { ...member, notified, ...(isQuiet && { quietUntil }) };
     state.rows[kind] = [...(state.rows[kind] ?? []), row];
     if (!notified) return false;
@@ -305,10 +305,10 @@ export class Oracle {
 
   /** The version grows only when the badge changes. */
   #seen(version: number): void {
-    const before = this.badge.unseenCount;
+    const before = this.badge.unseenNotificationCount;
     const seen = Math.min(version, this.#state.version);
     this.#state.seenVersion = Math.max(this.#state.seenVersion, seen);
-    if (this.badge.unseenCount < before) this.#state.version += 1;
+    if (this.badge.unseenNotificationCount < before) this.#state.version += 1;
   }
 
   #mutePerson({ userId, muted }: RequestOf<"mutePerson">): boolean {

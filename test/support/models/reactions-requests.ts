@@ -27,7 +27,7 @@ export interface Preferences {
 interface React extends LineName {
   readonly op: "react";
   readonly userId: string;
-  readonly actorName: string;
+  readonly displayName: string;
   readonly exclusive: boolean;
   readonly silent: boolean;
 }
@@ -37,7 +37,7 @@ interface Notify extends LineName {
   readonly eventId: string;
   /** Empty for an event without an actor. */
   readonly userId: string;
-  readonly actorName: string;
+  readonly displayName: string;
 }
 
 export type Request =
@@ -60,9 +60,9 @@ export type RequestOf<Op extends Request["op"]> = Extract<Request, { op: Op }>;
 
 export interface Badge {
   readonly version: number;
-  readonly groupCount: number;
+  readonly notificationCount: number;
   readonly peopleCount: number;
-  readonly unseenCount: number;
+  readonly unseenNotificationCount: number;
 }
 
 export type Answer =
@@ -145,8 +145,8 @@ export const textOf = ({ type, id }: TargetName): string => `${type}/${id}`;
 /** An actor as text: the user id and the name. */
 export const label = ({
   userId,
-  actorName,
+  displayName,
 }: {
   readonly userId: string;
-  readonly actorName: string;
-}): string => `${userId} ${actorName}`;
+  readonly displayName: string;
+}): string => `${userId} ${displayName}`;

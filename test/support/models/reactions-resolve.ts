@@ -21,8 +21,8 @@ export function requestOf(place: Place, template: RequestTemplate): Request {
       return { op: "register", target, title: ["", "one", "another"][template.title] as string };
     case "react": {
       const { op, kind, exclusive, silent } = template;
-      const actorName = names[template.name] as string;
-      return { op, target, kind, userId: userOf(template.user), actorName, exclusive, silent };
+      const displayName = names[template.name] as string;
+      return { op, target, kind, userId: userOf(template.user), displayName, exclusive, silent };
     }
     case "unreact":
       return { op: "unreact", target, kind: template.kind, userId: userOf(template.user) };
@@ -61,8 +61,8 @@ function notify({ target, oracle, prefix }: Place, template: TemplateOf<"notify"
   const eventId = `e-${event}`;
   const known = again ? oracle.event(eventId) : undefined;
   const userId = user === undefined ? "" : `${prefix}${userIds[user]}`;
-  const actorName = names[name] as string;
-  const request: RequestOf<"notify"> = { op: "notify", eventId, target, kind, userId, actorName };
+  const displayName = names[name] as string;
+  const request: RequestOf<"notify"> = { op: "notify", eventId, target, kind, userId, displayName };
   return known ?? request;
 }
 

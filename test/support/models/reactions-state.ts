@@ -16,7 +16,7 @@ import {
 /** One reaction or event of an actor. */
 export interface Member {
   readonly userId: string;
-  readonly actorName: string;
+  readonly displayName: string;
   readonly version: number;
   readonly time: number;
 }
@@ -86,9 +86,9 @@ export function badgeOf({ version, seenVersion, unread }: State): Badge {
   const unseen = unread.filter((line) => lastOf(line) > seenVersion).length;
   return {
     version,
-    groupCount: unread.length,
+    notificationCount: unread.length,
     peopleCount: unread.reduce((sum, { members }) => sum + members.length, 0),
-    unseenCount: Math.min(unseen, mostUnseen),
+    unseenNotificationCount: Math.min(unseen, mostUnseen),
   };
 }
 

@@ -63,9 +63,12 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
     case "unreact":
       return changeOf(await unreact(deps, request));
     case "notify": {
-      const { userId, actorName } = request;
+      const { userId, displayName } = request;
       const event = { ...request, kind: plainKind(request.kind), caller: noCaller };
-      const { notified, replayed } = await notify(deps, { ...event, actor: { userId, actorName } });
+      const { notified, replayed } = await notify(deps, {
+        ...event,
+        actor: { userId, displayName },
+      });
       return { notified, replayed };
     }
     case "read": {

@@ -18,7 +18,7 @@ export const inbox: Codec<"inbox"> = {
   key: (ownerId) => ({ pk: inboxKey(ownerId), sk: S("I") }),
   encode: ({ preferences, ...value }) => ({
     n: N(value.version),
-    g: N(value.groupCount),
+    g: N(value.notificationCount),
     p: N(value.peopleCount),
     ...(value.seenVersion > 0 && { s: N(value.seenVersion) }),
     ...(value.unseen.length > 0 && { u: { B: encodeVersions(value.unseen) } }),
@@ -29,7 +29,7 @@ export const inbox: Codec<"inbox"> = {
   }),
   decode: (item) => ({
     version: num(item, "n"),
-    groupCount: num(item, "g"),
+    notificationCount: num(item, "g"),
     peopleCount: num(item, "p"),
     seenVersion: num(item, "s"),
     unseen: decodeVersions(item.u?.B),
@@ -204,9 +204,9 @@ const decodeGroup = (item: Item) => ({
 /** Three texts for each member: id, name, and version and time in base 36. */
 const encodeMembers = (members: readonly Member[]): AttributeValue =>
   strings(
-    members.flatMap(({ userId, actorName, version, createTime }) => [
+    members.flatMap(({ userId, displayName, version, createTime }) => [
       userId,
-      actorName,
+      displayName,
       encodeNumbers([version, createTime]),
     ]),
   );
@@ -215,9 +215,9 @@ function decodeMembers(item: Item, name: string): Member[] {
   const flat = texts(item, name);
   const members: Member[] = [];
   for (let i = 0; i < flat.length; i += 3) {
-    const [userId, actorName, joined] = flat.slice(i, i + 3) as [string, string, string];
+    const [userId, displayName, joined] = flat.slice(i, i + 3) as [string, string, string];
     const [version = 0, createTime = 0] = decodeNumbers(joined);
-    members.push({ userId, actorName, version, createTime });
+    members.push({ userId, displayName, version, createTime });
   }
   return members;
 }

@@ -69,7 +69,7 @@ export const reaction: Codec<"reaction"> = {
     }
     const time = N(value.createTime);
     return {
-      a: S(value.actorName),
+      a: S(value.displayName),
       n: N(value.version),
       // Without `t` an item is not in the index by person, which lists reactions only.
       ...(isEventKind(value.kind) ? { w: time } : { t: time }),
@@ -86,7 +86,7 @@ export const reaction: Codec<"reaction"> = {
       target: { type, id },
       kind,
       userId: person === noActorKey ? noActor : person,
-      actorName: text(item, "a"),
+      displayName: text(item, "a"),
       version: num(item, "n"),
       notified: item.q === undefined,
       createTime: num(item, item.t ? "t" : "w"),

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification.proto.
  */
 export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIl0KBUFjdG9yEg8KB3VzZXJfaWQYASABKAkSEgoKYWN0b3JfbmFtZRgCIAEoCRIvCgtjcmVhdGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi4wQKDE5vdGlmaWNhdGlvbhIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldBIMCgRraW5kGAIgASgJEhQKDHBlb3BsZV9jb3VudBgDIAEoAxI0CgxmaXJzdF9hY3RvcnMYBSADKAsyHi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5BY3RvchI1Cg1sYXRlc3RfYWN0b3JzGAYgAygLMh4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuQWN0b3ISDwoHdmVyc2lvbhgIIAEoAxIvCgtjcmVhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXJlYWRfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBG5hbWUYDSABKAkSPAoGc291cmNlGA4gASgOMiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlNvdXJjZRIMCgRzZWVuGA8gASgIIkcKBlNvdXJjZRIWChJTT1VSQ0VfVU5TUEVDSUZJRUQQABITCg9TT1VSQ0VfUkVBQ1RJT04QARIQCgxTT1VSQ0VfRVZFTlQQAkoECAQQBUoECAcQCFIEdGV4dFINZmlyc3RfdmVyc2lvbiJfCgtVbnJlYWRDb3VudBIUCgxwZW9wbGVfY291bnQYASABKAMSEwoLZ3JvdXBfY291bnQYAiABKAMSDwoHdmVyc2lvbhgDIAEoAxIUCgx1bnNlZW5fY291bnQYBCABKAMiNQoLUHJlZmVyZW5jZXMSEQoJYWxsX211dGVkGAEgASgIEhMKC211dGVkX2tpbmRzGAIgAygJQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
+  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIl8KBUFjdG9yEg8KB3VzZXJfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLjBAoMTm90aWZpY2F0aW9uEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAiABKAkSFAoMcGVvcGxlX2NvdW50GAMgASgDEjQKDGZpcnN0X2FjdG9ycxgFIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkFjdG9yEjUKDWxhdGVzdF9hY3RvcnMYBiADKAsyHi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5BY3RvchIPCgd2ZXJzaW9uGAggASgDEi8KC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJcmVhZF90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgNIAEoCRI8CgZzb3VyY2UYDiABKA4yLC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24uU291cmNlEgwKBHNlZW4YDyABKAgiRwoGU291cmNlEhYKElNPVVJDRV9VTlNQRUNJRklFRBAAEhMKD1NPVVJDRV9SRUFDVElPThABEhAKDFNPVVJDRV9FVkVOVBACSgQIBBAFSgQIBxAIUgR0ZXh0Ug1maXJzdF92ZXJzaW9uInMKC1VucmVhZENvdW50EhQKDHBlb3BsZV9jb3VudBgBIAEoAxIaChJub3RpZmljYXRpb25fY291bnQYAiABKAMSDwoHdmVyc2lvbhgDIAEoAxIhChl1bnNlZW5fbm90aWZpY2F0aW9uX2NvdW50GAQgASgDIjUKC1ByZWZlcmVuY2VzEhEKCWFsbF9tdXRlZBgBIAEoCBITCgttdXRlZF9raW5kcxgCIAMoCUI9WjttZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ub3RpZmljYXRpb25zL3YxO25vdGlmaWNhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
 
 /**
  * Actor is one person in a notification.
@@ -33,9 +33,9 @@ export type Actor = Message<"meguri.notifications.v1.Actor"> & {
    * The person's name at the time, or the label of an event without an actor, at most 64 bytes; for
    * display only.
    *
-   * @generated from field: string actor_name = 2;
+   * @generated from field: string display_name = 2;
    */
-  actorName: string;
+  displayName: string;
 
   /**
    * The instant of the reaction or event.
@@ -218,9 +218,9 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
   /**
    * The number of unread notifications.
    *
-   * @generated from field: int64 group_count = 2;
+   * @generated from field: int64 notification_count = 2;
    */
-  groupCount: bigint;
+  notificationCount: bigint;
 
   /**
    * The version of these counts. It grows with every change and never decreases; a mark-read names
@@ -233,9 +233,9 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
   /**
    * The number of unread notifications that the owner has not seen, at most 99; 99 means 99 or more.
    *
-   * @generated from field: int64 unseen_count = 4;
+   * @generated from field: int64 unseen_notification_count = 4;
    */
-  unseenCount: bigint;
+  unseenNotificationCount: bigint;
 };
 
 /**

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction.proto.
  */
 export const file_meguri_reactions_v1_reaction: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIp8BCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhIKCmFjdG9yX25hbWUYBCABKAkSLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIi4KB1JlYWN0b3ISDwoHdXNlcl9pZBgBIAEoCRISCgphY3Rvcl9uYW1lGAIgASgJIo8DCg9SZWFjdGlvblN1bW1hcnkSLwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEjkKBXN0YXRlGAIgASgOMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuU3RhdGUSOgoGY291bnRzGAMgAygLMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuQ291bnQafAoFQ291bnQSDAoEa2luZBgBIAEoCRIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAxIWCg52aWV3ZXJfcmVhY3RlZBgDIAEoCBI1Cg9yZWNlbnRfcmVhY3RvcnMYBCADKAsyHC5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0b3IiVgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9BQ1RJVkUQARIRCg1TVEFURV9VTktOT1dOEAISEQoNU1RBVEVfREVMRVRFRBADQjVaM21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3JlYWN0aW9ucy92MTtyZWFjdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
+  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIqEBCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMAoHUmVhY3RvchIPCgd1c2VyX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKPAwoPUmVhY3Rpb25TdW1tYXJ5Ei8KBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRI5CgVzdGF0ZRgCIAEoDjIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb25TdW1tYXJ5LlN0YXRlEjoKBmNvdW50cxgDIAMoCzIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb25TdW1tYXJ5LkNvdW50GnwKBUNvdW50EgwKBGtpbmQYASABKAkSFgoOcmVhY3Rpb25fY291bnQYAiABKAMSFgoOdmlld2VyX3JlYWN0ZWQYAyABKAgSNQoPcmVjZW50X3JlYWN0b3JzGAQgAygLMhwubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdG9yIlYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfQUNUSVZFEAESEQoNU1RBVEVfVU5LTk9XThACEhEKDVNUQVRFX0RFTEVURUQQA0I1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
 
 /**
  * Reaction is one person's active reaction of one kind to one target.
@@ -46,9 +46,9 @@ export type Reaction = Message<"meguri.reactions.v1.Reaction"> & {
   /**
    * The person's name at the time, at most 64 bytes; for display only.
    *
-   * @generated from field: string actor_name = 4;
+   * @generated from field: string display_name = 4;
    */
-  actorName: string;
+  displayName: string;
 
   /**
    * The instant at which the person reacted.
@@ -81,9 +81,9 @@ export type Reactor = Message<"meguri.reactions.v1.Reactor"> & {
   /**
    * The person's name at the time, at most 64 bytes; for display only.
    *
-   * @generated from field: string actor_name = 2;
+   * @generated from field: string display_name = 2;
    */
-  actorName: string;
+  displayName: string;
 };
 
 /**
