@@ -1,6 +1,10 @@
 /** Shows the record of a bulk grant to its workflow and to the operators who read that. */
 import type { Advanced } from "../src/app/bulk-grants/advance.ts";
-import type { BulkGrantCounts, BulkGrantStatus, BulkGrantView } from "../src/bulk-contract.ts";
+import type {
+  BulkGrantCounts,
+  BulkGrantStatus,
+  BulkGrantView,
+} from "../src/contract/bulk-grants.ts";
 import type { Action, BulkGrant, RunCounts } from "../src/domain/bulk-grant.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 import { formatInstant } from "../src/domain/month.ts";

@@ -27,7 +27,7 @@ import type {
   BulkGrantInput,
   BulkGrantStatus,
   BulkGrantView,
-} from "../src/bulk-contract.ts";
+} from "../src/contract/bulk-grants.ts";
 import type { BulkGrant } from "../src/domain/bulk-grant.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";

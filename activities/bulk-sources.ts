@@ -3,13 +3,13 @@ import { activityInfo } from "@temporalio/activity";
 import { readBulkGrant } from "../src/app/bulk-grants/change-row.ts";
 import { submitFromSource } from "../src/app/bulk-grants/submit-from-source.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import {
-  bulkGrantWorkflowId,
-  type MoveFileInput,
-  type PickUpFile,
-  type SubmitFromSourceInput,
-  type SubmittedFromSource,
-} from "../src/bulk-contract.ts";
+import { bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
+import type {
+  MoveFileInput,
+  PickUpFile,
+  SubmitFromSourceInput,
+  SubmittedFromSource,
+} from "../src/contract/sheet-sources.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant } from "../src/domain/month.ts";
 import { check } from "./checks.ts";

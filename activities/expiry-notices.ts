@@ -10,7 +10,7 @@ import type {
   AnnouncedMonth,
   NotifyShardInput,
   NotifyShardResult,
-} from "../src/notices-contract.ts";
+} from "../src/contract/notices.ts";
 import { check } from "./checks.ts";
 import { runStep } from "./steps.ts";
 

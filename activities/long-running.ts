@@ -3,12 +3,8 @@ import { log } from "@temporalio/activity";
 import { type ExpireShardProgress, expireDueInShard } from "../src/app/points/expire-due.ts";
 import { verifySegment } from "../src/app/points/verify-segment.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type {
-  ExpireShardInput,
-  ExpireShardResult,
-  VerifySegmentInput,
-  VerifySegmentResult,
-} from "../src/contract.ts";
+import type { ExpireShardInput, ExpireShardResult } from "../src/contract/month-ends.ts";
+import type { VerifySegmentInput, VerifySegmentResult } from "../src/contract/verifications.ts";
 import { check } from "./checks.ts";
 import { runStep } from "./steps.ts";
 

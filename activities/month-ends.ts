@@ -1,7 +1,7 @@
 /** The activity that names the months of a month-end sweep. */
 import { readMonths } from "../src/app/points/expire-due.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type { MonthEndMonths } from "../src/contract.ts";
+import type { MonthEndMonths } from "../src/contract/month-ends.ts";
 import { check } from "./checks.ts";
 
 export function monthEndActivities(deps: Deps) {

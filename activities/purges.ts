@@ -1,12 +1,7 @@
 /** The activities that purge what a deleted target has left. */
 import type { Deps } from "../src/app/ports/deps.ts";
 import { endPurge, purgeReactions, purgeUnread } from "../src/app/reactions/purge-target.ts";
-import type {
-  PurgeHistoryInput,
-  PurgeHistoryResult,
-  PurgeReactionsInput,
-  TargetKey,
-} from "../src/contract.ts";
+import type { PurgeReactionsInput, TargetKey } from "../src/contract/purges.ts";
 import { check } from "./checks.ts";
 
 /** Each of these activities may be repeated. */
@@ -29,9 +24,6 @@ export function purgeActivities(deps: Deps) {
       const { type, id } = check(input, targetFields);
       await endPurge(deps, { type, id });
     },
-
-    /** The last activity of runs that started when a purge scanned the owner's history. */
-    removeHistory: async (_: PurgeHistoryInput): Promise<PurgeHistoryResult> => ({}),
   };
 }
 

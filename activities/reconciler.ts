@@ -7,17 +7,17 @@ import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
 import { executeOverdue, startAllRuns } from "../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../src/app/reservations/sync-runs.ts";
 import type { SweepPlace } from "../src/app/shared/sweep.ts";
-import { DomainError } from "../src/domain/errors.ts";
-import type { Instant } from "../src/domain/month.ts";
-import type { Reservation } from "../src/domain/reservation.ts";
-import type { TargetName } from "../src/domain/target.ts";
 import type {
   OverdueCounts,
   ReconcilerInput,
   RunName,
   StartCounts,
   SyncCounts,
-} from "../src/reconciler-contract.ts";
+} from "../src/contract/reconciler.ts";
+import { DomainError } from "../src/domain/errors.ts";
+import type { Instant } from "../src/domain/month.ts";
+import type { Reservation } from "../src/domain/reservation.ts";
+import type { TargetName } from "../src/domain/target.ts";
 import { check } from "./checks.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
@@ -72,9 +72,6 @@ export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observer
       };
       return heartbeatWhile(sync());
     },
-
-    /** The activity of passes that started before the reconciler was one run. */
-    reconcileReservations: async () => ({ started: 0 }),
   };
 }
 

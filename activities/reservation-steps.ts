@@ -1,6 +1,6 @@
 /** Turns what an attempt has done into the step that the workflow gets. */
 import type { Execution } from "../src/app/reservations/execute.ts";
-import type { OldReservationStep, ReservationStep } from "../src/contract.ts";
+import type { ReservationStep } from "../src/contract/reservations.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant, type Instant } from "../src/domain/month.ts";
@@ -35,24 +35,6 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
       return { step: "FAILED", ...failureOf(row), run_id: runId };
   }
 }
-
-/** `now` is the time by which `waitMs` is counted. A paused row is looked at again in a minute. */
-export function toOldStep({ outcome, row }: Execution, now: Instant): OldReservationStep {
-  switch (outcome) {
-    case "WAIT":
-      return { step: "WAIT", executeTime: row.executeTime, waitMs: row.executeTime - now };
-    case "PAUSED":
-      return { step: "WAIT", executeTime: row.executeTime, waitMs: pausedMs };
-    case "DONE":
-      return { step: "DONE", entry: row.executed?.entryNumber ?? 0 };
-    case "CANCELLED":
-      return { step: "CANCELLED" };
-    case "FAILED":
-      return { step: "FAILED", ...failureOf(row) };
-  }
-}
-
-const pausedMs = 60_000;
 
 const changeOf = ({ changedBy, changeReason = "" }: Reservation) => ({
   changed_by: displayCaller(changedBy),

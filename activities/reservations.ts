@@ -18,26 +18,18 @@ import type { VisibleReservation } from "../src/app/reservations/visible.ts";
 import type {
   ChangeInput,
   GrantInput,
-  OldReservationInput,
-  OldReservationStep,
   RescheduleInput,
   ReservationKey,
   ReservationStep,
   ReservationView,
-} from "../src/contract.ts";
+} from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Change, Reservation } from "../src/domain/reservation.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
 import { holdUntil, notDue } from "./hold.ts";
 import { fromTemporal } from "./operators.ts";
-import { toOldStep, toStep } from "./reservation-steps.ts";
-
-/** What an attempt takes from the input of its activity. */
-type AttemptInput = Pick<GrantInput, "program_id" | "reservation_id" | "user_id"> & {
-  /** Absent when recorded by older workers. */
-  readonly original_run_id?: string | undefined;
-};
+import { toStep } from "./reservation-steps.ts";
 
 /** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
 const attemptMs = 1_000;
@@ -53,7 +45,7 @@ const firstMs = 10_000;
 export function reservationActivities(deps: Deps, onDone: (row: Reservation) => void) {
   const depsWithoutSignal = withoutSignal(deps);
 
-  async function execute(input: AttemptInput, deadline?: number): Promise<Execution> {
+  async function execute(input: GrantInput, deadline?: number): Promise<Execution> {
     const execution = await executeReservation(deps, {
       programId: input.program_id,
       reservationId: input.reservation_id,
@@ -128,17 +120,6 @@ export function reservationActivities(deps: Deps, onDone: (row: Reservation) => 
     grantAgain: async (input: GrantInput): Promise<ReservationStep> =>
       stepOf(await execute(check(input, grantFields))),
 
-    /** The grant activity of runs with `OldReservationInput`. */
-    async executeReservation(
-      input: OldReservationInput & { readonly original_run_id?: string },
-    ): Promise<OldReservationStep> {
-      const fields = { program: "string", reservation: "string", user: "string" };
-      const { program, reservation, user, original_run_id } = check(input, fields);
-      const names = { program_id: program, reservation_id: reservation, user_id: user };
-      const execution = await execute({ ...names, original_run_id });
-      return toOldStep(execution, (await deps.clock.now()).wall);
-    },
-
     /** Cancels the reservation, as the RPC does. */
     cancelReservation: async (
       key: ReservationKey,
@@ -202,8 +183,8 @@ const grantFields = {
 const currentRunId = (): string => activityInfo().workflowExecution?.runId ?? "";
 
 /** When the run of this activity was reset at the latest; undefined when it was not reset. */
-function resetTimeOf(originalRunId: string | undefined): number | undefined {
-  const wasReset = originalRunId !== undefined && originalRunId !== currentRunId();
+function resetTimeOf(originalRunId: string): number | undefined {
+  const wasReset = originalRunId !== currentRunId();
   return wasReset ? activityInfo().scheduledTimestampMs : undefined;
 }
 

@@ -2,9 +2,9 @@
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
 import type { Deps } from "./app/ports/deps.ts";
-import { bulkTaskQueue } from "./bulk-contract.ts";
 import { compose, composeWorkflows, temporalEndpoint } from "./compose.ts";
 import { type Config, readConfig } from "./config/config.ts";
+import { bulkTaskQueue } from "./contract/bulk-grants.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";

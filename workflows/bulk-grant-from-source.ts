@@ -11,12 +11,14 @@ import {
 import type { Activities } from "../activities/index.ts";
 import {
   type BlocksLeft,
-  type BulkGrantFromSourceInput,
   type BulkGrantInput,
   type BulkGrantResult,
   bulkGrantWorkflowId,
-  type SubmittedFromSource,
-} from "../src/bulk-contract.ts";
+} from "../src/contract/bulk-grants.ts";
+import type {
+  BulkGrantFromSourceInput,
+  SubmittedFromSource,
+} from "../src/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";

@@ -17,7 +17,7 @@ import {
   type BulkGrantView,
   bulkProgressQuery,
   bulkRefreshSignal,
-} from "../src/bulk-contract.ts";
+} from "../src/contract/bulk-grants.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 import { isActivityFailure, orRefusal, refuse } from "./failures.ts";
 

@@ -13,7 +13,7 @@ import {
   type BulkGrantResult,
   type BulkGrantView,
   bulkTaskQueue,
-} from "../src/bulk-contract.ts";
+} from "../src/contract/bulk-grants.ts";
 import type { BulkRun } from "./bulk-grant-run.ts";
 import { blocksOf, workOnLanes } from "./bulk-lanes.ts";
 import { isActivityFailure, orRefusal } from "./failures.ts";

@@ -1,8 +1,8 @@
 /** What operators see of a bulk grant's run: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
-import type { BulkGrantCounts, BulkGrantView } from "../src/bulk-contract.ts";
-import { searchAttributes } from "../src/contract.ts";
+import type { BulkGrantCounts, BulkGrantView } from "../src/contract/bulk-grants.ts";
+import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 
 const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
@@ -51,7 +51,7 @@ const listedOf = (view: BulkGrantView) => ({
 /** The state, what is waited for, people, counts and the digest, as an operator reads them. */
 function markdownOf(view: BulkGrantView): string {
   const { state, details, source, approved_by, required_approvals, counts } = view;
-  const { submitter: service, submitter_subject: subject = service } = view;
+  const { submitter: service, submitter_subject: subject } = view;
   const submitter = displayCaller({ service, subject });
   const approved = approved_by.length > 0 ? approved_by.join(", ") : "nobody yet";
   return [

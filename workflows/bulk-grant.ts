@@ -1,6 +1,10 @@
 /** The workflow of a bulk grant: validates, waits for approvals and its time, runs and reports. */
 import { CancellationScope, continueAsNew } from "@temporalio/workflow";
-import type { BulkGrantInput, BulkGrantResult, BulkGrantRunInput } from "../src/bulk-contract.ts";
+import type {
+  BulkGrantInput,
+  BulkGrantResult,
+  BulkGrantRunInput,
+} from "../src/contract/bulk-grants.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant } from "./bulk-grant-steps.ts";
 import { refuse } from "./failures.ts";

@@ -1,6 +1,11 @@
 /** Divides the blocks of a bulk grant into lanes, and works on them in bounded steps. */
 import { workflowInfo } from "@temporalio/workflow";
-import type { BlockLane, BlocksLeft, BlocksResult, BulkGrantView } from "../src/bulk-contract.ts";
+import type {
+  BlockLane,
+  BlocksLeft,
+  BlocksResult,
+  BulkGrantView,
+} from "../src/contract/bulk-grants.ts";
 
 /** The number of lanes that are worked on concurrently. */
 const maxLanes = 4;

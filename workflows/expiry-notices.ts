@@ -7,13 +7,14 @@ import {
   upsertSearchAttributes,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import { maxReports, searchAttributes, shardCount } from "../src/contract.ts";
 import {
   type ExpiryNoticesCounts,
   type ExpiryNoticesInput,
   type ExpiryNoticesResult,
   expiryNoticesIncomplete,
-} from "../src/notices-contract.ts";
+} from "../src/contract/notices.ts";
+import { maxReports, shardCount } from "../src/contract/points.ts";
+import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { workOn } from "./parts.ts";
 

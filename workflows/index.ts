@@ -3,7 +3,6 @@ export { bulkGrant } from "./bulk-grant.ts";
 export { bulkGrantFromSource } from "./bulk-grant-from-source.ts";
 export { expiryNotices } from "./expiry-notices.ts";
 export { monthEnd } from "./month-end.ts";
-export { reconcile } from "./old-reconcile.ts";
 export { pickUpSheets } from "./pick-up-sheets.ts";
 export { removeTarget } from "./purge-target.ts";
 export { reconciler } from "./reconciler.ts";

@@ -2,7 +2,6 @@
 import { ApplicationFailure, defineSearchAttributeKey } from "@temporalio/common";
 import {
   continueAsNew,
-  patched,
   proxyActivities,
   setCurrentDetails,
   upsertSearchAttributes,
@@ -13,11 +12,10 @@ import {
   type MonthEndInput,
   type MonthEndMonths,
   type MonthEndResult,
-  maxReports,
   monthEndIncomplete,
-  searchAttributes,
-  shardCount,
-} from "../src/contract.ts";
+} from "../src/contract/month-ends.ts";
+import { maxReports, shardCount } from "../src/contract/points.ts";
+import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { workOn } from "./parts.ts";
 
@@ -43,6 +41,9 @@ const { settleShard } = proxyActivities<Activities>({
   retry,
 });
 
+/** The counts so far. */
+type MonthEndTotal = Omit<MonthEndFailure, "report">;
+
 type Shards = NonNullable<MonthEndInput["shards"]>;
 
 /**
@@ -50,30 +51,27 @@ type Shards = NonNullable<MonthEndInput["shards"]>;
  * when all shards are done and some accounts failed, so that an operator notices them.
  */
 export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
-  // Runs that began before these commands existed go on without them.
-  const showsMonths = patched("month-end-shows-months");
   try {
-    const result = await sweep(input, showsMonths);
-    if (showsMonths) upsertSearchAttributes([{ key: stateKey, value: "DONE" }]);
+    const result = await sweep(input);
+    upsertSearchAttributes([{ key: stateKey, value: "DONE" }]);
     return result;
   } catch (error) {
-    if (showsMonths && error instanceof ApplicationFailure) {
+    if (error instanceof ApplicationFailure) {
       upsertSearchAttributes([{ key: stateKey, value: "FAILED" }]);
     }
     throw error;
   }
 }
 
-async function sweep(input: MonthEndInput, showsMonths: boolean): Promise<MonthEndResult> {
+async function sweep(input: MonthEndInput): Promise<MonthEndResult> {
   const { program: programId } = input;
-  const months =
-    input.months ?? (showsMonths ? await orRefusal(readMonthEnd({ program: programId })) : null);
-  let total: MonthEndFailure = {
+  const months = input.months ?? (await orRefusal(readMonthEnd({ program: programId })));
+  let total: MonthEndTotal = {
     settled: input.settled ?? 0,
     vain: input.vain ?? 0,
     failed: input.failed ?? 0,
     failures: input.failures ?? [],
-    ...(months && { months }),
+    months,
   };
   const shards: Shards =
     input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
@@ -89,7 +87,7 @@ async function sweep(input: MonthEndInput, showsMonths: boolean): Promise<MonthE
       settled: total.settled + result.settled,
       vain: total.vain + result.vain,
       failed: total.failed + result.failed,
-      failures: [...total.failures, ...(result.failures ?? [])].slice(0, maxReports),
+      failures: [...total.failures, ...result.failures].slice(0, maxReports),
     };
     setCurrentDetails(report(total, "runs"));
     return result.cursor;
@@ -97,21 +95,20 @@ async function sweep(input: MonthEndInput, showsMonths: boolean): Promise<MonthE
   if (left.length > 0) {
     await continueAsNew<typeof monthEnd>({ program: programId, shards: left, ...total });
   }
-  total = { ...total, report: report(total, total.failed > 0 ? "is incomplete" : "is done") };
-  setCurrentDetails(total.report ?? "");
-  if (total.failed > 0) throw incomplete(total);
-  const { failures: _, ...result } = total;
-  return result;
+  const details = report(total, total.failed > 0 ? "is incomplete" : "is done");
+  setCurrentDetails(details);
+  if (total.failed > 0) throw incomplete({ ...total, report: details });
+  const { failures: _, ...counts } = total;
+  return { ...counts, report: details };
 }
 
 /** The months, the counts and the first accounts that failed, as an operator reads them. */
-function report(total: MonthEndFailure, progress: string): string {
+function report(total: MonthEndTotal, progress: string): string {
   const { months, settled, vain, failed } = total;
   const accounts = (count: number) => count.toLocaleString("en");
   const counts =
     `${accounts(settled)} accounts, ${accounts(vain)} unchanged, ${accounts(failed)} failed` +
     (failed > 0 ? `: ${namesOf(total)}` : "");
-  if (!months) return `Expired what was due: ${counts}`;
   return (
     `The month end of ${nameOf(months.month)} ${progress}. ` +
     `Expired what was granted up to ${nameOf(months.grantedUpTo)}: ${counts}`
@@ -124,7 +121,7 @@ function nameOf(month: MonthEndMonths["month"]): string {
   return `${new Date(`${month}-01`).toLocaleDateString("en", format)} (${month})`;
 }
 
-function namesOf({ failed, failures }: MonthEndFailure): string {
+function namesOf({ failed, failures }: MonthEndTotal): string {
   const names = failures.slice(0, maxNamed).map(({ userId, reason }) => `${userId} (${reason})`);
   const rest = failed > names.length ? ` and ${failed - names.length} more` : "";
   return names.join(", ") + rest;

@@ -8,13 +8,13 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
+import type { BulkGrantInput } from "../src/contract/bulk-grants.ts";
 import type {
-  BulkGrantInput,
   MoveFileInput,
   PickUpFile,
   PickUpInput,
   PickUpResult,
-} from "../src/bulk-contract.ts";
+} from "../src/contract/sheet-sources.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { orRefusal, refusalOf } from "./failures.ts";
 

@@ -1,15 +1,13 @@
 /** The workflow that purges what a deleted target has left. */
 import {
   continueAsNew,
-  patched,
   proxyActivities,
   setCurrentDetails,
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { PurgeTargetInput } from "../src/contract.ts";
+import type { PurgeTargetInput } from "../src/contract/purges.ts";
 import { orRefusal } from "./failures.ts";
-import { removeOldHistory } from "./old-purge-target.ts";
 
 /** A page takes about a second. After the death of a worker, it is repeated after this timeout. */
 const { removeUnread, removeReactions, endPurge } = proxyActivities<Activities>({
@@ -35,7 +33,6 @@ export async function removeTarget(input: PurgeTargetInput): Promise<void> {
     const hasMore = await orRefusal(removeReactions({ ...target, kind }));
     if (!hasMore) kinds = kinds.slice(1);
   }
-  if (patched("purge-without-history")) await orRefusal(endPurge(target));
-  else await removeOldHistory(input);
+  await orRefusal(endPurge(target));
   setCurrentDetails("No reactions are left.");
 }

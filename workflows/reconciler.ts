@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { OverdueCounts, ReconcilerInput, SyncCounts } from "../src/reconciler-contract.ts";
+import type { OverdueCounts, ReconcilerInput, SyncCounts } from "../src/contract/reconciler.ts";
 import { orRefusal } from "./failures.ts";
 
 /** From the start of one pass to the start of the next one. */

@@ -15,7 +15,7 @@ import {
   type ReservationKey,
   type ReservationView,
   refreshSignal,
-} from "../src/contract.ts";
+} from "../src/contract/reservations.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 
 const refresh = defineSignal(refreshSignal);
@@ -51,11 +51,8 @@ export interface Run {
   showDetails(text: string): void;
 }
 
-/**
- * Sets the handlers of a run. To be called in the run's outermost scope. The update `cancel` of a
- * run with the old input refreshes it at once, as recorded histories show.
- */
-export function createRun(key: ReservationKey, isOld: boolean): Run {
+/** Sets the handlers of a run. To be called in the run's outermost scope. */
+export function createRun(key: ReservationKey): Run {
   let isRefreshRequested = false;
   let isCancelRequested = false;
   let isCancelAnswered = false;
@@ -71,7 +68,7 @@ export function createRun(key: ReservationKey, isOld: boolean): Run {
   });
   setHandler(state, () => details, { description: "What the reservation waits for or does." });
   setHandler(refresh, requestRefresh, { description: "Reads the reservation's row again." });
-  setUpdates(key, requestRefresh, isOld);
+  setUpdates(key, requestRefresh);
   return {
     isRefreshRequested: () => isRefreshRequested,
     isCancelRequested: () => isCancelRequested,
@@ -112,7 +109,7 @@ export function createRun(key: ReservationKey, isOld: boolean): Run {
 const cancellation: ChangeInput = { reason: "cancellation requested in Temporal" };
 
 /** The updates change the row, as the RPCs do, and then request a refresh. */
-function setUpdates(key: ReservationKey, requestRefresh: () => void, isOld: boolean): void {
+function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
   // A cancelled run still answers: the cancellation of the reservation requests that of the run.
   const answer = (change: () => Promise<ReservationView>) =>
     CancellationScope.nonCancellable(() => orRefusal(change()));
@@ -121,8 +118,7 @@ function setUpdates(key: ReservationKey, requestRefresh: () => void, isOld: bool
     requestRefresh();
     return view;
   };
-  const end = isOld ? afterwards : answer;
-  setHandler(cancel, (change) => end(() => forUpdates.cancelReservation(key, change)), {
+  setHandler(cancel, (change) => answer(() => forUpdates.cancelReservation(key, change)), {
     description: "Cancels the reservation, as CancelReservation does: {changed_by?, reason?}.",
     validator: checkChange,
   });

@@ -1,7 +1,8 @@
 /** What operators see of a run of a reservation: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
-import { type ReservationInput, type ReservationStep, searchAttributes } from "../src/contract.ts";
+import type { ReservationInput, ReservationStep } from "../src/contract/reservations.ts";
+import { searchAttributes } from "../src/contract/search-attributes.ts";
 import type { Run } from "./reservation-run.ts";
 
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");

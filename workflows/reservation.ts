@@ -13,13 +13,10 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type {
   GrantInput,
-  OldReservationInput,
-  OldReservationStep,
   ReservationInput,
   ReservationStep,
-} from "../src/contract.ts";
+} from "../src/contract/reservations.ts";
 import { orRefusal, refuse } from "./failures.ts";
-import { oldReservation } from "./old-reservation.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
 
@@ -53,16 +50,9 @@ type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED
  *
  * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
-export async function reservation(
-  input: ReservationInput | OldReservationInput,
-): Promise<ReservationStep | OldReservationStep> {
-  const isOld = isOldInput(input);
-  const { program, reservation } = isOld ? input : keyOf(checked(input));
-  const run = createRun({ program, reservation }, isOld);
-  const last = await CancellationScope.nonCancellable(
-    (): Promise<ReservationStep | OldReservationStep> =>
-      isOld ? oldReservation(input, run) : followRow(input, run),
-  );
+export async function reservation(input: ReservationInput): Promise<ReservationStep> {
+  const run = createRun(keyOf(checked(input)));
+  const last = await CancellationScope.nonCancellable(() => followRow(input, run));
   // Temporal shows the run as Canceled only for this failure.
   if (last.step === "CANCELLED" && run.isCancelRequested()) {
     throw new CancelledFailure("the reservation is cancelled");
@@ -175,9 +165,6 @@ async function continueWhenLong(
   if (!workflowInfo().continueAsNewSuggested || !isIdle) return;
   await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
 }
-
-const isOldInput = (input: ReservationInput | OldReservationInput): input is OldReservationInput =>
-  typeof input === "object" && input !== null && "executeTime" in input;
 
 const keyOf = ({ program_id, reservation_id }: ReservationInput) => ({
   program: program_id,

@@ -6,7 +6,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { StartCounts } from "../src/reconciler-contract.ts";
+import type { StartCounts } from "../src/contract/reconciler.ts";
 import { orRefusal } from "./failures.ts";
 
 /** A step takes about 20 s. After an error, its next attempt continues from the last heartbeat. */

@@ -9,11 +9,12 @@ import {
 import type { Activities } from "../activities/index.ts";
 import {
   addReports,
+  emptyReport,
   reportQuery,
   type VerificationReport,
   type VerifyProgramInput,
   verifySegments,
-} from "../src/contract.ts";
+} from "../src/contract/verifications.ts";
 import { orRefusal } from "./failures.ts";
 import { workOn } from "./parts.ts";
 
@@ -28,8 +29,6 @@ const { verifySegment } = proxyActivities<Activities>({
 
 type Segments = NonNullable<VerifyProgramInput["segments"]>;
 
-const emptyReport: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
-
 /** Compares every account of a program with its ledger and reports the accounts that differ. */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
   const { program: programId } = input;
@@ -42,7 +41,7 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
       verifySegment({ program: programId, segments: verifySegments, ...part }),
     );
     total = addReports(total, result);
-    const { accounts, wrong, failed = 0 } = total;
+    const { accounts, wrong, failed } = total;
     setCurrentDetails(
       `Verified ${accounts} accounts; ${wrong} differ, ${failed} could not be verified.`,
     );

@@ -1,6 +1,6 @@
 /** Measures the length of a bulk grant's history in Temporal. */
 import { Client, Connection } from "@temporalio/client";
-import { bulkGrantWorkflowId } from "../../src/bulk-contract.ts";
+import { bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { bulkCalls } from "../support/bulk.ts";
 import { round } from "../support/numbers.ts";

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
-import type { GrantInput, ReservationStep } from "../../src/contract.ts";
+import type { GrantInput, ReservationStep } from "../../src/contract/reservations.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { round } from "../support/numbers.ts";
 

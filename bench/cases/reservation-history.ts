@@ -1,6 +1,6 @@
 /** Measures the length of a reservation's history in Temporal. */
 import { Client, Connection } from "@temporalio/client";
-import { reservationWorkflowId } from "../../src/contract.ts";
+import { reservationWorkflowId } from "../../src/contract/reservations.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { reserve, userName } from "../support/calls.ts";
 import { median } from "../support/numbers.ts";

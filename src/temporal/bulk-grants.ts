@@ -7,10 +7,9 @@ import {
   type BulkGrantInput,
   bulkGrantWorkflowId,
   bulkRefreshSignal,
-  bulkWorkflowTypes,
-  type PickUpInput,
-  pickUpId,
-} from "../bulk-contract.ts";
+} from "../contract/bulk-grants.ts";
+import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
 import type { BulkGrant } from "../domain/bulk-grant.ts";
 import type { Link } from "./connection.ts";
 import { ensureSchedule } from "./ensure-schedule.ts";
@@ -27,12 +26,12 @@ export function createBulkGrantRuns(link: Link): Port {
   return {
     async startBulkGrant(row) {
       const options = startOptions(link, row);
-      await link.call(() => workflow.start<Start>(bulkWorkflowTypes.bulkGrant, options));
+      await link.call(() => workflow.start<Start>(workflowTypes.bulkGrant, options));
     },
 
     async refreshBulkGrant(row) {
       const options = { ...startOptions(link, row), signal: bulkRefreshSignal };
-      await link.call(() => workflow.signalWithStart<Start>(bulkWorkflowTypes.bulkGrant, options));
+      await link.call(() => workflow.signalWithStart<Start>(workflowTypes.bulkGrant, options));
     },
   };
 }
@@ -52,7 +51,7 @@ export async function ensurePickUp(
     policies: { overlap: "SKIP", catchupWindow: hourMs, pauseOnFailure: false },
     action: {
       type: "startWorkflow",
-      workflowType: bulkWorkflowTypes.pickUpSheets,
+      workflowType: workflowTypes.pickUpSheets,
       workflowId: pickUpId(name),
       taskQueue: link.taskQueue,
       args: [{ source_name: name, program_id: programId }] satisfies [PickUpInput],

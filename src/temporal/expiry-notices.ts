@@ -1,9 +1,9 @@
 /** The schedules that notify the members of programs of points that expire soon. */
 import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
-import { workflowTypes } from "../contract.ts";
+import { type ExpiryNoticesInput, expiryNoticesId } from "../contract/notices.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
 import type { Program } from "../domain/program.ts";
-import { type ExpiryNoticesInput, expiryNoticesId } from "../notices-contract.ts";
 import type { Link } from "./connection.ts";
 import { ensureSchedule } from "./ensure-schedule.ts";
 import { programKey, stateKey } from "./search-attributes.ts";

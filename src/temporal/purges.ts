@@ -1,6 +1,7 @@
 /** Starts the workflows that purge deleted targets. */
 import type { Workflows } from "../app/ports/workflows.ts";
-import { type PurgeTargetInput, purgeTargetId, workflowTypes } from "../contract.ts";
+import { type PurgeTargetInput, purgeTargetId } from "../contract/purges.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
 import type { Link } from "./connection.ts";
 import { userKey } from "./search-attributes.ts";
 

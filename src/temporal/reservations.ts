@@ -7,13 +7,13 @@ import {
 } from "@temporalio/client";
 import type { ReservationRun, Workflows } from "../app/ports/workflows.ts";
 import {
-  searchAttributes as names,
   type ReservationInput,
   refreshSignal,
   reservationOf,
   reservationWorkflowId,
-  workflowTypes,
-} from "../contract.ts";
+} from "../contract/reservations.ts";
+import { searchAttributes as names } from "../contract/search-attributes.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
 import { displayCaller } from "../domain/caller.ts";
 import { formatInstant } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";

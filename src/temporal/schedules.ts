@@ -4,15 +4,15 @@ import { TypedSearchAttributes } from "@temporalio/common";
 import type { PickUpSource } from "../app/ports/bulk-grants.ts";
 import type { Reader } from "../app/ports/deps.ts";
 import { allPages } from "../app/ports/pages.ts";
+import { type MonthEndInput, monthEndId } from "../contract/month-ends.ts";
 import {
   fullReconcileId,
-  type MonthEndInput,
-  monthEndId,
+  type ReconcilerInput,
   reconcileId,
-  workflowTypes,
-} from "../contract.ts";
+  type StartCounts,
+} from "../contract/reconciler.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
 import type { Program } from "../domain/program.ts";
-import type { ReconcilerInput, StartCounts } from "../reconciler-contract.ts";
 import type { Link, TemporalWorkflows } from "./connection.ts";
 import { ensureSchedule, isMisplaced, type WantedSchedule } from "./ensure-schedule.ts";
 import { ensureSearchAttributes, programKey, stateKey } from "./search-attributes.ts";

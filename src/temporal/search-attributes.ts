@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, isGrpcServiceError } from "@temporalio/client";
 import { defineSearchAttributeKey } from "@temporalio/common";
-import { searchAttributes } from "../contract.ts";
+import { searchAttributes } from "../contract/search-attributes.ts";
 
 export const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
 export const userKey = defineSearchAttributeKey(searchAttributes.user, "KEYWORD");

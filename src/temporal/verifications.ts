@@ -2,20 +2,19 @@
 import { WorkflowNotFoundError } from "@temporalio/client";
 import type { Verification, Workflows } from "../app/ports/workflows.ts";
 import {
+  emptyReport,
   reportQuery,
   type VerificationReport,
   type VerifyProgramInput,
   verifyWorkflowId,
-  workflowTypes,
-} from "../contract.ts";
+} from "../contract/verifications.ts";
+import { workflowTypes } from "../contract/workflow-types.ts";
 import type { Link } from "./connection.ts";
 import { programKey } from "./search-attributes.ts";
 
 type Port = Pick<Workflows, "startVerification" | "verification">;
 
 type Start = (input: VerifyProgramInput) => Promise<VerificationReport>;
-
-const emptyReport: VerificationReport = { accounts: 0, entries: 0, wrong: 0, reports: [] };
 
 export function createVerifications(link: Link): Port {
   const { client, taskQueue } = link;

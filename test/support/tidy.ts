@@ -45,16 +45,13 @@ const CLI_PACKAGES = new RegExp(
 const RULES: readonly (readonly [string, Rule])[] = [
   ["src/gen/", { packages: /^@bufbuild\// }],
   ["src/domain/", { packages: PURE_PACKAGES }],
-  ["src/contract.ts", { types: /^src\/domain\// }],
-  ["src/reconciler-contract.ts", {}],
-  ["src/bulk-contract.ts", {}],
-  ["src/notices-contract.ts", { types: /^src\/contract\.ts$/ }],
+  ["src/contract/", { types: /^src\/domain\// }],
   ["src/config/", { packages: /^(zod|node:.+)$/ }],
   ["src/log.ts", { packages: /^(pino|node:.+)$/ }],
   [
     "src/app/",
     {
-      project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
+      project: /^src\/(contract|domain)\//,
       packages: /^(csv-(parse|stringify)|p-limit|p-retry|node:.+)$/,
     },
   ],
@@ -68,7 +65,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "src/temporal/",
     {
-      project: /^src\/((\w+-)?contract\.ts$|app\/ports\/|domain\/(caller|errors|month)\.ts$)/,
+      project: /^src\/(contract\/|app\/ports\/|domain\/(caller|errors|month)\.ts$)/,
       types: /^src\/(domain\/|log\.ts$)/,
       packages: /^(@temporalio\/(client|common)|node:.+)$/,
     },
@@ -161,7 +158,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "workflows/",
     {
-      project: /^src\/(domain\/|(\w+-)?contract\.ts$)/,
+      project: /^src\/(contract|domain)\//,
       types: /^activities\//,
       packages: WORKFLOW_PACKAGES,
     },
@@ -169,7 +166,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "activities/",
     {
-      project: /^src\/(app\/|domain\/|(\w+-)?contract\.ts$)/,
+      project: /^src\/(app|contract|domain)\//,
       packages: /^@temporalio\/(activity|common)$/,
     },
   ],

@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import { type Activities, createActivities } from "../../activities/index.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import type { PageRequest } from "../../src/app/ports/pages.ts";
-import type { GrantInput, OldReservationInput, VerifySegmentResult } from "../../src/contract.ts";
+import type { GrantInput } from "../../src/contract/reservations.ts";
+import type { VerifySegmentResult } from "../../src/contract/verifications.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { DomainError, reasons } from "../../src/domain/errors.ts";
 
@@ -74,14 +75,9 @@ describe("a failed activity", () => {
 
   test("refuses an input of the wrong form without a retry", async () => {
     const refused = { type: "INVALID_REQUEST", nonRetryable: true };
-    const bad = [undefined, {}, { program: "p", reservation: 1, user: "u" }];
-    for (const input of bad as unknown as (GrantInput & OldReservationInput)[]) {
-      for (const name of [
-        "grantWhenDue",
-        "grantNow",
-        "grantAgain",
-        "executeReservation",
-      ] as const) {
+    const bad = [undefined, {}, { program_id: "p", reservation_id: 1, user_id: "u" }];
+    for (const input of bad as unknown as GrantInput[]) {
+      for (const name of ["grantWhenDue", "grantNow", "grantAgain"] as const) {
         const failure = await failureOf(undefined, (all) => all[name](input));
         expect(failure).toMatchObject(refused);
       }

@@ -3,13 +3,12 @@ import type { WorkflowFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { updateProgram } from "../../src/app/programs/commands.ts";
+import { type BulkGrantResult, bulkGrantWorkflowId } from "../../src/contract/bulk-grants.ts";
 import {
   type BulkGrantFromSourceInput,
-  type BulkGrantResult,
-  bulkGrantWorkflowId,
   type PickUpResult,
   pickUpId,
-} from "../../src/bulk-contract.ts";
+} from "../../src/contract/sheet-sources.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startActiveBulkGrants } from "../../src/app/bulk-grants/reconcile.ts";
-import { reconcileId } from "../../src/contract.ts";
+import { reconcileId } from "../../src/contract/reconciler.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancelBulkGrant, retryFailedBulkRows } from "../../src/app/bulk-grants/commands.ts";
 import { reverseBulkGrant } from "../../src/app/bulk-grants/reverse.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
-import type { BulkGrantView } from "../../src/bulk-contract.ts";
+import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
 import { asService } from "../../src/domain/caller.ts";
 import {
   approve,

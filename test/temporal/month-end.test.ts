@@ -11,7 +11,11 @@ import type { Deps } from "../../src/app/ports/deps.ts";
 import { programRef } from "../../src/app/ports/records.ts";
 import { createProgram } from "../../src/app/programs/commands.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
-import { type MonthEndFailure, type MonthEndResult, monthEndId } from "../../src/contract.ts";
+import {
+  type MonthEndFailure,
+  type MonthEndResult,
+  monthEndId,
+} from "../../src/contract/month-ends.ts";
 import { asService } from "../../src/domain/caller.ts";
 import type { LedgerEntry } from "../../src/domain/ledger.ts";
 import { monthAt, monthStart } from "../../src/domain/month.ts";

@@ -10,7 +10,7 @@ import { pendingPurgeRef } from "../../src/app/ports/records.ts";
 import { react, unreact } from "../../src/app/reactions/commands.ts";
 import { reactionSummaries } from "../../src/app/reactions/queries.ts";
 import { deleteTarget, registerTarget, setTargetMuted } from "../../src/app/reactions/targets.ts";
-import { purgeTargetId } from "../../src/contract.ts";
+import { purgeTargetId } from "../../src/contract/purges.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import type { TargetName } from "../../src/domain/target.ts";

@@ -11,7 +11,7 @@ import {
   rescheduleReservation,
   retryReservation,
 } from "../../src/app/reservations/commands.ts";
-import type { ReservationStep } from "../../src/contract.ts";
+import type { ReservationStep } from "../../src/contract/reservations.ts";
 import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { latenessOf } from "../../src/domain/reservation.ts";

@@ -6,7 +6,11 @@ import { rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
 import { startRun } from "../../src/app/reservations/workflow-runs.ts";
-import { type ReservationView, refreshSignal, reservationWorkflowId } from "../../src/contract.ts";
+import {
+  type ReservationView,
+  refreshSignal,
+  reservationWorkflowId,
+} from "../../src/contract/reservations.ts";
 import { synced } from "../../src/domain/reservation.ts";
 import {
   expectNothingGranted,

@@ -5,7 +5,7 @@ import type { Deps } from "../../src/app/ports/deps.ts";
 import type { TransactionRequest } from "../../src/app/ports/engine.ts";
 import type { PageRequest } from "../../src/app/ports/pages.ts";
 import { accountRef } from "../../src/app/ports/records.ts";
-import type { MonthEndResult } from "../../src/contract.ts";
+import type { MonthEndResult } from "../../src/contract/month-ends.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import { createLogger } from "../../src/log.ts";
 import { createWorker } from "../../src/worker.ts";

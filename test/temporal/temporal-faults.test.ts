@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { executeOverdue } from "../../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../../src/app/reservations/sync-runs.ts";
-import { fullReconcileId, monthEndId, reconcileId, workflowTypes } from "../../src/contract.ts";
+import { monthEndId } from "../../src/contract/month-ends.ts";
+import { fullReconcileId, reconcileId } from "../../src/contract/reconciler.ts";
+import { workflowTypes } from "../../src/contract/workflow-types.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { ensureSchedules, keepEnsuringSchedules } from "../../src/temporal/schedules.ts";
 import {

@@ -1,6 +1,6 @@
 /** What the workflow of a bulk grant does between its steps: it moves the record on and reports. */
 
-import { bulkGrantWorkflowId } from "../../bulk-contract.ts";
+import { bulkGrantWorkflowId } from "../../contract/bulk-grants.ts";
 import { type BulkGrant, type BulkGrantStep, nextStep } from "../../domain/bulk-grant.ts";
 import { expire, start } from "../../domain/bulk-grant-changes.ts";
 import type { Instant } from "../../domain/month.ts";

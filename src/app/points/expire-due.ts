@@ -1,5 +1,9 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
-import type { ExpireShardInput, ExpireShardResult, MonthEndMonths } from "../../contract.ts";
+import type {
+  ExpireShardInput,
+  ExpireShardResult,
+  MonthEndMonths,
+} from "../../contract/month-ends.ts";
 import { formatMonth, monthAt } from "../../domain/month.ts";
 import { expireForMonthEnd } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";

@@ -1,12 +1,13 @@
 /** The use case that notifies members of points that expire at the next month boundary. */
-import { announcedMonth, pointsExpiringAt } from "../../domain/expiry-notice.ts";
-import { formatMonth, type Month, monthStart, parseMonth } from "../../domain/month.ts";
-import { expiredMonth, type Program } from "../../domain/program.ts";
+
 import type {
   AnnouncedMonth,
   NotifyShardInput,
   NotifyShardResult,
-} from "../../notices-contract.ts";
+} from "../../contract/notices.ts";
+import { announcedMonth, pointsExpiringAt } from "../../domain/expiry-notice.ts";
+import { formatMonth, type Month, monthStart, parseMonth } from "../../domain/month.ts";
+import { expiredMonth, type Program } from "../../domain/program.ts";
 import { type NotifyDeps, notifyMember } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";

@@ -1,10 +1,11 @@
 /** Verifies the accounts of one segment in steps that can be interrupted, even within a ledger. */
-import {
-  type AccountReport,
-  maxReports,
-  type VerifySegmentInput,
-  type VerifySegmentResult,
-} from "../../contract.ts";
+
+import { maxReports } from "../../contract/points.ts";
+import type {
+  AccountReport,
+  VerifySegmentInput,
+  VerifySegmentResult,
+} from "../../contract/verifications.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page } from "../ports/pages.ts";
@@ -136,7 +137,7 @@ function addAccount(tally: Tally, verified: Awaited<ReturnType<typeof verifyNext
   if (found.differenceCount === 0) return { ...tally, accounts, entries };
   const differences = found.differences.slice(0, maxNamed);
   const unreported = found.differenceCount - differences.length;
-  const report = { user: userId, differences, ...(unreported > 0 && { unreported }) };
+  const report = { user: userId, differences, unreported };
   const reports = [...tally.reports, report].slice(0, maxReports);
   return { ...tally, accounts, entries, wrong: tally.wrong + 1, reports };
 }

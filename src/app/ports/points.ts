@@ -4,7 +4,7 @@ import type { Month } from "../../domain/month.ts";
 import type { NumberRange } from "../../domain/rebuild.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
-export { shardCount } from "../../contract.ts";
+export { shardCount } from "../../contract/points.ts";
 
 /** Names an account. */
 export interface AccountName {

@@ -1,12 +1,12 @@
 /** The client side of Temporal as the use cases see it. */
 
-import type { VerificationReport } from "../../contract.ts";
+import type { RunName } from "../../contract/reconciler.ts";
+import type { VerificationReport } from "../../contract/verifications.ts";
 import type { BulkGrant } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
-import type { RunName } from "../../reconciler-contract.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */

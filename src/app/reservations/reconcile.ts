@@ -1,6 +1,7 @@
 /** The use cases of the reconciler: whatever state its run is in, a reservation is granted. */
+
+import type { OverdueCounts, RunName, StartCounts } from "../../contract/reconciler.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import type { OverdueCounts, RunName, StartCounts } from "../../reconciler-contract.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import { type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";

@@ -1,7 +1,8 @@
 /** Finds workflow runs that are not in line with their rows, and corrects them. */
+
+import type { RunName, SyncCounts } from "../../contract/reconciler.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
-import type { RunName, SyncCounts } from "../../reconciler-contract.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";

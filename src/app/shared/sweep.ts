@@ -1,5 +1,5 @@
 /** Processes many records, page by page: one that fails is named, and only an outage ends it. */
-import { maxReports } from "../../contract.ts";
+import { maxReports } from "../../contract/points.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
 import type { Page } from "../ports/pages.ts";
 

@@ -1,7 +1,7 @@
 /** Plays a purchase log: grants and uses points day by day, and ends each month. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Temporal } from "temporal-polyfill";
-import { monthEndId } from "../../contract.ts";
+import { monthEndId } from "../../contract/month-ends.ts";
 import { LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import type { Embedded } from "./embedded.ts";
 import type { Purchase } from "./purchases.ts";

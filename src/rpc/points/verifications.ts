@@ -71,12 +71,12 @@ function fromVerification(
     accountCount: BigInt(verification.accounts),
     entryCount: BigInt(verification.entries),
     wrongAccountCount: BigInt(verification.wrong),
-    reports: verification.reports.map(({ user: userId, differences, unreported = 0 }) => ({
+    reports: verification.reports.map(({ user: userId, differences, unreported }) => ({
       userId,
       differences: differences.map((difference) => ({ ...difference })),
       unreportedDifferenceCount: BigInt(unreported),
     })),
-    failedAccountCount: BigInt(verification.failed ?? 0),
+    failedAccountCount: BigInt(verification.failed),
     failures: (verification.failures ?? []).map((failure) => ({ ...failure })),
     workflowId: verification.workflowId,
     startTime: fromInstant(verification.startTime),

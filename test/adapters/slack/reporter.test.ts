@@ -7,7 +7,7 @@ import {
   type Reporter,
   ReportUncertain,
 } from "../../../src/app/ports/bulk-grants.ts";
-import { bulkGrantWorkflowId } from "../../../src/bulk-contract.ts";
+import { bulkGrantWorkflowId } from "../../../src/contract/bulk-grants.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { type SlackServer, startSlackServer } from "../../support/servers/slack-server.ts";

@@ -6,7 +6,7 @@ import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import type { FailedAccount } from "../../../src/contract.ts";
+import type { FailedAccount } from "../../../src/contract/points.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";

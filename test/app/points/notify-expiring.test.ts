@@ -8,9 +8,9 @@ import {
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
+import type { NotifyShardResult } from "../../../src/contract/notices.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import type { NotifyShardResult } from "../../../src/notices-contract.ts";
 import {
   createAccountFixture,
   grant,

@@ -4,7 +4,7 @@ import { verifyAccount } from "../../../src/app/points/verify.ts";
 import { verifySegment } from "../../../src/app/points/verify-segment.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
-import type { VerifySegmentResult } from "../../../src/contract.ts";
+import type { VerifySegmentResult } from "../../../src/contract/verifications.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";

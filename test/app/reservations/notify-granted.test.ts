@@ -6,7 +6,7 @@ import { createActivities } from "../../../activities/index.ts";
 import { notifyMember } from "../../../src/app/notifications/notify.ts";
 import { programRef, type Ref } from "../../../src/app/ports/records.ts";
 import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
-import type { ReservationStep } from "../../../src/contract.ts";
+import type { ReservationStep } from "../../../src/contract/reservations.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Program } from "../../../src/domain/program.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";

@@ -6,10 +6,10 @@ import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { pendingParts, rowPages } from "../../../src/app/reservations/pending-rows.ts";
 import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
+import type { OverdueCounts, RunName, StartCounts } from "../../../src/contract/reconciler.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { synced } from "../../../src/domain/reservation.ts";
-import type { OverdueCounts, RunName, StartCounts } from "../../../src/reconciler-contract.ts";
 import {
   createReservationFixture,
   programId,

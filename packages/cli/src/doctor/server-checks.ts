@@ -8,7 +8,8 @@ import {
 import { ScheduleNotFoundError } from "@temporalio/client";
 import { composeWorkflows } from "../../../../src/compose.ts";
 import { type Config, readConfig } from "../../../../src/config/config.ts";
-import { monthEndId, reconcileId } from "../../../../src/contract.ts";
+import { monthEndId } from "../../../../src/contract/month-ends.ts";
+import { reconcileId } from "../../../../src/contract/reconciler.ts";
 import { defaultProgramId } from "../../../../src/domain/program.ts";
 import { createLogger } from "../../../../src/log.ts";
 import { createClients } from "../../../../src/store/dynamodb/sdk/client.ts";

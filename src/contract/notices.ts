@@ -1,8 +1,5 @@
-/**
- * The contract with Temporal of the notices of points that expire soon, as `src/contract.ts`:
- * histories record these names, so they change only by additions.
- */
-import type { FailedAccount } from "./contract.ts";
+/** The notices of points that expire soon. */
+import type { FailedAccount } from "./points.ts";
 
 /** The id of the schedule that notifies the members of a program of points that expire soon. */
 export const expiryNoticesId = (programId: string): string => `expiry-notices/${programId}`;

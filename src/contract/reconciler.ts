@@ -1,7 +1,10 @@
-/**
- * The contract with Temporal of the reconciler, as `src/contract.ts`: histories record these names,
- * so they change only by additions.
- */
+/** The reconciler and the full pass after the loss of a namespace: ids, inputs and counts. */
+
+/** The id of the reconciler's schedule. */
+export const reconcileId = "reconcile-reservations";
+
+/** The workflow id of a full pass of the reconciler. */
+export const fullReconcileId = "reconcile-reservations/everything";
 
 /** Starts the reconciler. */
 export interface ReconcilerInput {

@@ -1,20 +1,7 @@
-/**
- * The contract with Temporal of bulk grants, as `src/contract.ts`: histories record these names, so
- * they change only by additions.
- */
-
-/** The workflow types of bulk grants. */
-export const bulkWorkflowTypes = {
-  bulkGrant: "bulkGrant",
-  bulkGrantFromSource: "bulkGrantFromSource",
-  pickUpSheets: "pickUpSheets",
-} as const;
+/** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
   `bulk-grant/${programId}/${bulkGrantId}`;
-
-/** The id of the schedule that picks up the new files of a source. */
-export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
 
 /** The task queue of the activities that execute rows, beside the workers' own one. */
 export const bulkTaskQueue = (taskQueue: string): string => `${taskQueue}-bulk`;
@@ -51,36 +38,6 @@ export interface BulkGrantRunInput extends BulkGrantInput {
   readonly left?: BlocksLeft;
 }
 
-/**
- * Starts a bulk grant from a source, by Temporal's client, its CLI or a schedule. `{date}` in
- * `bulk_grant_id` and `source` stands for the day of the start, such as 2026-12-01, in the time
- * zone of the program: for a schedule, the day for which it was scheduled.
- */
-export interface BulkGrantFromSourceInput extends BulkGrantInput {
-  /** The name of a configured source, `/`, and the path of the file in it. */
-  readonly source: string;
-  /** RFC 3339 with a zone. Absent: as soon as it is approved. */
-  readonly execute_time?: string;
-  /** Set by continue-as-new: what was submitted. */
-  readonly submitted?: SubmittedFromSource;
-}
-
-/** What a run has submitted from a source. */
-export interface SubmittedFromSource extends BulkGrantRunInput {
-  /** Whether the run has the workflow id of the bulk grant, and so follows it itself. */
-  readonly is_own: boolean;
-}
-
-/** The input of the activity that submits a sheet from a source. */
-export interface SubmitFromSourceInput extends BulkGrantInput {
-  readonly source: string;
-  readonly execute_time?: string;
-  /** RFC 3339: the instant whose day `{date}` stands for. */
-  readonly start_time: string;
-  /** True for a pick-up, whose id names the content: one that exists needs no file any more. */
-  readonly is_picked_up?: boolean;
-}
-
 /** What the workflow reads of the record before each step. Times are RFC 3339. */
 export interface BulkGrantView extends BulkGrantInput {
   readonly step: string;
@@ -92,8 +49,7 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: number;
   readonly submitter: string;
-  /** Absent when recorded by older workers. */
-  readonly submitter_subject?: string;
+  readonly submitter_subject: string;
   readonly source?: string;
   readonly execute_time?: string;
   readonly required_approvals: number;
@@ -161,30 +117,4 @@ export interface BulkGrantStatus {
   readonly revision: number;
   readonly digest: string;
   readonly approved_by: readonly string[];
-}
-
-/** Starts a pick-up of new files. */
-export interface PickUpInput {
-  readonly source_name: string;
-  readonly program_id: string;
-  /** Set by continue-as-new: the files so far. */
-  readonly so_far?: PickUpResult;
-}
-
-/** A new file of a source. */
-export interface PickUpFile {
-  readonly source: string;
-  readonly bulk_grant_id: string;
-}
-
-/** Moves a file to `done/` or `failed/`. */
-export interface MoveFileInput {
-  readonly source: string;
-  readonly to: "done" | "failed";
-}
-
-/** The files of a pick-up, by what became of them. */
-export interface PickUpResult {
-  readonly submitted: readonly string[];
-  readonly failed: readonly { readonly source: string; readonly reason: string }[];
 }

@@ -1,0 +1,13 @@
+/** The search attributes by which operators find workflows. */
+
+/** The search attributes by which operators find workflows. */
+export const searchAttributes = {
+  program: "MeguriProgram",
+  user: "MeguriUser",
+  executeTime: "MeguriExecuteTime",
+  state: "MeguriState",
+  points: "MeguriPoints",
+  caller: "MeguriCaller",
+  /** Why a reservation waits or has failed: a reason of `src/domain/errors.ts`. */
+  reason: "MeguriReason",
+} as const;

@@ -1,0 +1,79 @@
+/** The verification of all accounts of a program against their ledgers. */
+import type { Difference } from "../domain/rebuild.ts";
+import { type FailedAccount, maxReports } from "./points.ts";
+
+export const verifyWorkflowId = (programId: string): string => `verify-program/${programId}`;
+
+/** The query for the report of a verification so far. */
+export const reportQuery = "report";
+
+/** The number of disjoint parts of the table that a verification scans concurrently. */
+export const verifySegments = 4;
+
+/** Starts the verification of all accounts of a program. */
+export interface VerifyProgramInput {
+  readonly program: string;
+  /** Set by continue-as-new: the segments that are left, and the report so far. */
+  readonly segments?: readonly { readonly segment: number; readonly cursor?: string }[];
+  readonly report?: VerificationReport;
+}
+
+/** Verifies the accounts of one segment of the table. */
+export interface VerifySegmentInput {
+  readonly program: string;
+  readonly segment: number;
+  readonly segments: number;
+  readonly cursor?: string;
+}
+
+/** The report of a segment so far. At its end there is no cursor. */
+export interface VerifySegmentResult extends VerificationReport {
+  readonly cursor?: string;
+}
+
+/** The report of a verification. */
+export interface VerificationReport {
+  /** The number of accounts that were verified. */
+  readonly accounts: number;
+  /** The number of ledger entries that were read. */
+  readonly entries: number;
+  /** The number of accounts that differ from their ledgers. */
+  readonly wrong: number;
+  /** The first 100 accounts that differ. */
+  readonly reports: readonly AccountReport[];
+  /** The number of accounts that could not be verified. */
+  readonly failed: number;
+  /** The first 100 accounts that could not be verified. */
+  readonly failures: readonly FailedAccount[];
+}
+
+export const emptyReport: VerificationReport = {
+  accounts: 0,
+  entries: 0,
+  wrong: 0,
+  reports: [],
+  failed: 0,
+  failures: [],
+};
+
+/** Adds up two reports; accounts beyond the first 100 are counted, but not named. */
+export const addReports = (
+  total: VerificationReport,
+  next: VerificationReport,
+): VerificationReport => ({
+  accounts: total.accounts + next.accounts,
+  entries: total.entries + next.entries,
+  wrong: total.wrong + next.wrong,
+  reports: [...total.reports, ...next.reports].slice(0, maxReports),
+  failed: total.failed + next.failed,
+  failures: [...total.failures, ...next.failures].slice(0, maxReports),
+});
+
+/** The differences of one account. */
+export interface AccountReport {
+  readonly user: string;
+  /** The first 20. */
+  readonly differences: readonly Difference[];
+  /** The number of further differences. */
+  readonly unreported: number;
+}

@@ -1,0 +1,14 @@
+/** The workflow types, by which clients start workflows. */
+
+export const workflowTypes = {
+  reservation: "reservation",
+  reconciler: "reconciler",
+  startRuns: "startRuns",
+  monthEnd: "monthEnd",
+  expiryNotices: "expiryNotices",
+  verifyProgram: "verifyProgram",
+  removeTarget: "removeTarget",
+  bulkGrant: "bulkGrant",
+  bulkGrantFromSource: "bulkGrantFromSource",
+  pickUpSheets: "pickUpSheets",
+} as const;
