@@ -4,6 +4,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkGrantRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 
 /** Names a bulk grant. */
 export interface BulkGrantName {
@@ -25,25 +26,17 @@ export async function readBulkGrant(
  * Writes what `change` makes of the record, in one transaction; nothing when that is the same
  * record. Refusals: BULK_GRANT_NOT_FOUND, and those of `change`.
  */
-export function changeRow(
-  { engine }: Pick<Deps, "engine">,
+export async function changeRow(
+  deps: Pick<Deps, "engine">,
   { programId, bulkGrantId, deadline }: BulkGrantName & { readonly deadline?: number | undefined },
   change: (row: BulkGrant, now: Instant) => BulkGrant,
 ): Promise<{ readonly row: BulkGrant; readonly changed: boolean }> {
   const ref = bulkGrantRef(programId, bulkGrantId);
-  return engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline,
-    decide(tx, { wall }) {
-      const before = tx.get(ref);
-      if (!before) throw bulkGrantNotFound(bulkGrantId);
-      const row = change(before, wall);
-      if (row !== before) tx.put(ref, row);
-      return { row, changed: row !== before };
-    },
+  const changed = await changeRecord(deps, { ref, deadline }, (before, { wall }) => {
+    if (!before) throw bulkGrantNotFound(bulkGrantId);
+    return change(before, wall);
   });
+  return { row: changed.record, changed: changed.isChanged };
 }
 
 const bulkGrantNotFound = (bulkGrantId: string) =>

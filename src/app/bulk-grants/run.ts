@@ -7,6 +7,7 @@ import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grant
 import type { Deps } from "../ports/deps.ts";
 import { allPages, inBatches } from "../ports/pages.ts";
 import { blockOutcomeRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
 import { executeRow, rowRecords } from "./execute-row.ts";
 import { rowEventKey } from "./row-event.ts";
@@ -164,25 +165,13 @@ const addOutcome =
     };
   };
 
-function changeOutcome(
-  { engine }: Pick<Deps, "engine">,
+async function changeOutcome(
+  deps: Pick<Deps, "engine">,
   uploadId: string,
   block: number,
   change: (before: BlockOutcome | undefined) => BlockOutcome,
 ): Promise<BlockOutcome> {
-  const ref = blockOutcomeRef(uploadId, block);
-  return engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide(tx) {
-      const before = tx.get(ref);
-      const outcome = change(before);
-      if (outcome !== before) tx.put(ref, outcome);
-      return outcome;
-    },
-  });
+  return (await changeRecord(deps, { ref: blockOutcomeRef(uploadId, block) }, change)).record;
 }
 
 /**

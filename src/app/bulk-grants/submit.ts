@@ -16,6 +16,7 @@ import {
   pendingUploadRef,
 } from "../ports/records.ts";
 import { getProgram } from "../programs/queries.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import type { SheetContext } from "./read-sheet.ts";
 import { createRowsDigest, digestOf } from "./rows-digest.ts";
 
@@ -83,20 +84,13 @@ export async function submitBulkGrant(
 
 /** Records that rows are about to be stored, so that a cut-off upload can be dropped later. */
 async function startUpload(
-  { engine }: Pick<Deps, "engine">,
+  deps: Pick<Deps, "engine">,
   uploadId: string,
   startTime: Instant,
 ): Promise<void> {
   const ref = pendingUploadRef(uploadId);
-  await engine.transact({
-    key: ref,
-    readSet: [],
-    expectAbsent: [ref],
-    deadline: undefined,
-    decide: (tx) => {
-      if (!tx.get(ref)) tx.put(ref, { uploadId, startTime });
-    },
-  });
+  const upload = { uploadId, startTime };
+  await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? upload);
 }
 
 /**
@@ -104,30 +98,16 @@ async function startUpload(
  * commit requires it, so that no revision can lose its rows.
  */
 export async function dropUpload(
-  { engine, sheets }: Pick<Deps, "engine" | "sheets">,
+  deps: Pick<Deps, "engine" | "sheets">,
   uploadId: string,
 ): Promise<void> {
   const ref = pendingUploadRef(uploadId);
-  const isPending = await engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide(tx) {
-      const found = tx.get(ref);
-      if (found && !found.isDropped) tx.put(ref, { ...found, isDropped: true });
-      return found !== undefined;
-    },
-  });
-  if (!isPending) return;
-  await sheets.deleteRows(uploadId);
-  await engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide: (tx) => tx.delete(ref),
-  });
+  const { record: pending } = await changeRecord(deps, { ref }, (upload) =>
+    upload && !upload.isDropped ? { ...upload, isDropped: true as const } : upload,
+  );
+  if (!pending) return;
+  await deps.sheets.deleteRows(uploadId);
+  await changeRecord(deps, { ref }, () => undefined);
 }
 
 type StoredRows = Pick<Revision, "rowCount" | "totalPoints" | "rowsDigest">;

@@ -8,6 +8,7 @@ import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import { accountRef, blockCheckRef } from "../ports/records.ts";
 import { getProgram } from "../programs/queries.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
 import { rowEventKey } from "./row-event.ts";
 import { digestOf } from "./rows-digest.ts";
@@ -93,21 +94,13 @@ const isValidating = ({ state, revision }: BulkGrant, number: number): boolean =
  * must not change a check after the run has begun.
  */
 async function putCheck(
-  { engine }: Pick<Deps, "engine">,
+  deps: Pick<Deps, "engine">,
   uploadId: string,
   block: number,
   check: BlockCheck,
 ): Promise<void> {
   const ref = blockCheckRef(uploadId, block);
-  await engine.transact({
-    key: ref,
-    readSet: [],
-    expectAbsent: [ref],
-    deadline: undefined,
-    decide(tx) {
-      if (!tx.get(ref)) tx.put(ref, check);
-    },
-  });
+  await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? check);
 }
 
 /** Ends the validation with the counts of all blocks, which have to be checked. */

@@ -6,6 +6,7 @@ import { firstVersionOf, versionOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import { inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { inboxOf } from "./inbox.ts";
 
 /** Names one owner's unread group. */
@@ -93,20 +94,16 @@ export async function markNotificationsSeen(
   deps: Pick<Deps, "engine" | "unreadCounts">,
   { ownerId, version, deadline }: { readonly ownerId: string } & ReadMark,
 ): Promise<Inbox> {
-  const ref = inboxRef(ownerId);
-  const { inbox, changed } = await deps.engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline,
-    decide(tx) {
-      const before = tx.get(ref) ?? emptyInbox;
-      const after = markSeen(before, version);
-      if (after === before) return { inbox: before, changed: false };
-      tx.put(ref, after);
-      return { inbox: after, changed: true };
+  const { record, isChanged } = await changeRecord(
+    deps,
+    { ref: inboxRef(ownerId), deadline },
+    (inbox) => {
+      const seen = markSeen(inbox ?? emptyInbox, version);
+      // An owner without an inbox gets none by this.
+      return seen === emptyInbox ? inbox : seen;
     },
-  });
-  if (changed) deps.unreadCounts.publish(ownerId, inbox);
+  );
+  const inbox = record ?? emptyInbox;
+  if (isChanged) deps.unreadCounts.publish(ownerId, inbox);
   return inbox;
 }

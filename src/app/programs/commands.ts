@@ -11,6 +11,7 @@ import {
 import { timeZoneOf } from "../../domain/time-zone.ts";
 import type { Deps } from "../ports/deps.ts";
 import { programRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { changeProgram } from "./change-program.ts";
 import { getProgram } from "./queries.ts";
 
@@ -35,29 +36,22 @@ export async function createProgram(
       field: "time_zone",
     });
   }
-  const ref = programRef(programId);
-  const result = await deps.engine.transact({
-    key: ref,
-    readSet: [],
-    expectAbsent: [ref],
-    deadline,
-    decide(tx, now) {
-      const existing = tx.get(ref);
-      if (existing) {
-        const isSame =
-          existing.timeZone === timeZone &&
-          existing.lifetimes[0]?.lifetimeMonths === lifetimeMonths;
-        if (isSame) return { program: existing, replayed: true };
-        throw new DomainError("ID_REUSED", "the program exists with another zone or lifetime");
+  const { record: program, isChanged } = await changeRecord(
+    deps,
+    { ref: programRef(programId), expectAbsent: true, deadline },
+    (existing, now): Program => {
+      if (!existing) {
+        const lifetimes = [{ lifetimeMonths, effectiveTime: 0 }];
+        return { programId, timeZone, lifetimes, createTime: now.calendar };
       }
-      const lifetimes = [{ lifetimeMonths, effectiveTime: 0 }];
-      const program: Program = { programId, timeZone, lifetimes, createTime: now.calendar };
-      tx.put(ref, program);
-      return { program, replayed: false };
+      const isSame =
+        existing.timeZone === timeZone && existing.lifetimes[0]?.lifetimeMonths === lifetimeMonths;
+      if (isSame) return existing;
+      throw new DomainError("ID_REUSED", "the program exists with another zone or lifetime");
     },
-  });
-  deps.background(() => deps.workflows.ensureMonthEnd(result.program));
-  return result;
+  );
+  deps.background(() => deps.workflows.ensureMonthEnd(program));
+  return { program, replayed: !isChanged };
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   targetRef,
   unreadGroupRef,
 } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 
 /** A purge of this age should be running: the background task that starts it has failed. */
 const unstartedMs = 10_000;
@@ -80,20 +81,8 @@ export async function purgeReactions(
 }
 
 /** Records that the purge of a target has ended, so that it is not started again. */
-export async function endPurge(
-  { engine }: Pick<Deps, "engine">,
-  target: TargetName,
-): Promise<void> {
-  const ref = pendingPurgeRef(target);
-  await engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide(tx) {
-      if (tx.get(ref)) tx.delete(ref);
-    },
-  });
+export async function endPurge(deps: Pick<Deps, "engine">, target: TargetName): Promise<void> {
+  await changeRecord(deps, { ref: pendingPurgeRef(target) }, () => undefined);
 }
 
 /**

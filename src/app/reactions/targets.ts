@@ -12,6 +12,7 @@ import {
 } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
 import { inboxRef, pendingPurgeRef, targetRef, unreadGroupRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { withKinds } from "./known-kinds.ts";
 import { deleteUnreadGroups } from "./purge-target.ts";
 
@@ -38,14 +39,10 @@ export async function registerTarget(
     });
   }
   const title = cutToBytes(input.title, maxTitleBytes);
-  const ref = targetRef(input.target);
-  return deps.engine.transact({
-    key: inboxRef(ownerId),
-    readSet: [],
-    expectAbsent: [ref],
-    deadline,
-    decide(tx, { wall }) {
-      const found = tx.get(ref);
+  const { record } = await changeRecord(
+    deps,
+    { ref: targetRef(input.target), key: inboxRef(ownerId), expectAbsent: true, deadline },
+    (found, { wall }): Target => {
       if (found && found.ownerId !== ownerId) {
         throw new DomainError("ID_REUSED", "this target was registered for another owner");
       }
@@ -53,11 +50,10 @@ export async function registerTarget(
       if (found?.title === title && found.link === link) return found;
       const defaults = { counts: {}, muted: false, createTime: wall };
       const changed = { title, link, updateTime: wall };
-      const target: Target = { ...defaults, type, id, ownerId, ...found, ...changed };
-      tx.put(ref, target);
-      return target;
+      return { ...defaults, type, id, ownerId, ...found, ...changed };
     },
-  });
+  );
+  return record;
 }
 
 /** The result of a deletion. */
@@ -117,20 +113,15 @@ export async function setTargetMuted(
   { ownerId, target, muted, deadline }: TargetInput & { ownerId: string; muted: boolean },
 ): Promise<Target> {
   await checkOwner(deps, target, ownerId);
-  const ref = targetRef(target);
-  return deps.engine.transact({
-    key: inboxRef(ownerId),
-    readSet: [ref],
-    expectAbsent: [],
-    deadline,
-    decide(tx, { wall }) {
-      const found = requireActive(tx.get(ref));
-      if (found.muted === muted) return found;
-      const changed = { ...found, muted, updateTime: wall };
-      tx.put(ref, changed);
-      return changed;
+  const { record } = await changeRecord(
+    deps,
+    { ref: targetRef(target), key: inboxRef(ownerId), deadline },
+    (found, { wall }) => {
+      const active = requireActive(found);
+      return active.muted === muted ? active : { ...active, muted, updateTime: wall };
     },
-  });
+  );
+  return record;
 }
 
 /** Throws TARGET_NOT_FOUND unless the target belongs to this owner. */

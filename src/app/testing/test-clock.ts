@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import { testClockRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 
 /** Points granted before this instant expire within the years that a timestamp can have. */
 const latestTime: Instant = Date.UTC(9990, 0);
@@ -25,23 +26,15 @@ export function advanceTime(deps: Pick<Deps, "engine">, ms: number): Promise<Ins
   return changeTime(deps, "duration", (now) => now + ms);
 }
 
-function changeTime(
+async function changeTime(
   deps: Pick<Deps, "engine">,
   field: string,
   newTime: (now: Instant) => Instant,
 ): Promise<Instant> {
-  return deps.engine.transact({
-    key: testClockRef,
-    readSet: [testClockRef],
-    expectAbsent: [],
-    deadline: undefined,
-    decide(tx, now) {
-      const time = newTime(tx.get(testClockRef)?.time ?? now.calendar);
-      if (time >= latestTime) {
-        throw new DomainError("INVALID_REQUEST", "the clock goes up to the year 9989", { field });
-      }
-      tx.put(testClockRef, { time });
-      return time;
-    },
+  const { record } = await changeRecord(deps, { ref: testClockRef }, (set, now) => {
+    const time = newTime(set?.time ?? now.calendar);
+    if (time < latestTime) return { time };
+    throw new DomainError("INVALID_REQUEST", "the clock goes up to the year 9989", { field });
   });
+  return record.time;
 }
