@@ -3,9 +3,7 @@ import { Context, sleep } from "@temporalio/activity";
 import { ApplicationFailure, ApplicationFailureCategory } from "@temporalio/common";
 import type { Clock } from "../src/app/ports/clock.ts";
 import type { Instant } from "../src/domain/month.ts";
-
-/** The clock is read again after this time, in case it is corrected while a grant is held. */
-const clockMs = 1_000;
+import { grantTiming } from "../workflows/timing.ts";
 
 /**
  * Returns once `clock` has reached `time`. Throws CLOCK_OFF, and when the worker stops a failure
@@ -17,7 +15,7 @@ export async function holdUntil(clock: Clock, time: Instant): Promise<void> {
     if (signal.aborted) throw ApplicationFailure.retryable("the worker stops", "WORKER_STOPPING");
     const { wall } = await clock.now();
     if (wall >= time) return;
-    await sleep(Math.min(time - wall, clockMs)).catch(() => {});
+    await sleep(Math.min(time - wall, grantTiming.clockMs)).catch(() => {});
   }
 }
 

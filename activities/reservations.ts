@@ -25,21 +25,14 @@ import type {
 } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Change, Reservation } from "../src/domain/reservation.ts";
+import { grantTiming } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
 import { holdUntil, notDue } from "./hold.ts";
 import { fromTemporal } from "./operators.ts";
 import { toStep } from "./reservation-steps.ts";
 
-/** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
-const attemptMs = 1_000;
-
-/**
- * For this time after it is due, an attempt with a retryable error fails, so that Temporal makes
- * another one, and an attempt that takes too long goes on beside the next one. RETRY needs workflow
- * tasks, which a worker that grants many reservations of one moment completes late.
- */
-const firstMs = 10_000;
+const { firstMs, attemptMs } = grantTiming;
 
 /** `onDone` is called for every reservation that was granted; again if an attempt is repeated. */
 export function reservationActivities(deps: Deps, onDone: (row: Reservation) => void) {

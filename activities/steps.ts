@@ -1,11 +1,6 @@
 /** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
 import { activityInfo, Context } from "@temporalio/activity";
-
-/** A step returns its cursor after this time, so that the duration of an activity is bounded. */
-const stepMs = 20_000;
-
-/** The interval of heartbeats, which is shorter than every heartbeat timeout. */
-const heartbeatMs = 5_000;
+import { steps } from "../workflows/timing.ts";
 
 /**
  * Runs one step: from the progress of the last heartbeat of an earlier attempt, or from `start`,
@@ -21,7 +16,7 @@ export async function runStep<Progress, Result>(
 ): Promise<Result> {
   const context = Context.current();
   const from: Partial<Progress> = activityInfo().heartbeatDetails ?? start;
-  const limit = performance.now() + stepMs;
+  const limit = performance.now() + steps.limitMs;
   let latest = from;
   const work = run(from, (progress) => {
     latest = progress;
@@ -37,7 +32,7 @@ export async function heartbeatWhile<T>(
   progress: () => unknown = () => undefined,
 ): Promise<T> {
   const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(progress()), heartbeatMs);
+  const timer = setInterval(() => context.heartbeat(progress()), steps.heartbeatMs);
   try {
     return await work;
   } finally {

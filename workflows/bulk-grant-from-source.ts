@@ -24,25 +24,14 @@ import { requireTexts } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
 import { orRefusal } from "./failures.ts";
+import { pollTiming, sourceTiming } from "./timing.ts";
 
 /** Set by Temporal when a schedule has started the run. */
 const scheduledKey = defineSearchAttributeKey("TemporalScheduledStartTime", "DATETIME");
 
-const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
+const { submitFromSource } = proxyActivities<Activities>(sourceTiming.submit);
 
-/** Sends heartbeats while it reads. After the death of a worker, it reads the sheet again. */
-const { submitFromSource } = proxyActivities<Activities>({
-  startToCloseTimeout: "1 hour",
-  heartbeatTimeout: "15 seconds",
-  retry,
-});
-
-const { advanceBulkGrant } = proxyActivities<Activities>({
-  startToCloseTimeout: "15 seconds",
-  retry,
-});
-
-const pollMs = { first: 1_000, most: 60_000 };
+const { advanceBulkGrant } = proxyActivities<Activities>(sourceTiming.readRecord);
 
 /**
  * Submits a sheet under the identity of its source, as an upload does. A run with the workflow id
@@ -94,7 +83,8 @@ async function awaitEnd(
   key: BulkGrantInput,
   continueAgain: () => Promise<never>,
 ): Promise<BulkGrantResult> {
-  for (let pause = pollMs.first; ; pause = Math.min(pause * 1.5, pollMs.most)) {
+  const { firstMs, factor, mostMs } = pollTiming;
+  for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
     const view = await orRefusal(advanceBulkGrant(key));
     if (finalStates.has(view.state as BulkGrantState)) return resultOf(view);
     await sleep(pause);

@@ -20,20 +20,13 @@ import {
 } from "../src/contract/bulk-grants.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 import { isActivityFailure, orRefusal, refuse } from "./failures.ts";
+import { bulkGrantTiming, changeTiming } from "./timing.ts";
 
 const refresh = defineSignal(bulkRefreshSignal);
 const progress = defineQuery<BulkGrantView | undefined>(bulkProgressQuery);
 
-/** An operator waits for the answer of an Update, so the attempts are limited. */
-const forUpdates = proxyActivities<Activities>({
-  startToCloseTimeout: "10 seconds",
-  retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
-});
-
-const untilAnswered = proxyActivities<Activities>({
-  startToCloseTimeout: "15 seconds",
-  retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
-});
+const forUpdates = proxyActivities<Activities>(changeTiming.update);
+const untilAnswered = proxyActivities<Activities>(bulkGrantTiming.readRecord);
 
 /** A run as its callers and operators see it. */
 export interface BulkRun {
@@ -72,7 +65,8 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
     key,
     isRefreshRequested: () => isRefreshRequested,
     isCancelRequested: () => cancelling !== undefined,
-    awaitRefresh: (ms) => condition(() => isRefreshRequested, Math.max(ms, minWaitMs)),
+    awaitRefresh: (ms) =>
+      condition(() => isRefreshRequested, Math.max(ms, bulkGrantTiming.minWaitMs)),
     async read() {
       isRefreshRequested = false;
       await cancelling;
@@ -84,9 +78,6 @@ export function createBulkRun(key: BulkGrantInput): BulkRun {
     },
   };
 }
-
-/** The clock of Temporal may be ahead of that of the store, so a wait may end too early. */
-const minWaitMs = 100;
 
 /** Cancels the bulk grant, unless it has ended already. */
 async function cancelBulkGrant(key: BulkGrantInput): Promise<void> {

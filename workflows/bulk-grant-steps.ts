@@ -17,35 +17,22 @@ import {
 import type { BulkRun } from "./bulk-grant-run.ts";
 import { blocksOf, workOnLanes } from "./bulk-lanes.ts";
 import { isActivityFailure, orRefusal } from "./failures.ts";
+import { bulkGrantTiming } from "./timing.ts";
 
-/** How long the run of a paused bulk grant waits at most before it reads the record again. */
-const pausedMs = 600_000;
+const { pausedMs } = bulkGrantTiming;
 
-const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
-
-/**
- * Steps over blocks of rows. A step takes about 20 s, or as long as one block takes at a low rate,
- * and sends heartbeats. After the death of a worker, the next attempt continues from the last one.
- */
+/** Steps over blocks of rows, on a task queue of their own. */
 const onBlocks = () =>
   proxyActivities<Activities>({
+    ...bulkGrantTiming.blocks,
     taskQueue: bulkTaskQueue(workflowInfo().taskQueue),
-    startToCloseTimeout: "1 hour",
-    heartbeatTimeout: "15 seconds",
-    retry,
   });
 
-const { completeValidation, finishRun } = proxyActivities<Activities>({
-  startToCloseTimeout: "10 minutes",
-  heartbeatTimeout: "15 seconds",
-  retry,
-});
+const { completeValidation, finishRun } = proxyActivities<Activities>(bulkGrantTiming.end);
 
-/** What people get may fail: the bulk grant goes on without it. */
-const { remindOfApproval, writeFailuresToSource, reportOutcome } = proxyActivities<Activities>({
-  startToCloseTimeout: "5 minutes",
-  retry: { ...retry, maximumAttempts: 5 },
-});
+const { remindOfApproval, writeFailuresToSource, reportOutcome } = proxyActivities<Activities>(
+  bulkGrantTiming.report,
+);
 
 /**
  * Follows the record until nothing is left to be done, and returns the result. `continueWith`

@@ -17,6 +17,7 @@ import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { workOn } from "./parts.ts";
+import { sweepTiming } from "./timing.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 
@@ -26,22 +27,8 @@ const concurrency = 4;
 /** The report names at most this many accounts; the details of the failure name 100. */
 const maxNamed = 20;
 
-const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
-
-const { readAnnouncedMonth } = proxyActivities<Activities>({
-  startToCloseTimeout: "15 seconds",
-  retry,
-});
-
-/**
- * A step takes about 20 s and sends a heartbeat after each page. After the death of a worker, the
- * next attempt continues from the last heartbeat.
- */
-const { notifyExpiring } = proxyActivities<Activities>({
-  startToCloseTimeout: "2 minutes",
-  heartbeatTimeout: "15 seconds",
-  retry,
-});
+const { readAnnouncedMonth } = proxyActivities<Activities>(sweepTiming.readMonth);
+const { notifyExpiring } = proxyActivities<Activities>(sweepTiming.shard);
 
 type Shards = NonNullable<ExpiryNoticesInput["shards"]>;
 

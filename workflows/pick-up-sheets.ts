@@ -17,30 +17,16 @@ import type {
 } from "../src/contract/sheet-sources.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { orRefusal, refusalOf } from "./failures.ts";
+import { pickUpTiming, pollTiming } from "./timing.ts";
 
 /** The number of files that are submitted concurrently. */
 const concurrency = 4;
 
-/** How long a file waits for its validation, before it is left to the next pick-up. */
-const validationMs = 30 * 60_000;
+const { submitFromSource, listNewFiles, moveFile } = proxyActivities<Activities>(
+  pickUpTiming.files,
+);
 
-/** One file must not stop the others, so the attempts are limited. */
-const retry = {
-  initialInterval: "1 second",
-  maximumInterval: "30 seconds",
-  maximumAttempts: 10,
-} as const;
-
-const { submitFromSource, listNewFiles, moveFile } = proxyActivities<Activities>({
-  startToCloseTimeout: "1 hour",
-  heartbeatTimeout: "15 seconds",
-  retry,
-});
-
-const { advanceBulkGrant } = proxyActivities<Activities>({
-  startToCloseTimeout: "15 seconds",
-  retry,
-});
+const { advanceBulkGrant } = proxyActivities<Activities>(pickUpTiming.readRecord);
 
 /**
  * Submits each new file as a bulk grant under the identity of its source. When it is validated,
@@ -112,8 +98,9 @@ async function pickUp(
 }
 
 async function stateAfterValidation(key: BulkGrantInput): Promise<string> {
-  const limit = Date.now() + validationMs;
-  for (let pause = 1_000; ; pause = Math.min(pause * 1.5, 60_000)) {
+  const { firstMs, factor, mostMs } = pollTiming;
+  const limit = Date.now() + pickUpTiming.validationMs;
+  for (let pause: number = firstMs; ; pause = Math.min(pause * factor, mostMs)) {
     const { state } = await advanceBulkGrant(key);
     if (state !== "VALIDATING" || Date.now() > limit) return state;
     await sleep(pause);

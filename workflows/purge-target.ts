@@ -8,12 +8,11 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type { PurgeTargetInput } from "../src/contract/purges.ts";
 import { orRefusal } from "./failures.ts";
+import { sweepTiming } from "./timing.ts";
 
-/** A page takes about a second. After the death of a worker, it is repeated after this timeout. */
-const { removeUnread, removeReactions, endPurge } = proxyActivities<Activities>({
-  startToCloseTimeout: "20 seconds",
-  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
-});
+const { removeUnread, removeReactions, endPurge } = proxyActivities<Activities>(
+  sweepTiming.purgePage,
+);
 
 /**
  * Purges the reactions to a deleted target, one kind after another. The delete itself has settled

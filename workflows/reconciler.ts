@@ -10,31 +10,15 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type { OverdueCounts, ReconcilerInput, SyncCounts } from "../src/contract/reconciler.ts";
 import { orRefusal } from "./failures.ts";
-
-/** From the start of one pass to the start of the next one. */
-const intervalMs = 30_000;
+import { reconcilerTiming } from "./timing.ts";
 
 /** The passes of one run, about 50 minutes: the schedule's run timeout ends a run that is stuck. */
 const maxPasses = 100;
 
-/** Runs that ended this long before a pass are checked by it, for a visibility that lags behind. */
-const overlapMs = 60_000;
+const { intervalMs, minPauseMs, overlapMs, firstMs } = reconcilerTiming;
 
-/** A first run, after an outage of the reconciler, checks what ended during a day. */
-const firstMs = 86_400_000;
-
-const { executeOverdue } = proxyActivities<Activities>({
-  startToCloseTimeout: "2 minutes",
-  heartbeatTimeout: "15 seconds",
-  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
-});
-
-/** Attempts are limited, because the next pass does the same. */
-const { syncRuns } = proxyActivities<Activities>({
-  startToCloseTimeout: "10 minutes",
-  heartbeatTimeout: "15 seconds",
-  retry: { initialInterval: "1 second", maximumAttempts: 3 },
-});
+const { executeOverdue } = proxyActivities<Activities>(reconcilerTiming.executeOverdue);
+const { syncRuns } = proxyActivities<Activities>(reconcilerTiming.syncRuns);
 
 /**
  * Executes the reservations that are overdue, every 30 s, and corrects workflow runs that are not
@@ -62,7 +46,7 @@ export async function reconciler({ since }: ReconcilerInput): Promise<void> {
     pass = describePass(start, await executeAll());
     show();
     passes += 1;
-    await sleep(Math.max(1_000, start + intervalMs - Date.now()));
+    await sleep(Math.max(minPauseMs, start + intervalMs - Date.now()));
   } while (isSyncing || !(passes >= maxPasses || workflowInfo().continueAsNewSuggested));
   await continueAsNew<typeof reconciler>({ since: new Date(from).toISOString() });
 }

@@ -17,6 +17,7 @@ import {
   refreshSignal,
 } from "../src/contract/reservations.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
+import { changeTiming } from "./timing.ts";
 
 const refresh = defineSignal(refreshSignal);
 const state = defineQuery<string>("state");
@@ -24,17 +25,8 @@ const cancel = defineUpdate<ReservationView, [ChangeInput | undefined]>("cancel"
 const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
 const retry = defineUpdate<ReservationView, [ChangeInput | undefined]>("retry");
 
-/** An operator waits for the answer of an Update, so the attempts are limited. */
-const forUpdates = proxyActivities<Activities>({
-  startToCloseTimeout: "10 seconds",
-  retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
-});
-
-/** Nobody waits for a requested cancellation, so it is tried until the store answers. */
-const untilAnswered = proxyActivities<Activities>({
-  startToCloseTimeout: "10 seconds",
-  retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
-});
+const forUpdates = proxyActivities<Activities>(changeTiming.update);
+const untilAnswered = proxyActivities<Activities>(changeTiming.cancellation);
 
 /** A run as its callers and operators see it. */
 export interface Run {

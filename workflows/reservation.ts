@@ -19,28 +19,12 @@ import type {
 import { orRefusal, refuse } from "./failures.ts";
 import { createRun, type Run } from "./reservation-run.ts";
 import { createView } from "./reservation-view.ts";
+import { reservationTiming } from "./timing.ts";
 
-/**
- * The grant activity wakes up at a random time before the execute time: early enough to be running
- * at the moment, and spread, so that many reservations of one moment do not start at once.
- */
-const minLeadMs = 3_000;
-const leadSpreadMs = 6_000;
-
-/**
- * After this time, a grant whose worker was killed starts again on another worker: within 3 s of
- * the execute time, because Temporal may take a second to start the next attempt.
- */
-const graceMs = 1_200;
-
-/** How long the run of a paused program waits at most before it reads the row again. */
-const pausedMs = 600_000;
+const { minLeadMs, leadSpreadMs, graceMs, pausedMs } = reservationTiming;
 
 /** Reads the row after a change: a local activity, which adds one event to the history. */
-const { grantNow } = proxyLocalActivities<Activities>({
-  startToCloseTimeout: "10 seconds",
-  retry: { initialInterval: "500 milliseconds", maximumInterval: "5 seconds" },
-});
+const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
 
 type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED" }>;
 
@@ -122,7 +106,7 @@ async function proceed(step: ReservationStep, input: GrantInput): Promise<Reserv
 function grantWhenDue(input: GrantInput): Promise<ReservationStep> {
   const { grantWhenDue } = proxyActivities<Activities>({
     startToCloseTimeout: heldMs(input) + graceMs,
-    retry: { initialInterval: "10 milliseconds", maximumInterval: "15 seconds" },
+    ...reservationTiming.grantWhenDue,
     summary: `at ${input.execute_time}`,
   });
   return orRefusal(grantWhenDue(input));
@@ -141,8 +125,7 @@ function heldMs({ lead_ms, execute_time }: GrantInput): number {
 /** Tries until the store answers. The Web UI shows the last failure of the pending activity. */
 function grantAgain(input: GrantInput): Promise<ReservationStep> {
   const { grantAgain } = proxyActivities<Activities>({
-    startToCloseTimeout: "15 seconds",
-    retry: { initialInterval: "1 second", backoffCoefficient: 1.5, maximumInterval: "15 seconds" },
+    ...reservationTiming.grantAgain,
     summary: "again, until the store answers",
   });
   return orRefusal(grantAgain(input));

@@ -8,13 +8,9 @@ import {
 import type { Activities } from "../activities/index.ts";
 import type { StartCounts } from "../src/contract/reconciler.ts";
 import { orRefusal } from "./failures.ts";
+import { reconcilerTiming } from "./timing.ts";
 
-/** A step takes about 20 s. After an error, its next attempt continues from the last heartbeat. */
-const { startAllRuns } = proxyActivities<Activities>({
-  startToCloseTimeout: "2 minutes",
-  heartbeatTimeout: "15 seconds",
-  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
-});
+const { startAllRuns } = proxyActivities<Activities>(reconcilerTiming.startAllRuns);
 
 type Progress = StartCounts & { readonly cursor?: string };
 

@@ -17,15 +17,12 @@ import {
 } from "../src/contract/verifications.ts";
 import { orRefusal } from "./failures.ts";
 import { workOn } from "./parts.ts";
+import { sweepTiming } from "./timing.ts";
 
 /** Returns the report so far. */
 export const report = defineQuery<VerificationReport>(reportQuery);
 
-const { verifySegment } = proxyActivities<Activities>({
-  startToCloseTimeout: "5 minutes",
-  heartbeatTimeout: "30 seconds",
-  retry: { initialInterval: "1 second", maximumInterval: "30 seconds" },
-});
+const { verifySegment } = proxyActivities<Activities>(sweepTiming.verifySegment);
 
 type Segments = NonNullable<VerifyProgramInput["segments"]>;
 

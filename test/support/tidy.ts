@@ -166,7 +166,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
   [
     "activities/",
     {
-      project: /^src\/(app|contract|domain)\//,
+      project: /^(src\/(app|contract|domain)\/|workflows\/timing\.ts$)/,
       packages: /^@temporalio\/(activity|common)$/,
     },
   ],

@@ -1,0 +1,154 @@
+/**
+ * How long workflows and activities wait: intervals, leads, back-offs, patience and timeouts. All
+ * of them are in this file, so that tests can bundle the workflows with shorter ones.
+ */
+
+/** An activity is tried until it succeeds or is refused. */
+const retry = { initialInterval: "1 second", maximumInterval: "30 seconds" } as const;
+
+/**
+ * An activity in steps: a step takes `steps.limitMs` and sends heartbeats. After the death of a
+ * worker, the next attempt continues from the last heartbeat.
+ */
+const inSteps = {
+  startToCloseTimeout: "2 minutes",
+  heartbeatTimeout: "15 seconds",
+  retry,
+} as const;
+
+/** An activity that answers at once. */
+const short = { startToCloseTimeout: "15 seconds", retry } as const;
+
+/** The steps of activities on many records. */
+export const steps = {
+  /** A step returns its cursor after this time, so that the duration of an activity is bounded. */
+  limitMs: 20_000,
+  /** The interval of heartbeats, which is shorter than every heartbeat timeout. */
+  heartbeatMs: 5_000,
+} as const;
+
+/** The run of a reservation. */
+export const reservationTiming = {
+  /**
+   * The grant activity wakes up at a random time before the execute time: early enough to be
+   * running at the moment, and spread, so that many reservations of one moment do not start at
+   * once.
+   */
+  minLeadMs: 3_000,
+  leadSpreadMs: 6_000,
+  /**
+   * After this time, a grant whose worker was killed starts again on another worker: within 3 s of
+   * the execute time, because Temporal may take a second to start the next attempt.
+   */
+  graceMs: 1_200,
+  /** How long the run of a paused program waits at most before it reads the record again. */
+  pausedMs: 600_000,
+  grantWhenDue: {
+    retry: { initialInterval: "10 milliseconds", maximumInterval: "15 seconds" },
+  },
+  /** Tries until the store answers. */
+  grantAgain: {
+    startToCloseTimeout: "15 seconds",
+    retry: { initialInterval: "1 second", backoffCoefficient: 1.5, maximumInterval: "15 seconds" },
+  },
+  grantNow: {
+    startToCloseTimeout: "10 seconds",
+    retry: { initialInterval: "500 milliseconds", maximumInterval: "5 seconds" },
+  },
+} as const;
+
+/** An attempt to grant the points of a reservation, in its activity. */
+export const grantTiming = {
+  /** The clock is read again after this time, in case it is corrected while a grant is held. */
+  clockMs: 1_000,
+  /**
+   * For this time after it is due, an attempt with a retryable error fails, so that Temporal makes
+   * another one, and an attempt that takes too long goes on beside the next one. RETRY needs
+   * workflow tasks, which a worker that grants many reservations of one moment completes late.
+   */
+  firstMs: 10_000,
+  /** From `firstMs` on, an attempt ends after this time, before the timeout of the activity. */
+  attemptMs: 1_000,
+} as const;
+
+/** The activities of Updates and of requested cancellations. */
+export const changeTiming = {
+  /** An operator waits for the answer of an Update, so the attempts are limited. */
+  update: {
+    startToCloseTimeout: "10 seconds",
+    retry: { initialInterval: "500 milliseconds", maximumAttempts: 5 },
+  },
+  /** Nobody waits for a requested cancellation, so it is tried until the store answers. */
+  cancellation: {
+    startToCloseTimeout: "10 seconds",
+    retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
+  },
+} as const;
+
+export const reconcilerTiming = {
+  /** From the start of one pass to the start of the next one. */
+  intervalMs: 30_000,
+  /** Between the end of a pass and the start of the next one, at least. */
+  minPauseMs: 1_000,
+  /** Runs that ended this long before a pass are checked by it, as visibility lags behind. */
+  overlapMs: 60_000,
+  /** A first run, after an outage of the reconciler, checks what ended during this time. */
+  firstMs: 86_400_000,
+  executeOverdue: inSteps,
+  /** Attempts are limited, because the next pass does the same. */
+  syncRuns: {
+    startToCloseTimeout: "10 minutes",
+    heartbeatTimeout: "15 seconds",
+    retry: { initialInterval: "1 second", maximumAttempts: 3 },
+  },
+  startAllRuns: inSteps,
+} as const;
+
+/** The sweeps over the accounts of a program, and the purges of targets. */
+export const sweepTiming = {
+  readMonth: short,
+  shard: inSteps,
+  verifySegment: {
+    startToCloseTimeout: "5 minutes",
+    heartbeatTimeout: "30 seconds",
+    retry,
+  },
+  /** A page of a purge takes about a second. After the death of a worker, it is repeated. */
+  purgePage: { startToCloseTimeout: "20 seconds", retry },
+} as const;
+
+export const bulkGrantTiming = {
+  /** How long the run of a paused bulk grant waits at most before it reads the record again. */
+  pausedMs: 600_000,
+  /** The clock of Temporal may be ahead of that of the store, so a wait may end too early. */
+  minWaitMs: 100,
+  readRecord: {
+    startToCloseTimeout: "15 seconds",
+    retry: { initialInterval: "500 milliseconds", maximumInterval: "15 seconds" },
+  },
+  /** A step over blocks takes about 20 s, or as long as one block takes at a low rate. */
+  blocks: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
+  end: { startToCloseTimeout: "10 minutes", heartbeatTimeout: "15 seconds", retry },
+  /** What people get may fail: the bulk grant goes on without it. */
+  report: { startToCloseTimeout: "5 minutes", retry: { ...retry, maximumAttempts: 5 } },
+} as const;
+
+/** The polls of a bulk grant's record by a run that waits for its end or its validation. */
+export const pollTiming = { firstMs: 1_000, factor: 1.5, mostMs: 60_000 } as const;
+
+/** Sheets from sources. */
+export const sourceTiming = {
+  /** Sends heartbeats while it reads. After the death of a worker, it reads the sheet again. */
+  submit: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
+  readRecord: short,
+} as const;
+
+const limitedRetry = { ...retry, maximumAttempts: 10 } as const;
+
+/** The pick-up of new files. One file must not stop the others, so the attempts are limited. */
+export const pickUpTiming = {
+  /** How long a file waits for its validation, before it is left to the next pick-up. */
+  validationMs: 30 * 60_000,
+  files: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry: limitedRetry },
+  readRecord: { startToCloseTimeout: "15 seconds", retry: limitedRetry },
+} as const;
