@@ -78,6 +78,12 @@ describe("wrong arrows", () => {
     ["workflows/reservation.ts", 'import { Client } from "@temporalio/client";'],
     ["activities/grant.ts", 'import { store } from "../src/store/accounts.ts";'],
     ["activities/grant.ts", 'import {\n  a,\n  b,\n} from "../src/temporal/start.ts";'],
+    ["packages/client/src/call.ts", 'import { grant } from "../../../src/app/grant.ts";'],
+    ["packages/client/src/call.ts", 'import { run } from "../../cli/src/run.ts";'],
+    ["packages/client/src/call.ts", 'import { run } from "@meguri/cli";'],
+    ["packages/cli/src/points.ts", 'import { call } from "../../client/src/call.ts";'],
+    ["packages/cli/src/points.ts", 'import { x } from "../../../src/gen/grant_pb.ts";'],
+    ["packages/cli/src/points.ts", 'import { x } from "@connectrpc/connect-node";'],
     ["src/helpers/x.ts", ""],
   ])("%s: %s", (file, text) => {
     expect(wrongArrows(new Map([[file, text]]))).toHaveLength(1);
@@ -98,6 +104,8 @@ describe("right arrows", () => {
     ["src/rpc/grant.ts", 'import type { Account } from "../domain/account.ts";'],
     ["workflows/reservation.ts", 'import type * as a from "../activities/grant.ts";'],
     ["activities/grant.ts", 'import { grant } from "../src/app/grant.ts";'],
+    ["packages/client/src/call.ts", 'import { x } from "../../../src/gen/grant_pb.ts";'],
+    ["packages/cli/src/points.ts", 'import { Balance } from "@meguri/client/points";'],
     ["src/server.ts", 'import { config } from "./config/config.ts";'],
     ["test/store.test.ts", 'import { store } from "../src/store/accounts.ts";'],
   ])("%s: %s", (file, text) => {

@@ -1,5 +1,5 @@
 /** Measures calls on one key by clients of several servers, which send them to one of these. */
-import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
+import { createMeguri, type Meguri } from "@meguri/client";
 import type { Benchmark } from "../benchmark.ts";
 import { callers, times } from "../support/conflicts.ts";
 import { commentOf, displayName, newPerson, register } from "../support/likes.ts";

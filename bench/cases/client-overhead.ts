@@ -1,7 +1,7 @@
 /** Measures what the client package adds to connect-node's client. */
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { createMeguri } from "../../packages/client/src/index.ts";
+import { createMeguri } from "@meguri/client";
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import type { Benchmark } from "../benchmark.ts";
 import { userName } from "../support/calls.ts";

@@ -1,7 +1,7 @@
 /** Tests how `meguri doctor` compares the methods of a server with its own. */
 import { clone, createFileRegistry, type DescService } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { createRouterTransport } from "@connectrpc/connect";
+import { createClient, createRouterTransport } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { checkContract } from "../../packages/cli/src/doctor/check-contract.ts";
 import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts";
@@ -16,7 +16,8 @@ function check(served: readonly DescService[]): Promise<string> {
   const transport = createRouterTransport((router) =>
     router.service(ServerReflection, reflectionService(createServedSchema(served))),
   );
-  return checkContract(transport, {}).catch(({ message, advice }) => `${message}. ${advice}`);
+  const reflection = createClient(ServerReflection, transport);
+  return checkContract(reflection, {}).catch(({ message, advice }) => `${message}. ${advice}`);
 }
 
 /** The same service with one more method. */

@@ -3,13 +3,13 @@ import { PassThrough } from "node:stream";
 import { create } from "@bufbuild/protobuf";
 import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Command } from "@commander-js/extra-typings";
+import { LedgerEntrySchema } from "@meguri/client/points";
 import { expect, test, vi } from "vitest";
 import type { Io } from "../../packages/cli/src/io.ts";
 import { readPoints, readTime } from "../../packages/cli/src/options.ts";
 import { createOutput, formatTime } from "../../packages/cli/src/output.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { run } from "../../packages/cli/src/run.ts";
-import { LedgerEntrySchema } from "../../packages/client/src/messages/points.ts";
 
 /** Streams that keep what is written to them. */
 function memoryIo(isTTY: boolean, env: NodeJS.ProcessEnv = {}): Io & { printed(): string } {

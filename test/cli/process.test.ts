@@ -9,8 +9,9 @@ import { projectRoot } from "../support/markdown.ts";
 import { plain } from "../support/servers/cli.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
-const { bin } = JSON.parse(readFileSync(`${projectRoot}package.json`, "utf8"));
-const command = `${projectRoot}${bin.meguri}`;
+const folder = `${projectRoot}packages/cli/`;
+const { bin } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
+const command = `${folder}${bin.meguri}`;
 
 let server: TestServer;
 beforeAll(async () => {
@@ -85,12 +86,12 @@ test("a change is made without a reader of messages", async () => {
   expect(ended.stdout).toMatch(/^granted 7 points to bob \(event \S+\), balance 7\n$/);
 });
 
-test("an older Node gets a sentence instead of a syntax error", async () => {
-  const older = 'Object.defineProperty(process, "versions", { value: { node: "20.1.0" } })';
+test.each(["20.1.0", "22.11.0"])("Node %s gets a sentence instead of an error", async (version) => {
+  const older = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
   const args = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, command];
   expect(await run(process.execPath, args)).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^meguri: needs Node 24 or newer, and this is v/),
+    stderr: expect.stringMatching(/^meguri: needs Node 22\.12 or newer, and this is v/),
   });
 });
 

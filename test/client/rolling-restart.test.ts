@@ -1,8 +1,8 @@
 /** Tests that restarts of servers cost the callers of the client nothing. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { createMeguri, type Meguri } from "@meguri/client";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { createMeguri, type Meguri } from "../../packages/client/src/index.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { findPorts } from "../../src/dev/stack/free-port.ts";
 import { startService } from "../../src/dev/stack/service.ts";

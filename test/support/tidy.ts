@@ -31,7 +31,7 @@ const CLI_PACKAGES = new RegExp(
   `^(${[
     "@bufbuild/protobuf",
     "@commander-js/extra-typings",
-    "@connectrpc/connect",
+    "@meguri/client",
     "@pnpm/tabtab",
     "cli-progress",
     "commander",
@@ -145,14 +145,7 @@ const RULES: readonly (readonly [string, Rule])[] = [
       packages: /^(@temporalio\/worker|prom-client|node:.+)$/,
     },
   ],
-  ["packages/cli/src/doctor/", { project: ANYTHING, packages: ANYTHING }],
-  [
-    "packages/cli/",
-    {
-      project: /^(packages\/client\/src\/(index|messages\/[a-z-]+)\.ts|package\.json)$/,
-      packages: CLI_PACKAGES,
-    },
-  ],
+  ["packages/cli/", { packages: CLI_PACKAGES }],
   ["src/dev/", { project: ANYTHING, packages: ANYTHING }],
   ["src/ops/", { project: ANYTHING, packages: ANYTHING }],
   [
@@ -245,7 +238,7 @@ export function unusedExports(sources: Sources): string[] {
     [...sources].map(([file, text]) => [file, new Set(withoutComments(text).match(/\w+/g))]),
   );
   return [...sources].flatMap(([file, text]) => {
-    if (!/^(src\/(?!gen\/)|activities\/)/.test(file)) return [];
+    if (!/^(src\/(?!gen\/)|activities\/|packages\/)/.test(file)) return [];
     const exported = text.matchAll(
       /^export (?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm,
     );

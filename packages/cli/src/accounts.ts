@@ -6,7 +6,7 @@ import {
   LedgerEntry_TypeSchema,
   LedgerEntrySchema,
   ListLedgerEntriesRequest_Order as Order,
-} from "../../client/src/messages/points.ts";
+} from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { enumName, enumOption, enumValue, programOption, readTime, timeFormat } from "./options.ts";
 import type { Columns, Output } from "./output.ts";

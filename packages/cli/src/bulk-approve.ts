@@ -1,9 +1,6 @@
 /** The command that approves a bulk grant, after its content was shown. */
 import { createInterface } from "node:readline";
-import {
-  ApproveBulkGrantResponseSchema,
-  type BulkGrant,
-} from "../../client/src/messages/bulk-grants.ts";
+import { ApproveBulkGrantResponseSchema, type BulkGrant } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
 import { UsageError } from "./errors.ts";

@@ -3,7 +3,7 @@ import {
   type BulkGrantRow,
   BulkGrantRow_StateSchema,
   BulkGrantRowSchema,
-} from "../../client/src/messages/bulk-grants.ts";
+} from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { write } from "./io.ts";
 import { enumName, enumOption, enumValue, programOption } from "./options.ts";

@@ -7,7 +7,7 @@ import {
   SheetCheckSchema,
   type UploadBulkGrantResponse,
   UploadBulkGrantResponseSchema,
-} from "../../client/src/messages/bulk-grants.ts";
+} from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { aboutBulkGrant } from "./bulk-text.ts";
 import { UsageError } from "./errors.ts";

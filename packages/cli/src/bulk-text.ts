@@ -1,5 +1,5 @@
 /** Sentences about bulk grants. */
-import { type BulkGrant, BulkGrant_StateSchema } from "../../client/src/messages/bulk-grants.ts";
+import { type BulkGrant, BulkGrant_StateSchema } from "@meguri/client/bulk-grants";
 import { enumName } from "./options.ts";
 import { printable } from "./output.ts";
 

@@ -4,7 +4,7 @@ import {
   BulkGrant_State as State,
   type WatchBulkGrantResponse_Update as Update,
   WatchBulkGrantResponse_UpdateSchema as UpdateSchema,
-} from "../../client/src/messages/bulk-grants.ts";
+} from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
 import { exitCodes } from "./exit-codes.ts";

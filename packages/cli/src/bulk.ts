@@ -1,7 +1,6 @@
 /** The group of the commands about bulk grants, and those that change one by its id alone. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import type { CallOptions } from "@connectrpc/connect";
-import type { Meguri } from "../../client/src/index.ts";
+import type { CallOptions, Meguri } from "@meguri/client";
 import {
   type BulkGrant,
   CancelBulkGrantResponseSchema,
@@ -9,7 +8,7 @@ import {
   RejectBulkGrantResponseSchema,
   ResumeBulkGrantResponseSchema,
   RetryFailedRowsResponseSchema,
-} from "../../client/src/messages/bulk-grants.ts";
+} from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { addApprove } from "./bulk-approve.ts";
 import { addExportFailed, addRows } from "./bulk-rows.ts";

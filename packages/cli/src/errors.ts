@@ -1,5 +1,5 @@
 /** What an error means to the person or script that has called the command. */
-import { CommanderError } from "commander";
+
 import {
   Code,
   ConnectError,
@@ -7,7 +7,8 @@ import {
   metadataOf,
   reasonOf,
   violationsOf,
-} from "../../client/src/index.ts";
+} from "@meguri/client";
+import { CommanderError } from "commander";
 import { exitCodes } from "./exit-codes.ts";
 
 /** Arguments, variables or files that the command cannot use. Nothing was sent. */

@@ -6,7 +6,7 @@ import {
   ListNotificationsRequest_State as State,
   type WatchUnreadCountResponse_Count,
   WatchUnreadCountResponse_CountSchema,
-} from "../../client/src/messages/notifications.ts";
+} from "@meguri/client/notifications";
 import { type AddCommand, examples } from "./action.ts";
 import type { Columns } from "./output.ts";
 import { pagesOf, singly } from "./pages.ts";

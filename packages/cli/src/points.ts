@@ -10,7 +10,7 @@ import {
   RevokePointsResponseSchema,
   UnfreezeAccountResponseSchema,
   UsePointsResponseSchema,
-} from "../../client/src/messages/points.ts";
+} from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { eventIdOption, programOption, readPoints, reasonOption } from "./options.ts";
 import { printable } from "./output.ts";

@@ -1,7 +1,6 @@
 /** The command tree: the options that all commands have, and the commands by groups. */
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Command as BaseCommand } from "commander";
-import manifest from "../../../package.json" with { type: "json" };
 import { addBalance, addLedger } from "./accounts.ts";
 import type { AddCommand, Runner } from "./action.ts";
 import { addBulk } from "./bulk.ts";
@@ -15,6 +14,7 @@ import { addProgram } from "./programs.ts";
 import { addLike, addUnlike } from "./reactions.ts";
 import { addReservation, addReserve } from "./reservations.ts";
 import { addVerify } from "./verify.ts";
+import { version } from "./version.ts";
 
 const description = `Calls Meguri: points, reservations, bulk grants, reactions and notifications.
 
@@ -58,7 +58,7 @@ export function createProgram(io: Io, inSession: Runner): Command {
   const program = new Command("meguri");
   program
     .description(description)
-    .version(manifest.version)
+    .version(version)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({

@@ -8,7 +8,7 @@ import {
   Program_NoticesSchema,
   ProgramSchema,
   UpdateProgramResponseSchema,
-} from "../../client/src/messages/programs.ts";
+} from "@meguri/client/programs";
 import { type AddCommand, examples } from "./action.ts";
 import { readCount } from "./options.ts";
 import type { Columns } from "./output.ts";

@@ -1,6 +1,6 @@
 /** The commands that set and delete likes. */
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import { ReactResponseSchema, UnreactResponseSchema } from "../../client/src/messages/reactions.ts";
+import { ReactResponseSchema, UnreactResponseSchema } from "@meguri/client/reactions";
 import { type AddCommand, examples } from "./action.ts";
 import { printable } from "./output.ts";
 

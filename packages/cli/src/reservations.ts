@@ -9,7 +9,7 @@ import {
   ReservationSchema,
   RetryReservationResponseSchema,
   Reservation_StateSchema as StateSchema,
-} from "../../client/src/messages/reservations.ts";
+} from "@meguri/client/reservations";
 import { type AddCommand, examples } from "./action.ts";
 import { UsageError } from "./errors.ts";
 import {

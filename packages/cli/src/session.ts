@@ -1,8 +1,7 @@
 /** What one run of a command has: the client, the output, and the ids that it has chosen. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { CallOptions } from "@connectrpc/connect";
-import { createMeguri, type Meguri, type MeguriOptions } from "../../client/src/index.ts";
+import { type CallOptions, createMeguri, type Meguri, type MeguriOptions } from "@meguri/client";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";

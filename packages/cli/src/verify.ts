@@ -7,7 +7,7 @@ import {
   ProgramVerification_StateSchema as StateSchema,
   type VerifyAccountResponse,
   VerifyAccountResponseSchema,
-} from "../../client/src/messages/points.ts";
+} from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";

@@ -1,5 +1,5 @@
 /** The public interface of the client package. */
-export { Code, ConnectError } from "@connectrpc/connect";
+export { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 export type { Reason } from "../../../src/domain/errors.ts";
 export {
   type FieldViolation,

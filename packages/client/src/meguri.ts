@@ -1,6 +1,8 @@
 /** Makes the clients of all services, and what spans several calls. */
 import type { DescService, MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
+import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../src/gen/grpc/reflection/v1/reflection_pb.ts";
 import {
   BulkGrantService,
   type UploadBulkGrantRequest_HeaderSchema,
@@ -33,6 +35,10 @@ export interface Meguri {
   readonly bulkGrants: Client<typeof BulkGrantService>;
   /** Moves the time of a server that runs with a test clock. Other servers do not serve it. */
   readonly clock: Client<typeof ClockService>;
+  /** Says whether a server serves, by gRPC's health protocol. */
+  readonly health: Client<typeof Health>;
+  /** Says which services and methods a server has, by gRPC's reflection protocol. */
+  readonly reflection: Client<typeof ServerReflection>;
   /**
    * Yields the unread count of each owner at once, unless its version is known, and again after
    * each change. Opens streams again as long as it takes, and yields no count twice. Ends by an
@@ -74,6 +80,8 @@ export function createMeguri(options: MeguriOptions): Meguri {
     notifications,
     bulkGrants,
     clock: client(ClockService),
+    health: client(Health),
+    reflection: client(ServerReflection),
     watchUnreadCounts: (watches, watchOptions = {}) =>
       watchUnreadCounts(notifications, watches, watchOptions),
     watchBulkGrant: (name, watchOptions = {}) => watchBulkGrant(bulkGrants, name, watchOptions),

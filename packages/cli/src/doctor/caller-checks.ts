@@ -1,10 +1,6 @@
 /** What a caller can check: the servers at their addresses, its clock and its identity. */
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import {
-  Health,
-  HealthCheckResponse_ServingStatus,
-} from "../../../../src/gen/grpc/health/v1/health_pb.ts";
-import { createMeguriTransport } from "../../../client/src/transport.ts";
+import { Code, ConnectError, createMeguri } from "@meguri/client";
+import { HealthCheckResponse_ServingStatus } from "@meguri/client/health";
 import type { Session } from "../session.ts";
 import { checkContract } from "./check-contract.ts";
 import { type Check, CheckFailed, clockToleranceMs } from "./checks.ts";
@@ -34,7 +30,7 @@ interface Server {
 const timeoutMs = 2_000;
 
 async function checkServer({ connection, call }: Session, server: Server): Promise<string> {
-  const { transport, close } = createMeguriTransport({ ...connection, url: server.url });
+  const { health, close } = createMeguri({ ...connection, url: server.url });
   try {
     const onHeader = (headers: Headers) => {
       // The header is cut to seconds, so that half a second is the smallest error.
@@ -42,7 +38,7 @@ async function checkServer({ connection, call }: Session, server: Server): Promi
       if (Number.isFinite(date)) server.aheadMs = date - Date.now();
     };
     const options = { ...call, timeoutMs, onHeader };
-    const { status } = await createClient(Health, transport).check({}, options);
+    const { status } = await health.check({}, options);
     server.hasAnswered = true;
     if (status === HealthCheckResponse_ServingStatus.SERVING) return "is serving";
     throw new CheckFailed("is not serving", "It starts or stops: wait, or use another server.");
@@ -61,9 +57,9 @@ async function checkContracts(
 ): Promise<string> {
   const server = servers.find(({ hasAnswered }) => hasAnswered);
   if (!server) return noServer;
-  const { transport, close } = createMeguriTransport({ ...connection, url: server.url });
+  const { reflection, close } = createMeguri({ ...connection, url: server.url });
   try {
-    return await checkContract(transport, { ...call, timeoutMs });
+    return await checkContract(reflection, { ...call, timeoutMs });
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
     return `unknown: ${error.rawMessage}`;
@@ -105,5 +101,5 @@ async function checkIdentity(
 function adviceFor(code: Code): string {
   if (code === Code.Unauthenticated) return "Set MEGURI_TOKEN to a valid token.";
   if (code === Code.NotFound) return "Create the program default: npm run setup.";
-  return "Run meguri doctor --server where the server runs.";
+  return "Run npm run doctor where the server runs, with its variables.";
 }

@@ -1,14 +1,13 @@
 /** Compares the methods that a server serves with those that this command was built with. */
 import { type DescService, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { type CallOptions, createClient, type Transport } from "@connectrpc/connect";
-import { ServerReflection } from "../../../../src/gen/grpc/reflection/v1/reflection_pb.ts";
-import { BulkGrantService } from "../../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import { NotificationService } from "../../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
-import { PointsService } from "../../../../src/gen/meguri/points/v1/points_service_pb.ts";
-import { ProgramService } from "../../../../src/gen/meguri/programs/v1/program_service_pb.ts";
-import { ReactionService } from "../../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
-import { ReservationService } from "../../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import type { CallOptions, Meguri } from "@meguri/client";
+import { BulkGrantService } from "@meguri/client/bulk-grants";
+import { NotificationService } from "@meguri/client/notifications";
+import { PointsService } from "@meguri/client/points";
+import { ProgramService } from "@meguri/client/programs";
+import { ReactionService } from "@meguri/client/reactions";
+import { ReservationService } from "@meguri/client/reservations";
 import { CheckFailed } from "./checks.ts";
 
 const services: readonly DescService[] = [
@@ -21,8 +20,11 @@ const services: readonly DescService[] = [
 ];
 
 /** Says which one is newer. Throws CheckFailed if the server lacks a method of this command. */
-export async function checkContract(transport: Transport, options: CallOptions): Promise<string> {
-  const served = await servedMethods(transport, options);
+export async function checkContract(
+  reflection: Meguri["reflection"],
+  options: CallOptions,
+): Promise<string> {
+  const served = await servedMethods(reflection, options);
   const own = new Set(
     services.flatMap(({ methods }) =>
       methods.map(({ parent, name }) => `${parent.typeName}.${name}`),
@@ -41,16 +43,16 @@ export async function checkContract(transport: Transport, options: CallOptions):
 }
 
 /** The full names of the methods of Meguri's services, by the server's reflection. */
-async function servedMethods(transport: Transport, options: CallOptions): Promise<Set<string>> {
+async function servedMethods(
+  reflection: Meguri["reflection"],
+  options: CallOptions,
+): Promise<Set<string>> {
   async function* requests() {
     for (const { typeName: value } of services) {
       yield { messageRequest: { case: "fileContainingSymbol" as const, value } };
     }
   }
-  const responses = createClient(ServerReflection, transport).serverReflectionInfo(
-    requests(),
-    options,
-  );
+  const responses = reflection.serverReflectionInfo(requests(), options);
   const names = new Set(services.map(({ typeName }) => typeName));
   const methods = new Set<string>();
   for await (const { messageResponse } of responses) {

@@ -1,8 +1,8 @@
-/** The command that says what is wrong with a set-up, and what to do. */
-import manifest from "../../../../package.json" with { type: "json" };
+/** The command `doctor`, which says what is wrong with a connection, and what to do. */
 import { type AddCommand, examples } from "../action.ts";
 import { exitCodes } from "../exit-codes.ts";
 import type { Output } from "../output.ts";
+import { version } from "../version.ts";
 import { callerChecks } from "./caller-checks.ts";
 import { type Check, CheckFailed } from "./checks.ts";
 
@@ -11,21 +11,13 @@ export const addDoctor: AddCommand = (parent, inSession) => {
     .command("doctor")
     .summary("check the set-up, and say what to do")
     .description(
-      "Checks versions, the servers, the clock and the identity of the caller. With --server it " +
-        "also checks what a server needs: run it where the server runs, with its variables. " +
+      "Checks versions, the servers, their contract, the clock and the identity of the caller. " +
         "Nothing is changed. The exit code is 0 if all is well.",
     )
-    .option("--server", "also check configuration, tables, Temporal and schedules of a server")
-    .addHelpText("after", examples("meguri doctor", "meguri doctor --server"))
+    .addHelpText("after", examples("meguri doctor"))
     .action(
-      inSession(async (session, { server }) => {
-        const checks = [versions, ...callerChecks(session)];
-        if (server) {
-          // Loaded when it is needed, because the SDKs of AWS and Temporal take a second.
-          const { serverChecks } = await import("./server-checks.ts");
-          checks.push(...serverChecks(session.io.env));
-        }
-        for (const check of checks) {
+      inSession(async (session) => {
+        for (const check of [versions, ...callerChecks(session)]) {
           if (!(await report(session.out, check))) session.exitCode = exitCodes.refused;
         }
       }),
@@ -34,7 +26,7 @@ export const addDoctor: AddCommand = (parent, inSession) => {
 
 const versions: Check = {
   name: "versions",
-  run: async () => `meguri ${manifest.version}, Node ${process.versions.node}`,
+  run: async () => `meguri ${version}, Node ${process.versions.node}`,
 };
 
 /** Prints the result of a check, and returns whether all is well. */

@@ -1,4 +1,4 @@
-/** What a server needs: its configuration, the tables, and Temporal. Nothing is changed. */
+/** The checks of what a server needs: its configuration, the tables, and Temporal. */
 import {
   DescribeTableCommand,
   type DynamoDBClient,
@@ -6,17 +6,36 @@ import {
   type TableDescription,
 } from "@aws-sdk/client-dynamodb";
 import { ScheduleNotFoundError } from "@temporalio/client";
-import { composeWorkflows } from "../../../../src/compose.ts";
-import { type Config, readConfig } from "../../../../src/config/config.ts";
-import { monthEndId } from "../../../../src/contract/month-ends.ts";
-import { reconcileId } from "../../../../src/contract/reconciler.ts";
-import { defaultProgramId } from "../../../../src/domain/program.ts";
-import { createLogger } from "../../../../src/log.ts";
-import { createClients } from "../../../../src/store/dynamodb/sdk/client.ts";
-import { tableName, tables } from "../../../../src/store/dynamodb/tables.ts";
-import type { Link } from "../../../../src/temporal/connection.ts";
-import { missingSearchAttributes } from "../../../../src/temporal/search-attributes.ts";
-import { type Check, CheckFailed, clockToleranceMs } from "./checks.ts";
+import { composeWorkflows } from "../compose.ts";
+import { type Config, readConfig } from "../config/config.ts";
+import { monthEndId } from "../contract/month-ends.ts";
+import { reconcileId } from "../contract/reconciler.ts";
+import { defaultProgramId } from "../domain/program.ts";
+import { createLogger } from "../log.ts";
+import { createClients } from "../store/dynamodb/sdk/client.ts";
+import { tableName, tables } from "../store/dynamodb/tables.ts";
+import type { Link } from "../temporal/connection.ts";
+import { missingSearchAttributes } from "../temporal/search-attributes.ts";
+
+/** Says what is wrong, and what to do about it. */
+export class CheckFailed extends Error {
+  override readonly name = "CheckFailed";
+  readonly advice: string;
+
+  constructor(message: string, advice: string) {
+    super(message);
+    this.advice = advice;
+  }
+}
+
+export interface Check {
+  readonly name: string;
+  /** Returns what was found. Throws CheckFailed. */
+  run(): Promise<string>;
+}
+
+/** No server decides with a clock that is off by more than this. */
+const clockToleranceMs = 5_000;
 
 const runSetup = "Run npm run setup with the same variables.";
 

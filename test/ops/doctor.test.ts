@@ -1,0 +1,103 @@
+/** Runs `npm run doctor` against a set-up that is right, and against wrong ones. */
+import { CreateTableCommand, DeleteTableCommand } from "@aws-sdk/client-dynamodb";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createProgram } from "../../src/app/programs/commands.ts";
+import { doctor } from "../../src/ops/doctor.ts";
+import { tableName } from "../../src/store/dynamodb/tables.ts";
+import { ensureSchedules } from "../../src/temporal/schedules.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let stack: WorkerStack;
+let env: Record<string, string>;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+  const { tablePrefix, dynamoEndpoint = "" } = stack.config;
+  env = {
+    MEGURI_DYNAMODB_ENDPOINT: dynamoEndpoint,
+    MEGURI_TABLE_PREFIX: tablePrefix,
+    MEGURI_TEMPORAL_ADDRESS: stack.config.temporalAddress,
+    MEGURI_TEMPORAL_NAMESPACE: stack.config.temporalNamespace,
+    AWS_REGION: "local",
+  };
+});
+afterAll(() => stack?.stop());
+
+/** The exit code, and what failed by the name of its check. */
+async function diagnose(variables: Record<string, string> = {}) {
+  const lines: string[] = [];
+  const code = await doctor(["--json"], { ...env, ...variables }, (line) => lines.push(line));
+  const checks = lines.map((line) => JSON.parse(line));
+  const failed = checks.filter(({ ok }) => !ok);
+  return {
+    code,
+    names: checks.map(({ check }) => check),
+    failed: Object.fromEntries(failed.map(({ check, found, advice }) => [check, found + advice])),
+  };
+}
+
+test("missing schedules are found, and a set-up that is right passes", async () => {
+  const missing = { schedules: expect.stringMatching(/reconcile.* is missing.*npm run setup/) };
+  expect(await diagnose()).toMatchObject({ code: 1, failed: missing });
+  await createProgram(stack.deps, {
+    programId: "default",
+    timeZone: "Asia/Tokyo",
+    lifetimeMonths: 12,
+  });
+  await ensureSchedules(stack.workflows, stack.deps.reader);
+  const { names, ...rest } = await diagnose();
+  expect(rest).toEqual({ code: 0, failed: {} });
+  expect(names).toEqual([
+    "versions",
+    "configuration",
+    "tables",
+    "temporal",
+    "search attributes",
+    "schedules",
+  ]);
+});
+
+test("without --json each line says ok or FAILED, and what to do", async () => {
+  const lines: string[] = [];
+  const wrong = { ...env, MEGURI_MAX_STREAMS: "many" };
+  expect(await doctor([], wrong, (line) => lines.push(line))).toBe(1);
+  expect(lines).toEqual([
+    expect.stringMatching(/^ok {6}versions: meguri \d+\.\d+\.\d+, Node \d+/),
+    expect.stringMatching(/^FAILED {2}configuration: .*MEGURI_MAX_STREAMS.*\. Correct the var/),
+  ]);
+});
+
+test("a variable with a wrong value is named, and nothing else is checked with it", async () => {
+  const { code, names, failed } = await diagnose({ MEGURI_MAX_STREAMS: "many" });
+  expect({ code, failed }).toEqual({
+    code: 1,
+    failed: { configuration: expect.stringContaining("MEGURI_MAX_STREAMS") },
+  });
+  expect(names.at(-1)).toBe("configuration");
+});
+
+test("a namespace that does not exist is named", async () => {
+  const { code, failed } = await diagnose({ MEGURI_TEMPORAL_NAMESPACE: "none" });
+  expect({ code, failed }).toMatchObject({
+    code: 1,
+    failed: { temporal: expect.stringContaining("MEGURI_TEMPORAL_NAMESPACE") },
+  });
+});
+
+test("missing tables, and those of another layout, are named", async () => {
+  const prefix = `other-${stack.config.tablePrefix}`;
+  const TableName = tableName(prefix)("points");
+  const missing = await diagnose({ MEGURI_TABLE_PREFIX: prefix });
+  expect(missing.failed.tables).toMatch(`${TableName} does not exist`);
+  const { retrying } = stack.clients;
+  await retrying.send(
+    new CreateTableCommand({
+      TableName,
+      BillingMode: "PAY_PER_REQUEST",
+      AttributeDefinitions: [{ AttributeName: "pk", AttributeType: "S" }],
+      KeySchema: [{ AttributeName: "pk", KeyType: "HASH" }],
+    }),
+  );
+  const { failed } = await diagnose({ MEGURI_TABLE_PREFIX: prefix });
+  await retrying.send(new DeleteTableCommand({ TableName }));
+  expect(failed).toEqual({ tables: expect.stringContaining(`${TableName} has other keys`) });
+});
