@@ -12,11 +12,11 @@ import { rowsPerBlock } from "../src/domain/sheet.ts";
 
 /** `counts` are those of the run so far; undefined before the first one. */
 export function toView(
-  { row, step, waitMs }: Advanced,
+  { bulkGrant, step, waitMs }: Advanced,
   counts: RunCounts | undefined,
   timeZone: string,
 ): BulkGrantView {
-  const { programId, bulkGrantId, state, revision, approvals, run } = row;
+  const { programId, bulkGrantId, state, revision, approvals, run } = bulkGrant;
   const { executeTime, source } = revision;
   return {
     program_id: programId,
@@ -35,8 +35,8 @@ export function toView(
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
     required_approvals: revision.requiredApprovals,
     approved_by: approvals.map(({ by }) => displayCaller(by)),
-    counts: toCounts(row, counts),
-    details: detailsOf(row, timeZone),
+    counts: toCounts(bulkGrant, counts),
+    details: detailsOf(bulkGrant, timeZone),
     ...(waitMs !== undefined && { wait_ms: waitMs }),
   };
 }
@@ -62,19 +62,19 @@ export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantSt
 });
 
 /** What is waited for or was done, and what people can do now. */
-function detailsOf(row: BulkGrant, timeZone: string): string {
-  const { state, revision, approvals, pause, cancelRequest } = row;
+function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
+  const { state, revision, approvals, pause, cancelRequest } = bulkGrant;
   const at = (time: number) => formatInstant(time, timeZone);
   switch (state) {
     case "VALIDATING":
       return "The rows are being checked.";
     case "INVALID":
-      return `${invalidityOf(row)} A corrected sheet can be submitted under the same id.`;
+      return `${invalidityOf(bulkGrant)} A corrected sheet can be submitted under the same id.`;
     case "AWAITING_APPROVAL": {
       const missing = revision.requiredApprovals - approvals.length;
       return (
         `Waits for ${missing} ${missing === 1 ? "approval" : "approvals"} until ` +
-        `${at(row.expireTime)}: ApproveBulkGrant or the Update \`approve\`, with the digest.`
+        `${at(bulkGrant.expireTime)}: ApproveBulkGrant or the Update \`approve\`, with the digest.`
       );
     }
     case "APPROVED":
@@ -84,17 +84,17 @@ function detailsOf(row: BulkGrant, timeZone: string): string {
         : `Approved, and starts at ${at(revision.executeTime)}.`;
     case "RUNNING":
       if (cancelRequest) return `Stops after the rows under way: cancelled ${byOf(cancelRequest)}.`;
-      return pause ? `Paused ${byOf(pause)}.` : `Run ${row.run} executes the rows.`;
+      return pause ? `Paused ${byOf(pause)}.` : `Run ${bulkGrant.run} executes the rows.`;
     default:
-      return endOf(row);
+      return endOf(bulkGrant);
   }
 }
 
-function endOf(row: BulkGrant): string {
-  const last = row.actions.at(-1);
+function endOf(bulkGrant: BulkGrant): string {
+  const last = bulkGrant.actions.at(-1);
   const by = last ? ` ${byOf(last)}` : "";
-  const report = row.report === "FAILED" ? " The report could not be sent." : "";
-  switch (row.state) {
+  const report = bulkGrant.report === "FAILED" ? " The report could not be sent." : "";
+  switch (bulkGrant.state) {
     case "REJECTED":
       return `Rejected${by}.`;
     case "CANCELLED":

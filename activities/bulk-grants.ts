@@ -6,7 +6,7 @@ import {
   reportOutcome,
   writeFailuresToSource,
 } from "../src/app/bulk-grants/advance.ts";
-import { type BulkGrantName, readBulkGrant } from "../src/app/bulk-grants/change-row.ts";
+import { readBulkGrant } from "../src/app/bulk-grants/bulk-grant-record.ts";
 import {
   approveBulkGrant,
   type BulkGrantChange,
@@ -16,8 +16,13 @@ import {
   resumeBulkGrant,
   retryFailedBulkRows,
 } from "../src/app/bulk-grants/commands.ts";
-import { countOutcomes, finishRun, type RunPlace, runBlocks } from "../src/app/bulk-grants/run.ts";
-import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate.ts";
+import {
+  countOutcomes,
+  finishRun,
+  type RunProgress,
+  runBlocks,
+} from "../src/app/bulk-grants/run.ts";
+import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type {
   BlocksInput,
@@ -28,7 +33,7 @@ import type {
   BulkGrantStatus,
   BulkGrantView,
 } from "../src/contract/bulk-grants.ts";
-import type { BulkGrant } from "../src/domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName } from "../src/domain/bulk-grant.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { fromTemporal } from "./operators.ts";
@@ -39,9 +44,10 @@ export function bulkGrantActivities(deps: Deps) {
   /** Moves the record on by the time, and shows what follows. */
   async function viewOf(name: BulkGrantName): Promise<BulkGrantView> {
     const advanced = await advanceBulkGrant(deps, name);
-    const { row } = advanced;
-    const { timeZone } = await deps.programs.get(row.programId);
-    const counts = row.state === "RUNNING" ? await countOutcomes(deps, row) : row.result;
+    const { bulkGrant } = advanced;
+    const { timeZone } = await deps.programs.get(bulkGrant.programId);
+    const counts =
+      bulkGrant.state === "RUNNING" ? await countOutcomes(deps, bulkGrant) : bulkGrant.result;
     return toView(advanced, counts, timeZone);
   }
 
@@ -75,7 +81,7 @@ export function bulkGrantActivities(deps: Deps) {
     async runBlocks(input: BlocksInput): Promise<BlocksResult> {
       const { revision, run, from, to } = check(input, blocksFields);
       const name = nameOf(input);
-      const { next, stopped } = await runStep<RunPlace, RunPlace>(
+      const { next, stopped } = await runStep<RunProgress, RunProgress>(
         { next: from },
         ({ next = from }, shouldContinue) =>
           runBlocks(
@@ -85,8 +91,8 @@ export function bulkGrantActivities(deps: Deps) {
             (userId, err) => log.error("a row could not be executed", { ...name, userId, err }),
           ),
       );
-      const row = await readBulkGrant(deps, name);
-      const counts = toCounts(row, await countOutcomes(deps, row));
+      const bulkGrant = await readBulkGrant(deps, name);
+      const counts = toCounts(bulkGrant, await countOutcomes(deps, bulkGrant));
       return { ...(next !== undefined && { next }), ...(stopped && { stopped }), counts };
     },
 
@@ -105,8 +111,8 @@ export function bulkGrantActivities(deps: Deps) {
     /** Writes the failed rows to the source. */
     async writeFailuresToSource(input: BulkGrantInput): Promise<void> {
       const name = nameOf(input);
-      const row = await readBulkGrant(deps, name);
-      await heartbeatWhile(writeFailuresToSource(deps, name, row));
+      const bulkGrant = await readBulkGrant(deps, name);
+      await heartbeatWhile(writeFailuresToSource(deps, bulkGrant));
     },
 
     /** Reports the outcome at most once, and returns what follows. */

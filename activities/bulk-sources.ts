@@ -1,6 +1,6 @@
 /** The activities that submit sheets from sources, and pick up new files. */
 import { activityInfo } from "@temporalio/activity";
-import { readBulkGrant } from "../src/app/bulk-grants/change-row.ts";
+import { readBulkGrant } from "../src/app/bulk-grants/bulk-grant-record.ts";
 import { submitFromSource } from "../src/app/bulk-grants/submit-from-source.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";

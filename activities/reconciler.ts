@@ -1,6 +1,5 @@
 /** The activities of the reconciler, and of the full pass after the loss of a namespace. */
 import { log } from "@temporalio/activity";
-import type { BulkGrantName } from "../src/app/bulk-grants/change-row.ts";
 import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
@@ -14,6 +13,7 @@ import type {
   StartCounts,
   SyncCounts,
 } from "../src/contract/reconciler.ts";
+import type { BulkGrantName } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
 import type { Reservation } from "../src/domain/reservation.ts";

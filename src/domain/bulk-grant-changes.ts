@@ -105,18 +105,18 @@ export const campaignPoints = (
  * the program's rules say about the points of all revisions.
  */
 export function endValidation(
-  row: BulkGrant,
+  record: BulkGrant,
   revision: number,
   checked: CheckCounts,
   limits: Pick<Revision, "requiredApprovals" | "exceededCap" | "digest">,
   now: Instant,
 ): BulkGrant {
-  if (row.state !== "VALIDATING" || row.revision.number !== revision) return row;
+  if (record.state !== "VALIDATING" || record.revision.number !== revision) return record;
   const isValid = checked.invalid === 0 && limits.exceededCap === undefined;
   const approved = limits.requiredApprovals === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
-    ...row,
-    revision: { ...row.revision, ...limits },
+    ...record,
+    revision: { ...record.revision, ...limits },
     checked,
     state: isValid ? approved : "INVALID",
     updateTime: now,
@@ -128,96 +128,98 @@ export function endValidation(
  * subject, so one who calls through two services is one person. Refusals: DIGEST_MISMATCH,
  * WRONG_STATE, SELF_APPROVAL.
  */
-export function approve(row: BulkGrant, digest: string, actor: Actor, now: Instant): BulkGrant {
-  const { revision, approvals } = row;
+export function approve(record: BulkGrant, digest: string, actor: Actor, now: Instant): BulkGrant {
+  const { revision, approvals } = record;
   if (digest !== revision.digest) {
     throw new DomainError("DIGEST_MISMATCH", `revision ${revision.number} has another digest`, {
       revision: String(revision.number),
     });
   }
-  if (approvals.some(({ by }) => isSameSubject(by, actor.by))) return row;
-  if (row.state !== "AWAITING_APPROVAL" || row.cancelRequest) throw wrongState(row, "approved");
+  if (approvals.some(({ by }) => isSameSubject(by, actor.by))) return record;
+  if (record.state !== "AWAITING_APPROVAL" || record.cancelRequest)
+    throw wrongState(record, "approved");
   if (isSameSubject(actor.by, revision.submitter)) {
     throw new DomainError("SELF_APPROVAL", "the submitter cannot approve the bulk grant");
   }
   const all = [...approvals, { ...actor, time: now }];
   return {
-    ...acted(row, "APPROVE", actor, now),
+    ...acted(record, "APPROVE", actor, now),
     approvals: all,
     ...(all.length >= revision.requiredApprovals && { state: "APPROVED" }),
   };
 }
 
 /** Rejects what awaits approval. A rejected one does not change. Refusal: WRONG_STATE. */
-export function reject(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
-  if (row.state === "REJECTED") return row;
-  if (row.state !== "AWAITING_APPROVAL") throw wrongState(row, "rejected");
-  return { ...acted(row, "REJECT", actor, now), state: "REJECTED", endTime: now };
+export function reject(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+  if (record.state === "REJECTED") return record;
+  if (record.state !== "AWAITING_APPROVAL") throw wrongState(record, "rejected");
+  return { ...acted(record, "REJECT", actor, now), state: "REJECTED", endTime: now };
 }
 
 /**
  * Cancels at once what has not started. A running one is cancelled when the rows under way are
  * done. A cancelled one does not change. Refusal: WRONG_STATE.
  */
-export function cancel(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
-  if (row.state === "CANCELLED" || row.cancelRequest) return row;
-  if (row.state === "RUNNING") {
-    const changed = acted(row, "CANCEL", actor, now);
+export function cancel(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+  if (record.state === "CANCELLED" || record.cancelRequest) return record;
+  if (record.state === "RUNNING") {
+    const changed = acted(record, "CANCEL", actor, now);
     return { ...changed, cancelRequest: changed.actions.at(-1) as Action };
   }
-  if (!activeStates.includes(row.state)) throw wrongState(row, "cancelled");
-  const { pause: _, ...rest } = acted(row, "CANCEL", actor, now);
+  if (!activeStates.includes(record.state)) throw wrongState(record, "cancelled");
+  const { pause: _, ...rest } = acted(record, "CANCEL", actor, now);
   return { ...rest, state: "CANCELLED", endTime: now };
 }
 
 /** Pauses an approved or running one. A paused one does not change. Refusal: WRONG_STATE. */
-export function pause(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
-  if (row.pause) return row;
-  if (row.state !== "APPROVED" && row.state !== "RUNNING") throw wrongState(row, "paused");
-  const changed = acted(row, "PAUSE", actor, now);
+export function pause(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+  if (record.pause) return record;
+  if (record.state !== "APPROVED" && record.state !== "RUNNING") throw wrongState(record, "paused");
+  const changed = acted(record, "PAUSE", actor, now);
   return { ...changed, pause: changed.actions.at(-1) as Action };
 }
 
 /** Ends a pause. One without a pause does not change. */
-export function resume(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
-  if (!row.pause) return row;
-  const { pause: _, ...rest } = row;
+export function resume(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+  if (!record.pause) return record;
+  const { pause: _, ...rest } = record;
   return acted(rest, "RESUME", actor, now);
 }
 
 /** Runs the failed rows again. A running one does not change. Refusal: WRONG_STATE. */
-export function retryFailedRows(row: BulkGrant, actor: Actor, now: Instant): BulkGrant {
-  if (row.state === "RUNNING") return row;
-  if (row.state !== "DONE_WITH_FAILURES") throw wrongState(row, "retried");
-  const { endTime: _, report: __, ...rest } = acted(row, "RETRY", actor, now);
-  return { ...rest, state: "RUNNING", run: row.run + 1 };
+export function retryFailedRows(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+  if (record.state === "RUNNING") return record;
+  if (record.state !== "DONE_WITH_FAILURES") throw wrongState(record, "retried");
+  const { endTime: _, report: __, ...rest } = acted(record, "RETRY", actor, now);
+  return { ...rest, state: "RUNNING", run: record.run + 1 };
 }
 
 /** Cancels what was not approved in time; any other record does not change. */
-export function expire(row: BulkGrant, now: Instant): BulkGrant {
-  if (row.state !== "AWAITING_APPROVAL" || now < row.expireTime) return row;
+export function expire(record: BulkGrant, now: Instant): BulkGrant {
+  if (record.state !== "AWAITING_APPROVAL" || now < record.expireTime) return record;
   const actor = { by: asService("meguri"), note: "not approved in time" };
-  return { ...acted(row, "EXPIRE", actor, now), state: "CANCELLED", endTime: now };
+  return { ...acted(record, "EXPIRE", actor, now), state: "CANCELLED", endTime: now };
 }
 
 /** Starts the run of what is approved and due; any other record does not change. */
-export function start(row: BulkGrant, now: Instant): BulkGrant {
-  if (row.state !== "APPROVED" || row.pause || now < (row.revision.executeTime ?? 0)) return row;
-  return { ...row, state: "RUNNING", run: row.run + 1, startTime: now, updateTime: now };
+export function start(record: BulkGrant, now: Instant): BulkGrant {
+  if (record.state !== "APPROVED" || record.pause || now < (record.revision.executeTime ?? 0))
+    return record;
+  return { ...record, state: "RUNNING", run: record.run + 1, startTime: now, updateTime: now };
 }
 
 /** Ends a run; a record that is not in this run does not change. */
-export function finish(row: BulkGrant, run: number, result: RunCounts, now: Instant): BulkGrant {
-  if (row.state !== "RUNNING" || row.run !== run) return row;
-  const { cancelRequest, pause: _, ...rest } = row;
+export function finish(record: BulkGrant, run: number, result: RunCounts, now: Instant): BulkGrant {
+  if (record.state !== "RUNNING" || record.run !== run) return record;
+  const { cancelRequest, pause: _, ...rest } = record;
   const done = result.failed > 0 ? "DONE_WITH_FAILURES" : "DONE";
   const state = cancelRequest && result.notRun > 0 ? "CANCELLED" : done;
   return { ...rest, result, state, endTime: now, updateTime: now };
 }
 
-function acted(row: BulkGrant, action: ActionName, actor: Actor, now: Instant): BulkGrant {
-  const done: Action = { action, revision: row.revision.number, ...actor, time: now };
-  return { ...row, updateTime: now, actions: withAction(row.actions, done) };
+function acted(record: BulkGrant, action: ActionName, actor: Actor, now: Instant): BulkGrant {
+  const done: Action = { action, revision: record.revision.number, ...actor, time: now };
+  return { ...record, updateTime: now, actions: withAction(record.actions, done) };
 }
 
 const withAction = (actions: readonly Action[], action: Action): Action[] =>

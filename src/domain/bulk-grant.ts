@@ -32,13 +32,17 @@ export const finalStates: ReadonlySet<BulkGrantState> = new Set([
   "CANCELLED",
 ]);
 
+/** Names a bulk grant. */
+export interface BulkGrantName {
+  readonly programId: string;
+  readonly bulkGrantId: string;
+}
+
 /**
  * The record of a bulk grant, a campaign that grants points to many users. State and counts are
  * those of this record; its workflow only follows it.
  */
-export interface BulkGrant {
-  readonly programId: string;
-  readonly bulkGrantId: string;
+export interface BulkGrant extends BulkGrantName {
   readonly state: BulkGrantState;
   /** The current revision of the sheet. */
   readonly revision: Revision;
@@ -155,20 +159,22 @@ export type BulkGrantStep =
   | "END";
 
 /** Returns what follows from the record. `REPORT` precedes the end of what has an outcome. */
-export function nextStep(row: BulkGrant, now: Instant): BulkGrantStep {
-  switch (row.state) {
+export function nextStep(record: BulkGrant, now: Instant): BulkGrantStep {
+  switch (record.state) {
     case "VALIDATING":
       return "VALIDATE";
     case "AWAITING_APPROVAL":
       return "AWAIT_APPROVAL";
     case "APPROVED":
-      if (row.pause) return "PAUSED";
-      return now < (row.revision.executeTime ?? 0) ? "AWAIT_TIME" : "RUN";
+      if (record.pause) return "PAUSED";
+      return now < (record.revision.executeTime ?? 0) ? "AWAIT_TIME" : "RUN";
     case "RUNNING":
-      if (row.cancelRequest) return "FINISH";
-      return row.pause ? "PAUSED" : "RUN";
+      if (record.cancelRequest) return "FINISH";
+      return record.pause ? "PAUSED" : "RUN";
     default:
-      return isReported(row) && row.report !== "SENT" && row.report !== "FAILED" ? "REPORT" : "END";
+      return isReported(record) && record.report !== "SENT" && record.report !== "FAILED"
+        ? "REPORT"
+        : "END";
   }
 }
 

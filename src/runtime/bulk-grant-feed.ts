@@ -4,6 +4,7 @@ import type { BulkGrantEvent, BulkGrantProgress } from "../app/ports/bulk-grants
 import type { Reader } from "../app/ports/deps.ts";
 import { allPages } from "../app/ports/pages.ts";
 import { bulkGrantRef } from "../app/ports/records.ts";
+import type { BulkGrantName } from "../domain/bulk-grant.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 import { withJitter } from "./jitter.ts";
@@ -16,12 +17,6 @@ const pollJitter = 0.1;
 const pageSize = 200;
 
 const noProgress: BulkGrantProgress = { granted: 0, grantedPoints: 0, failed: 0 };
-
-/** Names a bulk grant. */
-export interface BulkGrantName {
-  readonly programId: string;
-  readonly bulkGrantId: string;
-}
 
 /** What a feed reads of the store. */
 export type BulkGrantSource = Pick<Reader, "get" | "blockOutcomes">;

@@ -1,10 +1,10 @@
 /** Sends the progress of bulk grants to open streams, by polling the store. */
 import type { BulkGrantStreams } from "../app/ports/bulk-grants.ts";
+import type { BulkGrantName } from "../domain/bulk-grant.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 import {
   type BulkGrantFeed,
-  type BulkGrantName,
   type BulkGrantSource,
   createBulkGrantFeed,
 } from "./bulk-grant-feed.ts";

@@ -24,13 +24,13 @@ const hourMs = 3_600_000;
 export function createBulkGrantRuns(link: Link): Port {
   const { workflow } = link.client;
   return {
-    async startBulkGrant(row) {
-      const options = startOptions(link, row);
+    async startBulkGrant(bulkGrant) {
+      const options = startOptions(link, bulkGrant);
       await link.call(() => workflow.start<Start>(workflowTypes.bulkGrant, options));
     },
 
-    async refreshBulkGrant(row) {
-      const options = { ...startOptions(link, row), signal: bulkRefreshSignal };
+    async refreshBulkGrant(bulkGrant) {
+      const options = { ...startOptions(link, bulkGrant), signal: bulkRefreshSignal };
       await link.call(() => workflow.signalWithStart<Start>(workflowTypes.bulkGrant, options));
     },
   };
@@ -61,8 +61,8 @@ export async function ensurePickUp(
   });
 }
 
-function startOptions({ taskQueue }: Link, row: BulkGrant): WorkflowStartOptions<Start> {
-  const { programId, bulkGrantId, revision, state } = row;
+function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartOptions<Start> {
+  const { programId, bulkGrantId, revision, state } = bulkGrant;
   const { totalPoints, rowCount, executeTime, submitter, reverses } = revision;
   const count = (number: number) => number.toLocaleString("en");
   const verb = reverses === undefined ? "grant" : "revoke";
@@ -75,7 +75,7 @@ function startOptions({ taskQueue }: Link, row: BulkGrant): WorkflowStartOptions
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: summary,
-    staticDetails: details(row),
+    staticDetails: details(bulkGrant),
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [

@@ -1,17 +1,22 @@
 /** What the workflow of a bulk grant does between its steps: it moves the record on and reports. */
 
 import { bulkGrantWorkflowId } from "../../contract/bulk-grants.ts";
-import { type BulkGrant, type BulkGrantStep, nextStep } from "../../domain/bulk-grant.ts";
+import {
+  type BulkGrant,
+  type BulkGrantName,
+  type BulkGrantStep,
+  nextStep,
+} from "../../domain/bulk-grant.ts";
 import { expire, start } from "../../domain/bulk-grant-changes.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
-import { type BulkGrantName, changeRow } from "./change-row.ts";
+import { changeBulkGrant } from "./bulk-grant-record.ts";
 import { failedRows } from "./queries.ts";
 
 /** The record, and what follows from it. */
 export interface Advanced {
-  readonly row: BulkGrant;
+  readonly bulkGrant: BulkGrant;
   readonly step: BulkGrantStep;
   /** How long nothing has to be done, unless the record changes. Absent: until it changes. */
   readonly waitMs?: number;
@@ -25,40 +30,33 @@ export async function advanceBulkGrant(
   deps: Pick<Deps, "engine">,
   name: BulkGrantName,
 ): Promise<Advanced> {
-  let now = 0;
-  const { row } = await changeRow(deps, name, (before, wall) => {
-    now = wall;
-    return start(expire(before, wall), wall);
-  });
-  const until = waitsUntil(row);
-  const step = nextStep(row, now);
-  return { row, step, ...(until !== undefined && { waitMs: Math.max(until - now, 0) }) };
+  const { record: bulkGrant, now } = await changeBulkGrant(deps, name, (before, wall) =>
+    start(expire(before, wall), wall),
+  );
+  const until = waitsUntil(bulkGrant);
+  const step = nextStep(bulkGrant, now.wall);
+  return { bulkGrant, step, ...(until !== undefined && { waitMs: Math.max(until - now.wall, 0) }) };
 }
 
 /** Until when nothing has to be done. */
-function waitsUntil({
-  state,
-  pause,
-  reminded,
-  remindTime,
-  ...row
-}: BulkGrant): Instant | undefined {
+function waitsUntil(bulkGrant: BulkGrant): Instant | undefined {
+  const { state, pause, reminded, remindTime, expireTime, revision } = bulkGrant;
   if (state === "AWAITING_APPROVAL") {
-    return reminded ? row.expireTime : Math.min(remindTime, row.expireTime);
+    return reminded ? expireTime : Math.min(remindTime, expireTime);
   }
-  return state === "APPROVED" && !pause ? row.revision.executeTime : undefined;
+  return state === "APPROVED" && !pause ? revision.executeTime : undefined;
 }
 
 type ReportDeps = Pick<Deps, "engine" | "reader" | "reporter" | "bulkSources">;
 
 /** Reminds people once that a bulk grant awaits approval, when it is time. */
 export async function remindOfApproval(deps: ReportDeps, name: BulkGrantName): Promise<void> {
-  const { row, changed } = await changeRow(deps, name, (row, now) =>
-    row.state === "AWAITING_APPROVAL" && !row.reminded && now >= row.remindTime
-      ? { ...row, reminded: true as const }
-      : row,
+  const { record: bulkGrant, isChanged } = await changeBulkGrant(deps, name, (before, now) =>
+    before.state === "AWAITING_APPROVAL" && !before.reminded && now >= before.remindTime
+      ? { ...before, reminded: true as const }
+      : before,
   );
-  if (changed) await deps.reporter.send(reportOf(deps, row, "REMINDER"));
+  if (isChanged) await deps.reporter.send(reportOf(deps, bulkGrant, "REMINDER"));
 }
 
 /**
@@ -67,15 +65,15 @@ export async function remindOfApproval(deps: ReportDeps, name: BulkGrantName): P
  * before.
  */
 export async function reportOutcome(deps: ReportDeps, name: BulkGrantName): Promise<void> {
-  const { row, changed } = await changeRow(deps, name, (row) =>
-    row.report === undefined ? { ...row, report: "SENDING" as const } : row,
+  const { record: bulkGrant, isChanged } = await changeBulkGrant(deps, name, (before) =>
+    before.report === undefined ? { ...before, report: "SENDING" as const } : before,
   );
-  if (!changed) {
+  if (!isChanged) {
     await endReport(deps, name, "FAILED");
     return;
   }
   try {
-    await deps.reporter.send(reportOf(deps, row, "OUTCOME"));
+    await deps.reporter.send(reportOf(deps, bulkGrant, "OUTCOME"));
     await endReport(deps, name, "SENT");
   } catch (error) {
     await endReport(deps, name, "FAILED");
@@ -88,7 +86,9 @@ async function endReport(
   name: BulkGrantName,
   report: "SENT" | "FAILED",
 ): Promise<void> {
-  await changeRow(deps, name, (row) => (row.report === "SENDING" ? { ...row, report } : row));
+  await changeBulkGrant(deps, name, (record) =>
+    record.report === "SENDING" ? { ...record, report } : record,
+  );
 }
 
 const reportOf = (
@@ -103,16 +103,13 @@ const reportOf = (
 };
 
 /** Writes the failed rows back to the source, where it can have them. May be repeated. */
-export async function writeFailuresToSource(
-  deps: ReportDeps,
-  name: BulkGrantName,
-  row: BulkGrant,
-): Promise<void> {
-  const { source, number } = row.revision;
+export async function writeFailuresToSource(deps: ReportDeps, bulkGrant: BulkGrant): Promise<void> {
+  const { bulkGrantId } = bulkGrant;
+  const { source, number } = bulkGrant.revision;
   if (source === undefined) return;
   await deps.bulkSources.writeFailures(
     source,
-    { ...name, revision: number },
-    failedRows(deps, row),
+    { bulkGrantId, revision: number },
+    failedRows(deps, bulkGrant),
   );
 }

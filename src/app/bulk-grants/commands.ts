@@ -1,5 +1,5 @@
 /** The use cases by which people approve, reject, cancel, pause, resume and retry bulk grants. */
-import type { BulkGrant } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName } from "../../domain/bulk-grant.ts";
 import {
   type Actor,
   approve,
@@ -12,7 +12,7 @@ import {
 } from "../../domain/bulk-grant-changes.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
-import { type BulkGrantName, changeRow } from "./change-row.ts";
+import { changeBulkGrant } from "./bulk-grant-record.ts";
 
 type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
 
@@ -29,40 +29,42 @@ export const approveBulkGrant = (
   input: BulkGrantChange & { readonly digest: string },
 ): Promise<BulkGrant> =>
   // An approval that comes too late is refused, even if the workflow has not expired it yet.
-  change(deps, input, (row, now) => approve(expire(row, now), input.digest, actorOf(input), now));
+  change(deps, input, (record, now) =>
+    approve(expire(record, now), input.digest, actorOf(input), now),
+  );
 
 /** Rejects what awaits approval. Refusal: WRONG_STATE. */
 export const rejectBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (row, now) => reject(row, actorOf(input), now));
+  change(deps, input, (record, now) => reject(record, actorOf(input), now));
 
 /** Cancels at once what has not started; a running one after the rows under way. WRONG_STATE. */
 export const cancelBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (row, now) => cancel(row, actorOf(input), now));
+  change(deps, input, (record, now) => cancel(record, actorOf(input), now));
 
 /** Pauses an approved or running one after the rows under way. Refusal: WRONG_STATE. */
 export const pauseBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (row, now) => pause(row, actorOf(input), now));
+  change(deps, input, (record, now) => pause(record, actorOf(input), now));
 
 /** Ends a pause. */
 export const resumeBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (row, now) => resume(row, actorOf(input), now));
+  change(deps, input, (record, now) => resume(record, actorOf(input), now));
 
 /** Runs the failed rows of DONE_WITH_FAILURES again. Refusal: WRONG_STATE. */
 export const retryFailedBulkRows = (
   deps: CommandDeps,
   input: BulkGrantChange,
 ): Promise<BulkGrant> =>
-  change(deps, input, (row, now) => retryFailedRows(row, actorOf(input), now));
+  change(deps, input, (record, now) => retryFailedRows(record, actorOf(input), now));
 
 /** Changes the record, which decides, then refreshes its workflow, Temporal up or not. */
 async function change(
   deps: CommandDeps,
   input: BulkGrantChange,
-  decide: (row: BulkGrant, now: Instant) => BulkGrant,
+  decide: (record: BulkGrant, now: Instant) => BulkGrant,
 ): Promise<BulkGrant> {
-  const { row } = await changeRow(deps, input, decide);
-  deps.background(() => deps.workflows.refreshBulkGrant(row));
-  return row;
+  const { record: bulkGrant } = await changeBulkGrant(deps, input, decide);
+  deps.background(() => deps.workflows.refreshBulkGrant(bulkGrant));
+  return bulkGrant;
 }
 
 const actorOf = ({ by, note }: Actor): Actor => ({ by, note });

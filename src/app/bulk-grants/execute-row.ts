@@ -1,15 +1,15 @@
 /** Executes one row of a bulk grant: one transaction, one outcome. */
 import pRetry from "p-retry";
-import type { Revision } from "../../domain/bulk-grant.ts";
+import type { BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
+import { noCaller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
-import type { EventKey } from "../../domain/ledger.ts";
+import { type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
 import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
 import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
-import { accountRef } from "../ports/records.ts";
-import type { BulkGrantName } from "./change-row.ts";
-import { rowEvent, rowEventKey, rowHash } from "./row-event.ts";
+import { accountRef, eventRef, type Ref } from "../ports/records.ts";
+import { requestHash } from "../shared/idempotency.ts";
 
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
 
@@ -47,6 +47,23 @@ export async function executeRow(
     return reason === "LIMIT_EXCEEDED" ? { code: reason, detail: message } : { code: reason };
   }
 }
+
+/** The event of a user's row. Its id is unique: the key of an account contains the user. */
+const rowEvent = (bulkGrantId: string, userId: string): EventRef => ({
+  origin: "b",
+  eventId: `${bulkGrantId}_${userId}`,
+});
+
+/** The key of that event: it exists if the row is granted. */
+export const rowEventKey = (programId: string, bulkGrantId: string, userId: string): Ref<"event"> =>
+  eventRef(programId, userId, eventName(rowEvent(bulkGrantId, userId)));
+
+/**
+ * The hash of a row's request. Without the submitter and the reason: a row of a later revision with
+ * the same points is the same grant.
+ */
+const rowHash = (parameters: { readonly points: number } | { readonly reverses: string }): string =>
+  requestHash("bulk grant", noCaller, parameters);
 
 /** The records of a row's transaction. */
 export function rowRecords(

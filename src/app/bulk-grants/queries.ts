@@ -2,6 +2,7 @@
 import {
   activeStates,
   type BulkGrant,
+  type BulkGrantName,
   type BulkGrantState,
   type Revision,
 } from "../../domain/bulk-grant.ts";
@@ -15,7 +16,7 @@ import type {
 } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
-import { type BulkGrantName, readBulkGrant } from "./change-row.ts";
+import { readBulkGrant } from "./bulk-grant-record.ts";
 import { countOutcomes } from "./run.ts";
 import { readStoredBlock } from "./stored-block.ts";
 
@@ -79,7 +80,7 @@ export async function listRows(
   let next = cursor === undefined ? 0 : rowOf(cursor, revision);
   for (let blocks = 0; blocks < maxBlocksOfPage && items.length < size; blocks++) {
     const block = Math.floor(next / rowsPerBlock);
-    const rows = await readRows(deps, bulkGrant, block);
+    const rows = await readStates(deps, bulkGrant, block);
     for (const row of rows.slice(next % rowsPerBlock)) {
       if (items.length === size) break;
       next += 1;
@@ -105,14 +106,14 @@ export async function* failedRows(
   bulkGrant: BulkGrant,
 ): AsyncGenerator<FailedRow, void> {
   for (let block = 0; block * rowsPerBlock < bulkGrant.revision.rowCount; block++) {
-    for (const { row, problem } of await readRows(deps, bulkGrant, block)) {
+    for (const { row, problem } of await readStates(deps, bulkGrant, block)) {
       if (problem) yield { row, problem };
     }
   }
 }
 
 /** Reads a block of rows with their states. */
-async function readRows(deps: ReadDeps, bulkGrant: BulkGrant, block: number): Promise<ReadRow[]> {
+async function readStates(deps: ReadDeps, bulkGrant: BulkGrant, block: number): Promise<ReadRow[]> {
   const { uploadId } = bulkGrant.revision;
   const { rows, check, outcome } = await readStoredBlock(deps, uploadId, block);
   const stateOf = rowStates(bulkGrant, check, outcome);

@@ -4,9 +4,9 @@ import { parse } from "csv-parse";
 import { cutToBytes } from "../../domain/display-text.ts";
 import type { RowProblem, SheetCode, SheetRow } from "../../domain/sheet.ts";
 import { maxRows } from "../../domain/sheet.ts";
+import { createRowCheck } from "./check-row.ts";
 import { decodeSheet, maxLineBytes } from "./decode-sheet.ts";
 import { restoreCell } from "./formula-cells.ts";
-import { createRowChecks } from "./row-checks.ts";
 import { sheetError } from "./sheet-error.ts";
 
 /** What the rows of a sheet are checked against. */
@@ -48,7 +48,7 @@ export async function* readSheet(
   csv: AsyncIterable<Uint8Array>,
   context: SheetContext,
 ): AsyncGenerator<SheetRow> {
-  const check = createRowChecks(context.maxPointsPerRow);
+  const check = createRowCheck(context.maxPointsPerRow);
   let header: Line | undefined;
   let columns: Columns = new Map();
   let lineCount = 0;

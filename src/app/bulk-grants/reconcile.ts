@@ -1,10 +1,9 @@
 /** What a pass of the reconciler does for bulk grants: runs that are missing, uploads cut off. */
-import { activeStates, type BulkGrant } from "../../domain/bulk-grant.ts";
+import { activeStates, type BulkGrant, type BulkGrantName } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages, type PageRequest } from "../ports/pages.ts";
-import type { BulkGrantName } from "./change-row.ts";
-import { dropUpload } from "./submit.ts";
+import { dropUpload } from "./pending-uploads.ts";
 
 /** A record that waited this long for its run has lost the signal. */
 const lostMs = 60_000;
@@ -23,11 +22,11 @@ export async function startActiveBulkGrants(
   onFailed: (name: BulkGrantName, error: unknown) => void,
 ): Promise<void> {
   const { wall } = await clock.now();
-  for await (const row of activeBulkGrants(reader)) {
-    const { programId, bulkGrantId } = row;
+  for await (const bulkGrant of activeBulkGrants(reader)) {
+    const { programId, bulkGrantId } = bulkGrant;
     try {
-      if (isOverdue(row, wall)) await workflows.refreshBulkGrant(row);
-      else await workflows.startBulkGrant(row);
+      if (isOverdue(bulkGrant, wall)) await workflows.refreshBulkGrant(bulkGrant);
+      else await workflows.startBulkGrant(bulkGrant);
     } catch (error) {
       onFailed({ programId, bulkGrantId }, error);
     }

@@ -4,9 +4,10 @@ import { DomainError } from "../../domain/errors.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
-import { readBulkGrant } from "./change-row.ts";
-import { rowEventKey } from "./row-event.ts";
-import { type Submission, submitBulkGrant } from "./submit.ts";
+import { getBulkRules } from "../programs/queries.ts";
+import { readBulkGrant } from "./bulk-grant-record.ts";
+import { rowEventKey } from "./execute-row.ts";
+import { type Submission, type Submitted, submitRows } from "./submit.ts";
 
 /**
  * Submits a bulk grant that revokes what the rows of another one have granted, in all of its
@@ -15,9 +16,9 @@ import { type Submission, submitBulkGrant } from "./submit.ts";
  * granted nothing; INVALID_REQUEST for a reversal of a reversal; those of `submitBulkGrant`.
  */
 export async function reverseBulkGrant(
-  deps: Parameters<typeof submitBulkGrant>[0],
+  deps: Parameters<typeof submitRows>[0],
   submission: Omit<Submission, "reverses" | "source"> & { readonly reverses: string },
-): ReturnType<typeof submitBulkGrant> {
+): Promise<Submitted> {
   const { programId, reverses } = submission;
   const reversed = await readBulkGrant(deps, { programId, bulkGrantId: reverses });
   if (reversed.revision.reverses !== undefined) {
@@ -30,7 +31,8 @@ export async function reverseBulkGrant(
       state: reversed.state,
     });
   }
-  return submitBulkGrant(deps, submission, () => grantedRows(deps, reversed));
+  const rules = await getBulkRules(deps, programId);
+  return submitRows(deps, submission, rules, grantedRows(deps, reversed));
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Executes the rows of a bulk grant block by block, and ends the run. */
 import pLimit from "p-limit";
-import type { BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName, RunCounts } from "../../domain/bulk-grant.ts";
 import { finish } from "../../domain/bulk-grant-changes.ts";
 import { maxSheetBlocks, type RowCode, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { BlockCheck, BlockOutcome, BlockProblem } from "../ports/bulk-grants.ts";
@@ -8,11 +8,10 @@ import type { Deps } from "../ports/deps.ts";
 import { allPages, inBatches } from "../ports/pages.ts";
 import { blockOutcomeRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
-import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
-import { executeRow, rowRecords } from "./execute-row.ts";
-import { rowEventKey } from "./row-event.ts";
+import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
+import { executeRow, rowEventKey, rowRecords } from "./execute-row.ts";
 import { readStoredBlock } from "./stored-block.ts";
-import type { BlockPlace, BlockRange } from "./validate.ts";
+import type { BlockRange, RangeProgress } from "./validate-blocks.ts";
 
 /**
  * The number of rows of a block that are executed concurrently. With four lanes and transactions of
@@ -36,10 +35,7 @@ type RunDeps = Pick<Deps, "engine" | "readAhead" | "reader" | "programs" | "awai
 type RunRange = BlockRange & { readonly run: number };
 
 /** What the work on a range has done; the counts of all blocks are in the store. */
-export type RunPlace = BlockPlace &
-  Pick<BlockOutcome, "granted" | "grantedPoints"> & {
-    readonly failed: number;
-  };
+export type RunProgress = RangeProgress & Pick<RunCounts, "granted" | "grantedPoints" | "failed">;
 
 /**
  * Executes the blocks of a range until `shouldContinue` returns false. Each block first reads the
@@ -50,14 +46,14 @@ export type RunPlace = BlockPlace &
 export async function runBlocks(
   deps: RunDeps,
   range: RunRange,
-  shouldContinue: (place: RunPlace & { readonly next: number }) => boolean,
+  shouldContinue: (progress: RunProgress & { readonly next: number }) => boolean,
   onFailed: (userId: string, error: unknown) => void,
-): Promise<RunPlace> {
+): Promise<RunProgress> {
   let counts = { granted: 0, grantedPoints: 0, failed: 0 };
   for (let block = range.from; block < range.to; ) {
-    const row = await readBulkGrant(deps, range);
-    if (!isRunning(row, range)) return { ...counts, next: block, stopped: true };
-    const outcome = await runBlock(deps, row, block, onFailed);
+    const bulkGrant = await readBulkGrant(deps, range);
+    if (!isRunning(bulkGrant, range)) return { ...counts, next: block, stopped: true };
+    const outcome = await runBlock(deps, bulkGrant, block, onFailed);
     counts = {
       granted: counts.granted + outcome.granted,
       grantedPoints: counts.grantedPoints + outcome.grantedPoints,
@@ -71,12 +67,12 @@ export async function runBlocks(
   return counts;
 }
 
-const isRunning = (row: BulkGrant, { revision, run }: RunRange): boolean =>
-  row.state === "RUNNING" &&
-  row.run === run &&
-  row.revision.number === revision &&
-  !row.pause &&
-  !row.cancelRequest;
+const isRunning = (bulkGrant: BulkGrant, { revision, run }: RunRange): boolean =>
+  bulkGrant.state === "RUNNING" &&
+  bulkGrant.run === run &&
+  bulkGrant.revision.number === revision &&
+  !bulkGrant.pause &&
+  !bulkGrant.cancelRequest;
 
 async function runBlock(
   deps: RunDeps,
@@ -90,7 +86,7 @@ async function runBlock(
   const limit = pLimit(concurrency);
   const rowsLeft = left.map((index) => rows[index] as SheetRow);
   const awaitRead = createReadAhead(deps, bulkGrant, rowsLeft);
-  const settled = await Promise.allSettled(
+  const results = await Promise.allSettled(
     rowsLeft.map((row, i) =>
       limit(async () => {
         await awaitRead(i);
@@ -100,7 +96,7 @@ async function runBlock(
   );
   let [granted, grantedPoints] = [0, 0];
   const failures: BlockProblem[] = [];
-  for (const [i, result] of settled.entries()) {
+  for (const [i, result] of results.entries()) {
     if (result.status === "rejected") throw result.reason;
     const { value } = result;
     if ("code" in value) failures.push({ index: left[i] as number, ...value });
@@ -190,15 +186,19 @@ export async function finishRun(
   const blocks = Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock);
   const limit = pLimit(blocksAtOnce);
   await Promise.all(
-    Array.from({ length: blocks }, (_, block) => limit(() => settleBlock(deps, bulkGrant, block))),
+    Array.from({ length: blocks }, (_, block) =>
+      limit(() => keepBlockOutcome(deps, bulkGrant, block)),
+    ),
   );
   const result = await countOutcomes(deps, bulkGrant);
-  const { row } = await changeRow(deps, name, (row, now) => finish(row, run, result, now));
-  return row;
+  const { record } = await changeBulkGrant(deps, name, (running, now) =>
+    finish(running, run, result, now),
+  );
+  return record;
 }
 
 /** Corrects the outcome of a block by the event keys of its rows. */
-async function settleBlock(
+async function keepBlockOutcome(
   deps: Pick<Deps, "engine" | "reader">,
   { programId, bulkGrantId, revision, run, cancelRequest }: BulkGrant,
   block: number,

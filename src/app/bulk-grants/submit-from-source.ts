@@ -1,8 +1,7 @@
 /** The use case that submits a sheet of a configured source. */
 import { asService } from "../../domain/caller.ts";
 import type { Deps } from "../ports/deps.ts";
-import { readSheet } from "./read-sheet.ts";
-import { type Submission, submitBulkGrant } from "./submit.ts";
+import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
 /**
  * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
@@ -11,9 +10,7 @@ import { type Submission, submitBulkGrant } from "./submit.ts";
 export async function submitFromSource(
   deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
   submission: Omit<Submission, "submitter" | "reverses"> & { readonly source: string },
-): ReturnType<typeof submitBulkGrant> {
+): Promise<Submitted> {
   const { identity, csv } = await deps.bulkSources.open(submission.source);
-  return submitBulkGrant(deps, { ...submission, submitter: asService(identity) }, (context) =>
-    readSheet(csv, context),
-  );
+  return submitBulkGrant(deps, { ...submission, submitter: asService(identity) }, { csv });
 }

@@ -5,7 +5,7 @@ import { submit } from "../../domain/bulk-grant-changes.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
-import { approvalsFor, type BulkRules, defaultBulkRules } from "../../domain/program.ts";
+import { approvalsFor, type BulkRules } from "../../domain/program.ts";
 import { checkExecuteTime } from "../../domain/reservation.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -15,9 +15,9 @@ import {
   bulkRevisionRef,
   pendingUploadRef,
 } from "../ports/records.ts";
-import { getProgram } from "../programs/queries.ts";
-import { changeRecord } from "../shared/change-record.ts";
-import type { SheetContext } from "./read-sheet.ts";
+import { getBulkRules } from "../programs/queries.ts";
+import { dropUpload, startUpload } from "./pending-uploads.ts";
+import { readRows, type SheetContent } from "./read-rows.ts";
 import { createRowsDigest, digestOf } from "./rows-digest.ts";
 
 type SubmitDeps = Pick<
@@ -43,33 +43,47 @@ export interface Submission {
   readonly reverses?: string;
 }
 
-/** Reads the rows of a submission, which are checked by the program's rules. */
-export type ReadRows = (context: SheetContext) => AsyncIterable<SheetRow>;
+/** A bulk grant as it is after a submission, and whether the submission changed nothing. */
+export interface Submitted {
+  readonly bulkGrant: BulkGrant;
+  readonly replayed: boolean;
+}
 
 /**
  * Submits a sheet as the next revision of a bulk grant, and has it validated in the background.
- * Content that the current revision has already changes nothing. When the rows end with an error,
- * nothing is kept. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime` and those of
- * `rows`, WRONG_STATE, ID_REUSED.
+ * Content that the current revision has already changes nothing. When the content ends with an
+ * error, nothing is kept. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime` and
+ * `readRows`, WRONG_STATE, ID_REUSED.
  */
 export async function submitBulkGrant(
   deps: SubmitDeps,
   submission: Submission,
-  rows: ReadRows,
-): Promise<{ readonly bulkGrant: BulkGrant; readonly replayed: boolean }> {
-  const { programId, bulkGrantId, executeTime } = submission;
-  const { bulkRules = defaultBulkRules } = await getProgram(deps, programId);
+  content: SheetContent,
+): Promise<Submitted> {
+  const { programId, bulkGrantId } = submission;
+  const rules = await getBulkRules(deps, programId);
+  const { maxPointsPerRow } = rules;
+  return submitRows(deps, submission, rules, readRows(content, { bulkGrantId, maxPointsPerRow }));
+}
+
+/** Submits checked rows. Refusals: those of `submitBulkGrant`, and those of `rows`. */
+export async function submitRows(
+  deps: SubmitDeps,
+  submission: Submission,
+  rules: BulkRules,
+  rows: AsyncIterable<SheetRow>,
+): Promise<Submitted> {
+  const { executeTime } = submission;
   const { wall } = await deps.clock.now();
   if (executeTime !== undefined) checkExecuteTime(executeTime, wall);
   const uploadId = randomUUID();
   await startUpload(deps, uploadId, wall);
-  let submitted: Awaited<ReturnType<typeof commit>>;
+  let submitted: Submitted;
   let isCommitting = false;
   try {
-    const { maxPointsPerRow } = bulkRules;
-    const stored = await storeRows(deps, uploadId, rows({ bulkGrantId, maxPointsPerRow }));
+    const stored = await storeRows(deps, uploadId, rows);
     isCommitting = true;
-    submitted = await commit(deps, submission, bulkRules, { ...stored, uploadId });
+    submitted = await commit(deps, submission, rules, { ...stored, uploadId });
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
     const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
@@ -80,34 +94,6 @@ export async function submitBulkGrant(
   if (submitted.replayed) await dropUpload(deps, uploadId);
   deps.background(() => deps.workflows.refreshBulkGrant(submitted.bulkGrant));
   return submitted;
-}
-
-/** Records that rows are about to be stored, so that a cut-off upload can be dropped later. */
-async function startUpload(
-  deps: Pick<Deps, "engine">,
-  uploadId: string,
-  startTime: Instant,
-): Promise<void> {
-  const ref = pendingUploadRef(uploadId);
-  const upload = { uploadId, startTime };
-  await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? upload);
-}
-
-/**
- * Deletes the rows of an upload that has not become a revision. The record is deleted first, and a
- * commit requires it, so that no revision can lose its rows.
- */
-export async function dropUpload(
-  deps: Pick<Deps, "engine" | "sheets">,
-  uploadId: string,
-): Promise<void> {
-  const ref = pendingUploadRef(uploadId);
-  const { record: pending } = await changeRecord(deps, { ref }, (upload) =>
-    upload && !upload.isDropped ? { ...upload, isDropped: true as const } : upload,
-  );
-  if (!pending) return;
-  await deps.sheets.deleteRows(uploadId);
-  await changeRecord(deps, { ref }, () => undefined);
 }
 
 type StoredRows = Pick<Revision, "rowCount" | "totalPoints" | "rowsDigest">;
@@ -142,7 +128,7 @@ function commit(
   { submitter, replacesRevision, ...submission }: Submission,
   rules: BulkRules,
   stored: StoredRows & { readonly uploadId: string },
-): Promise<{ bulkGrant: BulkGrant; replayed: boolean }> {
+): Promise<Submitted> {
   const { programId, bulkGrantId, executeTime, source, reverses } = submission;
   const { totalPoints, rowsDigest, uploadId } = stored;
   const isTooMuch = reverses === undefined && totalPoints > rules.maxTotalPoints;
@@ -171,7 +157,7 @@ function commit(
       };
       const digest = (number: number) =>
         digestOf({ ...revision, programId, bulkGrantId, revision: number });
-      const row = submit(
+      const bulkGrant = submit(
         existing,
         { programId, bulkGrantId },
         revision,
@@ -179,18 +165,19 @@ function commit(
         digest,
         approvalTimes,
       );
-      if (row.revision.uploadId !== uploadId) return { bulkGrant: row, replayed: true };
-      if (row === existing) return { bulkGrant: row, replayed: false };
+      if (bulkGrant.revision.uploadId !== uploadId) return { bulkGrant, replayed: true };
+      if (bulkGrant === existing) return { bulkGrant, replayed: false };
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
         throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
       }
-      tx.put(ref, row);
-      tx.put(bulkRevisionRef(programId, bulkGrantId, row.revision.number), row.revision);
+      tx.put(ref, bulkGrant);
+      const { revision: next } = bulkGrant;
+      tx.put(bulkRevisionRef(programId, bulkGrantId, next.number), next);
       const isNewContent = reverses === undefined && !tx.get(content);
       if (isNewContent) tx.put(content, { bulkGrantId });
       tx.delete(upload);
-      return { bulkGrant: row, replayed: false };
+      return { bulkGrant, replayed: false };
     },
   });
 }

@@ -1,5 +1,5 @@
 /** Reads of bulk grants, and the store of their rows. */
-import type { BulkGrant, BulkGrantState } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName, BulkGrantState } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
@@ -64,10 +64,7 @@ export interface SheetStore {
 /** Pushes the progress of bulk grants to open streams. */
 export interface BulkGrantStreams {
   /** Yields the bulk grant at once and after each change. Ends when it is final or on a drain. */
-  watch(
-    name: { readonly programId: string; readonly bulkGrantId: string },
-    signal: AbortSignal,
-  ): AsyncIterable<BulkGrantEvent>;
+  watch(name: BulkGrantName, signal: AbortSignal): AsyncIterable<BulkGrantEvent>;
   /** Ends all streams, spread over `noticeMs`, and opens no new ones. */
   drain(noticeMs: number): void;
   close(): void;

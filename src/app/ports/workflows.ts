@@ -40,9 +40,9 @@ export interface Workflows {
   /** Starts the purge of a deleted target unless one is running. */
   startPurge(target: TargetName, ownerId: string): Promise<void>;
   /** Starts the run of a bulk grant unless one is running. */
-  startBulkGrant(row: BulkGrant): Promise<void>;
+  startBulkGrant(bulkGrant: BulkGrant): Promise<void>;
   /** Signals the run of a bulk grant to read its record again; starts one if none is running. */
-  refreshBulkGrant(row: BulkGrant): Promise<void>;
+  refreshBulkGrant(bulkGrant: BulkGrant): Promise<void>;
   /** Creates the schedules that pick up the new files of sources, or updates those that differ. */
   ensurePickUp(source: PickUpSource): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /** The use cases that read programs. */
-import type { Program } from "../../domain/program.ts";
+import { type BulkRules, defaultBulkRules, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { programRef } from "../ports/records.ts";
@@ -10,6 +10,15 @@ export async function getProgram(deps: Pick<Deps, "reader">, programId: string):
   const found = await deps.reader.get(programRef(programId));
   if (!found) throw programNotFound(programId);
   return found.value;
+}
+
+/** Reads the stored rules of a program for bulk grants. Refusal: PROGRAM_NOT_FOUND. */
+export async function getBulkRules(
+  deps: Pick<Deps, "reader">,
+  programId: string,
+): Promise<BulkRules> {
+  const { bulkRules = defaultBulkRules } = await getProgram(deps, programId);
+  return bulkRules;
 }
 
 /** Lists the programs by id. */

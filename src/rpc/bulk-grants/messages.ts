@@ -1,13 +1,13 @@
 /** Maps bulk grants, their rows and the fields of requests between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import type { SheetCheck } from "../../app/bulk-grants/check-sheet.ts";
 import type { BulkGrantChange } from "../../app/bulk-grants/commands.ts";
 import type {
   BulkGrantWithProgress,
   ReadRow,
   RowState as RowStateName,
 } from "../../app/bulk-grants/queries.ts";
-import type { SheetCheck } from "../../app/bulk-grants/validate-only.ts";
 import type {
   Action,
   ActionName,

@@ -1,7 +1,7 @@
 /** The handlers of the BulkGrantService that answer with a stream. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { readBulkGrant } from "../../app/bulk-grants/change-row.ts";
+import { readBulkGrant } from "../../app/bulk-grants/bulk-grant-record.ts";
 import { failedRows } from "../../app/bulk-grants/queries.ts";
 import { writeSheet } from "../../app/bulk-grants/write-sheet.ts";
 import type { BulkGrantEvent } from "../../app/ports/bulk-grants.ts";

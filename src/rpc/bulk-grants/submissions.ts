@@ -1,10 +1,9 @@
 /** The handlers of the BulkGrantService that take the rows of a sheet. */
 import type { ServiceImpl } from "@connectrpc/connect";
-import { checkRows } from "../../app/bulk-grants/check-rows.ts";
-import { readSheet } from "../../app/bulk-grants/read-sheet.ts";
+import { checkSheet } from "../../app/bulk-grants/check-sheet.ts";
+import type { SheetContent } from "../../app/bulk-grants/read-rows.ts";
 import { reverseBulkGrant } from "../../app/bulk-grants/reverse.ts";
-import { type ReadRows, submitBulkGrant } from "../../app/bulk-grants/submit.ts";
-import { validateSheet } from "../../app/bulk-grants/validate-only.ts";
+import { type Submitted, submitBulkGrant } from "../../app/bulk-grants/submit.ts";
 import type { Deps } from "../../app/ports/deps.ts";
 import type {
   BulkGrantService,
@@ -13,7 +12,7 @@ import type {
 import { callerOf } from "../server/context.ts";
 import { toOptionalInstant } from "../server/scalars.ts";
 import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
-import { readUpload, toRawRow } from "./uploads.ts";
+import { readUpload, toNewRow } from "./uploads.ts";
 
 type Submissions = "uploadBulkGrant" | "validateBulkGrant" | "reverseBulkGrant";
 
@@ -24,7 +23,7 @@ export function bulkGrantSubmissions(
 ): Pick<ServiceImpl<typeof BulkGrantService>, Submissions> {
   return {
     async uploadBulkGrant(requests, context) {
-      const { header, rows } = await readUpload(requests, context.signal, uploadIdleMs);
+      const { header, content } = await readUpload(requests, context.signal, uploadIdleMs);
       const executeTime = toOptionalInstant(header.executeTime, "header.execute_time");
       const submission = {
         ...toName(header),
@@ -33,13 +32,13 @@ export function bulkGrantSubmissions(
         replacesRevision: header.replacesRevision || undefined,
       };
       if (header.validateOnly) {
-        return { check: fromCheck(await validateSheet(deps, submission, rows)) };
+        return { check: fromCheck(await checkSheet(deps, submission, content)) };
       }
-      return toResponse(await submitBulkGrant(deps, submission, rows));
+      return toResponse(await submitBulkGrant(deps, submission, content));
     },
 
     validateBulkGrant: async (request) => ({
-      check: fromCheck(await validateSheet(deps, toName(request), toRows(request))),
+      check: fromCheck(await checkSheet(deps, toName(request), toContent(request))),
     }),
 
     async reverseBulkGrant(request, context) {
@@ -55,19 +54,17 @@ export function bulkGrantSubmissions(
   };
 }
 
-/** The rows of a request. The schema requires content, so an absent sheet does not occur. */
-const toRows =
-  ({ content }: ValidateBulkGrantRequest): ReadRows =>
-  (context) =>
-    content.case === "rows"
-      ? checkRows(eachOf(content.value.rows.map(toRawRow)), context)
-      : readSheet(eachOf(content.value ? [content.value] : []), context);
+/** The content of a request. The schema requires it, so an absent sheet does not occur. */
+const toContent = ({ content }: ValidateBulkGrantRequest): SheetContent =>
+  content.case === "rows"
+    ? { rows: eachOf(content.value.rows.map(toNewRow)) }
+    : { csv: eachOf(content.value ? [content.value] : []) };
 
 async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T, void> {
   yield* items;
 }
 
-const toResponse = ({ bulkGrant, replayed }: Awaited<ReturnType<typeof submitBulkGrant>>) => ({
+const toResponse = ({ bulkGrant, replayed }: Submitted) => ({
   bulkGrant: fromBulkGrant(bulkGrant),
   replayed,
 });

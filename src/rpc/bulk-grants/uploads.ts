@@ -1,27 +1,26 @@
 /** Reads the messages of an upload as they arrive: the header, CSV or rows, and the end. */
-import { checkRows, type RawRow } from "../../app/bulk-grants/check-rows.ts";
-import { readSheet } from "../../app/bulk-grants/read-sheet.ts";
-import type { ReadRows } from "../../app/bulk-grants/submit.ts";
+import type { NewRow, SheetContent } from "../../app/bulk-grants/read-rows.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type {
-  NewRow,
+  NewRow as NewRowMessage,
   UploadBulkGrantRequest,
   UploadBulkGrantRequest_Header,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { invalid } from "../server/errors.ts";
 import { withIdleLimit } from "../server/idle-limit.ts";
 
-/** An upload whose header has arrived. */
+/** An upload whose first two messages have arrived. */
 interface Upload {
   readonly header: UploadBulkGrantRequest_Header;
-  /** Reads the rest, once. */
-  readonly rows: ReadRows;
+  /** To be read once. Nothing at all is an empty sheet. */
+  readonly content: SheetContent;
 }
 
 /**
- * Reads the header of an upload. The rows are read as fast as they are consumed, and never held as
- * a whole. Reading throws INVALID_REQUEST for messages in a wrong order, DEADLINE when no message
- * is complete within `idleMs`, and the reason of `signal`.
+ * Reads the header of an upload, and the message after it, which says what the content is. The
+ * content is read as fast as it is consumed, and never held as a whole. Reading throws
+ * INVALID_REQUEST for messages in a wrong order, DEADLINE when no message is complete within
+ * `idleMs`, and the reason of `signal`.
  */
 export async function readUpload(
   requests: AsyncIterable<UploadBulkGrantRequest>,
@@ -34,7 +33,13 @@ export async function readUpload(
     await contents.return();
     throw invalid("header", "is required in the first message");
   }
-  return { header: first.value, rows: (context) => readRows(contents, context) };
+  const { value: second } = await contents.next();
+  async function* all(): Contents {
+    if (second) yield second;
+    yield* contents;
+  }
+  const content = second?.case === "rows" ? { rows: rowsOf(all()) } : { csv: chunksOf(all()) };
+  return { header: first.value, content };
 }
 
 type Contents = AsyncGenerator<UploadBulkGrantRequest["content"], void>;
@@ -53,17 +58,6 @@ async function* contentsOf(requests: AsyncIterable<UploadBulkGrantRequest>): Con
   if (!isComplete) throw invalid("end", "is required in the last message");
 }
 
-/** Reads CSV or rows, as the next message has it. Nothing at all is an empty sheet. */
-async function* readRows(contents: Contents, context: Parameters<ReadRows>[0]) {
-  const { value: first } = await contents.next();
-  async function* all(): Contents {
-    if (first) yield first;
-    yield* contents;
-  }
-  if (first?.case === "rows") yield* checkRows(rowsOf(all()), context);
-  else yield* readSheet(chunksOf(all()), context);
-}
-
 async function* chunksOf(contents: Contents): AsyncGenerator<Uint8Array, void> {
   for await (const content of contents) {
     if (content.case !== "csvChunk") throw misplaced(content, "csv_chunk");
@@ -71,15 +65,15 @@ async function* chunksOf(contents: Contents): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-async function* rowsOf(contents: Contents): AsyncGenerator<RawRow, void> {
+async function* rowsOf(contents: Contents): AsyncGenerator<NewRow, void> {
   for await (const content of contents) {
     if (content.case !== "rows") throw misplaced(content, "rows");
-    for (const row of content.value.rows) yield toRawRow(row);
+    for (const row of content.value.rows) yield toNewRow(row);
   }
 }
 
 /** A row of a message. Points beyond 2^53 lose digits, but not that they are too many. */
-export const toRawRow = ({ userId, points, reason }: NewRow): RawRow => ({
+export const toNewRow = ({ userId, points, reason }: NewRowMessage): NewRow => ({
   userId,
   points: Number(points),
   reason,

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
-import { validateBlocks } from "../../../src/app/bulk-grants/validate.ts";
+import { validateBlocks } from "../../../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
 import { DomainError } from "../../../src/domain/errors.ts";

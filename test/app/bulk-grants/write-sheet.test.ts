@@ -1,7 +1,7 @@
 /** Tests of writing failed rows as a sheet, which reads back with the same values. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createRowChecks } from "../../../src/app/bulk-grants/row-checks.ts";
+import { createRowCheck } from "../../../src/app/bulk-grants/check-row.ts";
 import { writeSheet } from "../../../src/app/bulk-grants/write-sheet.ts";
 import type { FailedRow } from "../../../src/app/ports/bulk-grants.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
@@ -79,7 +79,7 @@ const cells = fc.record({
 
 test("any rows read back the same", async () => {
   const property = fc.asyncProperty(fc.array(cells, { minLength: 1 }), async (all) => {
-    const check = createRowChecks(context.maxPointsPerRow);
+    const check = createRowCheck(context.maxPointsPerRow);
     const rows = all.map((one, index) => check(index + 2, one));
     const failed = rows.map((row: SheetRow) => ({
       row,

@@ -37,15 +37,16 @@ async function awaiting(bulkGrantId: string, ...lines: string[]): Promise<BulkGr
 /** Runs a bulk grant that is approved, as its workflow does. */
 async function run(bulkGrantId: string): Promise<BulkGrant> {
   const name = { programId: "default", bulkGrantId };
-  const { row } = await advanceBulkGrant(server.deps, name);
-  const range = { ...name, revision: row.revision.number, run: row.run, from: 0, to: 1 };
+  const { bulkGrant } = await advanceBulkGrant(server.deps, name);
+  const { revision, run } = bulkGrant;
+  const range = { ...name, revision: revision.number, run, from: 0, to: 1 };
   await runBlocks(
     server.deps,
     range,
     () => true,
     () => undefined,
   );
-  await finishRun(server.deps, name, row.run);
+  await finishRun(server.deps, name, run);
   return get(bulkGrantId);
 }
 

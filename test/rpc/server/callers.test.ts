@@ -116,8 +116,8 @@ describe("the service and the subject stand in", () => {
     });
     await bulkGrants.resumeBulkGrant({ bulkGrantId: "named" });
     const name = { programId: "default", bulkGrantId: "named" };
-    const { row } = await advanceBulkGrant(server.deps, name);
-    const range = { ...name, revision: 1, run: row.run, from: 0, to: 1 };
+    const advanced = await advanceBulkGrant(server.deps, name);
+    const range = { ...name, revision: 1, run: advanced.bulkGrant.run, from: 0, to: 1 };
     await runBlocks(server.deps, range, () => true, expect.unreachable);
     expect(await entriesOf("row-1")).toEqual([[Type.ISSUED, "campaigns", "ann"]]);
   });

@@ -5,7 +5,6 @@ import {
   remindOfApproval,
   reportOutcome,
 } from "../../../src/app/bulk-grants/advance.ts";
-import { checkRows } from "../../../src/app/bulk-grants/check-rows.ts";
 import {
   approveBulkGrant,
   cancelBulkGrant,
@@ -18,7 +17,10 @@ import { failedRows, getBulkGrant, listRows } from "../../../src/app/bulk-grants
 import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
-import { completeValidation, validateBlocks } from "../../../src/app/bulk-grants/validate.ts";
+import {
+  completeValidation,
+  validateBlocks,
+} from "../../../src/app/bulk-grants/validate-blocks.ts";
 import {
   freezeAccount,
   grantPoints,
@@ -84,16 +86,16 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
     case "pause":
     case "resume":
     case "retry": {
-      const row = await commands[request.op](deps, { ...nameOf(request), ...personOf(request) });
-      return { head: headOf(row) };
+      const change = { ...nameOf(request), ...personOf(request) };
+      return { head: headOf(await commands[request.op](deps, change)) };
     }
     case "complete":
       return { head: headOf(await completeValidation(deps, nameOf(request), request.revision)) };
     case "finish":
       return { head: headOf(await finishRun(deps, nameOf(request), request.run)) };
     case "advance": {
-      const { row, step, waitMs } = await advanceBulkGrant(deps, nameOf(request));
-      return { head: headOf(row), step, waitMs };
+      const { bulkGrant, step, waitMs } = await advanceBulkGrant(deps, nameOf(request));
+      return { head: headOf(bulkGrant), step, waitMs };
     }
     case "remind":
       await remindOfApproval(deps, nameOf(request));
@@ -127,7 +129,7 @@ async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promis
       : await submitBulkGrant(
           deps,
           { ...submission, replacesRevision: request.replaces },
-          (context) => checkRows(stream(request.rows), context),
+          { rows: stream(request.rows) },
         );
   return { head: headOf(bulkGrant), replayed };
 }

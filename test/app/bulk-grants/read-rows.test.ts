@@ -1,17 +1,16 @@
-/** Tests of checking rows that come as messages. */
+/** Tests of reading rows that come as messages. */
 import { expect, test } from "vitest";
-import type { RawRow } from "../../../src/app/bulk-grants/check-rows.ts";
-import { checkRows } from "../../../src/app/bulk-grants/check-rows.ts";
+import { type NewRow, readRows } from "../../../src/app/bulk-grants/read-rows.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
 import { maxRows, maxSheetBytes } from "../../../src/domain/sheet.ts";
 import { context } from "../../support/fixtures/sheets.ts";
 
-async function check(raw: Iterable<RawRow>): Promise<SheetRow[]> {
+async function check(raw: Iterable<NewRow>): Promise<SheetRow[]> {
   async function* messages() {
     yield* raw;
   }
   const rows: SheetRow[] = [];
-  for await (const row of checkRows(messages(), context)) rows.push(row);
+  for await (const row of readRows({ rows: messages() }, context)) rows.push(row);
   return rows;
 }
 

@@ -21,7 +21,7 @@ const maxMalformedBytes = 256;
  * has: `found`, or else one of the user, the points and the reason, in this order. It remembers the
  * users of all rows to find a user that is in the sheet twice.
  */
-export function createRowChecks(maxPointsPerRow: number) {
+export function createRowCheck(maxPointsPerRow: number) {
   const cap = Math.min(maxPoints, maxPointsPerRow);
   const lineOfUser = new Map<string, number>();
 

@@ -1,28 +1,36 @@
-/** Checks the rows of a bulk grant that come as messages. */
+/** Reads the rows of a submission: from a sheet in CSV, or from messages. */
 import type { SheetCode, SheetRow } from "../../domain/sheet.ts";
 import { maxRows, maxSheetBytes } from "../../domain/sheet.ts";
-import type { SheetContext } from "./read-sheet.ts";
-import type { RowCells } from "./row-checks.ts";
-import { createRowChecks } from "./row-checks.ts";
+import { createRowCheck, type RowCells } from "./check-row.ts";
+import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
+/** What a submission consists of: the bytes of a sheet in CSV, or rows. */
+export type SheetContent =
+  | { readonly csv: AsyncIterable<Uint8Array> }
+  | { readonly rows: AsyncIterable<NewRow> };
+
 /** A row as a message has it. */
-export interface RawRow {
+export interface NewRow {
   readonly userId: string;
   readonly points: number;
   readonly reason: string;
 }
+
+/** Yields the rows as they arrive. Refusals: those of `readSheet` and `readNewRows`. */
+export const readRows = (content: SheetContent, context: SheetContext): AsyncGenerator<SheetRow> =>
+  "csv" in content ? readSheet(content.csv, context) : readNewRows(content.rows, context);
 
 /**
  * Yields the rows with the same problems as `readSheet`; a row's line is its number plus 1, as if
  * there was a header. Refusal: INVALID_REQUEST, with a SheetCode in its metadata, for no rows, too
  * many, more bytes than a sheet may have, or a NUL character, which no sheet can give back.
  */
-export async function* checkRows(
-  rows: AsyncIterable<RawRow>,
+async function* readNewRows(
+  rows: AsyncIterable<NewRow>,
   { maxPointsPerRow }: Pick<SheetContext, "maxPointsPerRow">,
 ): AsyncGenerator<SheetRow> {
-  const check = createRowChecks(maxPointsPerRow);
+  const check = createRowCheck(maxPointsPerRow);
   let line = 1;
   let byteCount = 0;
   for await (const { userId, points, reason } of rows) {

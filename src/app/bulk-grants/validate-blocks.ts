@@ -1,16 +1,16 @@
-/** The validation of a sheet against the store, block by block. */
-import type { BulkGrant, CheckCounts, Revision } from "../../domain/bulk-grant.ts";
+/** Validates a sheet block by block: stores what its checks find, and ends the validation. */
+import type { BulkGrant, BulkGrantName, CheckCounts, Revision } from "../../domain/bulk-grant.ts";
 import { campaignPoints, endValidation } from "../../domain/bulk-grant-changes.ts";
-import { approvalsFor, defaultBulkRules } from "../../domain/program.ts";
-import { maxSheetBlocks, type SheetRow } from "../../domain/sheet.ts";
-import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
+import { approvalsFor } from "../../domain/program.ts";
+import { maxSheetBlocks } from "../../domain/sheet.ts";
+import type { BlockCheck } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
-import { accountRef, blockCheckRef } from "../ports/records.ts";
-import { getProgram } from "../programs/queries.ts";
+import { blockCheckRef } from "../ports/records.ts";
+import { getBulkRules } from "../programs/queries.ts";
 import { changeRecord } from "../shared/change-record.ts";
-import { type BulkGrantName, changeRow, readBulkGrant } from "./change-row.ts";
-import { rowEventKey } from "./row-event.ts";
+import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
+import { checkBlock } from "./check-block.ts";
 import { digestOf } from "./rows-digest.ts";
 
 /** A range of blocks of a revision, from `from` up to, not including, `to`. */
@@ -20,63 +20,23 @@ export interface BlockRange extends BulkGrantName {
   readonly to: number;
 }
 
-/** Where work on a range has stopped; without `next` the range is done. */
-export interface BlockPlace {
+/** How far the work on a range has come; without `next` the range is done. */
+export interface RangeProgress {
   readonly next?: number;
   /** The record does not want the range to be worked on any more. */
   readonly stopped?: true;
-}
-
-/** What the rows of one block are checked for. */
-type CheckedSheet = BulkGrantName & { readonly reverses?: string | undefined };
-
-/** What a check has found, without the revision to which the rows belong. */
-type FoundInBlock = Omit<BlockCheck, "revision">;
-
-/**
- * Checks rows: their own problems, whether this bulk grant has granted them before, and whether
- * their accounts are frozen. A row that was granted before with other points is a problem.
- */
-export async function checkBlock(
-  { reader }: Pick<Deps, "reader">,
-  { programId, bulkGrantId, reverses }: CheckedSheet,
-  rows: readonly SheetRow[],
-): Promise<FoundInBlock> {
-  const valid = rows.flatMap((row, index) => (row.problem ? [] : [{ row, index }]));
-  const [events, accounts] = await Promise.all([
-    reader.many(valid.map(({ row }) => rowEventKey(programId, bulkGrantId, row.userId))),
-    reader.many(valid.map(({ row }) => accountRef(programId, row.userId))),
-  ]);
-  const alreadyGranted: number[] = [];
-  let alreadyGrantedPoints = 0;
-  const problems: BlockProblem[] = rows.flatMap(({ problem }, index) =>
-    problem ? [{ index, ...problem }] : [],
-  );
-  for (const [i, { row, index }] of valid.entries()) {
-    const points = events[i]?.entry.points;
-    if (points !== undefined && (points === row.points || reverses !== undefined)) {
-      alreadyGranted.push(index);
-      alreadyGrantedPoints += points;
-    } else if (points !== undefined) {
-      problems.push({ index, code: "ID_REUSED", detail: String(points) });
-    } else if (accounts[i]?.frozen && reverses === undefined) {
-      problems.push({ index, code: "ACCOUNT_FROZEN" });
-    }
-  }
-  problems.sort((a, b) => a.index - b.index);
-  return { alreadyGranted, alreadyGrantedPoints, problems };
 }
 
 /** Checks the blocks of a range and stores what it finds, until `shouldContinue` returns false. */
 export async function validateBlocks(
   deps: Pick<Deps, "engine" | "reader">,
   range: BlockRange,
-  shouldContinue: (place: { readonly next: number }) => boolean,
-): Promise<BlockPlace> {
-  const row = await readBulkGrant(deps, range);
+  shouldContinue: (progress: { readonly next: number }) => boolean,
+): Promise<RangeProgress> {
+  const bulkGrant = await readBulkGrant(deps, range);
+  if (!isValidating(bulkGrant, range.revision)) return { next: range.from, stopped: true };
+  const { uploadId, reverses } = bulkGrant.revision;
   for (let block = range.from; block < range.to; ) {
-    if (!isValidating(row, range.revision)) return { next: block, stopped: true };
-    const { uploadId, reverses } = row.revision;
     const rows = await deps.reader.rowsOfBlock(uploadId, block);
     const found = await checkBlock(deps, { ...range, reverses }, rows);
     await putCheck(deps, uploadId, block, { revision: range.revision, ...found });
@@ -118,10 +78,10 @@ export async function completeValidation(
     for (const check of checks) counts = added(counts, check);
   }
   const limits = await limitsOf(deps, bulkGrant, counts);
-  const { row } = await changeRow(deps, name, (row, now) =>
-    endValidation(row, revision, counts, limits, now),
+  const { record } = await changeBulkGrant(deps, name, (validating, now) =>
+    endValidation(validating, revision, counts, limits, now),
   );
-  return row;
+  return record;
 }
 
 /**
@@ -136,7 +96,7 @@ async function limitsOf(
   const { programId, bulkGrantId, revision } = bulkGrant;
   const points = campaignPoints(bulkGrant, counts);
   if (points === revision.totalPoints || revision.reverses !== undefined) return revision;
-  const { bulkRules: rules = defaultBulkRules } = await getProgram(deps, programId);
+  const rules = await getBulkRules(deps, programId);
   const requiredApprovals = Math.max(revision.requiredApprovals, approvalsFor(rules, points));
   const digest = digestOf({
     ...revision,
@@ -151,7 +111,7 @@ async function limitsOf(
 }
 
 /** Adds what was found in a block. */
-export const added = (counts: CheckCounts, found: FoundInBlock): CheckCounts => ({
+export const added = (counts: CheckCounts, found: BlockCheck): CheckCounts => ({
   invalid: counts.invalid + found.problems.length,
   alreadyGranted: counts.alreadyGranted + found.alreadyGranted.length,
   alreadyGrantedPoints: counts.alreadyGrantedPoints + found.alreadyGrantedPoints,

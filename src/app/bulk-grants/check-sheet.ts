@@ -1,14 +1,14 @@
 /** The use case that checks a sheet and keeps nothing. */
 import { DomainError } from "../../domain/errors.ts";
-import { defaultBulkRules } from "../../domain/program.ts";
 import { checkExecuteTime } from "../../domain/reservation.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
-import { getProgram } from "../programs/queries.ts";
+import { getBulkRules } from "../programs/queries.ts";
+import { checkBlock } from "./check-block.ts";
+import { readRows, type SheetContent } from "./read-rows.ts";
 import { createRowsDigest } from "./rows-digest.ts";
-import type { ReadRows, Submission } from "./submit.ts";
-import { checkBlock } from "./validate.ts";
+import type { Submission } from "./submit.ts";
 
 /** What is wrong with a row, or with the whole sheet. */
 interface SheetFinding {
@@ -43,14 +43,13 @@ const maxProblems = 1_000;
  * cannot be read is a problem of the check. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
  * `checkExecuteTime`.
  */
-export async function validateSheet(
+export async function checkSheet(
   deps: Pick<Deps, "reader" | "clock">,
   name: Pick<Submission, "programId" | "bulkGrantId" | "executeTime">,
-  rows: ReadRows,
+  content: SheetContent,
 ): Promise<SheetCheck> {
   const { programId, bulkGrantId, executeTime } = name;
-  const { bulkRules = defaultBulkRules } = await getProgram(deps, programId);
-  const { maxPointsPerRow, maxTotalPoints } = bulkRules;
+  const { maxPointsPerRow, maxTotalPoints } = await getBulkRules(deps, programId);
   if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
   const findings = createFindings();
   const digest = createRowsDigest();
@@ -71,7 +70,8 @@ export async function validateSheet(
     alreadyGranted += found.alreadyGranted.length;
   }
 
-  const problem = await readBlocks(rows({ bulkGrantId, maxPointsPerRow }), check);
+  const rows = readRows(content, { bulkGrantId, maxPointsPerRow });
+  const problem = await readBlocks(rows, check);
   if (problem) findings.add(problem);
   if (totalPoints > maxTotalPoints) {
     const message = `the sum is ${totalPoints}, and the program allows at most ${maxTotalPoints}`;
