@@ -12,7 +12,6 @@ import {
   type MessageInitShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { createValidator } from "@bufbuild/protovalidate";
 import { createContextValues, type HandlerContext } from "@connectrpc/connect";
 import {
   type handleUnaryCall,
@@ -29,13 +28,14 @@ import { pointsCommands } from "../../src/rpc/points/commands.ts";
 import { pointsQueries } from "../../src/rpc/points/queries.ts";
 import { defaultTimeoutMs, identityKey } from "../../src/rpc/server/context.ts";
 import { InvalidRequest, toConnectError } from "../../src/rpc/server/errors.ts";
+import { createRequestValidator } from "../../src/rpc/server/validator.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<MessageInitShape<never>>;
 
 const config = readConfig(process.env);
 const log = createLogger("grpc-js", config.logLevel);
-const validator = createValidator();
+const validator = createRequestValidator();
 const { deps } = compose(config, noWorkflows, log);
 
 function serve(method: DescMethodUnary, handler: Handler): handleUnaryCall<Message, Message> {

@@ -59,8 +59,7 @@ function packageSections(name: string, files: readonly DescFile[]): Section[] {
   const methods = services.flatMap((service) => service.methods);
   const inMethods = new Set(methods.flatMap(({ input, output }) => [input, output]));
   const types = files.flatMap((file) => [...nestedTypes(file)]);
-  return [
-    { level: 2, title: name, typeName: name, body: () => [] },
+  const sections = [
     ...services.flatMap(serviceSections),
     ...types.flatMap((type): Section[] => {
       if (type.kind !== "enum" && type.kind !== "message") return [];
@@ -70,6 +69,9 @@ function packageSections(name: string, files: readonly DescFile[]): Section[] {
       return [{ ...heading, body: (link) => [comment(type), fieldTable(type, link)] }];
     }),
   ];
+  // A package of options and rules alone has nothing that a message contains.
+  if (sections.length === 0) return [];
+  return [{ level: 2, title: name, typeName: name, body: () => [] }, ...sections];
 }
 
 function serviceSections(service: DescService): Section[] {

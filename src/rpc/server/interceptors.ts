@@ -1,6 +1,5 @@
 /** The interceptors of a call: errors and logs, the caller, the time limit, rules, permission. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { createValidator } from "@bufbuild/protovalidate";
 import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
@@ -14,6 +13,7 @@ import { identityOf, marginMs, maxTimeoutMs, timeoutMsOf } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 import { limitRate } from "./limit-rate.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
+import { createRequestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
 /** How long a call waits for a store that answers nothing (docs/decisions/0005). */
@@ -179,7 +179,7 @@ async function* readable<T>(
 
 /** Validates requests by the rules in their schema; a rule that cannot be evaluated is INTERNAL. */
 function validate(): Interceptor {
-  const validator = createValidator();
+  const validator = createRequestValidator();
 
   function check<D extends DescMessage>(schema: D, request: MessageShape<D>): void {
     const result = validator.validate(schema, request);

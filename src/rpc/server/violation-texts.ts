@@ -3,6 +3,7 @@ import {
   type DescField,
   type DescMessage,
   getOption,
+  hasExtension,
   hasOption,
   type JsonObject,
   type MessageShape,
@@ -17,21 +18,11 @@ import {
 } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { file_meguri_rules_v1_rules as rulesFile } from "../../gen/meguri/rules/v1/rules_pb.ts";
 import type { FieldViolation } from "./errors.ts";
 
-/** What each pattern of the protos allows. The words agree with the comments of the fields. */
-export const patternTexts: Readonly<Record<string, string>> = {
-  '^[!-"$-~]{1,64}$': "1 to 64 visible ASCII characters without #",
-  '^[!-"$-~]{1,128}$': "1 to 128 visible ASCII characters without #",
-  '^[!-"$-~]{1,138}$': "1 to 138 visible ASCII characters without #",
-  "^[a-z0-9][a-z0-9-]{0,31}$":
-    "1 to 32 lower-case letters, digits and hyphens, not beginning with a hyphen",
-  "^[a-z0-9][a-z0-9_-]{0,19}$":
-    "1 to 20 lower-case letters, digits, hyphens and underscores, the first a letter or digit",
-  "^[A-Za-z0-9_-]{43}$": "43 characters of base64url",
-  "^[^\\p{Cc}\\p{Zl}\\p{Zp}\\x{202A}-\\x{202E}\\x{2066}-\\x{2069}]*$":
-    "without control characters and bidirectional controls",
-};
+/** The rules that many fields share. Each has a message, which says what a field may be. */
+const predefinedRules = rulesFile.extensions;
 
 /**
  * What the value of a field may be, such as "1 to 1,000,000,000"; empty when it may be anything.
@@ -39,9 +30,7 @@ export const patternTexts: Readonly<Record<string, string>> = {
  */
 export function allowedText(field: DescField): string {
   if (!hasOption(field, validate.field)) return "";
-  const rules = getOption(field, validate.field);
-  const json = toJson(validate.FieldRulesSchema, rules, { useProtoFieldName: true });
-  return textOfType(field, json as JsonObject);
+  return textOfRules(field, getOption(field, validate.field));
 }
 
 /** What is wrong with the fields of a message: each field with all that it may be, and once. */
@@ -83,23 +72,28 @@ function violationText({ field, rule, ruleId, message }: Violation, value: unkno
 function itemText(field: DescField): string {
   const { type } = getOption(field, validate.field);
   if (type.case !== "repeated" || !type.value.items) return "";
-  const json = toJson(validate.FieldRulesSchema, type.value.items, { useProtoFieldName: true });
-  return textOfType(field, json as JsonObject);
+  return textOfRules(field, type.value.items);
 }
 
-/** Joins what the rules of the field's type say. `rules` are FieldRules as JSON. */
+/** Joins what the standard and the predefined rules of a field or of its items say. */
+function textOfRules(field: DescField, rules: validate.FieldRules): string {
+  const json = toJson(validate.FieldRulesSchema, rules, { useProtoFieldName: true });
+  const own = rules.type.value;
+  const texts = predefinedRules
+    .filter((rule) => own !== undefined && hasExtension(own, rule))
+    .flatMap((rule) => getOption(rule, validate.predefined).cel.map(({ message }) => message));
+  return joined([textOfType(field, json as JsonObject), ...texts]);
+}
+
+/** Joins what the standard rules of the field's type say. `rules` are FieldRules as JSON. */
 function textOfType(field: DescField, rules: JsonObject): string {
   const types = ["string", "bytes", "repeated", "enum", "int32", "int64", "timestamp", "duration"];
   const type = types.find((name) => rules[name] !== undefined) ?? "";
   const own = (rules[type] ?? {}) as JsonObject;
-  const { min_len, max_len, min_bytes, max_bytes, pattern } = own;
+  const { min_len, max_len, min_bytes, max_bytes } = own;
   switch (type) {
     case "string":
-      return joined([
-        range(min_len, max_len, "characters"),
-        range(min_bytes, max_bytes, "bytes"),
-        pattern === undefined ? "" : (patternTexts[String(pattern)] ?? "has a wrong form"),
-      ]);
+      return joined([range(min_len, max_len, "characters"), range(min_bytes, max_bytes, "bytes")]);
     case "bytes":
       return range(min_len, max_len, "bytes");
     case "repeated": {

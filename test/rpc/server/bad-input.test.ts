@@ -3,12 +3,12 @@
  * and nothing is written. The tables are compared with the descriptors, so that none is left out.
  */
 import { create, type DescField, type DescMessage, type DescMethod } from "@bufbuild/protobuf";
-import { createValidator } from "@bufbuild/protovalidate";
 import { type CallOptions, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
+import { createRequestValidator } from "../../../src/rpc/server/validator.ts";
 import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
 import {
   bulkRules,
@@ -263,7 +263,7 @@ async function* inStream(request: Init) {
 const methods = services.flatMap((service) =>
   service.methods.map((method) => ({ name: method.name, method, service })),
 );
-const validator = createValidator();
+const validator = createRequestValidator();
 
 let server: TestServer;
 let sessions: Http2SessionManager;

@@ -1,14 +1,27 @@
 /** Tests the words of refusals: complete for all rules of the protos, and plain. */
-import { create, type DescField, getOption, hasOption, toJson } from "@bufbuild/protobuf";
+import {
+  create,
+  createRegistry,
+  type DescExtension,
+  type DescField,
+  getOption,
+  hasOption,
+  toJson,
+} from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  allowedText,
-  describeViolations,
-  patternTexts,
-} from "../../../src/rpc/server/violation-texts.ts";
+import { file_meguri_rules_v1_rules as rulesFile } from "../../../src/gen/meguri/rules/v1/rules_pb.ts";
+import { createRequestValidator } from "../../../src/rpc/server/validator.ts";
+import { allowedText, describeViolations } from "../../../src/rpc/server/violation-texts.ts";
 import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
+
+const predefined = rulesFile.extensions;
+const registry = createRegistry(rulesFile);
+
+/** The type whose fields a predefined rule concerns, such as `string`. */
+const typeOf = (rule: DescExtension) => rule.extendee.name.replace(/Rules$/, "").toLowerCase();
 
 const files = new Set(services.flatMap(({ file }) => [file, ...file.dependencies]));
 const fields = messagesOf([...files])
@@ -27,6 +40,7 @@ const rulesOfField = (field: DescField) => [
   ...rulesOf(
     toJson(validate.FieldRulesSchema, getOption(field, validate.field), {
       useProtoFieldName: true,
+      registry,
     }),
   ),
 ];
@@ -34,7 +48,8 @@ const rulesOfField = (field: DescField) => [
 describe("every rule of the protos", () => {
   /** What a text is made for. A rule that is new has to be added there and here. */
   const known = [
-    ...["min_len", "max_len", "min_bytes", "max_bytes", "pattern"].map((name) => `string.${name}`),
+    ...["min_len", "max_len", "min_bytes", "max_bytes"].map((name) => `string.${name}`),
+    ...predefined.map((rule) => `${typeOf(rule)}.[${rule.typeName}]`),
     "bytes.max_len",
     ...["int32", "int64", "timestamp"].flatMap((type) => [`${type}.gte`, `${type}.lte`]),
     ...["duration.gt", "duration.lte"],
@@ -49,21 +64,41 @@ describe("every rule of the protos", () => {
     expect(used.length).toBeGreaterThan(200);
   });
 
-  test("that is a pattern has a text, and no text is left over", () => {
-    const patterns = fields.flatMap((field) =>
-      rulesOfField(field).flatMap(([name, value]) => (name === "string.pattern" ? [value] : [])),
-    );
-    expect(Object.keys(patternTexts).sort()).toEqual([...new Set(patterns)].sort());
-  });
-
-  test("that names a length agrees with its pattern", () => {
-    for (const [pattern, text] of Object.entries(patternTexts)) {
-      const [, most] = /\{(?:\d+,)?(\d+)\}\$$/.exec(pattern) ?? [];
+  test("that is a pattern is predefined, with a message that agrees with it", () => {
+    const used = fields.flatMap((field) => rulesOfField(field).map(([name]) => name));
+    for (const rule of predefined) {
+      const { cel } = getOption(rule, validate.predefined);
+      expect(cel).toHaveLength(1);
+      const { id, message, expression } = cel[0] as (typeof cel)[number];
+      expect(id).toBe(`${typeOf(rule)}.${rule.name}`);
+      expect(used).toContain(`${typeOf(rule)}.[${rule.typeName}]`);
+      const [, most] = /\{(?:\d+,)?(\d+)\}(?:\)\?)?\$/.exec(expression) ?? [];
       if (most === undefined) continue;
-      const length = Number(most) + (pattern.includes("][") ? 1 : 0);
-      expect(text).toMatch(new RegExp(`^(1 to )?${length} `));
+      const length = Number(most) + (expression.includes("][") ? 1 : 0);
+      expect(message).toMatch(new RegExp(`^(1 to )?${length} `));
     }
+    expect(predefined.length).toBeGreaterThan(10);
   });
+});
+
+test("a text is matched as by RE2", () => {
+  const [ours, re2] = [createRequestValidator(), createValidator({ registry })];
+  const text = fc.string({ unit: fc.constantFrom(..."aZ0-_#!~$. é\n\u0085\u2028\u202e\u2066😀") });
+  const kinds = services.flatMap(({ methods }) => methods.map(({ input }) => input));
+  const requests = kinds.flatMap((input) => {
+    const texts = input.fields.filter(
+      (field) => field.fieldKind === "scalar" && field.scalar === 9,
+    );
+    return texts.map((field) => [input, field.localName] as const);
+  });
+  const sample = fc.tuple(fc.constantFrom(...requests), text);
+  fc.assert(
+    fc.property(sample, ([[input, name], value]) => {
+      const message = create(input, { [name]: value });
+      const [a, b] = [ours.validate(input, message), re2.validate(input, message)];
+      expect(a.violations).toEqual(b.violations);
+    }),
+  );
 });
 
 const textOf = (path: string) => {
@@ -92,7 +127,7 @@ test.each([
 });
 
 describe("a violation", () => {
-  const validator = createValidator();
+  const validator = createRequestValidator();
   const methods = services.flatMap((service) => service.methods);
 
   function textsOf(method: string, init: Record<string, unknown>): string[] {
