@@ -22,7 +22,7 @@ beforeAll(async () => {
   server = await startServer();
   await fetchProtos();
   folder = await mkdtemp(join(tmpdir(), "meguri-languages-"));
-  const build = join(projectRoot, "src", "dev", "build-client.ts");
+  const build = join(projectRoot, "src", "dev", "build-packages.ts");
   await run("node", [build, folder], { cwd: projectRoot });
 });
 afterAll(async () => {

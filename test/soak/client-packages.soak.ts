@@ -1,4 +1,4 @@
-/** Tests the client package as other teams get it: a tarball, on each version of Node. */
+/** Tests the packages as other teams get them: tarballs, on each version of Node. */
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,23 +17,24 @@ const nodePackage = `node-${process.platform}-${process.arch}`;
 
 let server: TestServer;
 let folder: string;
-let tarball: string;
+let client: string;
+let cli: string;
 beforeAll(async () => {
   server = await startServer();
   await fetchProtos();
-  folder = await mkdtemp(join(tmpdir(), "meguri-client-"));
-  const build = join(projectRoot, "src", "dev", "build-client.ts");
+  folder = await mkdtemp(join(tmpdir(), "meguri-packages-"));
+  const build = join(projectRoot, "src", "dev", "build-packages.ts");
   const { stdout } = await run("node", [build, folder], { cwd: projectRoot });
-  tarball = stdout.split("\n")[0] as string;
+  [client = "", cli = ""] = stdout.split("\n");
 });
 afterAll(async () => {
   await server.stop();
   await rm(folder, { recursive: true });
 });
 
-/** Installs the package into an empty project, by the npm of this run under another Node. */
-async function installUnder(version: string): Promise<{ node: string; project: string }> {
-  const project = join(folder, `node-${version}`);
+/** Installs a package into an empty project, by the npm of this run under another Node. */
+async function installUnder(version: string, tarball: string, name: string) {
+  const project = join(folder, `${name}-${version}`);
   const programs = join(folder, `programs-${version}`);
   const npm = process.env.npm_execpath;
   if (npm === undefined) throw new Error("the tests run by npm, whose program installs packages");
@@ -45,9 +46,9 @@ async function installUnder(version: string): Promise<{ node: string; project: s
 }
 
 test.each(["20.20.2", "22.23.3", "24.21.0"])(
-  "the package installs into an empty project and runs on Node %s",
+  "the client installs into an empty project and runs on Node %s",
   async (version) => {
-    const { node, project } = await installUnder(version);
+    const { node, project } = await installUnder(version, client, "client");
     const example = onPorts(codeNamed("docs/clients.md", "typescript"), server);
     const file = join(project, "example.mjs");
     await writeFile(file, example);
@@ -61,21 +62,61 @@ test.each(["20.20.2", "22.23.3", "24.21.0"])(
   120_000,
 );
 
-test("the package has types for every entry", async () => {
-  const project = join(folder, "node-24.21.0");
+test("the client's README says how to grant points", async () => {
+  const project = join(folder, "client-24.21.0");
+  const file = join(project, "readme.mjs");
+  await writeFile(file, onPorts(codeNamed("packages/client/README.md", "client"), server));
+  expect((await run("node", [file])).stdout).toBe("granted\n");
+  expect((await run("node", [file])).stdout).toBe("granted earlier\n");
+});
+
+test.each(["22.12.0", "24.21.0"])(
+  "the command installs into an empty project and answers a call on Node %s",
+  async (version) => {
+    const { node, project } = await installUnder(version, cli, "cli");
+    const meguri = join(project, "node_modules", ".bin", "meguri");
+    const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+    const user = `user-${version}`;
+    const command = (...args: string[]) => run(node, [meguri, ...args], { env });
+    expect((await run(node, ["--version"])).stdout.trim()).toBe(`v${version}`);
+
+    const granted = await command("grant", user, "120", "--event-id", "order-17");
+    const doctor = await command("doctor");
+
+    expect(granted).toMatchObject({ stdout: expect.stringContaining(`to ${user}`), stderr: "" });
+    expect(doctor.stdout).toContain("the server and this command know the same methods");
+    expect(doctor.stderr).toBe("");
+  },
+  120_000,
+);
+
+test("the command says that Node 20 is too old", async () => {
+  const { node, project } = await installUnder("20.20.2", cli, "cli");
+  const meguri = join(project, "node_modules", ".bin", "meguri");
+  await expect(run(node, [meguri, "balance", "alice"])).rejects.toMatchObject({
+    code: 2,
+    stderr: "meguri: needs Node 22.12 or newer, and this is v20.20.2\n",
+  });
+}, 120_000);
+
+test("the client has types for every entry", async () => {
+  const project = join(folder, "client-24.21.0");
   const text = `
     import { createMeguri, type Reason, reasonOf } from "@meguri/client";
     import { Balance, GetBalanceRequestSchema } from "@meguri/client/points";
     import { BulkGrant_State } from "@meguri/client/bulk-grants";
+    import { HealthCheckResponse } from "@meguri/client/health";
     import { UnreadCount } from "@meguri/client/notifications";
     import { Program } from "@meguri/client/programs";
     import { TargetName } from "@meguri/client/reactions";
     import { Reservation } from "@meguri/client/reservations";
+    import { ClockService } from "@meguri/client/testing";
     const balance: Promise<{ balance?: Balance }> =
       createMeguri({ url: "http://a:1" }).points.getBalance({ userId: "u" });
     const reason: Reason | undefined = reasonOf(new Error());
     export type All = [UnreadCount, Program, TargetName, Reservation, BulkGrant_State];
-    export default [balance, reason, GetBalanceRequestSchema];
+    export type { HealthCheckResponse };
+    export default [balance, reason, GetBalanceRequestSchema, ClockService];
   `;
   await writeFile(join(project, "types.ts"), text);
   const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
