@@ -1,5 +1,6 @@
 /** Follows a bulk grant to its end, over as many streams as that takes. */
 import { equals } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
 import {
   type BulkGrantService,
@@ -15,9 +16,6 @@ export interface BulkGrantName {
   readonly programId?: string;
   readonly bulkGrantId: string;
 }
-
-/** The longest wait before a stream is opened again. It is random: streams end together. */
-const reopenMs = 1_000;
 
 /** Yields each update that differs from the last one, until nothing more is done. */
 export function watchBulkGrant(
@@ -37,8 +35,9 @@ export function watchBulkGrant(
         last = update;
         yield { value: update };
       } else if (event.case === "end") {
-        const isLast = event.value.reason === EndReason.FINAL;
-        yield isLast ? { isLast } : { reopenMs: reopenMs * Math.random() };
+        const { reason, reopenDelay } = event.value;
+        const isLast = reason === EndReason.FINAL;
+        yield isLast ? { isLast } : { reopenMs: reopenDelay ? durationMs(reopenDelay) : 0 };
       }
     }
   }

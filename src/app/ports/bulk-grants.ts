@@ -3,6 +3,7 @@ import type { BulkGrant, BulkGrantName, BulkGrantState } from "../../domain/bulk
 import type { Instant } from "../../domain/month.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
+import type { StreamEnd, Streams } from "./streams.ts";
 
 /** The rows of a sheet before they belong to a bulk grant. A cut-off upload leaves this record. */
 export interface PendingUpload {
@@ -61,18 +62,20 @@ export interface SheetStore {
   deleteRows(uploadId: string): Promise<void>;
 }
 
-/** Pushes the progress of bulk grants to open streams. */
-export interface BulkGrantStreams {
-  /** Yields the bulk grant at once and after each change. Ends when it is final or on a drain. */
-  watch(name: BulkGrantName, signal: AbortSignal): AsyncIterable<BulkGrantEvent>;
-  /** Ends all streams, spread over `noticeMs`, and opens no new ones. */
-  drain(noticeMs: number): void;
-  close(): void;
+/** Streams of the progress of bulk grants. */
+export interface BulkGrantStreams extends Streams {
+  /**
+   * Yields the bulk grant at once and after each change, until it is final, `signal` is aborted,
+   * the time limit of the stream is over, or this process drains. Throws BULK_GRANT_NOT_FOUND.
+   */
+  watch(name: BulkGrantName, signal: AbortSignal): AsyncIterable<BulkGrantEvent | StreamEnd>;
 }
 
+/** One message of a stream. */
 export type BulkGrantEvent =
   | { readonly bulkGrant: BulkGrant; readonly progress: BulkGrantProgress }
-  | { readonly end: "FINAL" | "DRAIN" | "TIME" };
+  /** The last message, after the final state. */
+  | { readonly end: "FINAL" };
 
 /** How far the run of the current revision has come. */
 export interface BulkGrantProgress {

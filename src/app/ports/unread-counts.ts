@@ -1,5 +1,6 @@
 /** Streams of unread counts as the use cases see them. */
 import type { Badge, Inbox } from "../../domain/inbox.ts";
+import type { StreamEnd, Streams } from "./streams.ts";
 
 /** An owner of a stream. */
 export interface WatchedOwner {
@@ -8,25 +9,24 @@ export interface WatchedOwner {
   readonly knownVersion: number;
 }
 
-/** One message of a stream. */
-export type UnreadCountEvent =
-  | { readonly ownerId: string; readonly version: number; readonly badge: Badge }
-  /** The last message of a stream, which the client opens again after the delay. */
-  | { readonly end: "TIME_LIMIT" | "DRAINING"; readonly reopenDelayMs: number };
+/** The unread count of one owner, as streams send it. */
+export interface UnreadCount {
+  readonly ownerId: string;
+  readonly version: number;
+  readonly badge: Badge;
+}
 
 /** Streams of unread counts. */
-export interface UnreadCountStreams {
+export interface UnreadCountStreams extends Streams {
   /** Publishes the inbox that a commit of this process has written. */
   publish(ownerId: string, inbox: Inbox): void;
   /**
    * Yields the count of each owner at once, unless the client knows its version, and again when
    * the badge has changed, until `signal` is aborted, the time limit of the stream is over, or this
-   * process drains. The owners are distinct; each takes one place of the limit of streams. Throws
-   * TOO_MANY_STREAMS and DRAINING.
+   * process drains. The owners are distinct; each takes one place of the limit of streams.
    */
-  watch(owners: readonly WatchedOwner[], signal: AbortSignal): AsyncIterable<UnreadCountEvent>;
-  /** Refuses new streams from now on, and ends each open one at a random time within `noticeMs`. */
-  drain(noticeMs: number): void;
-  /** Refuses new streams from now on, and ends the open ones. */
-  close(): void;
+  watch(
+    owners: readonly WatchedOwner[],
+    signal: AbortSignal,
+  ): AsyncIterable<UnreadCount | StreamEnd>;
 }

@@ -1,11 +1,13 @@
 /** The handlers of the BulkGrantService that answer with a stream. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { readBulkGrant } from "../../app/bulk-grants/bulk-grant-record.ts";
 import { failedRows } from "../../app/bulk-grants/queries.ts";
 import { writeSheet } from "../../app/bulk-grants/write-sheet.ts";
 import type { BulkGrantEvent } from "../../app/ports/bulk-grants.ts";
 import type { Deps } from "../../app/ports/deps.ts";
+import type { StreamEnd } from "../../app/ports/streams.ts";
 import {
   type BulkGrantService,
   WatchBulkGrantResponse_EndReason as EndReason,
@@ -35,11 +37,15 @@ export const bulkGrantStreams = (
 
 const endReasons = {
   FINAL: EndReason.FINAL,
-  TIME: EndReason.TIME_LIMIT,
-  DRAIN: EndReason.DRAINING,
+  TIME_LIMIT: EndReason.TIME_LIMIT,
+  DRAINING: EndReason.DRAINING,
 } as const;
 
-const fromEvent = (event: BulkGrantEvent): MessageInitShape<typeof WatchBulkGrantResponseSchema> =>
-  "end" in event
-    ? { event: { case: "end", value: { reason: endReasons[event.end] } } }
-    : { event: { case: "update", value: fromWithProgress(event) } };
+function fromEvent(
+  event: BulkGrantEvent | StreamEnd,
+): MessageInitShape<typeof WatchBulkGrantResponseSchema> {
+  if (!("end" in event)) return { event: { case: "update", value: fromWithProgress(event) } };
+  const reason = endReasons[event.end];
+  const reopenDelay = "reopenDelayMs" in event ? durationFromMs(event.reopenDelayMs) : undefined;
+  return { event: { case: "end", value: { reason, ...(reopenDelay && { reopenDelay }) } } };
+}

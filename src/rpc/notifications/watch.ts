@@ -3,7 +3,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
-import type { UnreadCountEvent, WatchedOwner } from "../../app/ports/unread-counts.ts";
+import type { StreamEnd } from "../../app/ports/streams.ts";
+import type { UnreadCount, WatchedOwner } from "../../app/ports/unread-counts.ts";
 import {
   WatchUnreadCountResponse_EndReason as EndReason,
   type NotificationService,
@@ -33,7 +34,7 @@ const toOwners = ({ watches }: WatchUnreadCountRequest): WatchedOwner[] =>
 const endReasons = { TIME_LIMIT: EndReason.TIME_LIMIT, DRAINING: EndReason.DRAINING } as const;
 
 function fromEvent(
-  event: UnreadCountEvent,
+  event: UnreadCount | StreamEnd,
 ): MessageInitShape<typeof WatchUnreadCountResponseSchema> {
   if ("end" in event) {
     const reopenDelay = durationFromMs(event.reopenDelayMs);

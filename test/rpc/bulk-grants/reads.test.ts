@@ -213,7 +213,9 @@ describe("WatchBulkGrant", () => {
     for await (const { csvChunk } of rows) chunks.push(Buffer.from(csvChunk).toString());
     expect(chunks.join("")).toContain("d2,x,");
     await ended;
-    expect(messages.at(-1)).toMatchObject(end(EndReason.DRAINING));
+    const last = messages.at(-1);
+    expect(last).toMatchObject(end(EndReason.DRAINING));
+    expect(last?.case === "end" && last.value.reopenDelay?.seconds).toBeGreaterThanOrEqual(1n);
     await drained;
   });
 });

@@ -5,8 +5,8 @@
 import { readConfig } from "../../../src/config/config.ts";
 import { createLogger } from "../../../src/log.ts";
 import { setupProgram } from "../../../src/ops/setup.ts";
-import { createBulkGrantStreams } from "../../../src/runtime/bulk-grant-streams.ts";
-import { createUnreadCountStreams } from "../../../src/runtime/unread-count-streams.ts";
+import { createBulkGrantStreams } from "../../../src/runtime/streams/bulk-grants.ts";
+import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
 import { createServer } from "../../../src/server.ts";
 import { memoryDeps } from "../stores/memory-store.ts";
 

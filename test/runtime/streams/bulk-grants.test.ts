@@ -1,10 +1,10 @@
 /** Tests bulk grant streams on a store whose bulk grants the test sets, in faked time. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { BulkGrantState, RunCounts } from "../../src/domain/bulk-grant.ts";
-import { asService } from "../../src/domain/caller.ts";
-import { DomainError } from "../../src/domain/errors.ts";
-import { bulkGrant, createStreams, outcome } from "../support/fixtures/bulk-grant-streams.ts";
-import { fakeTime, minuteMs, pass, tenths } from "../support/fixtures/unread-count-fixture.ts";
+import type { BulkGrantState, RunCounts } from "../../../src/domain/bulk-grant.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
+import { bulkGrant, createStreams, outcome } from "../../support/fixtures/bulk-grant-streams.ts";
+import { fakeTime, minuteMs, pass, tenths } from "../../support/fixtures/unread-count-fixture.ts";
 
 type Fixture = ReturnType<typeof createStreams>;
 
@@ -251,7 +251,7 @@ describe("many streams that began together", () => {
     await pass(6.2 * minuteMs);
     const { reasons, times } = ended();
     expect(times).toHaveLength(1_000);
-    expect(reasons).toEqual(new Set(["ends: TIME"]));
+    expect(reasons).toEqual(new Set(["ends: TIME_LIMIT"]));
     // 100 are expected in each tenth.
     for (const count of tenths(times, 27 * minuteMs, 33 * minuteMs)) {
       expect(count).toBeGreaterThan(40);
@@ -264,7 +264,7 @@ describe("many streams that began together", () => {
     await pass(2_000);
     const { reasons, times } = ended();
     expect(times).toHaveLength(1_000);
-    expect(reasons).toEqual(new Set(["ends: DRAIN"]));
+    expect(reasons).toEqual(new Set(["ends: DRAINING"]));
     for (const count of tenths(times, 0, 2_000)) expect(count).toBeGreaterThan(40);
   });
 });
@@ -282,7 +282,7 @@ describe("a draining server", () => {
     await pass(1_999);
     expect(texts.slice(1)).toEqual(["RUNNING of revision 1: 1 granted (10), 0 failed"]);
     await pass(1);
-    expect(texts.slice(2)).toEqual(["ends: DRAIN"]);
+    expect(texts.slice(2)).toEqual(["ends: DRAINING"]);
     await expect(open("b").next()).rejects.toMatchObject(refused);
   });
 
@@ -292,7 +292,7 @@ describe("a draining server", () => {
     await stream.next();
     streams.drain(2_000);
     streams.close();
-    expect(await stream.next()).toBe("ends: DRAIN");
+    expect(await stream.next()).toBe("ends: DRAINING");
     expect(await stream.next()).toBeUndefined();
     await expect(open("b").next()).rejects.toMatchObject(refused);
   });

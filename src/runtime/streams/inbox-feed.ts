@@ -1,6 +1,6 @@
 /** The latest known inbox of one owner, and when it has to be polled again. */
-import type { Inbox } from "../domain/inbox.ts";
-import { withJitter } from "./jitter.ts";
+import type { Inbox } from "../../domain/inbox.ts";
+import { withJitter } from "../jitter.ts";
 
 /**
  * The time between two polls of an active owner and of a quiet one. A poll is up to one tick later,
@@ -15,18 +15,14 @@ const idleShare = 0.1;
 /** The jitter of these times, so that servers do not poll in step. */
 const pollJitter = 0.05;
 
-/** What a feed notifies of newer versions. */
-export interface FeedWatcher {
-  notify(): void;
-}
-
 /**
  * The inbox of one owner with open streams. Activity is an opened stream or a newer version, from
  * whichever process; without any, the polls become rarer.
  */
 export class InboxFeed {
   readonly ownerId: string;
-  readonly watchers = new Set<FeedWatcher>();
+  /** What is called after each newer version. */
+  readonly watchers = new Set<() => void>();
   inbox: Inbox | undefined;
   #activeAt = 0;
   #nextPollAt = Number.POSITIVE_INFINITY;
@@ -40,7 +36,7 @@ export class InboxFeed {
     if (this.inbox && inbox.version <= this.inbox.version) return;
     this.inbox = inbox;
     this.activate();
-    for (const watcher of this.watchers) watcher.notify();
+    for (const notify of this.watchers) notify();
   }
 
   /** Begins with frequent polls again. */

@@ -1,13 +1,13 @@
 /** The latest known progress of one bulk grant, polled from the store. */
 import pLimit from "p-limit";
-import type { BulkGrantEvent, BulkGrantProgress } from "../app/ports/bulk-grants.ts";
-import type { Reader } from "../app/ports/deps.ts";
-import { allPages } from "../app/ports/pages.ts";
-import { bulkGrantRef } from "../app/ports/records.ts";
-import type { BulkGrantName } from "../domain/bulk-grant.ts";
-import { DomainError } from "../domain/errors.ts";
-import type { Logger } from "../log.ts";
-import { withJitter } from "./jitter.ts";
+import type { BulkGrantEvent, BulkGrantProgress } from "../../app/ports/bulk-grants.ts";
+import type { Reader } from "../../app/ports/deps.ts";
+import { allPages } from "../../app/ports/pages.ts";
+import { bulkGrantRef } from "../../app/ports/records.ts";
+import type { BulkGrantName } from "../../domain/bulk-grant.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { Logger } from "../../log.ts";
+import { withJitter } from "../jitter.ts";
 
 /** The time between two polls, with a jitter, so that servers do not stay in step. */
 const pollMs = 1_000;

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test, vi } from "vitest";
-import { DomainError } from "../../src/domain/errors.ts";
+import { DomainError } from "../../../src/domain/errors.ts";
 import {
   createUnreadCounts,
   inbox,
@@ -11,7 +11,7 @@ import {
   tenths,
   type UnreadCountFixture,
   useFakedTime,
-} from "../support/fixtures/unread-count-fixture.ts";
+} from "../../support/fixtures/unread-count-fixture.ts";
 
 let store: UnreadCountFixture["store"];
 let unreadCounts: UnreadCountFixture["unreadCounts"];
@@ -294,7 +294,7 @@ test("closed streams do not keep a process running", async () => {
   vi.useRealTimers();
   const script = `
     import { pino } from "pino";
-    import { createUnreadCountStreams } from "./src/runtime/unread-count-streams.ts";
+    import { createUnreadCountStreams } from "./src/runtime/streams/unread-counts.ts";
     const reader = { many: async () => [], inboxes: async () => new Map() };
     const unreadCounts = createUnreadCountStreams({ reader, log: pino(), maxStreams: 9 });
     const signal = new AbortController().signal;
@@ -308,7 +308,7 @@ test("closed streams do not keep a process running", async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--input-type=module", "--eval", script],
-    { cwd: new URL("../..", import.meta.url) },
+    { cwd: new URL("../../..", import.meta.url) },
   );
   expect(stdout).toBe("");
 });

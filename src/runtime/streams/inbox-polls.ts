@@ -1,8 +1,8 @@
 /** Polls the inboxes of feeds in batches, each when it is due. */
 import pLimit from "p-limit";
-import type { Reader } from "../app/ports/deps.ts";
-import { inBatches } from "../app/ports/pages.ts";
-import type { Logger } from "../log.ts";
+import type { Reader } from "../../app/ports/deps.ts";
+import { inBatches } from "../../app/ports/pages.ts";
+import type { Logger } from "../../log.ts";
 import type { InboxFeed } from "./inbox-feed.ts";
 
 /** How often the due feeds are collected. One timer serves all feeds. */

@@ -7,7 +7,7 @@ import {
   pass,
   type UnreadCountFixture,
   useFakedTime,
-} from "../support/fixtures/unread-count-fixture.ts";
+} from "../../support/fixtures/unread-count-fixture.ts";
 
 let store: UnreadCountFixture["store"];
 let unreadCounts: UnreadCountFixture["unreadCounts"];

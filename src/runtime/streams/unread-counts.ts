@@ -1,0 +1,116 @@
+/** Sends unread counts to open streams: at once after own commits, else by polling the store. */
+import type { Reader } from "../../app/ports/deps.ts";
+import { inboxRef } from "../../app/ports/records.ts";
+import type {
+  UnreadCount,
+  UnreadCountStreams,
+  WatchedOwner,
+} from "../../app/ports/unread-counts.ts";
+import type { Badge, Inbox } from "../../domain/inbox.ts";
+import { badgeOf, emptyInbox } from "../../domain/inbox.ts";
+import type { Logger } from "../../log.ts";
+import { InboxFeed } from "./inbox-feed.ts";
+import { createInboxPolls } from "./inbox-polls.ts";
+import { OpenStreams } from "./open-streams.ts";
+import type { Stream, Watch } from "./stream.ts";
+
+interface UnreadCountStreamsDeps {
+  readonly reader: Pick<Reader, "many" | "inboxes">;
+  readonly log: Logger;
+  /** The most streams that may be open at a time; a stream of several owners counts as several. */
+  readonly maxStreams: number;
+}
+
+/**
+ * Polls the inbox of every owner with an open stream, each once however many streams it has; polls
+ * nothing while no stream is open.
+ */
+export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCountStreams {
+  const { reader, log, maxStreams } = deps;
+  const feeds = new Map<string, InboxFeed>();
+  const streams = new OpenStreams<UnreadCount>(maxStreams);
+  const polls = createInboxPolls(reader, feeds, log);
+
+  function feedOf(ownerId: string): InboxFeed {
+    const feed = feeds.get(ownerId) ?? new InboxFeed(ownerId);
+    feeds.set(ownerId, feed);
+    return feed;
+  }
+
+  function forget({ ownerId }: InboxFeed): void {
+    feeds.delete(ownerId);
+    if (feeds.size === 0) polls.stop();
+  }
+
+  /** Watches the owners of a stream, whose inboxes it reads at once, strongly consistent. */
+  async function begin(
+    stream: Stream<UnreadCount>,
+    owners: readonly WatchedOwner[],
+  ): Promise<void> {
+    const watches = owners.map(({ ownerId }) => new OwnerWatch(feedOf(ownerId), stream, forget));
+    polls.start();
+    const inboxes = await reader.many(owners.map(({ ownerId }) => inboxRef(ownerId)));
+    for (const [i, { knownVersion }] of owners.entries()) {
+      watches[i]?.open(inboxes[i] ?? emptyInbox, knownVersion);
+    }
+  }
+
+  return {
+    publish: (ownerId, inbox) => feeds.get(ownerId)?.publish(inbox),
+    watch: (owners, signal) =>
+      streams.open(owners.length, (stream) => begin(stream, owners), signal),
+    drain: (noticeMs) => streams.drain(noticeMs),
+    close() {
+      polls.stop();
+      streams.close();
+    },
+  };
+}
+
+/** One owner of one stream. Nothing is sent about the owner until the watch is open. */
+class OwnerWatch implements Watch<UnreadCount> {
+  readonly #feed: InboxFeed;
+  readonly #notify: () => void;
+  readonly #forget: (feed: InboxFeed) => void;
+  /** True once the inbox has been read from the store. */
+  #isOpen = false;
+  /** The badge that the client has. */
+  #sent: Badge | undefined;
+
+  constructor(feed: InboxFeed, stream: Stream<UnreadCount>, forget: (feed: InboxFeed) => void) {
+    this.#feed = feed;
+    this.#notify = () => stream.notify(this);
+    this.#forget = forget;
+    feed.activate();
+    feed.watchers.add(this.#notify);
+    stream.add(this);
+  }
+
+  /** Begins with the inbox that was read. The client has the badge of `knownVersion`; 0: none. */
+  open(read: Inbox, knownVersion: number): void {
+    this.#isOpen = true;
+    this.#feed.publish(read);
+    const { inbox } = this.#feed;
+    if (inbox && knownVersion > 0 && inbox.version === knownVersion) this.#sent = badgeOf(inbox);
+    this.#notify();
+  }
+
+  take(): UnreadCount | undefined {
+    const { ownerId, inbox } = this.#feed;
+    if (!this.#isOpen || !inbox) return undefined;
+    const badge = badgeOf(inbox);
+    if (this.#sent && isSame(this.#sent, badge)) return undefined;
+    this.#sent = badge;
+    return { ownerId, version: inbox.version, badge };
+  }
+
+  stop(): void {
+    this.#feed.watchers.delete(this.#notify);
+    if (this.#feed.watchers.size === 0) this.#forget(this.#feed);
+  }
+}
+
+const isSame = (a: Badge, b: Badge): boolean =>
+  a.notificationCount === b.notificationCount &&
+  a.peopleCount === b.peopleCount &&
+  a.unseenNotificationCount === b.unseenNotificationCount;
