@@ -4,7 +4,6 @@ import { emptyInbox } from "../../src/domain/inbox.ts";
 import { type ReactionState, react } from "../../src/domain/reaction.ts";
 import { defaultKind } from "../../src/domain/target.ts";
 import { versionOf } from "../../src/domain/unread-group.ts";
-import { firstVersion } from "../../src/store/engine/item-store.ts";
 import { displayName, type Liked, register } from "./likes.ts";
 import { type Seed, seed } from "./seed.ts";
 import type { Stack } from "./stack.ts";
@@ -33,7 +32,7 @@ export async function seedLikers(
     const reaction = { actor, now: start + i * apartMs, silent: false };
     const after = react({ ...state, row: undefined }, defaultKind, reaction);
     const ref = reactionRef(target, defaultKind, actor.userId);
-    rows.push({ ref, value: after.row, version: firstVersion("reaction", after.row) });
+    rows.push({ ref, value: after.row, version: after.row.version });
     state = after;
   }
   await seed(stack, rows);

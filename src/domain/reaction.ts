@@ -14,10 +14,10 @@ import {
 import {
   type Actor,
   countedOf,
-  firstVersionOf,
+  type Ends,
+  isMember,
   join,
   leave,
-  type MembersOf,
   type UnreadGroup,
 } from "./unread-group.ts";
 
@@ -95,19 +95,19 @@ function notifies(
 /**
  * Takes the reaction `row` back, and removes it from the unread group if it is a member. If the
  * owner has read it already, the row remains until `coolDownMs` after the reaction, so that the
- * same person does not notify the owner again by reacting once more.
+ * same person does not notify the owner again by reacting once more. `refill` has the members whom
+ * the group shows in the place of this one (`endsToRefill`).
  */
 export function withdraw(
   { target, inbox, group }: ReactionState,
   row: Reaction,
   { now, coolDownMs }: { readonly now: Instant; readonly coolDownMs: number },
-  membersOf: MembersOf,
+  refill?: Partial<Ends>,
 ): ReactionState {
   const { kind } = row;
   const counted = withCount(target, kind, countOf(target, kind) - 1);
-  const isMember = group !== undefined && row.notified && row.version >= firstVersionOf(group);
-  if (isMember) {
-    const remaining = leave(group, row, now, membersOf);
+  if (isMember(group, row)) {
+    const remaining = leave(group, row, now, refill);
     const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(remaining));
     return { target: counted, inbox: nextInbox, group: remaining, row: undefined };
   }

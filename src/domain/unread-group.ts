@@ -1,4 +1,4 @@
-/** Unread groups: their members, how they join and leave, and which reads of them are needed. */
+/** Unread groups: how members join and leave, which of them are shown, and what is counted. */
 import type { Instant } from "./month.ts";
 import type { Reaction, TargetName } from "./target.ts";
 
@@ -40,8 +40,8 @@ export interface UnreadGroup extends Group {
 }
 
 /**
- * The counts of the latest members: at least 45 of a large group, and all of the last second. A
- * read of these members is complete if it finds as many of them (docs/decisions/0020).
+ * The counts of the recent members: at least the latest 45 of a large group, and all who joined
+ * within `recentMs` (docs/decisions/0020).
  */
 interface Recent {
   /** The members that joined after this version are counted. */
@@ -68,13 +68,8 @@ export const shownLatest = 3;
 /** The latest members are counted from a new version on after this many joins. */
 const recentStep = 45;
 
-/**
- * After this long, all items of a transaction are applied: a query finds the row of a member who
- * has joined before, and does not find that of a member who has left before.
- */
-const appliedMs = 1_000;
-
-const isApplied = (time: Instant, now: Instant): boolean => time <= now - appliedMs;
+/** A member who joined within this time is always counted as recent. */
+export const recentMs = 1_000;
 
 export const firstVersionOf = ({ firstMembers }: Group): number =>
   (firstMembers[0] as Member).version;
@@ -86,52 +81,13 @@ export const versionOf = ({ latestMembers }: Group): number => (latestMembers[0]
 export const countedOf = (group: UnreadGroup | undefined) =>
   group && { version: versionOf(group), peopleCount: group.peopleCount };
 
-/** A query for members of one group. Its result is kept and used as long as `key` is the same. */
-export type MemberRange = {
-  readonly key: string;
-  /** Whether rows of members who have left may not be deleted yet. */
-  readonly hasLeavers: boolean;
-} & (
-  | {
-      /** All members after a version, as many as `count`: `first` and `latest` have all of them. */
-      readonly read: "recent";
-      readonly after: number;
-      readonly count: number;
-    }
-  | {
-      /**
-       * The split of the members between two versions, both included: `count` is the number of
-       * members up to `at`, `latest` has the last of them, and `first` the first ones after `at`.
-       */
-      readonly read: "split";
-      readonly from: number;
-      readonly at: number;
-      readonly to: number;
-      /**
-       * The number of all members in the range, so that only the shorter side has to be counted.
-       * With leavers, both sides are counted, and the result is valid if the sum is this number.
-       */
-      readonly total: number;
-    }
-  | {
-      /** The first and the latest members between two versions, both included. */
-      readonly read: "ends";
-      readonly from: number;
-      readonly to: number;
-    }
-);
-
-/** The result of a query, at each end one member more than a group shows. */
-export interface Members {
-  /** The number of members that the query counts; 0 for "ends". */
-  readonly count: number;
-  /** The number of members after a split, if both sides were counted. */
-  readonly restCount?: number;
-  readonly first: readonly Reaction[];
-  readonly latest: readonly Reaction[];
+/** Members at the two ends of a group or of a part of it. */
+export interface Ends {
+  /** The earliest ones, earliest first. */
+  readonly first: readonly Member[];
+  /** The latest ones, latest first. */
+  readonly latest: readonly Member[];
 }
-
-export type MembersOf = (range: MemberRange) => Members;
 
 /** Adds a reaction, which is later than all members, to a group. Without a group it begins one. */
 export function join(
@@ -158,29 +114,54 @@ export function join(
 
 function withJoined(recent: Recent, { version, createTime }: Member): Recent {
   const lateCount = recent.lateCount + 1;
-  if (lateCount < recentStep || !isApplied(recent.middleTime, createTime)) {
+  if (lateCount < recentStep || recent.middleTime > createTime - recentMs) {
     return { ...recent, count: recent.count + 1, lateCount };
   }
   const { middle } = recent;
   return { after: middle, count: lateCount, middle: version, lateCount: 0, middleTime: createTime };
 }
 
+/** Whether a reaction is a member of its unread group. */
+export const isMember = (
+  group: UnreadGroup | undefined,
+  { notified, version }: Reaction,
+): group is UnreadGroup => group !== undefined && notified && version >= firstVersionOf(group);
+
 /**
- * Removes a member from a group and replaces its name if the group showed it. Returns undefined
- * when it was the last member.
+ * At which ends a group shows a person without having the member who is shown there instead when
+ * the person leaves. Undefined when it needs no such member: it does not show the person, or it is
+ * so small that it shows all its members.
+ */
+export function endsToRefill(
+  { peopleCount, firstMembers, latestMembers }: UnreadGroup,
+  userId: string,
+): { readonly first: boolean; readonly latest: boolean } | undefined {
+  if (peopleCount <= shownFirst + shownLatest) return undefined;
+  const shows = (members: readonly Member[]) => members.some((each) => each.userId === userId);
+  const ends = { first: shows(firstMembers), latest: shows(latestMembers) };
+  return ends.first || ends.latest ? ends : undefined;
+}
+
+/**
+ * Removes a member from a group. `refill` has the members at the ends that `endsToRefill` names,
+ * with or without the one who leaves. Returns undefined when it was the last member.
  */
 export function leave(
   group: UnreadGroup,
   { userId, version }: Pick<Member, "userId" | "version">,
   now: Instant,
-  membersOf: MembersOf,
+  refill: Partial<Ends> = {},
 ): UnreadGroup | undefined {
   const peopleCount = group.peopleCount - 1;
   if (peopleCount === 0) return undefined;
-  const { firstMembers, latestMembers, recent } = group;
-  const remaining: UnreadGroup = {
+  const { recent } = group;
+  const { first, latest } = { ...shownEnds(group), ...refill };
+  const remains = (member: Actor) => member.userId !== userId;
+  return {
     ...group,
     peopleCount,
+    firstMembers: first.filter(remains).slice(0, shownFirst).map(memberOf),
+    latestMembers: latest.filter(remains).slice(0, shownLatest).map(memberOf),
     leaveCount: group.leaveCount + 1,
     leaveTime: now,
     recent: {
@@ -189,98 +170,14 @@ export function leave(
       lateCount: recent.lateCount - (version > recent.middle ? 1 : 0),
     },
   };
-  const remains = (member: Actor) => member.userId !== userId;
-  const isFirst = !firstMembers.every(remains);
-  const isLatest = !latestMembers.every(remains);
-  if (!isFirst && !isLatest) return remaining;
-  const found = { first: firstMembers, latest: latestMembers };
-  if (peopleCount < shownFirst + shownLatest) {
-    // A group of this size shows all its members.
-    const all = new Map([...firstMembers, ...latestMembers].map((each) => [each.version, each]));
-    found.first = [...all.values()].sort((a, b) => a.version - b.version);
-    found.latest = found.first.toReversed();
-  } else {
-    Object.assign(found, readEnds(group, { isFirst, isLatest }, now, membersOf));
-  }
-  return {
-    ...remaining,
-    firstMembers: found.first.filter(remains).slice(0, shownFirst).map(memberOf),
-    latestMembers: found.latest.filter(remains).slice(0, shownLatest).map(memberOf),
-  };
 }
 
-/** Reads the members at those ends of a group at which one leaves. */
-function readEnds(
-  group: UnreadGroup,
-  { isFirst, isLatest }: { readonly isFirst: boolean; readonly isLatest: boolean },
-  now: Instant,
-  membersOf: MembersOf,
-) {
-  const { count } = group.recent;
-  const olderCount = group.peopleCount - count;
-  const needsRecent = isLatest || olderCount <= shownFirst;
-  const recent = needsRecent ? membersOf(recentOf(group, now)) : undefined;
-  const needsOlder = olderCount > 0 && (isFirst || count <= shownLatest);
-  const older = needsOlder ? membersOf(olderEnds(group, now)) : undefined;
-  const first = [...(older?.first ?? []), ...(recent?.first ?? [])];
-  const latest = [...(recent?.latest ?? []), ...(older?.latest ?? [])];
-  return { ...(isFirst && { first }), ...(isLatest && { latest }) };
-}
-
-/** Whether any query finds the rows of all members, and no other rows. */
-export const isSettled = (group: UnreadGroup, now: Instant): boolean =>
-  isApplied((group.latestMembers[0] as Member).createTime, now) && isApplied(group.leaveTime, now);
-
-const hasLeavers = ({ leaveTime }: UnreadGroup, now: Instant) => !isApplied(leaveTime, now);
-
-/** The query for all recent members, or for the latest of them if these include all after `at`. */
-export function recentOf(group: UnreadGroup, now: Instant, at = 0): MemberRange {
-  const { recent, leaveCount } = group;
-  const isLate = at >= recent.middle;
-  const after = isLate ? recent.middle : recent.after;
-  const count = isLate ? recent.lateCount : recent.count;
-  const key = `recent ${after} ${versionOf(group)} ${leaveCount}`;
-  return { key, hasLeavers: hasLeavers(group, now), read: "recent", after, count };
-}
-
-/** The query for the ends of the members before the recent ones, from a version on. */
-export function olderEnds(
-  group: UnreadGroup,
-  now: Instant,
-  from = firstVersionOf(group),
-): MemberRange {
-  const to = group.recent.after;
-  const key = `ends ${from} ${to} ${group.leaveCount}`;
-  return { key, hasLeavers: hasLeavers(group, now), read: "ends", from, to };
-}
-
-/**
- * The query for a split at a version before the recent members. Its result stays valid while people
- * join, which they do after `to`: only a member who leaves changes it.
- */
-export function splitOlderAt(group: UnreadGroup, now: Instant, at: number): MemberRange {
-  const { peopleCount, leaveCount, recent } = group;
-  const from = firstVersionOf(group);
-  const total = peopleCount - recent.count;
-  const key = `split ${from} ${at} ${leaveCount}`;
-  return {
-    key,
-    hasLeavers: hasLeavers(group, now),
-    read: "split",
-    from,
-    at,
-    to: recent.after,
-    total,
-  };
-}
-
-/** The query for a split of a settled group at any version. */
-export function splitAllAt(group: UnreadGroup, at: number): MemberRange {
-  const { peopleCount: total, leaveCount } = group;
-  const from = firstVersionOf(group);
-  const to = versionOf(group);
-  const key = `all ${from} ${at} ${to} ${leaveCount}`;
-  return { key, hasLeavers: false, read: "split", from, at, to, total };
+/** The members that a group shows; a small group shows all, at both ends. */
+function shownEnds({ peopleCount, firstMembers, latestMembers }: UnreadGroup): Ends {
+  if (peopleCount > shownFirst + shownLatest) return { first: firstMembers, latest: latestMembers };
+  const all = new Map([...firstMembers, ...latestMembers].map((each) => [each.version, each]));
+  const first = [...all.values()].sort((a, b) => a.version - b.version);
+  return { first, latest: first.toReversed() };
 }
 
 /** Drops the other properties of a reaction. */

@@ -27,20 +27,23 @@ describe("an unread group", () => {
     expect(unread.takeQueries()).toEqual([]);
   });
 
-  test.each(users(5))("of five refills its names without a query when %s leaves", (userId) => {
-    const unread = createUnreadGroup();
-    unread.like(...users(5));
-    unread.unlike(userId);
-    const left = users(5).filter((each) => each !== userId);
-    expect(unread.group).toMatchObject({ peopleCount: 4, leaveCount: 1 });
-    expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
-    expect(unread.takeQueries()).toEqual([]);
-  });
+  test.each(users(5))(
+    "of five refills its names without a query when %s leaves",
+    async (userId) => {
+      const unread = createUnreadGroup();
+      unread.like(...users(5));
+      await unread.unlike(userId);
+      const left = users(5).filter((each) => each !== userId);
+      expect(unread.group).toMatchObject({ peopleCount: 4, leaveCount: 1 });
+      expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
+      expect(unread.takeQueries()).toEqual([]);
+    },
+  );
 
-  test.each(users(9))("of nine names two first and three latest when %s leaves", (userId) => {
+  test.each(users(9))("of nine names two first and three latest when %s leaves", async (userId) => {
     const unread = createUnreadGroup();
     unread.like(...users(9));
-    unread.unlike(userId);
+    await unread.unlike(userId);
     const left = users(9).filter((each) => each !== userId);
     expect(unread.group).toMatchObject({ peopleCount: 8, leaveCount: 1 });
     expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
@@ -53,19 +56,22 @@ describe("an unread group", () => {
     ["the first of", "u1", ["ends"]],
     ["a middle one of", "u100", []],
     ["the latest of", "u200", ["recent"]],
-  ])("reads no more than the ends and the recent members when %s 200 leaves", (_, id, queries) => {
-    const unread = createUnreadGroup();
-    unread.like(...users(200));
-    unread.unlike(id);
-    const left = users(200).filter((each) => each !== id);
-    expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
-    expect(unread.takeQueries()).toEqual(queries);
-  });
+  ])(
+    "reads no more than the ends and the recent members when %s 200 leaves",
+    async (_, id, queries) => {
+      const unread = createUnreadGroup();
+      unread.like(...users(200));
+      await unread.unlike(id);
+      const left = users(200).filter((each) => each !== id);
+      expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
+      expect(unread.takeQueries()).toEqual(queries);
+    },
+  );
 
-  test("a member has an id, a name, a version and a time, and nothing else of a reaction", () => {
+  test("a member has an id, a name, a version and a time, and nothing else of a reaction", async () => {
     const unread = createUnreadGroup();
     unread.like(...users(9));
-    unread.unlike("u1", "u9");
+    await unread.unlike("u1", "u9");
     const member = (n: number) => ({
       userId: `u${n}`,
       displayName: `u${n}!`,
@@ -76,14 +82,14 @@ describe("an unread group", () => {
     expect(unread.group?.latestMembers).toEqual([member(8), member(7), member(6)]);
   });
 
-  test("has the version of its latest member, which goes back when that one leaves", () => {
+  test("has the version of its latest member, which goes back when that one leaves", async () => {
     const unread = createUnreadGroup();
     unread.like("a", "b");
     unread.mute(true);
     unread.like("c");
     unread.mute(false);
     expect(sizeOf(unread.group)).toEqual([2, 1, 2]);
-    unread.unlike("b");
+    await unread.unlike("b");
     expect(sizeOf(unread.group)).toEqual([1, 1, 1]);
     expect(unread.inbox).toEqual(inboxWith(4, 1, 1, 1));
   });
@@ -95,12 +101,12 @@ describe("an unread group", () => {
       "from the middle",
       ["u6", "u7", "u5", "u8", "u4", "u9", "u3", "u1", "u12", "u2", "u11", "u10"],
     ],
-  ])("is right at every size while all members leave %s", (_, order) => {
+  ])("is right at every size while all members leave %s", async (_, order) => {
     const unread = createUnreadGroup();
     unread.like(...users(12));
     let left = users(12);
     for (const userId of order) {
-      unread.unlike(userId);
+      await unread.unlike(userId);
       left = left.filter((each) => each !== userId);
       expect(unread.group?.peopleCount ?? 0).toBe(left.length);
       expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
@@ -139,7 +145,7 @@ describe("the recent members", () => {
     expect(recentAt(1_001, 1)).toMatchObject({ after: 501, count: 500 });
   });
 
-  test("of a large group are 45 to 89, unless they leave", () => {
+  test("of a large group are 45 to 89, unless they leave", async () => {
     const unread = createUnreadGroup();
     const counts = new Set<number>();
     unread.like(...users(44));
@@ -149,7 +155,7 @@ describe("the recent members", () => {
       counts.add(unread.group?.recent.count as number);
     }
     expect([...counts].sort((a, b) => a - b)).toEqual(users(45).map((_, i) => 45 + i));
-    unread.unlike(...users(44, 401));
+    await unread.unlike(...users(44, 401));
     expect(unread.group?.recent.count).toBeLessThan(45);
   });
 });
@@ -201,23 +207,23 @@ function createLife() {
         members.push({ userId, version: unread.inbox.version });
       }
     },
-    leave(at: number, count: number) {
+    async leave(at: number, count: number) {
       const from = Math.floor(at * (members.length - 1));
       for (const { userId } of members.slice(from, from + count)) {
-        unread.unlike(userId);
+        await unread.unlike(userId);
         members = members.filter((each) => each.userId !== userId);
       }
     },
     /** A member who was read leaves, which changes no unread group. */
-    leaveRead(at: number) {
+    async leaveRead(at: number) {
       const [left] = readMembers.splice(Math.floor(at * (readMembers.length - 1)), 1);
-      if (left) unread.unlike(left.userId);
+      if (left) await unread.unlike(left.userId);
     },
     /** Leaves and joins again, as the latest. */
-    rejoin(at: number) {
+    async rejoin(at: number) {
       const member = memberAt(at);
       if (!member) return;
-      unread.unlike(member.userId);
+      await unread.unlike(member.userId);
       unread.like(member.userId);
       const { userId } = member;
       members = members.filter((each) => each !== member);
@@ -230,11 +236,11 @@ function createLife() {
       unread.mute(false);
     },
     /** Marks as read; if people `join` meanwhile, a first try is in vain. */
-    read(at: number, join = 0) {
+    async read(at: number, join = 0) {
       const version = Math.min(versionAt(at), unread.inbox.version);
-      if (join > 0) unread.readInVain(version);
+      if (join > 0) await unread.readInVain(version);
       this.join(join);
-      const read = unread.read(version);
+      const read = await unread.read(version);
       const expected = members.filter((each) => each.version <= version);
       expect(read && shown(read)).toEqual(expected.length > 0 ? shownOf(expected) : undefined);
       members = members.filter((each) => each.version > version);
@@ -272,7 +278,7 @@ describe("a random life of a group", () => {
   const leaving = fc.oneof({ weight: 4, arbitrary: few }, { weight: 1, arbitrary: many });
   /** More often an early version than a late one, so that groups become large. */
   const early = share.map((at) => at ** 2);
-  const ofShare = (act: (life: Life, at: number) => void) =>
+  const ofShare = (act: (life: Life, at: number) => void | Promise<void>) =>
     share.map((at) => (life: Life) => act(life, at));
   const step = fc.oneof(
     { weight: 6, arbitrary: joining.map((count) => (life: Life) => life.join(count)) },
@@ -299,14 +305,17 @@ describe("a random life of a group", () => {
     { weight: 1, arbitrary: ofShare((life, at) => life.see(at)) },
   );
 
-  test("shows and counts its members as a plain list does", () => {
-    const lives = fc.property(fc.array(step, { minLength: 10, maxLength: 40 }), (steps) => {
-      const life = createLife();
-      for (const act of steps) {
-        act(life);
-        life.check();
-      }
-    });
-    fc.assert(lives, { numRuns: 200 });
+  test("shows and counts its members as a plain list does", async () => {
+    const lives = fc.asyncProperty(
+      fc.array(step, { minLength: 10, maxLength: 40 }),
+      async (steps) => {
+        const life = createLife();
+        for (const act of steps) {
+          await act(life);
+          life.check();
+        }
+      },
+    );
+    await fc.assert(lives, { numRuns: 200 });
   });
 });

@@ -1,13 +1,15 @@
 /** The use cases that mark notifications as read or seen. */
 import { emptyInbox, type Inbox, markSeen } from "../../domain/inbox.ts";
-import { markRead } from "../../domain/notification.ts";
+import { dividesAt, markRead } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
 import { firstVersionOf, versionOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
+import { Missing } from "../ports/engine.ts";
 import { allPages } from "../ports/pages.ts";
 import { inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { inboxOf } from "./inbox.ts";
+import { lookUpSplit } from "./member-lookups.ts";
 
 /** Names one owner's unread group. */
 export interface UnreadName {
@@ -33,7 +35,7 @@ const pageSize = 48;
  * the inbox counts as the latest.
  */
 export async function markNotificationRead(
-  deps: Pick<Deps, "engine" | "unreadCounts" | "historyMs">,
+  deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
   { ownerId, target, kind, version, deadline }: UnreadName & ReadMark,
 ): Promise<{ changed: boolean; inbox: Inbox }> {
   const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
@@ -42,15 +44,18 @@ export async function markNotificationRead(
     readSet: [refs.inbox, refs.group],
     expectAbsent: [],
     deadline,
-    decide(tx, { wall }) {
+    decide(tx, { wall: now }) {
       const state = { inbox: tx.get(refs.inbox) ?? emptyInbox, group: tx.get(refs.group) };
-      const kept = { now: wall, keptMs: deps.historyMs };
-      const { inbox, group, read } = markRead(state, version, kept, (range) =>
-        tx.groupMembers({ target, kind, group: refs.group, range }),
-      );
+      const { group: found } = state;
+      const looked = found && { reader: deps.reader, ref: refs.group, group: found, now };
+      const isDivided = looked && dividesAt(looked.group, version);
+      const split = isDivided ? tx.lookup(lookUpSplit(looked, version)) : undefined;
+      if (split instanceof Missing) return split;
+      const kept = { now, keptMs: deps.historyMs };
+      const { inbox, group, read } = markRead(state, version, kept, split);
       if (!read) return { changed: false, inbox };
       tx.put(refs.inbox, inbox);
-      if (group) tx.put(refs.group, group);
+      if (group) tx.put(refs.group, group, versionOf(group));
       else tx.delete(refs.group);
       tx.put(readGroupRef(ownerId, versionOf(read), target, kind), read);
       return { changed: true, inbox };

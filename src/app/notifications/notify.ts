@@ -12,13 +12,14 @@ import {
 } from "../../domain/target.ts";
 import type { Actor } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
+import { Missing } from "../ports/engine.ts";
 import { mutedPersonRef, notifiedEventRef } from "../ports/records.ts";
-import { membersOf, putState, readState, refsOf } from "../reactions/reaction-records.ts";
+import { putState, readState, refillOf, refsOf } from "../reactions/reaction-records.ts";
 import { requestHash } from "../shared/idempotency.ts";
 import { isPersonMuted } from "./muted-people.ts";
 
 /** The dependencies of every notice of an event. */
-export type NotifyDeps = Pick<Deps, "engine" | "unreadCounts" | "historyMs">;
+export type NotifyDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">;
 
 interface EventInput {
   /** Unique for the owner, until `historyMs` after the event. */
@@ -67,7 +68,7 @@ async function notifyOwner(
     readSet: [refs.target, refs.inbox, refs.group, refs.row],
     expectAbsent: [event, mutedPersonRef(ownerId, userId)],
     deadline,
-    decide(tx, { wall }): NotifyResult & { inbox?: Inbox } {
+    decide(tx, { wall }): (NotifyResult & { inbox?: Inbox }) | Missing {
       const known = tx.get(event);
       if (known && known.expireTime > wall) {
         if (known.hash === hash) return { notified: known.notified, replayed: true };
@@ -78,8 +79,10 @@ async function notifyOwner(
       }
       const before = readState(tx, refs);
       const row = activeRow(before.row);
+      const refill = row && refillOf(tx, deps.reader, refs, before, row, wall);
+      if (refill instanceof Missing) return refill;
       const times = { now: wall, coolDownMs: 0 };
-      const state = row ? withdraw(before, row, times, membersOf(tx, refs, name)) : before;
+      const state = row ? withdraw(before, row, times, refill) : before;
       const silent = isPersonMuted(tx, ownerId, state.inbox, userId);
       const after = react(state, name.kind, { actor, now: wall, silent });
       putState(tx, refs, before, after);

@@ -1,6 +1,4 @@
 /** The commit engine as the use cases see it. */
-import type { TargetName } from "../../domain/target.ts";
-import type { MemberRange, Members } from "../../domain/unread-group.ts";
 import type { Now } from "./clock.ts";
 import type { Kind, Records, Ref } from "./records.ts";
 
@@ -9,24 +7,53 @@ export interface Transaction {
   get<K extends Kind>(ref: Ref<K>): Records[K] | undefined;
   /** The version of the record, with the writes of this batch; 0 when it does not exist. */
   recordVersion(ref: Ref): number;
-  /** Puts a record of `readSet` or `expectAbsent`; any other record must not exist yet. */
-  put<K extends Kind>(ref: Ref<K>, value: Records[K]): void;
+  /**
+   * Puts a record of `readSet` or `expectAbsent`; any other record must not exist yet. A new record
+   * gets the version `firstVersion`, or else 1, or that of an earlier call which has put it as a new
+   * one. If records of this name may have been deleted, it needs a version that none of them had.
+   */
+  put<K extends Kind>(ref: Ref<K>, value: Records[K], firstVersion?: number): void;
   /** Deletes a record of `readSet` or `expectAbsent`. Does nothing when it does not exist. */
   delete(ref: Ref): void;
-  /**
-   * The members of a group as its record, which the decision has to get, describes them. A call
-   * with a query comes before calls that change this group.
-   */
-  groupMembers(query: MembersQuery): Members;
+  /** The result of a lookup, or what the decision has to return because it is not known yet. */
+  lookup<T>(lookup: Lookup<T>): T | Missing;
 }
 
-/** A query for the members of one group. */
-export interface MembersQuery {
-  readonly target: TargetName;
-  readonly kind: string;
-  /** The record of the group, which changes with every member. */
-  readonly group: Ref<"unreadGroup">;
-  readonly range: MemberRange;
+/**
+ * A read of what no single record has, such as a count of many records. By lookups a feature tells
+ * the engine how to read what only this feature knows.
+ */
+export interface Lookup<T> {
+  /** The results of lookups of one name may replace each other, as long as they hold. */
+  readonly name: string;
+  /**
+   * The record that the lookup is about. It is read as stored, so a call with a lookup is decided
+   * before the calls that change this record.
+   */
+  readonly source: Ref;
+  /** Whether a result holds that was read for an earlier lookup of this name. */
+  holds(result: T): boolean;
+  /**
+   * Reads the result. Undefined when it shows that a transaction is being applied, so that it has
+   * to be read again. Throws STORE_UNAVAILABLE.
+   */
+  read(): Promise<Reading<T> | undefined>;
+}
+
+/** What a lookup has read. */
+export interface Reading<T> {
+  readonly result: T;
+  /** The engine uses the result only if these records still have these values at one moment. */
+  readonly unchanged: readonly { readonly ref: Ref; readonly value: unknown }[];
+}
+
+/** Returned by a decision that needs a lookup first. The engine reads it and decides again. */
+export class Missing {
+  readonly lookup: Lookup<unknown>;
+
+  constructor(lookup: Lookup<unknown>) {
+    this.lookup = lookup;
+  }
 }
 
 /**
@@ -41,7 +68,7 @@ export interface TransactionRequest<R> {
   /** Taken as absent without a read; a failed condition or the read validation corrects it. */
   readonly expectAbsent: readonly Ref[];
   /** May run several times. Throws `DomainError` to refuse, which discards what it has put. */
-  decide(tx: Transaction, now: Now): R;
+  decide(tx: Transaction, now: Now): R | Missing;
   /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
 }

@@ -1,11 +1,12 @@
-/** Lists of unread and read groups, and reads of many inboxes at once. */
+/** Lists of unread and read groups, reads of many inboxes at once, and of members of a group. */
 import type { Inbox } from "../../domain/inbox.ts";
 import type { Instant } from "../../domain/month.ts";
+import type { Reaction, TargetName } from "../../domain/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { Page, PageRequest } from "./pages.ts";
 import type { MutedPerson } from "./records.ts";
 
-export interface NotificationReader {
+export interface NotificationReader extends MemberReader {
   /** Lists unread groups by version, if given only those of a version below `before`. */
   unreadGroups(
     ownerId: string,
@@ -27,4 +28,46 @@ export interface NotificationReader {
   mutedPeople(ownerId: string, page: PageRequest): Promise<Page<MutedPerson>>;
   /** Returns the existing inboxes of these owners by owner id. Lags behind by moments. */
   inboxes(ownerIds: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
+}
+
+/** Names the notified reactions of one kind to one target, which are the members of its groups. */
+export interface MembersName {
+  readonly target: TargetName;
+  readonly kind: string;
+}
+
+/** The members at the ends of a range, at each end one more than a group shows. */
+export interface RangeEnds {
+  /** The first three, earliest first. */
+  readonly first: Reaction[];
+  /** The latest four, latest first. */
+  readonly latest: Reaction[];
+}
+
+/** The members on both sides of a version: `first` follow it, `latest` go up to it. */
+export interface CountedSplit extends RangeEnds {
+  /** The number of members up to the version. */
+  readonly count: number;
+  /** The number of members after it, if both sides were counted. */
+  readonly restCount?: number;
+}
+
+/**
+ * Reads the members of groups strongly consistently, each end and each page at its own moment, and
+ * without retries: the commit engine retries a lookup. All throw STORE_UNAVAILABLE.
+ */
+export interface MemberReader {
+  /** The members after a version, earliest first, at most `limit`. */
+  membersAfter(name: MembersName, after: number, limit: number): Promise<Reaction[]>;
+  /** The members at both ends of a range of versions, both included. */
+  memberEnds(name: MembersName, from: number, to: number): Promise<RangeEnds>;
+  /**
+   * Splits the members with versions from `from` to `to` at `at`, all included. If `total` is the
+   * number of members in the range, only the shorter side is counted; otherwise both are.
+   */
+  splitMembers(
+    name: MembersName,
+    range: { readonly from: number; readonly at: number; readonly to: number },
+    total: number | undefined,
+  ): Promise<CountedSplit>;
 }

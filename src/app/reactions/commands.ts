@@ -1,14 +1,19 @@
 /** The use cases that set and take back a reaction. */
 import type { Inbox } from "../../domain/inbox.ts";
-import { activeRow, react as reactTo, withdraw } from "../../domain/reaction.ts";
-import { countOf, isEventKind, type TargetName } from "../../domain/target.ts";
+import {
+  activeRow,
+  type ReactionState,
+  react as reactTo,
+  withdraw,
+} from "../../domain/reaction.ts";
+import { countOf, isEventKind, type Target, type TargetName } from "../../domain/target.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { Transaction, TransactionRequest } from "../ports/engine.ts";
+import { Missing, type Transaction, type TransactionRequest } from "../ports/engine.ts";
 import { mutedPersonRef } from "../ports/records.ts";
-import { type CheckKinds, withKinds } from "./known-kinds.ts";
-import { membersOf, putState, readState, refsOf } from "./reaction-records.ts";
+import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
+import { putState, readState, refillOf, refsOf } from "./reaction-records.ts";
 
 type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts" | "coolDownMs">;
 
@@ -54,13 +59,13 @@ export async function react(deps: ReactionDeps, input: ReactInput): Promise<Reac
 }
 
 /** `kinds` are the other kinds that an exclusive reaction may have to take back. */
-function reactRequest(
-  { coolDownMs }: ReactionDeps,
+function reactRequest<U extends UndeclaredKinds = never>(
+  deps: ReactionDeps,
   ownerId: string,
   { silent = false, ...input }: ReactInput,
   kinds: readonly string[] = [],
-  checkKinds?: CheckKinds,
-): TransactionRequest<Changed> {
+  checkKinds?: (target: Target) => U | undefined,
+): TransactionRequest<Changed | U> {
   const { target, kind, userId, displayName, deadline } = input;
   const refs = refsOf(ownerId, input);
   const otherNames = kinds
@@ -80,8 +85,12 @@ function reactRequest(
     deadline,
     decide(tx, { wall }) {
       const first = readState(tx, refs);
-      checkKinds?.(first.target);
-      for (const name of otherNames) takeBack(tx, ownerId, name, { now: wall, coolDownMs });
+      const undeclared = checkKinds?.(first.target);
+      if (undeclared) return undeclared;
+      for (const name of otherNames) {
+        const taken = takeBack(tx, deps, ownerId, name, wall);
+        if (taken instanceof Missing) return taken;
+      }
       const before = readState(tx, refs);
       let after = before;
       if (!activeRow(before.row)) {
@@ -109,9 +118,9 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
     readSet: [refs.target, refs.inbox, refs.group, refs.row],
     expectAbsent: [],
     deadline: input.deadline,
-    decide(tx, { wall }): Changed {
-      const times = { now: wall, coolDownMs: deps.coolDownMs };
-      const after = takeBack(tx, ownerId, input, times);
+    decide(tx, { wall }): Changed | Missing {
+      const after = takeBack(tx, deps, ownerId, input, wall);
+      if (after instanceof Missing) return after;
       const { target, inbox } = after ?? readState(tx, refs);
       const reactionCount = countOf(target, input.kind);
       return { changed: after !== undefined, reactionCount, ...(after && { inbox }) };
@@ -123,15 +132,18 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
 /** Takes a reaction back and returns the state after it. Undefined when there is none. */
 function takeBack(
   tx: Transaction,
+  { reader, coolDownMs }: Pick<ReactionDeps, "reader" | "coolDownMs">,
   ownerId: string,
   name: ReactionInput,
-  times: { readonly now: Now["wall"]; readonly coolDownMs: number },
-) {
+  now: Now["wall"],
+): ReactionState | Missing | undefined {
   const refs = refsOf(ownerId, name);
   const before = readState(tx, refs);
   const row = activeRow(before.row);
   if (!row) return undefined;
-  const after = withdraw(before, row, times, membersOf(tx, refs, name));
+  const refill = refillOf(tx, reader, refs, before, row, now);
+  if (refill instanceof Missing) return refill;
+  const after = withdraw(before, row, { now, coolDownMs }, refill);
   putState(tx, refs, before, after);
   return after;
 }

@@ -1,9 +1,12 @@
 /** The records that one reaction changes, read and put as one state. */
 import { emptyInbox } from "../../domain/inbox.ts";
-import type { ReactionState } from "../../domain/reaction.ts";
-import { requireActive, type TargetName } from "../../domain/target.ts";
-import type { MembersOf } from "../../domain/unread-group.ts";
-import type { Transaction } from "../ports/engine.ts";
+import { activeRow, type ReactionState } from "../../domain/reaction.ts";
+import { type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
+import { type Ends, endsToRefill, isMember, versionOf } from "../../domain/unread-group.ts";
+import { lookUpEnds } from "../notifications/member-lookups.ts";
+import type { Now } from "../ports/clock.ts";
+import type { Missing, Transaction } from "../ports/engine.ts";
+import type { MemberReader } from "../ports/notifications.ts";
 import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/records.ts";
 
 /** Names one person's reaction of one kind to one target. */
@@ -31,7 +34,7 @@ export const readState = (tx: Transaction, refs: ReactionRefs): ReactionState =>
   row: tx.get(refs.row),
 });
 
-/** Puts what differs between two states. */
+/** Puts what differs between two states. New records begin with a version of the inbox. */
 export function putState(
   tx: Transaction,
   refs: ReactionRefs,
@@ -40,15 +43,22 @@ export function putState(
 ): void {
   tx.put(refs.target, after.target);
   tx.put(refs.inbox, after.inbox);
-  if (after.row) tx.put(refs.row, after.row);
+  if (after.row) tx.put(refs.row, after.row, activeRow(after.row)?.version);
   else if (before.row) tx.delete(refs.row);
   if (after.group === before.group) return;
-  if (after.group) tx.put(refs.group, after.group);
+  if (after.group) tx.put(refs.group, after.group, versionOf(after.group));
   else tx.delete(refs.group);
 }
 
-/** Reads the members of the group of a reaction. */
-export const membersOf =
-  (tx: Transaction, refs: ReactionRefs, { target, kind }: ReactionName): MembersOf =>
-  (range) =>
-    tx.groupMembers({ target, kind, group: refs.group, range });
+/** Looks up the members whom the group shows when the person of `row` leaves it. */
+export function refillOf(
+  tx: Transaction,
+  reader: MemberReader,
+  refs: ReactionRefs,
+  { group }: ReactionState,
+  row: Reaction,
+  now: Now["wall"],
+): Partial<Ends> | Missing | undefined {
+  const ends = isMember(group, row) ? endsToRefill(group, row.userId) : undefined;
+  return group && ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
+}

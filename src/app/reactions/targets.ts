@@ -90,7 +90,8 @@ export async function deleteTarget(
         if (found.deleteTime !== undefined) {
           return { tombstone: found, isPending: tx.get(refs.pending) !== undefined };
         }
-        checkKinds(found);
+        const undeclared = checkKinds(found);
+        if (undeclared) return undeclared;
         const tombstone = { ...found, updateTime: wall, deleteTime: wall };
         tx.put(refs.target, tombstone);
         tx.put(refs.pending, { target: { type, id }, ownerId, deleteTime: wall });

@@ -1,17 +1,12 @@
-/** Reads the members of an unread group: the notified reactions of a range of versions. */
+/** Reads the members of unread groups: the notified reactions of a range of versions. */
 import {
   type DynamoDBClient,
   QueryCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { MembersQuery } from "../../app/ports/engine.ts";
+import type { CountedSplit, MemberReader } from "../../app/ports/notifications.ts";
 import type { Reaction, TargetName } from "../../domain/target.ts";
-import {
-  type MemberRange,
-  type Members,
-  shownFirst,
-  shownLatest,
-} from "../../domain/unread-group.ts";
+import { shownFirst, shownLatest } from "../../domain/unread-group.ts";
 import { reaction, reactionsKey } from "./codecs/reactions.ts";
 import { type Item, N } from "./sdk/attributes.ts";
 import { orUnavailable } from "./sdk/client.ts";
@@ -43,51 +38,48 @@ export const notifiedIn = (target: TargetName, kind: string, from: number, to: n
 /** Makes the query for a range of versions of one group. */
 type RangeQuery = (from: number, to: number) => QueryCommandInput;
 
-/** Reads members strongly consistently, each page at its own moment. */
-export async function readMembers(
-  client: DynamoDBClient,
-  TableName: string,
-  { target, kind, range }: MembersQuery,
-): Promise<Members> {
-  const query: RangeQuery = (from, to) => ({ TableName, ...notifiedIn(target, kind, from, to) });
-  const first = (from: number, to: number, wanted: number) =>
-    membersAtEnd(client, query(from, to), true, wanted);
-  const latest = (from: number, to: number) =>
-    membersAtEnd(client, query(from, to), false, latestWanted);
-  switch (range.read) {
-    case "recent": {
-      const all = await first(range.after + 1, maxVersion, range.count + 1);
-      return { count: all.length, first: all, latest: all.toReversed() };
-    }
-    case "ends": {
-      const { from, to } = range;
-      const ends = await Promise.all([first(from, to, firstWanted), latest(from, to)]);
-      return { count: 0, first: ends[0], latest: ends[1] };
-    }
-    case "split": {
+/** Reads members by `client`, which sends each request once. */
+export function memberReads(client: DynamoDBClient, TableName: string): MemberReader {
+  const rangeQuery =
+    ({ target, kind }: { readonly target: TargetName; readonly kind: string }): RangeQuery =>
+    (from, to) => ({ TableName, ...notifiedIn(target, kind, from, to) });
+  const first = (query: QueryCommandInput) => membersAtEnd(client, query, true, firstWanted);
+  const latest = (query: QueryCommandInput) => membersAtEnd(client, query, false, latestWanted);
+  return {
+    membersAfter: (name, after, limit) =>
+      membersAtEnd(client, rangeQuery(name)(after + 1, maxVersion), true, limit),
+
+    async memberEnds(name, from, to) {
+      const query = rangeQuery(name)(from, to);
+      const ends = await Promise.all([first(query), latest(query)]);
+      return { first: ends[0], latest: ends[1] };
+    },
+
+    async splitMembers(name, { from, at, to }, total) {
+      const query = rangeQuery(name);
+      const sides = { before: query(from, at), after: query(at + 1, to) };
       const [counts, after, before] = await Promise.all([
-        countSides(client, query, range),
-        first(range.at + 1, range.to, firstWanted),
-        latest(range.from, range.at),
+        countSides(client, sides, total),
+        first(sides.after),
+        latest(sides.before),
       ]);
       return { ...counts, first: after, latest: before };
-    }
-  }
+    },
+  };
 }
 
 /**
- * Counts the members up to `at`. Counts both sides of the split side by side, page by page, until
- * one of them ends, so that the cost follows the shorter side, whichever it is. With leavers, it
- * counts both to their ends.
+ * Counts the members on both sides of a split side by side. Given their `total`, it counts page by
+ * page until one side ends, so that the cost follows the shorter one, whichever it is.
  */
 async function countSides(
   client: DynamoDBClient,
-  query: RangeQuery,
-  { from, at, to, total, hasLeavers }: MemberRange & { read: "split" },
-): Promise<Pick<Members, "count" | "restCount">> {
-  const before = countMembers(client, query(from, at));
-  const after = countMembers(client, query(at + 1, to));
-  if (hasLeavers) {
+  sides: { readonly before: QueryCommandInput; readonly after: QueryCommandInput },
+  total: number | undefined,
+): Promise<Pick<CountedSplit, "count" | "restCount">> {
+  const before = countMembers(client, sides.before);
+  const after = countMembers(client, sides.after);
+  if (total === undefined) {
     const [count, restCount] = await Promise.all([lastOf(before), lastOf(after)]);
     return { count, restCount };
   }

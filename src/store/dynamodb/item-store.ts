@@ -14,7 +14,6 @@ import { inBatches } from "../../app/ports/pages.ts";
 import type { Ref } from "../../app/ports/records.ts";
 import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import { codecOf, type Item, versionOf } from "./codecs/index.ts";
-import { readMembers } from "./group-members.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
 import { isTransient, orUnavailable, throttles, unavailable } from "./sdk/client.ts";
@@ -63,8 +62,6 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
         throw error;
       }
     },
-
-    groupMembers: (query) => readMembers(client, tableName("reactions"), query),
 
     async commit(writes, token): Promise<CommitResult> {
       const packed = pack(writes);

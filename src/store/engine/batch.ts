@@ -1,9 +1,14 @@
 /** Decides the calls of one batch over one snapshot and collects what their transaction writes. */
 import type { Now } from "../../app/ports/clock.ts";
-import type { MembersQuery, Transaction, TransactionRequest } from "../../app/ports/engine.ts";
+import {
+  type Lookup,
+  Missing,
+  type Transaction,
+  type TransactionRequest,
+} from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
-import type { Members } from "../../domain/unread-group.ts";
-import { firstVersion, type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
+import { type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
+import type { Lookups } from "./lookups.ts";
 
 /** A record as it was read or committed. */
 export interface CachedRecord extends Loaded {
@@ -15,9 +20,6 @@ export interface CachedRecord extends Loaded {
 /** The records that a batch starts from, by name. A missing one is taken as absent. */
 export type Snapshot = Map<string, CachedRecord>;
 
-/** The members of groups that were read for the calls of a queue, by `queryName`. */
-export type GroupMembers = ReadonlyMap<string, Members>;
-
 /** A call that waits for its answer. */
 export interface Pending {
   readonly request: TransactionRequest<unknown>;
@@ -27,7 +29,7 @@ export interface Pending {
   /** True once the call has been part of a batch. */
   tried: boolean;
   /** True once the call has its answer or its error. */
-  isSettled: boolean;
+  isAnswered: boolean;
   /** The records that its last decision read, if that decision wrote nothing. */
   readSet: readonly Ref[];
   readonly resolve: (value: unknown) => void;
@@ -54,18 +56,8 @@ export interface Batch {
   readonly writes: readonly Write[];
   /** Calls that did not fit, or that have to be the first of the next batch. */
   readonly left: readonly Pending[];
-  /** What the calls need to read before they can be decided. No call is decided then. */
-  readonly missing: readonly MembersQuery[];
-}
-
-/** Thrown by `groupMembers` to interrupt a decision that needs one more read. */
-class MissingRead extends Error {
-  readonly query: MembersQuery;
-
-  constructor(query: MembersQuery) {
-    super("a decision needs one more read");
-    this.query = query;
-  }
+  /** What has to be looked up before the calls can be decided. No call is decided then. */
+  readonly missing: readonly Lookup<unknown>[];
 }
 
 /**
@@ -75,7 +67,7 @@ class MissingRead extends Error {
  */
 export function decide(
   snapshot: Snapshot,
-  members: GroupMembers,
+  lookups: Pick<Lookups, "find">,
   calls: readonly Pending[],
   now: Now,
   store: ItemStore,
@@ -84,19 +76,19 @@ export function decide(
   const outcomes: Outcome[] = [];
   const counter = store.countItems();
   const validated = new Set<string>();
-  const missing: MembersQuery[] = [];
+  const missing: Lookup<unknown>[] = [];
   const stopAt = (i: number) =>
     missing.length > 0
       ? { outcomes: [], writes: [], left: calls, missing }
       : { outcomes, writes: [...writes.values()], left: calls.slice(i), missing };
   for (const [i, pending] of calls.entries()) {
-    const decided = decideOne(snapshot, members, writes, pending, now);
-    if (decided instanceof MissingRead) {
-      if (changedBy(writes, nameOf(decided.query.group))) return stopAt(i);
-      missing.push(decided.query);
+    const decided = decideOne(snapshot, lookups, writes, pending, now);
+    if (decided instanceof Missing) {
+      if (changedBy(writes, nameOf(decided.lookup.source))) return stopAt(i);
+      missing.push(decided.lookup);
       continue;
     }
-    // The reads that later calls need can be sent together with those of an earlier one.
+    // The lookups of later calls can be read together with those of an earlier one.
     if (missing.length > 0) continue;
     const { outcome, own } = decided;
     let count = 0;
@@ -122,11 +114,11 @@ interface Decided {
 
 function decideOne(
   snapshot: Snapshot,
-  members: GroupMembers,
+  lookups: Pick<Lookups, "find">,
   ahead: ReadonlyMap<string, Write>,
   pending: Pending,
   now: Now,
-): Decided | MissingRead {
+): Decided | Missing {
   const own = new Map<string, Write>();
   const readSet = new Map<string, Ref>();
   const declared = new Set(
@@ -148,26 +140,25 @@ function decideOne(
   const tx: Transaction = {
     get: <K extends Kind>(ref: Ref<K>) => current(ref).value as Records[K] | undefined,
     recordVersion: (ref) => current(ref).version,
-    put(ref, value) {
+    put(ref, value, firstVersion) {
       const name = nameOf(ref);
       const version = conditionOf(name);
       const replaced = (own.get(name) ?? changedBy(ahead, name))?.next;
-      const next = version > 0 ? version + 1 : firstVersion(ref.kind, value, replaced);
+      const next = version > 0 ? version + 1 : (firstVersion ?? (replaced || 1));
       own.set(name, { ref, op: "put", value, version, next });
     },
     delete(ref) {
       const name = nameOf(ref);
       own.set(name, { ref, op: "delete", value: undefined, version: conditionOf(name), next: 0 });
     },
-    groupMembers(query) {
-      const isChanged = changedBy(ahead, nameOf(query.group)) !== undefined;
-      const found = isChanged ? undefined : members.get(queryName(query));
-      if (!found) throw new MissingRead(query);
-      return found;
+    lookup(lookup) {
+      const isChanged = changedBy(ahead, nameOf(lookup.source)) !== undefined;
+      return (isChanged ? undefined : lookups.find(lookup)) ?? new Missing(lookup);
     },
   };
   try {
     const result = pending.request.decide(tx, now);
+    if (result instanceof Missing) return result;
     const deliver = () => pending.resolve(result);
     const writes = own.size > 0;
     if (writes) {
@@ -179,7 +170,6 @@ function decideOne(
     }
     return { outcome: { pending, deliver, readSet: toRead(), writes }, own };
   } catch (error) {
-    if (error instanceof MissingRead) return error;
     const deliver = () => pending.reject(error);
     return { outcome: { pending, deliver, readSet: toRead(), writes: false }, own: new Map() };
   }
@@ -189,10 +179,6 @@ function decideOne(
 export function deliver({ outcomes }: Batch): void {
   for (const outcome of outcomes) outcome.deliver();
 }
-
-/** The key of a query in `GroupMembers`: the group, and the state of it that the query is about. */
-export const queryName = ({ group, range }: MembersQuery): string =>
-  `${nameOf(group)} ${range.key}`;
 
 function changedBy(ahead: ReadonlyMap<string, Write>, name: string): Write | undefined {
   const write = ahead.get(name);

@@ -50,15 +50,15 @@ export class CommitEngine implements Engine {
         start,
         limit,
         tried: false,
-        isSettled: false,
+        isAnswered: false,
         readSet: [],
         resolve(value) {
-          pending.isSettled = true;
+          pending.isAnswered = true;
           clearTimeout(timer);
           resolve(value as R);
         },
         reject(error) {
-          pending.isSettled = true;
+          pending.isAnswered = true;
           clearTimeout(timer);
           reject(error);
         },

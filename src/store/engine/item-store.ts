@@ -1,22 +1,5 @@
 /** What the commit engine needs from a store: reads, transactions and the size of a transaction. */
-import type { MembersQuery } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
-import { type Members, versionOf } from "../../domain/unread-group.ts";
-
-/**
- * The version of a record that is put where none exists. Normally 1; for a kind that is deleted and
- * created again, the version of the owner's inbox at its creation, so that two records of one name
- * never have the same version. A withdrawn reaction has no such version: it keeps `replaced`, the
- * version of the reaction that an earlier call of the same transaction has put.
- */
-export function firstVersion(kind: Kind, value: Records[Kind], replaced = 1): number {
-  if (kind === "reaction") {
-    const row = value as Records["reaction"];
-    return "version" in row ? row.version : replaced;
-  }
-  if (kind === "unreadGroup") return versionOf(value as Records["unreadGroup"]);
-  return 1;
-}
 
 /** A record as the store holds it; version 0 and no value when it does not exist. */
 export interface Loaded<K extends Kind = Kind> {
@@ -59,7 +42,7 @@ export interface ItemCounter {
 export interface ItemStore {
   /** How many items one transaction reads or writes at most. Items are small: bytes never count. */
   readonly maxItems: number;
-  /** Counts items as the store packs them: several ledger entries may share one. */
+  /** Counts items as the store packs them: several records may share one. */
   countItems(): ItemCounter;
   /**
    * Reads strongly consistently, in the order requested, each record at its own moment: the result
@@ -68,12 +51,10 @@ export interface ItemStore {
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
   /**
    * Reads up to `maxItems` records at one moment. Undefined while a transaction that writes one of
-   * them is in flight. Finds an entry only if it is the first of its item. Throws
+   * them is in flight. Of records that share an item, it finds the first one only. Throws
    * STORE_UNAVAILABLE.
    */
   readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
-  /** Reads the members of a group strongly consistently. Throws STORE_UNAVAILABLE. */
-  groupMembers(query: MembersQuery): Promise<Members>;
   /**
    * Writes everything or nothing. A second commit of the same writes under the same token does
    * nothing and has the result of the first.

@@ -13,7 +13,7 @@ import {
   nameOf,
   type Write,
 } from "./item-store.ts";
-import { MemberReads } from "./member-reads.ts";
+import { Lookups } from "./lookups.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 import { StoreSilence } from "./store-silence.ts";
@@ -34,8 +34,8 @@ const maxUncontendedReads = 8;
 const commitsInTurn = 32;
 const turnMs = 1_200;
 
-/** How often a batch reads the members of groups that keep changing. */
-const maxMemberReads = 4;
+/** How often a batch reads lookups, of records that keep changing. */
+const maxLookupReads = 4;
 
 /** What the queues of one engine share. */
 export interface QueueContext {
@@ -54,7 +54,7 @@ export class KeyQueue {
   idleSince = 0;
   readonly #context: QueueContext;
   readonly records: RecordCache;
-  readonly #members: MemberReads;
+  readonly #lookups: Lookups;
   #calls: Pending[] = [];
   #isServing = false;
   /** Why the calls at the head of the queue have not been served yet. */
@@ -72,10 +72,10 @@ export class KeyQueue {
     this.key = key;
     this.#context = context;
     this.records = new RecordCache(context.store);
-    this.#members = new MemberReads({
+    this.#lookups = new Lookups({
       records: this.records,
       maxItems: context.store.maxItems,
-      query: (query) => this.#silence.during(context.store.groupMembers(query)),
+      read: (lookup) => this.#silence.during(lookup.read()),
       readAtomically: (refs) => this.#readAtomicallySoon(refs),
     });
   }
@@ -112,7 +112,7 @@ export class KeyQueue {
         }
       }
     }
-    this.#members.clear();
+    this.#lookups.clear();
     this.#silence.end();
     this.#isServing = false;
     this.idleSince = performance.now();
@@ -160,7 +160,7 @@ export class KeyQueue {
     const now = performance.now();
     const waiting: Pending[] = [];
     for (const pending of this.#calls) {
-      if (pending.isSettled) continue;
+      if (pending.isAnswered) continue;
       if (pending.limit > now) waiting.push(pending);
       else pending.reject(this.tooLate(pending));
     }
@@ -208,18 +208,18 @@ export class KeyQueue {
 
   /**
    * Decides until everything that the outcomes depend on has been read and validated. Undefined
-   * when a record to read is in a transaction, or when groups keep changing while they are read.
+   * when a record to read is in a transaction, or when what is looked up keeps changing.
    */
   async #decide(calls: readonly Pending[]): Promise<Batch | undefined> {
     const { store, clock } = this.#context;
     const { snapshot } = this.records;
-    for (let memberReads = 0; ; ) {
+    for (let lookupReads = 0; ; ) {
       const now = await this.#silence.during(clock.now());
-      const batch = decide(snapshot, this.#members.known, calls, now, store);
+      const batch = decide(snapshot, this.#lookups, calls, now, store);
       if (batch.missing.length > 0) {
-        memberReads += 1;
-        const isRead = await this.#members.read(batch.missing);
-        if (!isRead || memberReads > maxMemberReads) return undefined;
+        lookupReads += 1;
+        const isRead = await this.#lookups.read(batch.missing);
+        if (!isRead || lookupReads > maxLookupReads) return undefined;
         if (this.#isContended) await this.#readAgain(calls);
         continue;
       }
@@ -311,7 +311,7 @@ export class KeyQueue {
     return commitUntilDefinite(
       (token) =>
         this.#silence.during(store.commit(writes, token), ({ kind }) => kind !== "unknown"),
-      () => calls.some(({ isSettled }) => !isSettled),
+      () => calls.some(({ isAnswered }) => !isAnswered),
       () => this.#backOff([]),
     );
   }

@@ -47,8 +47,8 @@ export class RecordCache {
 
   /**
    * After failed conditions: keeps the records as they were found. A record that no call has named,
-   * a ledger entry, exists only when everything else is out of date, too. Returns whether all that
-   * was found are records that calls expected to be absent: event keys of calls that are replays.
+   * which a decision put as a new one, exists only when everything else is out of date, too. Returns
+   * whether all that was found are records that calls expected to be absent, as replays find them.
    */
   keepFound(calls: readonly Pending[], found: ReadonlyMap<Ref, Loaded>, at: number): boolean {
     const absent = new Set(calls.flatMap(({ request }) => namesOf(request.expectAbsent)));

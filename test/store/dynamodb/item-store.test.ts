@@ -9,8 +9,7 @@ import {
   TransactionInProgressException,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { accountRef, type Ref, unreadGroupRef } from "../../../src/app/ports/records.ts";
-import type { MemberRange } from "../../../src/domain/unread-group.ts";
+import { accountRef, type Ref } from "../../../src/app/ports/records.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
@@ -120,16 +119,13 @@ describe("a store that is away", () => {
   const reader = createDynamoReader(away, (table) => table);
   const purger = createDynamoPurger(away, (table) => table);
   const page = { size: 1, cursor: undefined };
-  const members = (range: MemberRange) =>
-    store.groupMembers({ target, kind: "like", group: unreadGroupRef("o", target, "like"), range });
-  const any = { key: "any", hasLeavers: false };
-  const versions = { ...any, from: 1, to: 3 };
+  const members = { target, kind: "like" };
 
   test.each<[string, () => Promise<unknown>]>([
     ["an atomic read", () => store.readAtomically([ref])],
-    ["recent members", () => members({ ...any, read: "recent", after: 1, count: 2 })],
-    ["the ends of a group", () => members({ ...versions, read: "ends" })],
-    ["a split of a group", () => members({ ...versions, read: "split", at: 2, total: 3 })],
+    ["recent members", () => reader.membersAfter(members, 1, 3)],
+    ["the ends of a group", () => reader.memberEnds(members, 1, 3)],
+    ["a split of a group", () => reader.splitMembers(members, { from: 1, at: 2, to: 3 }, 3)],
     ["many records", () => reader.many([ref])],
     ["reactions", () => reader.reactions({ target, kind: "like" }, page)],
     ["reactions of one person", () => reader.reactionsOfUser("u", page)],

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import type { DynamoDBClient, QueryCommandOutput } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { unreadGroupRef } from "../../../src/app/ports/records.ts";
+import type { MemberReader } from "../../../src/app/ports/notifications.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
+import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createTables, tableName } from "../../../src/store/dynamodb/tables.ts";
-import type { ItemStore } from "../../../src/store/engine/item-store.ts";
 import { newTarget, put, range, reaction } from "../../support/fixtures/reaction-rows.ts";
 import { fill } from "../../support/stores/both-stores.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
@@ -15,7 +15,7 @@ const names = tableName(`split-${randomUUID().slice(0, 8)}-`);
 const target = newTarget();
 const memberCount = 5_010;
 let clients: Clients;
-let store: ItemStore;
+let members: MemberReader;
 let examined = 0;
 
 /** Counts the items that DynamoDB examines for the queries of a client. */
@@ -33,9 +33,9 @@ function countExamined(client: DynamoDBClient): void {
 beforeAll(async () => {
   clients = createClients({ endpoint: inject("dynamodbEndpoint"), region: "ap-northeast-1" });
   await createTables(clients.retrying, names);
-  store = createDynamoItemStore(clients.single, names);
+  members = createDynamoReader(clients, names);
   await fill(
-    store,
+    createDynamoItemStore(clients.single, names),
     range(1, memberCount).map((n) => put(reaction(target, n))),
   );
   countExamined(clients.single);
@@ -49,10 +49,10 @@ afterAll(async () => {
 /** The number of members that is counted up to a version, and the number of examined items. */
 async function splitAt(at: number, hasLeavers = false) {
   examined = 0;
-  const group = unreadGroupRef("owner", target, "like");
-  const split = { read: "split", from: 1, at, to: memberCount, total: memberCount } as const;
-  const query = { target, kind: "like", group, range: { key: "any", hasLeavers, ...split } };
-  const { count, restCount } = await store.groupMembers(query);
+  const range = { from: 1, at, to: memberCount };
+  const total = hasLeavers ? undefined : memberCount;
+  const found = await members.splitMembers({ target, kind: "like" }, range, total);
+  const { count, restCount } = found;
   return { count, cost: examined, ...(hasLeavers && { restCount }) };
 }
 

@@ -85,7 +85,8 @@ test("a refusal is validated together with what an earlier call of its batch has
     });
   const calls = [call((tx) => tx.delete(shared)), reader(shared, one), reader(shared)];
   const { itemStore } = createMemoryStore();
-  const { outcomes } = decide(late, new Map(), calls, { calendar: 0, wall: 0 }, itemStore);
+  const noLookups = { find: () => undefined };
+  const { outcomes } = decide(late, noLookups, calls, { calendar: 0, wall: 0 }, itemStore);
   expect(toValidate(outcomes, late, read(9, one))).toEqual([shared, one]);
   expect(toValidate(outcomes.slice(2), late, nothing)).toEqual([]);
 });

@@ -1,35 +1,45 @@
 /** Tests both stores alike: queries for the members of an unread group. */
 import { describe, expect, test } from "vitest";
-import { unreadGroupRef } from "../../../src/app/ports/records.ts";
 import { noActor, type Reaction, type TargetName } from "../../../src/domain/target.ts";
-import type { MemberRange } from "../../../src/domain/unread-group.ts";
 import { newTarget, put, range, reaction, refOf } from "../../support/fixtures/reaction-rows.ts";
 import { bothStores, fill, write } from "../../support/stores/both-stores.ts";
 
 const { stores } = bothStores();
 
-/** A range without the key, which only the engine uses. */
-type Range = MemberRange extends infer R
-  ? R extends MemberRange
-    ? Omit<R, "key" | "hasLeavers">
-    : never
-  : never;
+/** What is read of the members of a group. */
+type Read =
+  | { readonly read: "recent"; readonly after: number; readonly count: number }
+  | { readonly read: "ends"; readonly from: number; readonly to: number }
+  | {
+      readonly read: "split";
+      readonly from: number;
+      readonly at: number;
+      readonly to: number;
+      readonly total: number;
+    };
 
 describe.each(stores)("%s: members of a group", (_, open) => {
   /** Sets up a target with rows, and a query that returns the versions of the members. */
   async function setUp(rowsOf: (name: TargetName) => readonly Reaction[]) {
-    const { store } = open();
+    const { store, reader } = open();
     const name = newTarget();
     await fill(store, rowsOf(name).map(put));
-    const query = (wanted: Range, kind = "like") =>
-      store.groupMembers({
-        target: name,
-        kind,
-        group: unreadGroupRef("owner", name, kind),
-        range: { key: "any", hasLeavers: false, ...wanted },
-      });
+    const query = async (wanted: Read, kind = "like") => {
+      const members = { target: name, kind };
+      switch (wanted.read) {
+        case "recent": {
+          // One more than expected shows that there are more.
+          const found = await reader.membersAfter(members, wanted.after, wanted.count + 1);
+          return { count: found.length, first: found, latest: found.toReversed() };
+        }
+        case "ends":
+          return { count: 0, ...(await reader.memberEnds(members, wanted.from, wanted.to)) };
+        case "split":
+          return reader.splitMembers(members, wanted, wanted.total);
+      }
+    };
     const versionsOf = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
-    const versions = async (wanted: Range, kind?: string) => {
+    const versions = async (wanted: Read, kind?: string) => {
       const { count, first, latest } = await query(wanted, kind);
       return [count, versionsOf(first), versionsOf(latest)];
     };

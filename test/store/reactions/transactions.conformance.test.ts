@@ -10,7 +10,6 @@ import {
 } from "../../../src/app/ports/records.ts";
 import { emptyInbox, maxMutedPeople, maxUnseen } from "../../../src/domain/inbox.ts";
 import { noActor } from "../../../src/domain/target.ts";
-import { firstVersion } from "../../../src/store/engine/item-store.ts";
 import { largestRecords, type NamedRecord } from "../../support/fixtures/largest-records.ts";
 import {
   inbox,
@@ -27,6 +26,7 @@ import {
   unreadRefOf,
 } from "../../support/fixtures/reaction-rows.ts";
 import { bothStores, check, fill, remove, write } from "../../support/stores/both-stores.ts";
+import { firstVersion } from "../../support/stores/first-version.ts";
 
 const { stores } = bothStores();
 

@@ -12,8 +12,9 @@ import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createDynamoSheetStore } from "../../../src/store/dynamodb/sheet-store.ts";
 import { createTables, type TableName, tableName } from "../../../src/store/dynamodb/tables.ts";
-import { firstVersion, type ItemStore, type Write } from "../../../src/store/engine/item-store.ts";
+import type { ItemStore, Write } from "../../../src/store/engine/item-store.ts";
 import { deleteTables } from "./delete-tables.ts";
+import { firstVersion } from "./first-version.ts";
 import { createMemoryStore } from "./memory-store.ts";
 
 export interface OpenStore {

@@ -1,51 +1,54 @@
 /** Reads reactions and notifications in the store in memory, and purges reactions. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
-import type { MembersQuery } from "../../../src/app/ports/engine.ts";
+import type { MemberReader, MembersName } from "../../../src/app/ports/notifications.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import { inboxRef, type Records } from "../../../src/app/ports/records.ts";
 import { activeRow } from "../../../src/domain/reaction.ts";
 import { isEventKind, type Reaction, type TargetName } from "../../../src/domain/target.ts";
-import {
-  type Members,
-  shownFirst,
-  shownLatest,
-  versionOf,
-} from "../../../src/domain/unread-group.ts";
+import { shownFirst, shownLatest, versionOf } from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
 
 type MemoryRecords = ReadonlyMap<string, Stored>;
 
-/** The members of a group that a query is about. */
-export function membersOf(
-  records: MemoryRecords,
-  { target, kind, range }: Omit<MembersQuery, "group">,
-): Members {
-  const between = (from: number, to: number) =>
+/** Answers a query with what it reads. */
+type Answer = <T>(read: () => T) => Promise<T>;
+
+/** Reads the members of groups. `answer` sends each query. */
+export function memberReads(records: MemoryRecords, answer: Answer): MemberReader {
+  const between = ({ target, kind }: MembersName, from: number, to: number) =>
     reactionsTo(records, target, kind)
       .filter(({ version, notified }) => notified && version >= from && version <= to)
       .sort((a, b) => a.version - b.version);
-  const all = Number.MAX_SAFE_INTEGER;
-  switch (range.read) {
-    case "recent": {
-      // One more than expected shows that the range has more.
-      const found = between(range.after + 1, all).slice(0, range.count + 1);
-      return { count: found.length, first: found, latest: found.toReversed() };
-    }
-    case "ends": {
-      const found = between(range.from, range.to);
-      return { count: 0, first: firstOf(found), latest: latestOf(found) };
-    }
-    case "split": {
-      const before = between(range.from, range.at);
-      const after = between(range.at + 1, range.to);
-      const ends = { first: firstOf(after), latest: latestOf(before) };
-      if (range.hasLeavers) return { count: before.length, restCount: after.length, ...ends };
-      // The shorter side is counted, as in DynamoDB.
-      const isShorter = before.length <= after.length;
-      return { count: isShorter ? before.length : range.total - after.length, ...ends };
-    }
-  }
+  return {
+    membersAfter: (name, after, limit) =>
+      answer(() => between(name, after + 1, Number.MAX_SAFE_INTEGER).slice(0, limit)),
+
+    async memberEnds(name, from, to) {
+      // Each end is read at its own moment.
+      const [first, latest] = await Promise.all([
+        answer(() => firstOf(between(name, from, to))),
+        answer(() => latestOf(between(name, from, to))),
+      ]);
+      return { first, latest };
+    },
+
+    async splitMembers(name, { from, at, to }, total) {
+      const count = () => {
+        const [before, after] = [between(name, from, at), between(name, at + 1, to)];
+        if (total === undefined) return { count: before.length, restCount: after.length };
+        // The shorter side is counted, as in DynamoDB.
+        const isShorter = before.length <= after.length;
+        return { count: isShorter ? before.length : total - after.length };
+      };
+      const [counts, first, latest] = await Promise.all([
+        answer(count),
+        answer(() => firstOf(between(name, at + 1, to))),
+        answer(() => latestOf(between(name, from, at))),
+      ]);
+      return { ...counts, first, latest };
+    },
+  };
 }
 
 const firstOf = (rows: readonly Reaction[]) => rows.slice(0, shownFirst + 1);

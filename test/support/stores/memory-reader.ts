@@ -1,6 +1,7 @@
-/** The reader port on the store in memory, but for bulk grants. */
+/** The reader port on the store in memory, but for bulk grants and the members of groups. */
 import type { BulkGrantReader } from "../../../src/app/ports/bulk-grants.ts";
 import type { Reader } from "../../../src/app/ports/deps.ts";
+import type { MemberReader } from "../../../src/app/ports/notifications.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { ReservationFilter, ReservationReader } from "../../../src/app/ports/reservations.ts";
 import type { LedgerEntry } from "../../../src/domain/ledger.ts";
@@ -13,7 +14,7 @@ import { reactionReads } from "./memory-reactions.ts";
 export function createReader(
   records: ReadonlyMap<string, Stored>,
   load: (ref: Ref) => Loaded,
-): Omit<Reader, keyof BulkGrantReader> {
+): Omit<Reader, keyof BulkGrantReader | keyof MemberReader> {
   const all = <K extends Kind>(kind: K): Records[K][] => allOf(records, kind);
 
   return {

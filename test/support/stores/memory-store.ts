@@ -6,7 +6,6 @@
 import type { BulkGrantReport, SheetStore } from "../../../src/app/ports/bulk-grants.ts";
 import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
-import type { MembersQuery } from "../../../src/app/ports/engine.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import type { UnreadCountStreams } from "../../../src/app/ports/unread-counts.ts";
@@ -26,7 +25,7 @@ import {
 import { bulkPorts, recordReports } from "../servers/bulk-ports.ts";
 import { noWorkflows } from "../servers/no-workflows.ts";
 import { createBulkGrants } from "./memory-bulk-grants.ts";
-import { createPurger, membersOf } from "./memory-reactions.ts";
+import { createPurger, memberReads } from "./memory-reactions.ts";
 import { createReader } from "./memory-reader.ts";
 import { type BeforeItem, createTable, invalid } from "./memory-table.ts";
 
@@ -75,7 +74,7 @@ export interface MemoryStore {
 interface Stats {
   reads: number;
   readItems: number;
-  /** Queries for the members of a group: one for each end of it, or one that counts. */
+  /** Queries for the members of groups: one for each end of a range, and one that counts. */
   queries: number;
   commits: number;
   writtenItems: number;
@@ -129,14 +128,6 @@ export function createMemoryStore(): MemoryStore {
       return answered({ op: "read", refs, writes: [], token: "" }, () => table.loadEach(refs));
     },
 
-    async groupMembers(query: MembersQuery) {
-      const read = () => queryMembers(() => membersOf(table.records, query));
-      if (query.range.read === "recent") return read();
-      // The count and each end are read at their own moments.
-      const [counts, { first }, { latest }] = await Promise.all([read(), read(), read()]);
-      return { ...counts, first, latest };
-    },
-
     async readAtomically(refs) {
       countRead(refs);
       checkAtomicRead(refs);
@@ -167,7 +158,11 @@ export function createMemoryStore(): MemoryStore {
   const { sheets, reads } = createBulkGrants(table.records);
   const store: MemoryStore = {
     itemStore,
-    reader: { ...createReader(table.records, table.load), ...reads },
+    reader: {
+      ...createReader(table.records, table.load),
+      ...memberReads(table.records, queryMembers),
+      ...reads,
+    },
     purger: createPurger(table.records),
     sheets,
     arriving: undefined,

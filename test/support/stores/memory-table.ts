@@ -3,11 +3,11 @@ import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
 import { pack } from "../../../src/store/dynamodb/ledger-items.ts";
 import {
   type CommitResult,
-  firstVersion,
   type Loaded,
   nameOf,
   type Write,
 } from "../../../src/store/engine/item-store.ts";
+import { firstVersion } from "./first-version.ts";
 import type { Stored } from "./memory-pages.ts";
 
 /**

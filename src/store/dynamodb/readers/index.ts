@@ -2,6 +2,7 @@
 import type { Reader } from "../../../app/ports/deps.ts";
 import type { Kind, RecordReader, Records, Ref } from "../../../app/ports/records.ts";
 import { distinct, type ItemStore, nameOf } from "../../engine/item-store.ts";
+import { memberReads } from "../group-members.ts";
 import { createDynamoItemStore } from "../item-store.ts";
 import type { Clients } from "../sdk/client.ts";
 import type { TableName } from "../tables.ts";
@@ -11,14 +12,15 @@ import { pointsReads } from "./points.ts";
 import { reactionReads } from "./reactions.ts";
 import { reservationReads } from "./reservations.ts";
 
-/** Reads by the client that retries. */
-export function createDynamoReader({ retrying }: Clients, tableName: TableName): Reader {
+/** Reads by the client that retries, except for the members of groups. */
+export function createDynamoReader({ retrying, single }: Clients, tableName: TableName): Reader {
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
     ...pointsReads(retrying, tableName("points")),
     ...reservationReads(retrying, tableName("reservations")),
     ...reactionReads(retrying, tableName("reactions")),
     ...notificationReads(retrying, tableName),
+    ...memberReads(single, tableName("reactions")),
     ...bulkGrantReads(retrying, tableName("bulk")),
   };
 }

@@ -1,6 +1,6 @@
 /** Reads lists of unread and read groups, and many inboxes at once. */
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import type { NotificationReader } from "../../../app/ports/notifications.ts";
+import type { MemberReader, NotificationReader } from "../../../app/ports/notifications.ts";
 import { inBatches } from "../../../app/ports/pages.ts";
 import { inboxRef } from "../../../app/ports/records.ts";
 import type { Inbox } from "../../../domain/inbox.ts";
@@ -25,7 +25,7 @@ const maxVersion = 10 ** 15 - 1;
 export function notificationReads(
   client: DynamoDBClient,
   tableName: TableName,
-): NotificationReader {
+): Omit<NotificationReader, keyof MemberReader> {
   const notifications = tableName("notifications");
   return {
     unreadGroups: (ownerId, newestFirst, page, before = maxVersion) =>
