@@ -100,7 +100,7 @@ describe("a read mark", () => {
     expect(sizeOf(unread.group)).toEqual([240, 61, 300]);
   });
 
-  test("finds the first unread members among the recent ones when the older have left", async () => {
+  test("finds the first unread members in the recent ones when the older have left", async () => {
     const unread = createUnreadGroup();
     unread.like(...users(90));
     await unread.unlike(...users(90).slice(40, 89));

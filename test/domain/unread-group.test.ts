@@ -68,7 +68,7 @@ describe("an unread group", () => {
     },
   );
 
-  test("a member has an id, a name, a version and a time, and nothing else of a reaction", async () => {
+  test("a member has an id, a name, a version and a time, and nothing else", async () => {
     const unread = createUnreadGroup();
     unread.like(...users(9));
     await unread.unlike("u1", "u9");

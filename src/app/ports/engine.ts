@@ -9,8 +9,8 @@ export interface Transaction {
   recordVersion(ref: Ref): number;
   /**
    * Puts a record of `readSet` or `expectAbsent`; any other record must not exist yet. A new record
-   * gets the version `firstVersion`, or else 1, or that of an earlier call which has put it as a new
-   * one. If records of this name may have been deleted, it needs a version that none of them had.
+   * gets the version `firstVersion`; without it 1, or that of an earlier call of the batch which
+   * has put it. If records of this name may have been deleted, it needs a version that none had.
    */
   put<K extends Kind>(ref: Ref<K>, value: Records[K], firstVersion?: number): void;
   /** Deletes a record of `readSet` or `expectAbsent`. Does nothing when it does not exist. */

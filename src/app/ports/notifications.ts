@@ -37,7 +37,7 @@ export interface MembersName {
 }
 
 /** The members at the ends of a range, at each end one more than a group shows. */
-export interface RangeEnds {
+interface RangeEnds {
   /** The first three, earliest first. */
   readonly first: Reaction[];
   /** The latest four, latest first. */

@@ -14,7 +14,7 @@ export class UndeclaredKinds {
 }
 
 /** What a decision has to return before its first write, unless the request has all kinds. */
-export type CheckKinds = (target: Target) => UndeclaredKinds | undefined;
+type CheckKinds = (target: Target) => UndeclaredKinds | undefined;
 
 /**
  * Runs the transaction that `request` returns for the kinds of a target. A read set has to be known

@@ -8,7 +8,6 @@ import {
 } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
 import { type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
-import type { Lookups } from "./lookups.ts";
 
 /** A record as it was read or committed. */
 export interface CachedRecord extends Loaded {
@@ -19,6 +18,11 @@ export interface CachedRecord extends Loaded {
 
 /** The records that a batch starts from, by name. A missing one is taken as absent. */
 export type Snapshot = Map<string, CachedRecord>;
+
+/** The results of lookups that hold. */
+interface KnownLookups {
+  find<T>(lookup: Lookup<T>): T | undefined;
+}
 
 /** A call that waits for its answer. */
 export interface Pending {
@@ -67,7 +71,7 @@ export interface Batch {
  */
 export function decide(
   snapshot: Snapshot,
-  lookups: Pick<Lookups, "find">,
+  lookups: KnownLookups,
   calls: readonly Pending[],
   now: Now,
   store: ItemStore,
@@ -114,7 +118,7 @@ interface Decided {
 
 function decideOne(
   snapshot: Snapshot,
-  lookups: Pick<Lookups, "find">,
+  lookups: KnownLookups,
   ahead: ReadonlyMap<string, Write>,
   pending: Pending,
   now: Now,

@@ -69,8 +69,8 @@ export class Lookups {
   }
 
   /**
-   * Keeps the results whose records are unchanged in TransactGetItems, up to 100 of any of them at a
-   * time. False when transactions are in the way.
+   * Keeps the results whose records are unchanged in TransactGetItems, which read as many of all of
+   * them as they hold. False when transactions are in the way.
    */
   async #validate(found: readonly Named[]): Promise<boolean> {
     const { maxItems, readAtomically } = this.#deps;

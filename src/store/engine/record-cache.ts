@@ -47,7 +47,7 @@ export class RecordCache {
 
   /**
    * After failed conditions: keeps the records as they were found. A record that no call has named,
-   * which a decision put as a new one, exists only when everything else is out of date, too. Returns
+   * which a decision put as a new one, exists only when all else is out of date, too. Returns
    * whether all that was found are records that calls expected to be absent, as replays find them.
    */
   keepFound(calls: readonly Pending[], found: ReadonlyMap<Ref, Loaded>, at: number): boolean {

@@ -109,7 +109,7 @@ describe("a split", () => {
     expect(await split(at, now).read()).toBeDefined();
   });
 
-  test("after a leave counts both sides, which have to add up, and names what was seen", async () => {
+  test("after a leave counts both sides, which add up, and names what was seen", async () => {
     const group = groupOf(count, left);
     const early = await split(100, busy, {}, left).read();
     expect(early?.result.readCount).toBe(100);
