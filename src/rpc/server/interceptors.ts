@@ -6,6 +6,7 @@ import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-g
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
 import type { Authenticate } from "../../app/ports/identity.ts";
+import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { authenticateBy } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
@@ -15,13 +16,6 @@ import { limitRate } from "./limit-rate.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { createRequestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
-
-/** How long a call waits for a store that answers nothing (docs/decisions/0005). */
-const maxSilenceMs = 2_750;
-
-/** At the end of a call, a silence of a quarter of its time is the reason, within these bounds. */
-const leastOutageMs = 100;
-const outageMs = 500;
 
 interface InterceptorDeps extends Pick<Deps, "owners" | "storeSilenceMs"> {
   readonly log: Logger;
@@ -124,9 +118,7 @@ const limitTime =
     const watch = () => {
       const leftMs = end - performance.now();
       const silenceMs = storeSilenceMs();
-      const enoughMs =
-        leftMs > 0 ? maxSilenceMs : Math.min(outageMs, Math.max(leastOutageMs, limitMs / 4));
-      if (silenceMs >= enoughMs) reject(storeUnavailable());
+      if (isSilent(silenceMs, leftMs > 0 ? undefined : limitMs)) reject(storeUnavailable());
       else if (leftMs > 0) timer = setTimeout(watch, Math.min(leftMs, maxSilenceMs - silenceMs));
       else if (ownMs === undefined) reject(timeIsUp(limitMs));
     };

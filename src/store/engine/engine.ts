@@ -1,11 +1,12 @@
 /** The commit engine: keeps one queue for each key that calls wait for. */
 import type { Clock } from "../../app/ports/clock.ts";
 import type { Engine, ReadAhead, TransactionRequest } from "../../app/ports/engine.ts";
+import { maxSilenceMs } from "../../app/ports/store-silence.ts";
 import type { Pending } from "./batch.ts";
+import { contendedMs } from "./contention.ts";
 import { type ItemStore, nameOf } from "./item-store.ts";
-import { contendedMs, KeyQueue, type QueueContext } from "./key-queue.ts";
+import { KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
-import { maxSilenceMs } from "./store-silence.ts";
 
 /** A call that has not been committed or refused after this long is rejected. */
 const patienceMs = 5_000;
@@ -29,7 +30,8 @@ export class CommitEngine implements Engine {
   readonly #idle = new Set<KeyQueue>();
 
   constructor({ store, clock, random = Math.random }: EngineDeps) {
-    this.#context = { store, clock, random, retries: new RetryBudget(random), commitMs: 10 };
+    const pace = { random, commitMs: 10 };
+    this.#context = { store, clock, retries: new RetryBudget(random), pace };
   }
 
   transact<R>(request: TransactionRequest<R>): Promise<R> {

@@ -16,7 +16,7 @@ const releasedBySuccess = 2;
  * retry quota of the AWS SDKs: while the store throttles everything, each call sends little more
  * than one request. Unlike the SDKs' quota, a retry waits for a token instead of failing, because
  * its caller waits, too; and a successful retry releases waiting ones, so that the queues recover
- * soon after an outage.
+ * soon.
  */
 export class RetryBudget {
   readonly #random: () => number;

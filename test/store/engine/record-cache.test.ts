@@ -9,7 +9,7 @@ import {
   type Snapshot,
 } from "../../../src/store/engine/batch.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
-import { toValidate } from "../../../src/store/engine/read-validation.ts";
+import { toValidate } from "../../../src/store/engine/record-cache.ts";
 import { createMemoryStore } from "../../support/stores/memory-store.ts";
 
 const name = { type: "post", id: "p" };
