@@ -33,11 +33,11 @@ afterAll(async () => {
   await one.stop();
 });
 
-const runs = inject("grpcRuns");
+const { count, seed } = inject("grpcHistories");
 
-test(`${runs} histories equal the oracle after every step`, async () => {
+test(`${count} histories equal the oracle after every step`, async () => {
   const property = fc.asyncProperty(history(16), (each) => play(each, open));
-  await assertSeeded(property, runs, 30_000 * runs);
+  await assertSeeded(property, count, 30_000 * count, seed);
 });
 
 const userId = "u";

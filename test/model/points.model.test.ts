@@ -4,15 +4,22 @@ import { expect, test, vi } from "vitest";
 import { formatMonth, monthAt, monthStart, parseMonth } from "../../src/domain/month.ts";
 import { histories } from "../support/models/points-model.ts";
 import { lotAt, name, startOfMonth } from "../support/models/points-oracle.ts";
-import { assertSeeded } from "../support/models/seeded.ts";
+import { assertSeeds } from "../support/models/seeded.ts";
 
 // The engine's pauses use the global timers, which are faked.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }));
 
-test("200 histories equal the oracle after every step", async () => {
-  await assertSeeded(histories, 200);
+/** The first two have found a defect once. */
+const seeds = [
+  { seed: 670_455_784, path: "968", numRuns: 1 },
+  { seed: 1_379_077_385, numRuns: 19 },
+  { seed: 20_261_123, numRuns: 40 },
+];
+
+test("60 known histories equal the oracle after every step", async () => {
+  await assertSeeds(histories, seeds);
 });
 
 test("the oracle's calendar, made only of wall clocks, equals the domain's", () => {

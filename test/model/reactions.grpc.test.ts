@@ -54,15 +54,15 @@ afterAll(async () => {
   await one.stop();
 });
 
-const runs = inject("grpcRuns");
+const { count, seed } = inject("grpcHistories");
 
-test(`${runs} histories equal the oracle after every step`, async () => {
+test(`${count} histories equal the oracle after every step`, async () => {
   let histories = 0;
   const property = fc.asyncProperty(history(12), (steps) => {
     histories += 1;
     return play(steps, { system, now: Date.now(), prefix: `history-${histories}-` });
   });
-  await assertSeeded(property, runs, 30_000 * runs);
+  await assertSeeded(property, count, 30_000 * count, seed);
 });
 
 const system: System = {

@@ -1,13 +1,19 @@
 /** Compares random histories of reactions on the store in memory with the oracle. */
 import { test, vi } from "vitest";
 import { histories } from "../support/models/reactions-memory.ts";
-import { assertSeeded } from "../support/models/seeded.ts";
+import { assertSeeds } from "../support/models/seeded.ts";
 
 // The engine's pauses end at once, so that only the scheduler decides the order.
 vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
-test("200 histories equal the oracle after every step", async () => {
-  await assertSeeded(histories, 200);
+/** The first one has found a defect once. */
+const seeds = [
+  { seed: 1_687_485_978, numRuns: 20 },
+  { seed: 20_261_123, numRuns: 40 },
+];
+
+test("60 known histories equal the oracle after every step", async () => {
+  await assertSeeds(histories, seeds);
 });

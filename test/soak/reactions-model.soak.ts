@@ -1,4 +1,4 @@
-/** Random histories of reactions on the store in memory; `npm test` runs a tenth of them. */
+/** Random histories of reactions on the store in memory; `npm test` runs known ones. */
 import { test, vi } from "vitest";
 import { histories } from "../support/models/reactions-memory.ts";
 import { assertSeeded } from "../support/models/seeded.ts";

@@ -11,7 +11,7 @@ const sideBySide = [
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
-    provide: { grpcRuns: 80, workloadOperations: 1_500 },
+    provide: { grpcHistories: { count: 80, seed: null }, workloadOperations: 1_500 },
     globalSetup: "test/support/global-setup.ts",
     pool: "forks",
     testTimeout: 60 * 60_000,

@@ -13,8 +13,8 @@ import { findGrpcurl } from "./servers/grpcurl.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** How many histories of each model run through gRPC. */
-    grpcRuns: number;
+    /** How many histories of each model run through gRPC, and their seed; null for a fresh one. */
+    grpcHistories: { count: number; seed: number | null };
     /** How many requests the fault workload of reactions sends. */
     workloadOperations: number;
     /** `http://127.0.0.1:<port>` */

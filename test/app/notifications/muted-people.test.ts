@@ -1,4 +1,4 @@
-/** Tests that muted people are found by a process that has not read their records yet. */
+/** Tests that a muted person is found by every process, and never taken for another person. */
 import { expect, test } from "vitest";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
@@ -25,4 +25,20 @@ test("another process counts a muted person's like and event, without a notifica
   expect(await notify(process(), event)).toEqual({ notified: false, replayed: false });
   const inbox = await inboxOf(deps, ownerId);
   expect(inbox).toMatchObject({ version: 2, notificationCount: 0, peopleCount: 0 });
+});
+
+test("unmuting a person leaves another one muted whose hash is the same", async () => {
+  // The shortest pair of such names; the inbox has three characters of each hash.
+  const [one, other] = ["user-577", "user-804"];
+  const { deps } = memoryDeps();
+  await registerTarget(deps, { target, ownerId, title: "", link: "" });
+  for (const userId of [one, other]) await setPersonMuted(deps, { ownerId, userId, muted: true });
+  const { mutedPeople } = await inboxOf(deps, ownerId);
+  expect(mutedPeople[0]).toBe(mutedPeople[1]);
+  await setPersonMuted(deps, { ownerId, userId: one, muted: false });
+  const likeOf = (userId: string) => react(deps, { target, kind: "like", userId, actorName: "" });
+  await likeOf(other);
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ groupCount: 0, peopleCount: 0 });
+  await likeOf(one);
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ groupCount: 1, peopleCount: 1 });
 });

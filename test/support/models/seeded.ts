@@ -1,25 +1,44 @@
-/** Checks a property from a seed that is printed, so that a failure can be repeated. */
+/** Checks a property on random values, whose seed is printed or known. */
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 
 const { MEGURI_MODEL_SEED, MEGURI_MODEL_PATH } = process.env;
 
+/** Random values that are always the same. */
+export interface Seed {
+  readonly seed: number;
+  /** Where the values begin, as a failure prints it; at the first one when left out. */
+  readonly path?: string;
+  readonly numRuns: number;
+}
+
 /**
- * Checks a property on random values. MEGURI_MODEL_SEED and MEGURI_MODEL_PATH, as a failure prints
- * them, give the same values again. Fails when it takes longer than `ms`.
+ * Checks a property on fresh random values, or on those of the seed `known`. MEGURI_MODEL_SEED and
+ * MEGURI_MODEL_PATH, as a failure prints them, give the same values again. Fails when it takes
+ * longer than `ms`.
  */
 export async function assertSeeded<T>(
   property: fc.IAsyncProperty<T>,
   numRuns: number,
   ms = 240_000,
+  known: number | null = null,
 ): Promise<void> {
-  const seed = Number(MEGURI_MODEL_SEED ?? randomInt(2 ** 31));
+  const seed = Number(MEGURI_MODEL_SEED ?? known ?? randomInt(2 ** 31));
   console.info(`MEGURI_MODEL_SEED=${seed}`);
-  await fc.assert(property, {
-    numRuns,
-    seed,
-    ...(MEGURI_MODEL_PATH && { path: MEGURI_MODEL_PATH }),
-    interruptAfterTimeLimit: ms,
-    markInterruptAsFailure: true,
-  });
+  const path = MEGURI_MODEL_PATH;
+  await assertSeed(property, { seed, numRuns, ...(path && { path }) }, ms);
 }
+
+/** As `assertSeeded`, on the values of known seeds unless MEGURI_MODEL_SEED names another one. */
+export async function assertSeeds<T>(
+  property: fc.IAsyncProperty<T>,
+  seeds: readonly Seed[],
+  ms = 240_000,
+): Promise<void> {
+  const numRuns = seeds.reduce((sum, each) => sum + each.numRuns, 0);
+  if (MEGURI_MODEL_SEED) return assertSeeded(property, numRuns, ms);
+  for (const seed of seeds) await assertSeed(property, seed, ms);
+}
+
+const assertSeed = <T>(property: fc.IAsyncProperty<T>, seed: Seed, ms: number): Promise<void> =>
+  fc.assert(property, { ...seed, interruptAfterTimeLimit: ms, markInterruptAsFailure: true });
