@@ -32,6 +32,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   // Every DynamoDB Local inherits it. Java's second compiler costs more CPU than its faster code
   // saves within minutes, and a collector with threads of its own slows down the tests beside it.
   process.env.JAVA_TOOL_OPTIONS ??= "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+  const folder = await mkdtemp(join(tmpdir(), "meguri-test-"));
+  // Every process of the run compiles the same modules.
+  process.env.NODE_COMPILE_CACHE ??= join(folder, "compiled");
   // Before the tests, because a build with Go beside them would slow them down for minutes.
   await findGrpcurl();
   // Side by side, because each of them takes seconds.
@@ -45,7 +48,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide("dynamodbEndpoint", dynamodb.endpoint);
   project.provide("temporalAddress", temporal.address);
   project.provide("temporalNamespace", temporal.namespace);
-  const folder = await mkdtemp(join(tmpdir(), "meguri-test-"));
   project.provide("workflowBundle", await writeBundle(folder));
   return async () => {
     await Promise.all([temporal.stop(), dynamodb.stop()]);

@@ -61,7 +61,7 @@ test("a bulk grant outlives Temporal at submit and at approve, workers and its r
   // It waits for the approval, whose signal is lost, until the reconciler misses its run.
   await startRuns(120_000);
   await eventually(async () => {
-    expect((await balances(stack, userIds))[10]).toBeGreaterThan(10);
+    expect((await balances(stack, userIds.slice(0, 100)))[10]).toBeGreaterThan(10);
   });
   await run.terminate("an operator");
   await startRuns();
@@ -110,13 +110,13 @@ const pendingUploads = async ({ reader }: Deps): Promise<string[]> =>
   );
 
 test("a run with a long history continues as new, where it was", async () => {
-  const userIds = usersOf("long", 1_500);
+  const userIds = usersOf("long", 750);
   const bulkGrant = await submit(short.deps, short.programId, { id: "long", userIds });
   const run = bulkGrantRun(short, "long");
   await comesTo(short, "long", "AWAITING_APPROVAL");
   await approve(short.deps, bulkGrant);
   await eventually(async () => {
-    expect((await balances(short, userIds))[10]).toBeGreaterThan(10);
+    expect((await balances(short, userIds.slice(0, 100)))[10]).toBeGreaterThan(10);
   });
   const by = [{ changed_by: "operator" }] as [unknown];
   const { runId } = await run.describe();
@@ -126,12 +126,12 @@ test("a run with a long history continues as new, where it was", async () => {
   const { events } = await run.fetchHistory();
   const { input } = events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
   const text = new TextDecoder().decode(input?.payloads?.[0]?.data ?? undefined);
-  // One of the two lanes of three blocks, or both, at their second or third block.
+  // Of two lanes with three blocks in all, the one that has blocks left.
   expect(JSON.parse(text)).toMatchObject({ left: { step: "RUN", run: 1, revision: 1 } });
   const { granted } = (await readBulk(short, "long")).progress;
   const lanes: { from: number; to: number }[] = JSON.parse(text).left.lanes;
-  expect(lanes.reduce((sum, { from, to }) => sum + to - from, 0)).toBe((1_500 - granted) / 250);
+  expect(lanes.reduce((sum, { from, to }) => sum + to - from, 0)).toBe((750 - granted) / 250);
   await run.executeUpdate("resume", { args: by });
-  expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 1_500 } });
-  expect(await balances(short, userIds)).toEqual({ 10: 1_500 });
+  expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 750 } });
+  expect(await balances(short, userIds)).toEqual({ 10: 750 });
 });

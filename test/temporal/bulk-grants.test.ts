@@ -27,7 +27,7 @@ let stack: WorkerStack;
 beforeAll(async () => {
   slack = await startSlackServer();
   stack = await startWorkerStack({
-    env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl, MEGURI_BULK_ROWS_PER_SECOND: "500" },
+    env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl, MEGURI_BULK_ROWS_PER_SECOND: "250" },
   });
 });
 afterAll(async () => {
@@ -177,14 +177,14 @@ describe("a bulk grant", () => {
 });
 
 describe("a bulk grant half way", () => {
-  /** Starts a run of 1,500 rows and waits until some are granted. */
+  /** Starts a run of three blocks, in two lanes, and waits until some rows are granted. */
   async function underWay(id: string): Promise<readonly string[]> {
-    const userIds = usersOf(id, 1_500);
+    const userIds = usersOf(id, 750);
     const bulkGrant = await submitted({ id, userIds });
     await comesTo(stack, id, "AWAITING_APPROVAL");
     await approve(stack.deps, bulkGrant);
     await eventually(async () => {
-      expect((await balances(stack, userIds))[10]).toBeGreaterThan(100);
+      expect((await balances(stack, userIds.slice(0, 100)))[10]).toBeGreaterThan(50);
     });
     return userIds;
   }
@@ -199,7 +199,7 @@ describe("a bulk grant half way", () => {
     });
     const { progress } = await readBulk(stack, "paused");
     expect(progress.granted % 250).toBe(0);
-    expect(progress.granted).toBeLessThan(1_500);
+    expect(progress.granted).toBeLessThan(750);
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({
       counts: { granted: progress.granted },
     });
@@ -207,8 +207,8 @@ describe("a bulk grant half way", () => {
     expect(granted).toBe(progress.granted);
 
     await update("paused", "resume", { changed_by: "op" });
-    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 1_500 } });
-    expect(await balances(stack, userIds)).toEqual({ 10: 1_500 });
+    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 750 } });
+    expect(await balances(stack, userIds)).toEqual({ 10: 750 });
     expect(messagesAbout("paused")).toHaveLength(1);
   });
 
@@ -229,7 +229,7 @@ describe("a bulk grant half way", () => {
     expect(next.checked).toMatchObject({ alreadyGranted: granted });
     await approve(stack.deps, next);
     await comesTo(stack, "cancelled", "DONE");
-    expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 1_501 });
+    expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 751 });
   });
 
   test("is cancelled by a cancellation of the run in Temporal", async () => {
