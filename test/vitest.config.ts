@@ -23,9 +23,13 @@ export default defineConfig({
   test: {
     root,
     globalSetup: "test/support/global-setup.ts",
-    setupFiles: "test/support/leftovers.ts",
+    setupFiles: ["test/support/leftovers.ts", "test/support/shorter-timing.ts"],
     // A tenth of the histories that test/soak runs, always the same, and a third of the operations.
-    provide: { grpcHistories: { count: 8, seed: 20_261_123 }, workloadOperations: 500 },
+    provide: {
+      grpcHistories: { count: 8, seed: 20_261_123 },
+      workloadOperations: 500,
+      hasShortWaits: true,
+    },
     pool: "forks",
     maxWorkers: 3,
     // Nothing takes so long unless it hangs, also on a machine that others use.

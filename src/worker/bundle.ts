@@ -1,9 +1,11 @@
 /** Bundles the workflows for Temporal's sandbox. */
 import { bundleWorkflowCode, DefaultLogger, type WorkflowBundle } from "@temporalio/worker";
 
-/** Takes some seconds. */
-export const bundleWorkflows = (): Promise<WorkflowBundle> =>
+const production = `${import.meta.dirname}/../../workflows/index.ts`;
+
+/** Bundles what a file exports, which takes some seconds. */
+export const bundleWorkflows = (workflowsPath = production): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
-    workflowsPath: `${import.meta.dirname}/../../workflows/index.ts`,
+    workflowsPath,
     logger: new DefaultLogger("WARN"),
   });

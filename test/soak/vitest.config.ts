@@ -5,13 +5,18 @@ const sideBySide = [
   "test/soak/*-model.soak.ts",
   "test/model/*.{grpc,fault-workload}.test.ts",
   "test/soak/client-*.soak.ts",
+  "test/soak/{bulk-grants-temporal-away,dev-stack,purge-target,rolling-restart,temporal-faults}.soak.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */
 export default defineConfig({
   test: {
     root: `${import.meta.dirname}/../..`,
-    provide: { grpcHistories: { count: 80, seed: null }, workloadOperations: 1_500 },
+    provide: {
+      grpcHistories: { count: 80, seed: null },
+      workloadOperations: 1_500,
+      hasShortWaits: false,
+    },
     globalSetup: "test/support/global-setup.ts",
     pool: "forks",
     testTimeout: 60 * 60_000,

@@ -17,6 +17,8 @@ declare module "vitest" {
     grpcHistories: { count: number; seed: number | null };
     /** How many requests the fault workload of reactions sends. */
     workloadOperations: number;
+    /** Whether workflows and activities wait for a shorter time than in production. */
+    hasShortWaits: boolean;
     /** `http://127.0.0.1:<port>` */
     dynamodbEndpoint: string;
     /** `host:port` */
@@ -48,16 +50,19 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide("dynamodbEndpoint", dynamodb.endpoint);
   project.provide("temporalAddress", temporal.address);
   project.provide("temporalNamespace", temporal.namespace);
-  project.provide("workflowBundle", await writeBundle(folder));
+  const shorter = `${import.meta.dirname}/workflows.ts`;
+  const { hasShortWaits } = project.getProvidedContext();
+  project.provide("workflowBundle", await writeBundle(folder, hasShortWaits ? shorter : undefined));
   return async () => {
     await Promise.all([temporal.stop(), dynamodb.stop()]);
-    await rm(folder, { recursive: true });
+    // Processes that end may still write what they have compiled.
+    await rm(folder, { recursive: true, maxRetries: 5 });
   };
 }
 
-/** Bundles the workflows once for all test files, and returns the file. */
-async function writeBundle(folder: string): Promise<string> {
+/** Bundles the workflows once for all test files, and returns the file of the bundle. */
+async function writeBundle(folder: string, entry?: string): Promise<string> {
   const file = join(folder, "workflows.js");
-  await writeFile(file, (await bundleWorkflows()).code);
+  await writeFile(file, (await bundleWorkflows(entry)).code);
   return file;
 }

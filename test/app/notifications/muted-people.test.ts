@@ -36,7 +36,7 @@ test("unmuting a person leaves another one muted whose hash is the same", async 
   const { mutedPeople } = await inboxOf(deps, ownerId);
   expect(mutedPeople[0]).toBe(mutedPeople[1]);
   await setPersonMuted(deps, { ownerId, userId: one, muted: false });
-  const likeOf = (userId: string) => react(deps, { target, kind: "like", userId, actorName: "" });
+  const likeOf = (userId: string) => react(deps, { target, kind: "like", userId, displayName: "" });
   await likeOf(other);
   expect(await inboxOf(deps, ownerId)).toMatchObject({ groupCount: 0, peopleCount: 0 });
   await likeOf(one);
