@@ -5,7 +5,8 @@ const sideBySide = [
   "test/soak/*-model.soak.ts",
   "test/model/*.{grpc,fault-workload}.test.ts",
   "test/soak/client-*.soak.ts",
-  "test/soak/{bulk-grants-temporal-away,dev-stack,purge-target,rolling-restart,temporal-faults}.soak.ts",
+  "test/soak/*temporal*.soak.ts",
+  "test/soak/{dev-stack,purge-target,rolling-restart}.soak.ts",
 ];
 
 /** Soak tests, which run for long. Those that use the whole machine run one at a time. */
