@@ -33,8 +33,8 @@ export function toView(
     submitter_subject: revision.submitter.subject,
     ...(source !== undefined && { source }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
-    required_approvals: revision.requiredApprovals,
-    approved_by: approvals.map(({ by }) => displayCaller(by)),
+    required_approvals: revision.requiredApprovalCount,
+    approved_by: approvals.map(({ caller }) => displayCaller(caller)),
     counts: toCounts(bulkGrant, counts),
     details: detailsOf(bulkGrant, timeZone),
     ...(waitMs !== undefined && { wait_ms: waitMs }),
@@ -51,14 +51,14 @@ export const toCounts = (
   failed: counts?.failed ?? 0,
   invalid: checked?.invalid ?? 0,
   not_run: counts?.notRun ?? 0,
-  failed_by_code: counts?.failedByCode ?? {},
+  failed_by_code: counts?.problemCounts ?? {},
 });
 
 export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantStatus => ({
   state,
   revision: revision.number,
   digest: revision.digest,
-  approved_by: approvals.map(({ by }) => displayCaller(by)),
+  approved_by: approvals.map(({ caller }) => displayCaller(caller)),
 });
 
 /** What is waited for or was done, and what people can do now. */
@@ -71,7 +71,7 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
     case "INVALID":
       return `${invalidityOf(bulkGrant)} A corrected sheet can be submitted under the same id.`;
     case "AWAITING_APPROVAL": {
-      const missing = revision.requiredApprovals - approvals.length;
+      const missing = revision.requiredApprovalCount - approvals.length;
       return (
         `Waits for ${missing} ${missing === 1 ? "approval" : "approvals"} until ` +
         `${at(bulkGrant.expireTime)}: ApproveBulkGrant or the Update \`approve\`, with the digest.`
@@ -109,13 +109,14 @@ function endOf(bulkGrant: BulkGrant): string {
   }
 }
 
-const invalidityOf = ({ checked, revision: { exceededCap } }: BulkGrant): string =>
+const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGrant): string =>
   [
     checked && checked.invalid > 0 && `${checked.invalid} rows are invalid.`,
-    exceededCap !== undefined && `The program allows at most ${exceededCap} points in all.`,
+    exceededMaxTotalPoints !== undefined &&
+      `The program allows at most ${exceededMaxTotalPoints} points in all.`,
   ]
     .filter(Boolean)
     .join(" ");
 
-const byOf = ({ by, note }: Action): string =>
-  `by ${displayCaller(by)}${note === "" ? "" : ` (${note})`}`;
+const byOf = ({ caller, reason }: Action): string =>
+  `by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`;

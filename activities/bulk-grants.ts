@@ -160,5 +160,5 @@ function nameOf(input: BulkGrantInput): BulkGrantName {
 
 function actorOf(input: BulkChangeInput) {
   const { changed_by, note = "" } = check(input, { changed_by: "string" });
-  return { by: fromTemporal(changed_by), note };
+  return { caller: fromTemporal(changed_by), reason: note };
 }

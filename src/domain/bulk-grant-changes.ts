@@ -22,10 +22,10 @@ const replaceable: ReadonlySet<BulkGrantState> = new Set([
   "DONE_WITH_FAILURES",
 ]);
 
-/** Who changes a bulk grant, and why; the note may be empty. */
-export interface Actor {
-  readonly by: Caller;
-  readonly note: string;
+/** Who changes a bulk grant, and why; the reason may be empty. */
+export interface ChangeRequest {
+  readonly caller: Caller;
+  readonly reason: string;
 }
 
 const maxActions = 20;
@@ -45,7 +45,7 @@ export function submit(
   digestOf: (number: number) => string,
   { reminderMs, expiryMs }: ApprovalTimes,
 ): BulkGrant {
-  const { submitter: by, submitTime: time } = revision;
+  const { submitter: caller, submitTime: time } = revision;
   const current = existing?.revision.number ?? 0;
   const isNext = replaces !== undefined && replaces === current;
   if (existing && !isNext && isSameContent(existing.revision, revision)) return existing;
@@ -54,7 +54,7 @@ export function submit(
       revision: String(current),
     });
   }
-  if (existing && existing.revision.reverses !== revision.reverses) {
+  if (existing && existing.revision.reversedBulkGrantId !== revision.reversedBulkGrantId) {
     throw new DomainError(
       "ID_REUSED",
       "this bulk_grant_id was used for another kind of bulk grant",
@@ -77,19 +77,21 @@ export function submit(
     actions: withAction(existing?.actions ?? [], {
       action: "SUBMIT",
       revision: number,
-      by,
+      caller,
       time,
-      note: "",
+      reason: "",
     }),
   };
 }
 
 /** Whether two submissions would grant the same at the same time. */
 const isSameContent = (
-  a: Pick<Revision, "rowsDigest" | "executeTime" | "reverses">,
-  b: Pick<Revision, "rowsDigest" | "executeTime" | "reverses">,
+  a: Pick<Revision, "rowsDigest" | "executeTime" | "reversedBulkGrantId">,
+  b: Pick<Revision, "rowsDigest" | "executeTime" | "reversedBulkGrantId">,
 ): boolean =>
-  a.rowsDigest === b.rowsDigest && a.executeTime === b.executeTime && a.reverses === b.reverses;
+  a.rowsDigest === b.rowsDigest &&
+  a.executeTime === b.executeTime &&
+  a.reversedBulkGrantId === b.reversedBulkGrantId;
 
 /**
  * The points that a bulk grant has granted and will have granted in all its revisions. More than
@@ -108,12 +110,12 @@ export function endValidation(
   record: BulkGrant,
   revision: number,
   checked: CheckCounts,
-  limits: Pick<Revision, "requiredApprovals" | "exceededCap" | "digest">,
+  limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">,
   now: Instant,
 ): BulkGrant {
   if (record.state !== "VALIDATING" || record.revision.number !== revision) return record;
-  const isValid = checked.invalid === 0 && limits.exceededCap === undefined;
-  const approved = limits.requiredApprovals === 0 ? "APPROVED" : "AWAITING_APPROVAL";
+  const isValid = checked.invalid === 0 && limits.exceededMaxTotalPoints === undefined;
+  const approved = limits.requiredApprovalCount === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
     ...record,
     revision: { ...record.revision, ...limits },
@@ -128,77 +130,86 @@ export function endValidation(
  * subject, so one who calls through two services is one person. Refusals: DIGEST_MISMATCH,
  * WRONG_STATE, SELF_APPROVAL.
  */
-export function approve(record: BulkGrant, digest: string, actor: Actor, now: Instant): BulkGrant {
+export function approve(
+  record: BulkGrant,
+  digest: string,
+  request: ChangeRequest,
+  now: Instant,
+): BulkGrant {
   const { revision, approvals } = record;
   if (digest !== revision.digest) {
     throw new DomainError("DIGEST_MISMATCH", `revision ${revision.number} has another digest`, {
       revision: String(revision.number),
     });
   }
-  if (approvals.some(({ by }) => isSameSubject(by, actor.by))) return record;
+  if (approvals.some(({ caller }) => isSameSubject(caller, request.caller))) return record;
   if (record.state !== "AWAITING_APPROVAL" || record.cancelRequest)
     throw wrongState(record, "approved");
-  if (isSameSubject(actor.by, revision.submitter)) {
+  if (isSameSubject(request.caller, revision.submitter)) {
     throw new DomainError("SELF_APPROVAL", "the submitter cannot approve the bulk grant");
   }
-  const all = [...approvals, { ...actor, time: now }];
+  const all = [...approvals, { ...request, time: now }];
   return {
-    ...acted(record, "APPROVE", actor, now),
+    ...acted(record, "APPROVE", request, now),
     approvals: all,
-    ...(all.length >= revision.requiredApprovals && { state: "APPROVED" }),
+    ...(all.length >= revision.requiredApprovalCount && { state: "APPROVED" }),
   };
 }
 
 /** Rejects what awaits approval. A rejected one does not change. Refusal: WRONG_STATE. */
-export function reject(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+export function reject(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
   if (record.state === "REJECTED") return record;
   if (record.state !== "AWAITING_APPROVAL") throw wrongState(record, "rejected");
-  return { ...acted(record, "REJECT", actor, now), state: "REJECTED", endTime: now };
+  return { ...acted(record, "REJECT", request, now), state: "REJECTED", endTime: now };
 }
 
 /**
  * Cancels at once what has not started. A running one is cancelled when the rows under way are
  * done. A cancelled one does not change. Refusal: WRONG_STATE.
  */
-export function cancel(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+export function cancel(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
   if (record.state === "CANCELLED" || record.cancelRequest) return record;
   if (record.state === "RUNNING") {
-    const changed = acted(record, "CANCEL", actor, now);
+    const changed = acted(record, "CANCEL", request, now);
     return { ...changed, cancelRequest: changed.actions.at(-1) as Action };
   }
   if (!activeStates.includes(record.state)) throw wrongState(record, "cancelled");
-  const { pause: _, ...rest } = acted(record, "CANCEL", actor, now);
+  const { pause: _, ...rest } = acted(record, "CANCEL", request, now);
   return { ...rest, state: "CANCELLED", endTime: now };
 }
 
 /** Pauses an approved or running one. A paused one does not change. Refusal: WRONG_STATE. */
-export function pause(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+export function pause(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
   if (record.pause) return record;
   if (record.state !== "APPROVED" && record.state !== "RUNNING") throw wrongState(record, "paused");
-  const changed = acted(record, "PAUSE", actor, now);
+  const changed = acted(record, "PAUSE", request, now);
   return { ...changed, pause: changed.actions.at(-1) as Action };
 }
 
 /** Ends a pause. One without a pause does not change. */
-export function resume(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+export function resume(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
   if (!record.pause) return record;
   const { pause: _, ...rest } = record;
-  return acted(rest, "RESUME", actor, now);
+  return acted(rest, "RESUME", request, now);
 }
 
 /** Runs the failed rows again. A running one does not change. Refusal: WRONG_STATE. */
-export function retryFailedRows(record: BulkGrant, actor: Actor, now: Instant): BulkGrant {
+export function retryFailedRows(
+  record: BulkGrant,
+  request: ChangeRequest,
+  now: Instant,
+): BulkGrant {
   if (record.state === "RUNNING") return record;
   if (record.state !== "DONE_WITH_FAILURES") throw wrongState(record, "retried");
-  const { endTime: _, report: __, ...rest } = acted(record, "RETRY", actor, now);
+  const { endTime: _, report: __, ...rest } = acted(record, "RETRY", request, now);
   return { ...rest, state: "RUNNING", run: record.run + 1 };
 }
 
 /** Cancels what was not approved in time; any other record does not change. */
 export function expire(record: BulkGrant, now: Instant): BulkGrant {
   if (record.state !== "AWAITING_APPROVAL" || now < record.expireTime) return record;
-  const actor = { by: asService("meguri"), note: "not approved in time" };
-  return { ...acted(record, "EXPIRE", actor, now), state: "CANCELLED", endTime: now };
+  const request = { caller: asService("meguri"), reason: "not approved in time" };
+  return { ...acted(record, "EXPIRE", request, now), state: "CANCELLED", endTime: now };
 }
 
 /** Starts the run of what is approved and due; any other record does not change. */
@@ -217,8 +228,13 @@ export function finish(record: BulkGrant, run: number, result: RunCounts, now: I
   return { ...rest, result, state, endTime: now, updateTime: now };
 }
 
-function acted(record: BulkGrant, action: ActionName, actor: Actor, now: Instant): BulkGrant {
-  const done: Action = { action, revision: record.revision.number, ...actor, time: now };
+function acted(
+  record: BulkGrant,
+  action: ActionName,
+  request: ChangeRequest,
+  now: Instant,
+): BulkGrant {
+  const done: Action = { action, revision: record.revision.number, ...request, time: now };
   return { ...record, updateTime: now, actions: withAction(record.actions, done) };
 }
 

@@ -88,17 +88,17 @@ export interface Revision {
   readonly digest: string;
   /** Absent: as soon as it is approved. */
   readonly executeTime?: Instant;
-  readonly requiredApprovals: number;
+  readonly requiredApprovalCount: number;
   /** The cap of the program on the sum, when the sum exceeds it. */
-  readonly exceededCap?: number;
+  readonly exceededMaxTotalPoints?: number;
   readonly submitter: Caller;
   readonly submitTime: Instant;
   /** The source of the rows, such as a file; absent for an upload. */
   readonly source?: string;
   /** The bulk grant whose grants are revoked; absent for one that grants. */
-  readonly reverses?: string;
+  readonly reversedBulkGrantId?: string;
   /** Another bulk grant of the program with the same rows. */
-  readonly sameContentAs?: string;
+  readonly sameContentBulkGrantId?: string;
 }
 
 /** The counts of a validation. */
@@ -115,17 +115,17 @@ export interface RunCounts {
   readonly failed: number;
   /** Rows that were not executed, because the bulk grant was cancelled. */
   readonly notRun: number;
-  readonly failedByCode: Readonly<Partial<Record<RowCode, number>>>;
+  readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
 }
 
-/** An approval; the note may be empty. */
+/** An approval; the reason may be empty. */
 export interface Approval {
-  readonly by: Caller;
+  readonly caller: Caller;
   readonly time: Instant;
-  readonly note: string;
+  readonly reason: string;
 }
 
-/** Who did what, and when; the note may be empty. */
+/** Who did what, when and why; the reason may be empty. */
 export interface Action extends Approval {
   readonly action: ActionName;
   readonly revision: number;

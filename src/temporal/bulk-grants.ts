@@ -63,9 +63,9 @@ export async function ensurePickUp(
 
 function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartOptions<Start> {
   const { programId, bulkGrantId, revision, state } = bulkGrant;
-  const { totalPoints, rowCount, executeTime, submitter, reverses } = revision;
+  const { totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
   const count = (number: number) => number.toLocaleString("en");
-  const verb = reverses === undefined ? "grant" : "revoke";
+  const verb = reversedBulkGrantId === undefined ? "grant" : "revoke";
   const summary = `${verb} ${count(totalPoints)} points in ${count(rowCount)} rows`;
   return {
     workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
@@ -89,11 +89,13 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
 }
 
 /** What an operator can do. What may change is in the current details. */
-const details = ({ programId, bulkGrantId, revision: { reverses } }: BulkGrant) =>
+const details = ({ programId, bulkGrantId, revision: { reversedBulkGrantId } }: BulkGrant) =>
   [
     `- bulk grant: ${bulkGrantId}`,
     `- program: ${programId}`,
-    ...(reverses === undefined ? [] : [`- revokes what was granted by: ${reverses}`]),
+    ...(reversedBulkGrantId === undefined
+      ? []
+      : [`- revokes what was granted by: ${reversedBulkGrantId}`]),
     "",
     "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
       "within a minute and continues.",

@@ -262,7 +262,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     await done("bulk", "submit", later, file, "--at", "+1h", "--json");
     await awaiting(later, State.AWAITING_APPROVAL);
     await approve(later);
-    expect(await done("bulk", "pause", later, "--note", "wait")).toContain("APPROVED, paused");
+    expect(await done("bulk", "pause", later, "--reason", "wait")).toContain("APPROVED, paused");
     expect(await done("bulk", "resume", later)).toContain("APPROVED, revision 1");
     expect(await done("bulk", "cancel", later)).toContain("CANCELLED");
     expect(await failed(1, "bulk", "watch", later)).toContain("CANCELLED");

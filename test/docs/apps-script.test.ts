@@ -1,4 +1,4 @@
-/** Runs the script of docs/apps-script.md; a loopback server answers as ValidateBulkGrant does. */
+/** Runs the script of docs/apps-script.md; a loopback server answers as CheckSheet does. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -66,7 +66,7 @@ test("the tab is sent as CSV, one line for each row", async () => {
   );
   expect(calls).toHaveLength(1);
   const [{ url, headers, body } = {} as Call] = calls;
-  expect(url).toBe("/meguri.bulkgrants.v1.BulkGrantService/ValidateBulkGrant");
+  expect(url).toBe("/meguri.bulkgrants.v1.BulkGrantService/CheckSheet");
   expect(headers).toMatchObject({
     "content-type": "application/json",
     "meguri-caller": "campaign-sheet",
@@ -129,7 +129,12 @@ test("a problem of the whole sheet is marked in the header", async () => {
 
 test("the number of rows, points and problems is shown", async () => {
   const problemCounts = [{ code: "USER_TWICE", count: 2 }];
-  const check = { rowCount: 12, totalPoints: "1200", problemCounts, sameContentAs: "spring-2026" };
+  const check = {
+    rowCount: 12,
+    totalPoints: "1200",
+    problemCounts,
+    sameContentBulkGrantId: "spring-2026",
+  };
   answer = { status: 200, body: { check } };
   const rows = tabOf([["user_id", "points"]]);
   expect((await checkTab(rows)).alerts).toEqual([

@@ -125,6 +125,6 @@ test("a backfill of the schedule grants the day in the zone of the program", asy
 test("the example uploads a sheet, and waits for its end", async () => {
   const before = await balanceOf("aoi");
   const printed = JSON.parse(await runWith("upload-sheet.ts"));
-  expect(printed).toMatchObject({ state: "STATE_DONE", submitter: "nightly-batch" });
+  expect(printed).toMatchObject({ state: "STATE_DONE", submitter: { subject: "nightly-batch" } });
   expect(await balanceOf("aoi")).toBe((before ?? 0n) + 100n);
 });

@@ -44,7 +44,7 @@ test("the commands compute the digest that an approval names", async () => {
     programId: "default",
     bulkGrantId: "spring-2027",
     revision: 1,
-    requiredApprovals: 1,
+    requiredApprovalCount: 1,
     rowsDigest: rows.digest(),
   });
   const command = codeNamed(page, "digest");

@@ -10,8 +10,8 @@ import {
   type RunCounts,
 } from "../../src/domain/bulk-grant.ts";
 import {
-  type Actor,
   approve,
+  type ChangeRequest,
   campaignPoints,
   cancel,
   endValidation,
@@ -30,8 +30,8 @@ const t0 = Date.UTC(2026, 5, 1);
 const now = t0 + 1_000;
 const states: readonly BulkGrantState[] = [...activeStates, ...finalStates];
 const name = { programId: "p", bulkGrantId: "b" };
-const desk = { by: asService("desk"), note: "checked" };
-const boss = { by: asService("boss"), note: "" };
+const desk = { caller: asService("desk"), reason: "checked" };
+const boss = { caller: asService("boss"), reason: "" };
 const times = { reminderMs: 10_000, expiryMs: 60_000 };
 
 const newRevision: Omit<Revision, "number" | "digest"> = {
@@ -39,7 +39,7 @@ const newRevision: Omit<Revision, "number" | "digest"> = {
   rowCount: 3,
   totalPoints: 60,
   rowsDigest: "rows-1",
-  requiredApprovals: 1,
+  requiredApprovalCount: 1,
   submitter: asService("staff"),
   submitTime: t0,
 };
@@ -59,7 +59,7 @@ const row = (state: BulkGrantState, more: Partial<BulkGrant> = {}): BulkGrant =>
   ...more,
 });
 
-const action = (of: string, actor: Actor = desk, number = 1) => ({
+const action = (of: string, actor: ChangeRequest = desk, number = 1) => ({
   action: of,
   revision: number,
   ...actor,
@@ -70,7 +70,7 @@ const counts = (more: Partial<RunCounts> = {}): RunCounts => ({
   grantedPoints: 60,
   failed: 0,
   notRun: 0,
-  failedByCode: {},
+  problemCounts: {},
   ...more,
 });
 const wrongState = (state: string) =>
@@ -121,7 +121,13 @@ describe("submit", () => {
         remindTime: now + times.reminderMs,
         expireTime: now + times.expiryMs,
         actions: [
-          { action: "SUBMIT", revision: 1, by: asService("staff"), time: now, note: "" } as const,
+          {
+            action: "SUBMIT",
+            revision: 1,
+            caller: asService("staff"),
+            time: now,
+            reason: "",
+          } as const,
         ],
       }),
     );
@@ -149,7 +155,13 @@ describe("submit", () => {
           expireTime: now + times.expiryMs,
           run: 2,
           actions: [
-            { action: "SUBMIT", revision: 2, by: asService("staff"), time: now, note: "" } as const,
+            {
+              action: "SUBMIT",
+              revision: 2,
+              caller: asService("staff"),
+              time: now,
+              reason: "",
+            } as const,
           ],
         }),
       );
@@ -208,16 +220,16 @@ describe("submit", () => {
   });
 
   test("a grant and a reversal never share an id, even with the same rows", () => {
-    const reversal = { ...revision, reverses: "a" };
+    const reversal = { ...revision, reversedBulkGrantId: "a" };
     for (const rowsDigest of ["rows-1", "rows-2"]) {
       for (const state of states) {
         const grant = row(state);
-        expect(() => submitNext(grant, { reverses: "a", rowsDigest })).toThrow(
+        expect(() => submitNext(grant, { reversedBulkGrantId: "a", rowsDigest })).toThrow(
           refusal("ID_REUSED"),
         );
         const reversing = row(state, { revision: reversal });
         expect(() => submitNext(reversing, { rowsDigest })).toThrow(refusal("ID_REUSED"));
-        expect(() => submitNext(reversing, { reverses: "c", rowsDigest })).toThrow(
+        expect(() => submitNext(reversing, { reversedBulkGrantId: "c", rowsDigest })).toThrow(
           refusal("ID_REUSED"),
         );
       }
@@ -253,21 +265,21 @@ describe("endValidation", () => {
   });
 
   test("limits of all revisions replace those of the submission", () => {
-    const limits = { requiredApprovals: 2, digest: "digest-2" };
-    const ended = endValidation(validating({ requiredApprovals: 0 }), 1, valid, limits, now);
+    const limits = { requiredApprovalCount: 2, digest: "digest-2" };
+    const ended = endValidation(validating({ requiredApprovalCount: 0 }), 1, valid, limits, now);
     expect(ended.state).toBe("AWAITING_APPROVAL");
     expect(ended.revision).toMatchObject(limits);
-    const capped = { ...limits, exceededCap: 50 };
+    const capped = { ...limits, exceededMaxTotalPoints: 50 };
     expect(endValidation(validating({}), 1, valid, capped, now).state).toBe("INVALID");
   });
 
   test("a valid sheet awaits its approvals; one that needs none is approved", () => {
-    for (const [requiredApprovals, state] of [
+    for (const [requiredApprovalCount, state] of [
       [0, "APPROVED"],
       [1, "AWAITING_APPROVAL"],
       [2, "AWAITING_APPROVAL"],
     ] as const) {
-      const before = validating({ requiredApprovals });
+      const before = validating({ requiredApprovalCount });
       expect(end(before)).toEqual({
         ...before,
         checked: valid,
@@ -278,10 +290,10 @@ describe("endValidation", () => {
   });
 
   test("a sheet with a bad row, or above the program's cap, is INVALID, approvals or not", () => {
-    for (const requiredApprovals of [0, 1]) {
+    for (const requiredApprovalCount of [0, 1]) {
       const bad = { ...valid, invalid: 1 };
-      expect(end(validating({ requiredApprovals }), bad).state).toBe("INVALID");
-      const above = validating({ requiredApprovals, exceededCap: 50 });
+      expect(end(validating({ requiredApprovalCount }), bad).state).toBe("INVALID");
+      const above = validating({ requiredApprovalCount, exceededMaxTotalPoints: 50 });
       expect(end(above).state).toBe("INVALID");
     }
   });
@@ -294,8 +306,8 @@ describe("endValidation", () => {
 });
 
 describe("approve", () => {
-  const waits = (requiredApprovals: number, more: Partial<BulkGrant> = {}) =>
-    row("AWAITING_APPROVAL", { revision: { ...revision, requiredApprovals }, ...more });
+  const waits = (requiredApprovalCount: number, more: Partial<BulkGrant> = {}) =>
+    row("AWAITING_APPROVAL", { revision: { ...revision, requiredApprovalCount }, ...more });
 
   test("one approval approves what needs one", () => {
     const before = waits(1);
@@ -311,22 +323,26 @@ describe("approve", () => {
   test("two approvals are by two people: the same person's second changes nothing", () => {
     const once = approve(waits(2), "digest-1", boss, now);
     expect(once.state).toBe("AWAITING_APPROVAL");
-    expect(approve(once, "digest-1", { ...boss, note: "again" }, now + 1)).toBe(once);
+    expect(approve(once, "digest-1", { ...boss, reason: "again" }, now + 1)).toBe(once);
     const twice = approve(once, "digest-1", desk, now);
     expect(twice.state).toBe("APPROVED");
-    expect(twice.approvals).toMatchObject([{ by: boss.by }, { by: desk.by }]);
+    expect(twice.approvals).toMatchObject([{ caller: boss.caller }, { caller: desk.caller }]);
   });
 
   test("the submitter never approves, first or second", () => {
-    const own = { by: asService("staff"), note: "" };
+    const own = { caller: asService("staff"), reason: "" };
     expect(() => approve(waits(1), "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
     const once = approve(waits(2), "digest-1", boss, now);
     expect(() => approve(once, "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
   });
 
   test("one person through two services is one person", () => {
-    const as = (service: string, subject: string) => ({ by: { service, subject }, note: "" });
-    const submitted = { ...revision, requiredApprovals: 2, submitter: as("shop", "ann").by };
+    const as = (service: string, subject: string) => ({ caller: { service, subject }, reason: "" });
+    const submitted = {
+      ...revision,
+      requiredApprovalCount: 2,
+      submitter: as("shop", "ann").caller,
+    };
     const before = row("AWAITING_APPROVAL", { revision: submitted });
     expect(() => approve(before, "digest-1", as("desk", "ann"), now)).toThrow(
       refusal("SELF_APPROVAL"),
@@ -339,8 +355,8 @@ describe("approve", () => {
   test("another digest is refused in every state, also by an approver and the submitter", () => {
     for (const state of states) {
       const before = row(state, { approvals: [{ ...boss, time: t0 }] });
-      for (const by of ["boss", "desk", "staff"].map(asService)) {
-        expect(() => approve(before, "digest-0", { by, note: "" }, now)).toThrow(
+      for (const caller of ["boss", "desk", "staff"].map(asService)) {
+        expect(() => approve(before, "digest-0", { caller, reason: "" }, now)).toThrow(
           expect.objectContaining({ reason: "DIGEST_MISMATCH", metadata: { revision: "1" } }),
         );
       }
@@ -458,7 +474,7 @@ describe("what time and runs do", () => {
     expect(expire(once, at)).toMatchObject({
       state: "CANCELLED",
       endTime: at,
-      actions: [{ action: "EXPIRE", by: asService("meguri"), revision: 1, time: at }],
+      actions: [{ action: "EXPIRE", caller: asService("meguri"), revision: 1, time: at }],
     });
     sameExceptIn(["AWAITING_APPROVAL"], (before) => expire(before, at));
   });

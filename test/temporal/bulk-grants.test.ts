@@ -131,7 +131,7 @@ describe("a bulk grant", () => {
     await submitted({ id: "twice", userIds: ["twice-a", "twice-b"] });
     const { revision } = await comesTo(stack, "twice", "AWAITING_APPROVAL");
     expect(revision.number).toBe(2);
-    await update("twice", "reject", { changed_by: "approver", note: "not this one" });
+    await update("twice", "reject", { changed_by: "approver", reason: "not this one" });
     const run = bulkGrantRun(stack, "twice");
     expect(await run.result()).toMatchObject({ state: "REJECTED", revision: 2 });
     expect((await metadataOf(run)).currentDetails).toContain(
@@ -192,7 +192,7 @@ describe("a bulk grant half way", () => {
   test("is paused after the rows under way, and resumed", async () => {
     const userIds = await underWay("paused");
     const run = bulkGrantRun(stack, "paused");
-    await update("paused", "pause", { changed_by: "op", note: "a question" });
+    await update("paused", "pause", { changed_by: "op", reason: "a question" });
     await showsDetails(run, "Paused by op via temporal (a question).");
     await eventually(async () => {
       expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
@@ -215,7 +215,7 @@ describe("a bulk grant half way", () => {
   test("is cancelled after the rows under way, and says what was granted", async () => {
     const userIds = await underWay("cancelled");
     const { programId } = stack;
-    const by = { by: asService("op"), note: "a mistake" };
+    const by = { caller: asService("op"), reason: "a mistake" };
     await cancelBulkGrant(stack.deps, { programId, bulkGrantId: "cancelled", ...by });
     const { counts, state } = await bulkGrantRun(stack, "cancelled").result();
     const { 10: granted, 0: notRun } = await balances(stack, userIds);
@@ -240,7 +240,10 @@ describe("a bulk grant half way", () => {
     expect(ended).toBeInstanceOf(CancelledFailure);
     const { bulkGrant } = await readBulk(stack, "canceled");
     expect(bulkGrant.state).toBe("CANCELLED");
-    expect(bulkGrant.actions.at(-1)).toMatchObject({ action: "CANCEL", by: asService("temporal") });
+    expect(bulkGrant.actions.at(-1)).toMatchObject({
+      action: "CANCEL",
+      caller: asService("temporal"),
+    });
   });
 });
 
@@ -270,7 +273,7 @@ describe("rows that fail", () => {
     );
 
     await freeze(stack, "frozen-1", false);
-    const by = { by: asService("op"), note: "" };
+    const by = { caller: asService("op"), reason: "" };
     await retryFailedBulkRows(deps, { programId, bulkGrantId: "frozen", ...by });
     await comesTo(stack, "frozen", "DONE");
     expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
@@ -298,7 +301,7 @@ test("a reversal revokes what was granted, as a bulk grant of its own", async ()
   const { bulkGrant } = await reverseBulkGrant(deps, {
     programId,
     bulkGrantId: "undo",
-    reverses: "first",
+    reversedBulkGrantId: "first",
     submitter: asService("submitter"),
   });
   await comesTo(stack, "undo", "AWAITING_APPROVAL");

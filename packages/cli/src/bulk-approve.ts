@@ -3,10 +3,11 @@ import { createInterface } from "node:readline";
 import { ApproveBulkGrantResponseSchema, type BulkGrant } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
+import { callerText } from "./callers.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
-import { noteOption, programOption } from "./options.ts";
+import { changeReasonOption, programOption } from "./options.ts";
 import type { Cell } from "./output.ts";
 
 export const addApprove: AddCommand = (parent, inSession) => {
@@ -21,10 +22,10 @@ export const addApprove: AddCommand = (parent, inSession) => {
     .argument("<id>", "the bulk grant")
     .addOption(programOption())
     .option("--digest <digest>", "the digest of what was checked; then it does not ask")
-    .addOption(noteOption())
+    .addOption(changeReasonOption())
     .addHelpText("after", examples("MEGURI_CALLER=mika meguri bulk approve spring"))
     .action(
-      inSession(async (session, bulkGrantId, { program: programId, note = "", ...options }) => {
+      inSession(async (session, bulkGrantId, { program: programId, reason = "", ...options }) => {
         const { meguri, out, io, call } = session;
         const name = { programId, bulkGrantId };
         const { bulkGrant } = await meguri.bulkGrants.getBulkGrant(name, call);
@@ -36,7 +37,7 @@ export const addApprove: AddCommand = (parent, inSession) => {
           session.exitCode = exitCodes.refused;
           return;
         }
-        const answer = await meguri.bulkGrants.approveBulkGrant({ ...name, digest, note }, call);
+        const answer = await meguri.bulkGrants.approveBulkGrant({ ...name, digest, reason }, call);
         await out.message(
           ApproveBulkGrantResponseSchema,
           answer,
@@ -52,11 +53,11 @@ const facts = (bulkGrant: BulkGrant): Cell[][] => [
   ["rows", bulkGrant.rowCount],
   ["points", bulkGrant.totalPoints],
   ["already granted", bulkGrant.alreadyGrantedCount],
-  ["submitter", bulkGrant.submitter],
+  ["submitter", bulkGrant.submitter && callerText(bulkGrant.submitter)],
   ["time", bulkGrant.executeTime ?? "as soon as it is approved"],
-  ["approvals", `${bulkGrant.approvals.length} of ${bulkGrant.requiredApprovals}`],
+  ["approvals", `${bulkGrant.approvals.length} of ${bulkGrant.requiredApprovalCount}`],
   ["reverses", bulkGrant.reversedBulkGrantId],
-  ["same content as", bulkGrant.sameContentAs],
+  ["same content as", bulkGrant.sameContentBulkGrantId],
   ["digest", bulkGrant.digest],
 ];
 

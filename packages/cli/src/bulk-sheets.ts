@@ -57,7 +57,7 @@ function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: She
   return [
     `${rowCount} rows, ${totalPoints} points`,
     ...(alreadyGrantedCount > 0 ? [`${alreadyGrantedCount} rows are granted already`] : []),
-    ...(check.sameContentAs ? [`the same rows as ${check.sameContentAs}`] : []),
+    ...(check.sameContentBulkGrantId ? [`the same rows as ${check.sameContentBulkGrantId}`] : []),
     counts.length > 0 ? `problems: ${counts.join(", ")}` : "nothing is wrong",
   ].join("; ");
 }

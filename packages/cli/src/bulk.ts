@@ -15,7 +15,7 @@ import { addExportFailed, addRows } from "./bulk-rows.ts";
 import { addSubmit, addValidate } from "./bulk-sheets.ts";
 import { aboutBulkGrant } from "./bulk-text.ts";
 import { addWatch } from "./bulk-watch.ts";
-import { noteOption, programOption } from "./options.ts";
+import { changeReasonOption, programOption } from "./options.ts";
 
 export const addBulk: AddCommand = (parent, inSession) => {
   const bulk = parent
@@ -45,7 +45,7 @@ interface Change<S extends DescMessage> {
   readonly schema: S;
   readonly send: (
     bulkGrants: Meguri["bulkGrants"],
-    request: { readonly programId: string; readonly bulkGrantId: string; readonly note: string },
+    request: { readonly programId: string; readonly bulkGrantId: string; readonly reason: string },
     call: CallOptions,
   ) => Promise<MessageShape<S> & { bulkGrant?: BulkGrant | undefined }>;
 }
@@ -59,12 +59,12 @@ const change =
       .description(description)
       .argument("<id>", "the bulk grant")
       .addOption(programOption())
-      .addOption(noteOption())
+      .addOption(changeReasonOption())
       .addHelpText("after", examples(`meguri bulk ${name} spring`))
       .action(
         inSession(async ({ meguri, out, call }, bulkGrantId, options) => {
-          const { program: programId, note = "" } = options;
-          const answer = await send(meguri.bulkGrants, { programId, bulkGrantId, note }, call);
+          const { program: programId, reason = "" } = options;
+          const answer = await send(meguri.bulkGrants, { programId, bulkGrantId, reason }, call);
           await out.message(schema, answer, () => `${aboutBulkGrant(answer.bulkGrant)}\n`);
         }),
       );

@@ -17,7 +17,8 @@ export const eventIdOption = () =>
 
 export const reasonOption = () => new Option("--reason <text>", "why, for the ledger entry");
 
-export const noteOption = () => new Option("--note <text>", "why, as the bulk grant shows it");
+export const changeReasonOption = () =>
+  new Option("--reason <text>", "why, as the bulk grant shows it");
 
 /** An option whose value names a value of an enum, such as `FAILED`. */
 export const enumOption = <const Flags extends string>(

@@ -16,8 +16,8 @@ interface MethodInfo {
 /** The servers' own limit for calls that read a whole sheet. */
 const sheetTimeoutMs = 600_000;
 
-const { validateBulkGrant, reverseBulkGrant } = BulkGrantService.method;
-const sheetMethods: ReadonlySet<DescMethod> = new Set([validateBulkGrant, reverseBulkGrant]);
+const { checkSheet, reverseBulkGrant } = BulkGrantService.method;
+const sheetMethods: ReadonlySet<DescMethod> = new Set([checkSheet, reverseBulkGrant]);
 
 const infos = new WeakMap<DescMethod, MethodInfo>();
 

@@ -1,21 +1,22 @@
 /** Writes the report of a bulk grant in Slack's mrkdwn. */
 import type { BulkGrantReport } from "../../app/ports/bulk-grants.ts";
-import type { Action, BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
+import type { Action, Approval, BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
 import { displayCaller } from "../../domain/caller.ts";
 import type { Instant } from "../../domain/month.ts";
 
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
 export function messageOf(report: BulkGrantReport, workflowUrl: string): string {
   const { bulkGrant } = report;
-  const { revision } = bulkGrant;
+  const { revision, result } = bulkGrant;
+  const reversed = revision.reversedBulkGrantId;
   return [
     `*${titleOf(report)}*`,
     `\`${escaped(bulkGrant.bulkGrantId)}\` of \`${escaped(bulkGrant.programId)}\`, ` +
       `revision ${revision.number}` +
-      (revision.reverses ? `, reverses \`${escaped(revision.reverses)}\`` : ""),
+      (reversed ? `, reverses \`${escaped(reversed)}\`` : ""),
     `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
     ...checkLines(bulkGrant),
-    ...(bulkGrant.result ? runLines(bulkGrant.result, revision.reverses !== undefined) : []),
+    ...(result ? runLines(result, reversed !== undefined) : []),
     ...(report.kind === "REMINDER" ? [deadlineLine(bulkGrant)] : []),
     ...peopleLines(bulkGrant),
     linksLine(report, workflowUrl),
@@ -23,25 +24,25 @@ export function messageOf(report: BulkGrantReport, workflowUrl: string): string 
 }
 
 function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): string {
-  const what = revision.reverses === undefined ? "Bulk grant" : "Reversal";
+  const what = revision.reversedBulkGrantId === undefined ? "Bulk grant" : "Reversal";
   return kind === "REMINDER" ? `${what} awaits approval` : `${what} is ${state}`;
 }
 
 function checkLines({ checked, revision }: BulkGrant): string[] {
   const { alreadyGranted = 0, alreadyGrantedPoints = 0, invalid = 0 } = checked ?? {};
-  const { exceededCap, sameContentAs } = revision;
+  const { exceededMaxTotalPoints: cap, sameContentBulkGrantId } = revision;
   return [
     ...(invalid > 0 ? [`Invalid: ${rows(invalid)}`] : []),
-    ...(exceededCap === undefined ? [] : [`Above the program's cap of ${points(exceededCap)}`]),
+    ...(cap === undefined ? [] : [`Above the program's cap of ${points(cap)}`]),
     ...(alreadyGranted > 0
       ? [`Granted before: ${rows(alreadyGranted)}, ${points(alreadyGrantedPoints)}`]
       : []),
-    ...(sameContentAs ? [`The same rows as \`${escaped(sameContentAs)}\``] : []),
+    ...(sameContentBulkGrantId ? [`The same rows as \`${escaped(sameContentBulkGrantId)}\``] : []),
   ];
 }
 
 function runLines(result: RunCounts, isReversal: boolean): string[] {
-  const codes = Object.entries(result.failedByCode)
+  const codes = Object.entries(result.problemCounts)
     .sort(([, a], [, b]) => b - a)
     .map(([code, count]) => `${code} ${count.toLocaleString("en-US")}`);
   const verb = isReversal ? "Revoked" : "Granted";
@@ -53,8 +54,8 @@ function runLines(result: RunCounts, isReversal: boolean): string[] {
 }
 
 function deadlineLine({ approvals, revision, expireTime }: BulkGrant): string {
-  const { requiredApprovals } = revision;
-  return `${approvals.length} of ${requiredApprovals} approvals; expires ${dateOf(expireTime)}`;
+  const { requiredApprovalCount } = revision;
+  return `${approvals.length} of ${requiredApprovalCount} approvals; expires ${dateOf(expireTime)}`;
 }
 
 /** The actions that end a bulk grant. */
@@ -67,15 +68,17 @@ function peopleLines({ revision, approvals, actions }: BulkGrant): string[] {
   );
   return [
     `Submitted by ${escaped(displayCaller(revision.submitter))}`,
-    ...approvals.map(({ by, note }) => `Approved by ${escaped(displayCaller(by))}${noted(note)}`),
+    ...approvals.map((approval) => `Approved by ${who(approval)}`),
     ...(ended ? [endingLine(ended)] : []),
   ];
 }
 
-const endingLine = ({ action, by, note }: Action): string =>
-  `${endings[action as keyof typeof endings]} by ${escaped(displayCaller(by))}${noted(note)}`;
+const endingLine = ({ action, ...approval }: Action): string =>
+  `${endings[action as keyof typeof endings]} by ${who(approval)}`;
 
-const noted = (note: string): string => (note ? `: ${escaped(note)}` : "");
+/** Who did something and, if there is a reason, why. */
+const who = ({ caller, reason }: Approval): string =>
+  `${escaped(displayCaller(caller))}${reason ? `: ${escaped(reason)}` : ""}`;
 
 function linksLine({ bulkGrant, sourceUrl }: BulkGrantReport, workflowUrl: string): string {
   const { source } = bulkGrant.revision;
@@ -103,7 +106,7 @@ const link = (url: string, text: string): string =>
 
 /**
  * Replaces the three characters that Slack reads as commands, and control characters: with a line
- * break, a note could pass for another line of the report.
+ * break, a reason could pass for another line of the report.
  */
 const escaped = (text: string): string =>
   text

@@ -7,7 +7,7 @@ import { accountRef } from "../ports/records.ts";
 import { rowEventKey } from "./execute-row.ts";
 
 /** What the rows of one block are checked for. */
-type CheckedSheet = BulkGrantName & { readonly reverses?: string | undefined };
+type CheckedSheet = BulkGrantName & { readonly reversedBulkGrantId?: string | undefined };
 
 /** What a check has found, without the revision to which the rows belong. */
 type FoundInBlock = Omit<BlockCheck, "revision">;
@@ -18,7 +18,7 @@ type FoundInBlock = Omit<BlockCheck, "revision">;
  */
 export async function checkBlock(
   { reader }: Pick<Deps, "reader">,
-  { programId, bulkGrantId, reverses }: CheckedSheet,
+  { programId, bulkGrantId, reversedBulkGrantId }: CheckedSheet,
   rows: readonly SheetRow[],
 ): Promise<FoundInBlock> {
   const valid = rows.flatMap((row, index) => (row.problem ? [] : [{ row, index }]));
@@ -33,12 +33,12 @@ export async function checkBlock(
   );
   for (const [i, { row, index }] of valid.entries()) {
     const points = events[i]?.entry.points;
-    if (points !== undefined && (points === row.points || reverses !== undefined)) {
+    if (points !== undefined && (points === row.points || reversedBulkGrantId !== undefined)) {
       alreadyGranted.push(index);
       alreadyGrantedPoints += points;
     } else if (points !== undefined) {
       problems.push({ index, code: "ID_REUSED", detail: String(points) });
-    } else if (accounts[i]?.frozen && reverses === undefined) {
+    } else if (accounts[i]?.frozen && reversedBulkGrantId === undefined) {
       problems.push({ index, code: "ACCOUNT_FROZEN" });
     }
   }

@@ -32,7 +32,7 @@ export interface SheetCheck {
   /** The first 1,000. */
   readonly problems: readonly SheetFinding[];
   /** Another bulk grant of the program with the same rows. */
-  readonly sameContentAs?: string;
+  readonly sameContentBulkGrantId?: string;
 }
 
 /** Further problems are counted, but not named. */
@@ -81,7 +81,8 @@ export async function checkSheet(
   return {
     ...{ rowCount, totalPoints, invalid, alreadyGranted },
     ...findings.result(),
-    ...(first && first.bulkGrantId !== bulkGrantId && { sameContentAs: first.bulkGrantId }),
+    ...(first &&
+      first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),
   };
 }
 

@@ -1,8 +1,8 @@
 /** The use cases by which people approve, reject, cancel, pause, resume and retry bulk grants. */
 import type { BulkGrant, BulkGrantName } from "../../domain/bulk-grant.ts";
 import {
-  type Actor,
   approve,
+  type ChangeRequest,
   cancel,
   expire,
   pause,
@@ -17,7 +17,8 @@ import { changeBulkGrant } from "./bulk-grant-record.ts";
 type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
 
 /** Who changes which bulk grant, and why. */
-export type BulkGrantChange = BulkGrantName & Actor & { readonly deadline?: number | undefined };
+export type BulkGrantChange = BulkGrantName &
+  ChangeRequest & { readonly deadline?: number | undefined };
 
 /**
  * Adds an approval of the revision with this digest; the last one that is required approves the
@@ -30,31 +31,31 @@ export const approveBulkGrant = (
 ): Promise<BulkGrant> =>
   // An approval that comes too late is refused, even if the workflow has not expired it yet.
   change(deps, input, (record, now) =>
-    approve(expire(record, now), input.digest, actorOf(input), now),
+    approve(expire(record, now), input.digest, requestOf(input), now),
   );
 
 /** Rejects what awaits approval. Refusal: WRONG_STATE. */
 export const rejectBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => reject(record, actorOf(input), now));
+  change(deps, input, (record, now) => reject(record, requestOf(input), now));
 
 /** Cancels at once what has not started; a running one after the rows under way. WRONG_STATE. */
 export const cancelBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => cancel(record, actorOf(input), now));
+  change(deps, input, (record, now) => cancel(record, requestOf(input), now));
 
 /** Pauses an approved or running one after the rows under way. Refusal: WRONG_STATE. */
 export const pauseBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => pause(record, actorOf(input), now));
+  change(deps, input, (record, now) => pause(record, requestOf(input), now));
 
 /** Ends a pause. */
 export const resumeBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => resume(record, actorOf(input), now));
+  change(deps, input, (record, now) => resume(record, requestOf(input), now));
 
 /** Runs the failed rows of DONE_WITH_FAILURES again. Refusal: WRONG_STATE. */
 export const retryFailedBulkRows = (
   deps: CommandDeps,
   input: BulkGrantChange,
 ): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => retryFailedRows(record, actorOf(input), now));
+  change(deps, input, (record, now) => retryFailedRows(record, requestOf(input), now));
 
 /** Changes the record, which decides, then refreshes its workflow, Temporal up or not. */
 async function change(
@@ -67,4 +68,4 @@ async function change(
   return bulkGrant;
 }
 
-const actorOf = ({ by, note }: Actor): Actor => ({ by, note });
+const requestOf = ({ caller, reason }: ChangeRequest): ChangeRequest => ({ caller, reason });

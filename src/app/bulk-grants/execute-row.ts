@@ -62,17 +62,21 @@ export const rowEventKey = (programId: string, bulkGrantId: string, userId: stri
  * The hash of a row's request. Without the submitter and the reason: a row of a later revision with
  * the same points is the same grant.
  */
-const rowHash = (parameters: { readonly points: number } | { readonly reverses: string }): string =>
-  requestHash("bulk grant", noCaller, parameters);
+const rowHash = (
+  parameters: { readonly points: number } | { readonly reversedBulkGrantId: string },
+): string => requestHash("bulk grant", noCaller, parameters);
 
 /** The records of a row's transaction. */
 export function rowRecords(
   { programId, bulkGrantId }: BulkGrantName,
-  { reverses }: Pick<Revision, "reverses">,
+  { reversedBulkGrantId }: Pick<Revision, "reversedBulkGrantId">,
   { userId }: Pick<SheetRow, "userId">,
 ) {
   const account = accountRef(programId, userId);
-  const reversedKey = reverses === undefined ? undefined : rowEventKey(programId, reverses, userId);
+  const reversedKey =
+    reversedBulkGrantId === undefined
+      ? undefined
+      : rowEventKey(programId, reversedBulkGrantId, userId);
   const readSet = reversedKey ? [account, reversedKey] : [account];
   return { account, readSet, reversedKey, eventKey: rowEventKey(programId, bulkGrantId, userId) };
 }
@@ -85,10 +89,10 @@ async function attempt(
 ): Promise<RowOutcome> {
   await deps.awaitRowSlot();
   const program = await deps.programs.get(name.programId);
-  const { submitter: caller, reverses } = revision;
+  const { submitter: caller, reversedBulkGrantId } = revision;
   const { userId, points, reason } = row;
   const { account, readSet, reversedKey, eventKey } = rowRecords(name, revision, row);
-  const hash = rowHash(reverses === undefined ? { points } : { reverses });
+  const hash = rowHash(reversedBulkGrantId === undefined ? { points } : { reversedBulkGrantId });
   const event = { event: rowEvent(name.bulkGrantId, userId), reason, caller };
   return deps.engine.transact({
     key: account,

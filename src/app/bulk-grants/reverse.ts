@@ -17,11 +17,13 @@ import { type Submission, type Submitted, submitRows } from "./submit.ts";
  */
 export async function reverseBulkGrant(
   deps: Parameters<typeof submitRows>[0],
-  submission: Omit<Submission, "reverses" | "source"> & { readonly reverses: string },
+  submission: Omit<Submission, "reversedBulkGrantId" | "source"> & {
+    readonly reversedBulkGrantId: string;
+  },
 ): Promise<Submitted> {
-  const { programId, reverses } = submission;
-  const reversed = await readBulkGrant(deps, { programId, bulkGrantId: reverses });
-  if (reversed.revision.reverses !== undefined) {
+  const { programId, reversedBulkGrantId } = submission;
+  const reversed = await readBulkGrant(deps, { programId, bulkGrantId: reversedBulkGrantId });
+  if (reversed.revision.reversedBulkGrantId !== undefined) {
     throw new DomainError("INVALID_REQUEST", "a reversal cannot be reversed", {
       field: "reversed_bulk_grant_id",
     });

@@ -30,7 +30,10 @@ export function createRowsDigest(): RowsDigest {
 
 /** What an approval is about. `revision` is its number; times are in ms since 1970. */
 interface Approvable
-  extends Pick<Revision, "executeTime" | "requiredApprovals" | "reverses" | "rowsDigest"> {
+  extends Pick<
+    Revision,
+    "executeTime" | "requiredApprovalCount" | "reversedBulkGrantId" | "rowsDigest"
+  > {
   readonly programId: string;
   readonly bulkGrantId: string;
   readonly revision: number;
@@ -39,7 +42,8 @@ interface Approvable
 /**
  * Returns the digest that an approval names: SHA-256, base64url without padding, over a JSON object
  * without spaces that has these keys in this order: `program_id`, `bulk_grant_id`, `revision`,
- * `execute_time_ms` (null: as soon as it is approved), `required_approvals`, `reverses` (null for a
+ * `execute_time_ms` (null: as soon as it is approved), `required_approval_count`,
+ * `reversed_bulk_grant_id` (null for a
  * bulk grant that grants) and `rows_digest`.
  */
 export function digestOf(approvable: Approvable): string {
@@ -48,8 +52,8 @@ export function digestOf(approvable: Approvable): string {
     bulk_grant_id: approvable.bulkGrantId,
     revision: approvable.revision,
     execute_time_ms: approvable.executeTime ?? null,
-    required_approvals: approvable.requiredApprovals,
-    reverses: approvable.reverses ?? null,
+    required_approval_count: approvable.requiredApprovalCount,
+    reversed_bulk_grant_id: approvable.reversedBulkGrantId ?? null,
     rows_digest: approvable.rowsDigest,
   });
   return createHash("sha256").update(text).digest("base64url");

@@ -203,7 +203,7 @@ async function keepBlockOutcome(
   { programId, bulkGrantId, revision, run, cancelRequest }: BulkGrant,
   block: number,
 ): Promise<void> {
-  const { uploadId, reverses } = revision;
+  const { uploadId, reversedBulkGrantId } = revision;
   const { rows, before, left } = await readBlock(deps, uploadId, block);
   // An outcome that was written here would keep the run from the rows that are left.
   if (before?.run !== run && !cancelRequest) {
@@ -216,7 +216,7 @@ async function keepBlockOutcome(
   const granted = new Map(
     left.flatMap((index, i) => {
       const points = events[i]?.entry.points;
-      const isRow = reverses !== undefined || points === rows[index]?.points;
+      const isRow = reversedBulkGrantId !== undefined || points === rows[index]?.points;
       return points !== undefined && isRow ? [[index, points] as const] : [];
     }),
   );
@@ -236,7 +236,7 @@ export async function countOutcomes(
   { revision, checked }: BulkGrant,
 ): Promise<RunCounts> {
   let [granted, grantedPoints, failed] = [0, 0, 0];
-  const failedByCode: Partial<Record<RowCode, number>> = {};
+  const problemCounts: Partial<Record<RowCode, number>> = {};
   const read = (page: Parameters<typeof reader.blockOutcomes>[1]) =>
     reader.blockOutcomes(revision.uploadId, page);
   for await (const outcomes of allPages(maxSheetBlocks, read)) {
@@ -246,10 +246,10 @@ export async function countOutcomes(
       for (const { code } of outcome.failures) {
         if (code === "NOT_RUN") continue;
         failed += 1;
-        failedByCode[code] = (failedByCode[code] ?? 0) + 1;
+        problemCounts[code] = (problemCounts[code] ?? 0) + 1;
       }
     }
   }
   const notRun = revision.rowCount - (checked?.alreadyGranted ?? 0) - granted - failed;
-  return { granted, grantedPoints, failed, notRun, failedByCode };
+  return { granted, grantedPoints, failed, notRun, problemCounts };
 }

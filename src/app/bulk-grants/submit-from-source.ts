@@ -9,7 +9,7 @@ import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
  */
 export async function submitFromSource(
   deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
-  submission: Omit<Submission, "submitter" | "reverses"> & { readonly source: string },
+  submission: Omit<Submission, "submitter" | "reversedBulkGrantId"> & { readonly source: string },
 ): Promise<Submitted> {
   const { identity, csv } = await deps.bulkSources.open(submission.source);
   return submitBulkGrant(deps, { ...submission, submitter: asService(identity) }, { csv });

@@ -40,7 +40,7 @@ export interface Submission {
    */
   readonly replacesRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
-  readonly reverses?: string;
+  readonly reversedBulkGrantId?: string;
 }
 
 /** A bulk grant as it is after a submission, and whether the submission changed nothing. */
@@ -129,10 +129,10 @@ function commit(
   rules: BulkRules,
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<Submitted> {
-  const { programId, bulkGrantId, executeTime, source, reverses } = submission;
+  const { programId, bulkGrantId, executeTime, source, reversedBulkGrantId } = submission;
   const { totalPoints, rowsDigest, uploadId } = stored;
-  const isTooMuch = reverses === undefined && totalPoints > rules.maxTotalPoints;
-  const requiredApprovals = approvalsFor(rules, totalPoints);
+  const isTooMuch = reversedBulkGrantId === undefined && totalPoints > rules.maxTotalPoints;
+  const requiredApprovalCount = approvalsFor(rules, totalPoints);
   const ref = bulkGrantRef(programId, bulkGrantId);
   const content = bulkContentRef(programId, rowsDigest);
   const upload = pendingUploadRef(uploadId);
@@ -146,14 +146,15 @@ function commit(
       const first = tx.get(content)?.bulkGrantId ?? bulkGrantId;
       const revision = {
         ...stored,
-        requiredApprovals,
+        requiredApprovalCount,
         submitter,
         submitTime: wall,
         ...(executeTime !== undefined && { executeTime }),
-        ...(isTooMuch && { exceededCap: rules.maxTotalPoints }),
+        ...(isTooMuch && { exceededMaxTotalPoints: rules.maxTotalPoints }),
         ...(source !== undefined && { source }),
-        ...(reverses !== undefined && { reverses }),
-        ...(first !== bulkGrantId && reverses === undefined && { sameContentAs: first }),
+        ...(reversedBulkGrantId !== undefined && { reversedBulkGrantId }),
+        ...(first !== bulkGrantId &&
+          reversedBulkGrantId === undefined && { sameContentBulkGrantId: first }),
       };
       const digest = (number: number) =>
         digestOf({ ...revision, programId, bulkGrantId, revision: number });
@@ -174,7 +175,7 @@ function commit(
       tx.put(ref, bulkGrant);
       const { revision: next } = bulkGrant;
       tx.put(bulkRevisionRef(programId, bulkGrantId, next.number), next);
-      const isNewContent = reverses === undefined && !tx.get(content);
+      const isNewContent = reversedBulkGrantId === undefined && !tx.get(content);
       if (isNewContent) tx.put(content, { bulkGrantId });
       tx.delete(upload);
       return { bulkGrant, replayed: false };

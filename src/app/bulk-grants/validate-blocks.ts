@@ -35,10 +35,10 @@ export async function validateBlocks(
 ): Promise<RangeProgress> {
   const bulkGrant = await readBulkGrant(deps, range);
   if (!isValidating(bulkGrant, range.revision)) return { next: range.from, stopped: true };
-  const { uploadId, reverses } = bulkGrant.revision;
+  const { uploadId, reversedBulkGrantId } = bulkGrant.revision;
   for (let block = range.from; block < range.to; ) {
     const rows = await deps.reader.rowsOfBlock(uploadId, block);
-    const found = await checkBlock(deps, { ...range, reverses }, rows);
+    const found = await checkBlock(deps, { ...range, reversedBulkGrantId }, rows);
     await putCheck(deps, uploadId, block, { revision: range.revision, ...found });
     block += 1;
     if (block < range.to && !shouldContinue({ next: block })) return { next: block };
@@ -92,22 +92,31 @@ async function limitsOf(
   deps: Pick<Deps, "reader">,
   bulkGrant: BulkGrant,
   counts: CheckCounts,
-): Promise<Pick<Revision, "requiredApprovals" | "exceededCap" | "digest">> {
+): Promise<Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">> {
   const { programId, bulkGrantId, revision } = bulkGrant;
   const points = campaignPoints(bulkGrant, counts);
-  if (points === revision.totalPoints || revision.reverses !== undefined) return revision;
+  if (points === revision.totalPoints || revision.reversedBulkGrantId !== undefined)
+    return revision;
   const rules = await getBulkRules(deps, programId);
-  const requiredApprovals = Math.max(revision.requiredApprovals, approvalsFor(rules, points));
+  const requiredApprovalCount = Math.max(
+    revision.requiredApprovalCount,
+    approvalsFor(rules, points),
+  );
   const digest = digestOf({
     ...revision,
     programId,
     bulkGrantId,
     revision: revision.number,
-    requiredApprovals,
+    requiredApprovalCount,
   });
-  const exceededCap =
-    revision.exceededCap ?? (points > rules.maxTotalPoints ? rules.maxTotalPoints : undefined);
-  return { requiredApprovals, digest, ...(exceededCap !== undefined && { exceededCap }) };
+  const exceededMaxTotalPoints =
+    revision.exceededMaxTotalPoints ??
+    (points > rules.maxTotalPoints ? rules.maxTotalPoints : undefined);
+  return {
+    requiredApprovalCount,
+    digest,
+    ...(exceededMaxTotalPoints !== undefined && { exceededMaxTotalPoints }),
+  };
 }
 
 /** Adds what was found in a block. */

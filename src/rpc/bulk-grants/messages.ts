@@ -29,6 +29,7 @@ import {
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { fromInstant, toProgramId } from "../server/scalars.ts";
+import { fromCaller } from "../shared/callers.ts";
 
 const states: Readonly<Record<BulkGrantState, State>> = {
   VALIDATING: State.VALIDATING,
@@ -78,12 +79,12 @@ export const toName = (request: { readonly programId: string; readonly bulkGrant
 
 /** The change that the caller of a request makes. */
 export const toChange = (
-  request: Parameters<typeof toName>[0] & { readonly note: string },
+  request: Parameters<typeof toName>[0] & { readonly reason: string },
   context: HandlerContext,
 ): BulkGrantChange => ({
   ...toName(request),
-  by: callerOf(context),
-  note: request.note,
+  caller: callerOf(context),
+  reason: request.reason,
   deadline: deadlineOf(context),
 });
 
@@ -100,14 +101,13 @@ export function fromBulkGrant(row: BulkGrant): MessageInitShape<typeof BulkGrant
     rowCount: revision.rowCount,
     totalPoints: BigInt(revision.totalPoints),
     ...fromTimes(row),
-    requiredApprovals: revision.requiredApprovals,
+    requiredApprovalCount: revision.requiredApprovalCount,
     approvals: row.approvals.map(fromApproval),
-    submitter: revision.submitter.service,
-    submitterSubject: revision.submitter.subject,
+    submitter: fromCaller(revision.submitter),
     source: revision.source ?? "",
-    reversedBulkGrantId: revision.reverses ?? "",
-    sameContentAs: revision.sameContentAs ?? "",
-    exceededCap: BigInt(revision.exceededCap ?? 0),
+    reversedBulkGrantId: revision.reversedBulkGrantId ?? "",
+    sameContentBulkGrantId: revision.sameContentBulkGrantId ?? "",
+    exceededMaxTotalPoints: BigInt(revision.exceededMaxTotalPoints ?? 0),
     invalidCount: checked?.invalid ?? 0,
     alreadyGrantedCount: checked?.alreadyGranted ?? 0,
     alreadyGrantedPoints: BigInt(checked?.alreadyGrantedPoints ?? 0),
@@ -134,11 +134,10 @@ const optionalTime = <K extends string>(name: K, time: Instant | undefined) =>
     [name in K]?: ReturnType<typeof fromInstant>;
   };
 
-const fromApproval = ({ by, time, note }: Approval) => ({
-  by: by.service,
-  bySubject: by.subject,
+const fromApproval = ({ caller, time, reason }: Approval) => ({
+  caller: fromCaller(caller),
   time: fromInstant(time),
-  note,
+  reason,
 });
 
 const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSchema> => ({
@@ -147,10 +146,10 @@ const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSch
   revision: action.revision,
 });
 
-const fromResult = ({ granted, grantedPoints, failed, notRun, failedByCode }: RunCounts) => ({
+const fromResult = ({ granted, grantedPoints, failed, notRun, problemCounts }: RunCounts) => ({
   ...fromProgress({ granted, grantedPoints, failed }),
   notRunCount: notRun,
-  failedByCode: fromCounts(failedByCode),
+  problemCounts: fromCounts(problemCounts),
 });
 
 const fromCounts = (counts: Readonly<Partial<Record<string, number>>>) =>
@@ -193,5 +192,5 @@ export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheck
   alreadyGrantedCount: check.alreadyGranted,
   problemCounts: fromCounts(check.problemCounts),
   problems: check.problems.map((problem) => ({ ...problem })),
-  sameContentAs: check.sameContentAs ?? "",
+  sameContentBulkGrantId: check.sameContentBulkGrantId ?? "",
 });

@@ -53,8 +53,8 @@ export function bulkGrantService(
       const filter = {
         programId: toProgramId(request.programId),
         state: toState(request.state),
-        start: toOptionalInstant(request.startTime, "start_time"),
-        end: toOptionalInstant(request.endTime, "end_time"),
+        start: toOptionalInstant(request.createTimeFrom, "create_time_from"),
+        end: toOptionalInstant(request.createTimeBefore, "create_time_before"),
       };
       const found = await listBulkGrants(deps, filter, page);
       return { bulkGrants: found.items.map(fromBulkGrant), nextPageToken: next(found) };

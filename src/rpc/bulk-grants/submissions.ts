@@ -7,14 +7,14 @@ import { type Submitted, submitBulkGrant } from "../../app/bulk-grants/submit.ts
 import type { Deps } from "../../app/ports/deps.ts";
 import type {
   BulkGrantService,
-  ValidateBulkGrantRequest,
+  CheckSheetRequest,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { callerOf } from "../server/context.ts";
 import { toOptionalInstant } from "../server/scalars.ts";
 import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
-import { readUpload, toNewRow } from "./uploads.ts";
+import { contentsOf, readContent, readHeader, toNewRow } from "./uploads.ts";
 
-type Submissions = "uploadBulkGrant" | "validateBulkGrant" | "reverseBulkGrant";
+type Submissions = "uploadBulkGrant" | "checkSheet" | "reverseBulkGrant";
 
 /** The handlers. An upload ends with DEADLINE when no message arrives within `uploadIdleMs`. */
 export function bulkGrantSubmissions(
@@ -23,7 +23,8 @@ export function bulkGrantSubmissions(
 ): Pick<ServiceImpl<typeof BulkGrantService>, Submissions> {
   return {
     async uploadBulkGrant(requests, context) {
-      const { header, content } = await readUpload(requests, context.signal, uploadIdleMs);
+      const contents = contentsOf(requests, context.signal, uploadIdleMs);
+      const header = await readHeader(contents);
       const executeTime = toOptionalInstant(header.executeTime, "header.execute_time");
       const submission = {
         ...toName(header),
@@ -31,13 +32,14 @@ export function bulkGrantSubmissions(
         submitter: callerOf(context),
         replacesRevision: header.replacesRevision || undefined,
       };
+      const content = await readContent(contents);
       if (header.validateOnly) {
         return { check: fromCheck(await checkSheet(deps, submission, content)) };
       }
       return toResponse(await submitBulkGrant(deps, submission, content));
     },
 
-    validateBulkGrant: async (request) => ({
+    checkSheet: async (request) => ({
       check: fromCheck(await checkSheet(deps, toName(request), toContent(request))),
     }),
 
@@ -47,7 +49,7 @@ export function bulkGrantSubmissions(
         executeTime: toOptionalInstant(request.executeTime, "execute_time"),
         submitter: callerOf(context),
         replacesRevision: request.replacesRevision || undefined,
-        reverses: request.reversedBulkGrantId,
+        reversedBulkGrantId: request.reversedBulkGrantId,
       };
       return toResponse(await reverseBulkGrant(deps, submission));
     },
@@ -55,7 +57,7 @@ export function bulkGrantSubmissions(
 }
 
 /** The content of a request. The schema requires it, so an absent sheet does not occur. */
-const toContent = ({ content }: ValidateBulkGrantRequest): SheetContent =>
+const toContent = ({ content }: CheckSheetRequest): SheetContent =>
   content.case === "rows"
     ? { rows: eachOf(content.value.rows.map(toNewRow)) }
     : { csv: eachOf(content.value ? [content.value] : []) };

@@ -9,53 +9,49 @@ import type {
 import { invalid } from "../server/errors.ts";
 import { withIdleLimit } from "../server/idle-limit.ts";
 
-/** An upload whose first two messages have arrived. */
-interface Upload {
-  readonly header: UploadBulkGrantRequest_Header;
-  /** To be read once. Nothing at all is an empty sheet. */
-  readonly content: SheetContent;
-}
-
-/**
- * Reads the header of an upload, and the message after it, which says what the content is. The
- * content is read as fast as it is consumed, and never held as a whole. Reading throws
- * INVALID_REQUEST for messages in a wrong order, DEADLINE when no message is complete within
- * `idleMs`, and the reason of `signal`.
- */
-export async function readUpload(
-  requests: AsyncIterable<UploadBulkGrantRequest>,
-  signal: AbortSignal,
-  idleMs: number,
-): Promise<Upload> {
-  const contents = contentsOf(withIdleLimit(requests, signal, idleMs, () => tooSlow(idleMs)));
-  const { value: first } = await contents.next();
-  if (first?.case !== "header") {
-    await contents.return();
-    throw invalid("header", "is required in the first message");
-  }
-  const { value: second } = await contents.next();
-  async function* all(): Contents {
-    if (second) yield second;
-    yield* contents;
-  }
-  const content = second?.case === "rows" ? { rows: rowsOf(all()) } : { csv: chunksOf(all()) };
-  return { header: first.value, content };
-}
-
 type Contents = AsyncGenerator<UploadBulkGrantRequest["content"], void>;
 
 /**
- * The contents up to the end, which has to come: HTTP/2 clients such as Node's close their side of
- * a stream before they reset it, so a cancelled call looks complete for a moment.
+ * The contents of an upload up to the end, which has to come: HTTP/2 clients such as Node's close
+ * their side of a stream before they reset it, so a cancelled call looks complete for a moment.
+ * Messages are read as fast as they are consumed, and never held as a whole. Reading throws
+ * INVALID_REQUEST when the end is missing or not last, DEADLINE when no message is complete within
+ * `idleMs`, and the reason of `signal`.
  */
-async function* contentsOf(requests: AsyncIterable<UploadBulkGrantRequest>): Contents {
+export async function* contentsOf(
+  requests: AsyncIterable<UploadBulkGrantRequest>,
+  signal: AbortSignal,
+  idleMs: number,
+): Contents {
   let isComplete = false;
-  for await (const { content } of requests) {
+  for await (const { content } of withIdleLimit(requests, signal, idleMs, () => tooSlow(idleMs))) {
     if (isComplete) throw invalid("content", "nothing follows the end");
     if (content.case === "end") isComplete = true;
     else yield content;
   }
   if (!isComplete) throw invalid("end", "is required in the last message");
+}
+
+/** Reads the header, which is the first message. Refusal: INVALID_REQUEST. */
+export async function readHeader(contents: Contents): Promise<UploadBulkGrantRequest_Header> {
+  const { value: first } = await contents.next();
+  if (first?.case === "header") return first.value;
+  await contents.return();
+  throw invalid("header", "is required in the first message");
+}
+
+/**
+ * Reads the message after the header, which says what the content is, and returns the content, to
+ * be read once. Nothing at all is an empty sheet. Reading throws INVALID_REQUEST for CSV mixed with
+ * rows, and what reading `contents` throws.
+ */
+export async function readContent(contents: Contents): Promise<SheetContent> {
+  const { value: first } = await contents.next();
+  async function* all(): Contents {
+    if (first) yield first;
+    yield* contents;
+  }
+  return first?.case === "rows" ? { rows: rowsOf(all()) } : { csv: chunksOf(all()) };
 }
 
 async function* chunksOf(contents: Contents): AsyncGenerator<Uint8Array, void> {

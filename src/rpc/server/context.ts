@@ -6,12 +6,12 @@ import type { Identity } from "../../app/ports/identity.ts";
 import { asService, type Caller } from "../../domain/caller.ts";
 import { BulkGrantService } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 
-const { uploadBulkGrant, validateBulkGrant, reverseBulkGrant } = BulkGrantService.method;
+const { uploadBulkGrant, checkSheet, reverseBulkGrant } = BulkGrantService.method;
 
 /** The methods that read or store a whole sheet. */
 const sheetMethods: ReadonlySet<DescMethod> = new Set([
   uploadBulkGrant,
-  validateBulkGrant,
+  checkSheet,
   reverseBulkGrant,
 ]);
 

@@ -54,16 +54,22 @@ describe("a report", () => {
       bulkGrant: {
         ...bulkGrant,
         state: "CANCELLED",
-        result: { granted: 1, grantedPoints: 1, failed: 0, notRun: 9_999, failedByCode: {} },
+        result: { granted: 1, grantedPoints: 1, failed: 0, notRun: 9_999, problemCounts: {} },
         actions: [
           {
             action: "REJECT",
             revision: 1,
-            by: asService("ben"),
+            caller: asService("ben"),
             time: 0,
-            note: "of another revision",
+            reason: "of another revision",
           },
-          { action: "CANCEL", revision: 2, by: asService("chie"), time: 0, note: "wrong campaign" },
+          {
+            action: "CANCEL",
+            revision: 2,
+            caller: asService("chie"),
+            time: 0,
+            reason: "wrong campaign",
+          },
         ],
       },
     });
@@ -81,7 +87,11 @@ describe("a report", () => {
     const invalid: BulkGrant = {
       ...rest,
       state: "INVALID",
-      revision: { ...bulkGrant.revision, exceededCap: 900_000, sameContentAs: "winter" },
+      revision: {
+        ...bulkGrant.revision,
+        exceededMaxTotalPoints: 900_000,
+        sameContentBulkGrantId: "winter",
+      },
       checked: { invalid: 300, alreadyGranted: 0, alreadyGrantedPoints: 0 },
     };
     await reporter.send({ ...outcome, bulkGrant: invalid });
@@ -92,7 +102,7 @@ describe("a report", () => {
 
   test("of a reversal says what was revoked", async () => {
     const { slack, reporter } = await started();
-    const revision = { ...bulkGrant.revision, reverses: "winter" };
+    const revision = { ...bulkGrant.revision, reversedBulkGrantId: "winter" };
     await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
     const [message = ""] = slack.messages;
     expect(message).toContain("*Reversal is DONE_WITH_FAILURES*\n");
@@ -115,10 +125,10 @@ describe("a report", () => {
 
   test("escapes what people wrote, so that nobody is mentioned and no line is added", async () => {
     const { slack, reporter } = await started();
-    const note = "<!channel> a & b\nApproved by dan";
+    const reason = "<!channel> a & b\nApproved by dan";
     await reporter.send({
       ...outcome,
-      bulkGrant: { ...bulkGrant, approvals: [{ by: asService("<@U1>"), time: 0, note }] },
+      bulkGrant: { ...bulkGrant, approvals: [{ caller: asService("<@U1>"), time: 0, reason }] },
     });
     expect(slack.messages[0]).toContain(
       "Approved by &lt;@U1&gt;: &lt;!channel&gt; a &amp; b Approved by dan\n",
@@ -210,7 +220,7 @@ const bulkGrant: BulkGrant = {
     totalPoints: 1_000_000,
     rowsDigest: "r",
     digest: "d",
-    requiredApprovals: 2,
+    requiredApprovalCount: 2,
     submitter: asService("aoi"),
     submitTime: 0,
     source: "nightly/rows.csv",
@@ -219,8 +229,8 @@ const bulkGrant: BulkGrant = {
   updateTime: 0,
   checked: { invalid: 0, alreadyGranted: 12, alreadyGrantedPoints: 1_200 },
   approvals: [
-    { by: asService("ben"), time: 0, note: "checked the sums" },
-    { by: asService("chie"), time: 0, note: "" },
+    { caller: asService("ben"), time: 0, reason: "checked the sums" },
+    { caller: asService("chie"), time: 0, reason: "" },
   ],
   remindTime: 0,
   expireTime: Date.UTC(2026, 10, 26),
@@ -230,7 +240,7 @@ const bulkGrant: BulkGrant = {
     grantedPoints: 970_000,
     failed: 288,
     notRun: 0,
-    failedByCode: { INTERNAL: 88, ACCOUNT_FROZEN: 200 },
+    problemCounts: { INTERNAL: 88, ACCOUNT_FROZEN: 200 },
   },
   actions: [],
 };

@@ -105,7 +105,7 @@ test("a row that a stalled worker grants late fails when the next revision diffe
   await late;
   await start(deps, "b", 2);
   expect(await runAll(deps, "b", 2, 2)).toMatchObject({
-    head: { state: "DONE_WITH_FAILURES", result: { failedByCode: { ID_REUSED: 1 } } },
+    head: { state: "DONE_WITH_FAILURES", result: { problemCounts: { ID_REUSED: 1 } } },
   });
   const { items } = await listRows(deps, name, "FAILED", { size: 10, cursor: undefined });
   expect(items[0]?.problem).toEqual({ code: "ID_REUSED", detail: "10" });
@@ -122,5 +122,5 @@ test("a reversal is no earlier bulk grant with the same content", async () => {
   const reversed = await answerTo(deps, { ...reversal, executeTime: undefined });
   expect(reversed).toMatchObject({ head: { rowCount: 1, totalPoints: 10 } });
   await submit(deps, "c", { u1: 10 });
-  expect((await show(deps, "c", 10)).head.sameContentAs).toBeUndefined();
+  expect((await show(deps, "c", 10)).head.sameContentBulkGrantId).toBeUndefined();
 });

@@ -41,19 +41,21 @@ test("the digest of a bulk grant is that of the documented JSON", () => {
     programId: "p",
     bulkGrantId: "summer",
     revision: 2,
-    requiredApprovals: 1,
+    requiredApprovalCount: 1,
     rowsDigest: "abc",
   };
   expect(digestOf(grant)).toBe(
     sha256(
       '{"program_id":"p","bulk_grant_id":"summer","revision":2,"execute_time_ms":null,' +
-        '"required_approvals":1,"reverses":null,"rows_digest":"abc"}',
+        '"required_approval_count":1,"reversed_bulk_grant_id":null,"rows_digest":"abc"}',
     ),
   );
-  expect(digestOf({ ...grant, executeTime: 1_800_000_000_000, reverses: "spring" })).toBe(
+  expect(
+    digestOf({ ...grant, executeTime: 1_800_000_000_000, reversedBulkGrantId: "spring" }),
+  ).toBe(
     sha256(
       '{"program_id":"p","bulk_grant_id":"summer","revision":2,"execute_time_ms":1800000000000,' +
-        '"required_approvals":1,"reverses":"spring","rows_digest":"abc"}',
+        '"required_approval_count":1,"reversed_bulk_grant_id":"spring","rows_digest":"abc"}',
     ),
   );
 });

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { advanceBulkGrant } from "../../../src/app/bulk-grants/advance.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import {
   BulkGrant_Action_Type as ActionType,
   type BulkGrant,
@@ -53,17 +54,19 @@ async function run(bulkGrantId: string): Promise<BulkGrant> {
 const get = async (bulkGrantId: string) =>
   (await server.bulkGrants.getBulkGrant({ bulkGrantId })).bulkGrant as BulkGrant;
 
-const approve = (clients: Clients | undefined, { bulkGrantId, digest }: BulkGrant, note = "") =>
-  (clients as Clients).bulkGrants.approveBulkGrant({ bulkGrantId, digest, note });
+const approve = (clients: Clients | undefined, { bulkGrantId, digest }: BulkGrant, reason = "") =>
+  (clients as Clients).bulkGrants.approveBulkGrant({ bulkGrantId, digest, reason });
 
 describe("an approval", () => {
   test("by another person approves what was checked", async () => {
     const before = await awaiting("approved", "u1,5,", "u2,7,");
-    expect(before).toMatchObject({ state: State.AWAITING_APPROVAL, requiredApprovals: 1 });
+    expect(before).toMatchObject({ state: State.AWAITING_APPROVAL, requiredApprovalCount: 1 });
     const { bulkGrant } = await approve(ben, before, "looks right");
     expect(bulkGrant?.state).toBe(State.APPROVED);
-    expect(bulkGrant?.approvals).toMatchObject([{ by: "ben", note: "looks right" }]);
-    expect(bulkGrant?.actions.map(({ type, by }) => [type, by])).toEqual([
+    expect(bulkGrant?.approvals).toMatchObject([
+      { caller: asService("ben"), reason: "looks right" },
+    ]);
+    expect(bulkGrant?.actions.map(({ type, caller }) => [type, caller?.subject])).toEqual([
       [ActionType.SUBMIT, "ann"],
       [ActionType.APPROVE, "ben"],
     ]);
@@ -81,12 +84,12 @@ describe("an approval", () => {
 
   test("is not enough where two are needed, even twice by one person", async () => {
     const before = await awaiting("two", "u1,50,", "u2,51,");
-    expect(before.requiredApprovals).toBe(2);
+    expect(before.requiredApprovalCount).toBe(2);
     for (let i = 0; i < 2; i++) {
       const { bulkGrant } = await approve(ben, before);
       expect(bulkGrant).toMatchObject({
         state: State.AWAITING_APPROVAL,
-        approvals: [{ by: "ben" }],
+        approvals: [{ caller: asService("ben") }],
       });
     }
     expect(await reasonOf(approve(ann, before))).toBe("SELF_APPROVAL");
@@ -95,7 +98,7 @@ describe("an approval", () => {
 
   test("of another revision is refused by its digest", async () => {
     const first = await awaiting("revised", "u1,5,");
-    await ben?.bulkGrants.rejectBulkGrant({ bulkGrantId: "revised", note: "too little" });
+    await ben?.bulkGrants.rejectBulkGrant({ bulkGrantId: "revised", reason: "too little" });
     const second = await awaiting("revised", "u1,6,");
     expect([second.revision, second.state]).toEqual([2, State.AWAITING_APPROVAL]);
     expect(await refusalOf(approve(ben, first))).toMatchObject({
@@ -122,7 +125,7 @@ test("each change is refused in a wrong state and for an unknown bulk grant", as
   const before = await awaiting("states", "u1,5,");
   const { bulkGrants } = ben as Clients;
   const bulkGrantId = "states";
-  await bulkGrants.rejectBulkGrant({ bulkGrantId, note: "no" });
+  await bulkGrants.rejectBulkGrant({ bulkGrantId, reason: "no" });
   const rejected = await get(bulkGrantId);
   expect(rejected.state).toBe(State.REJECTED);
   const calls = (id: string) => [
@@ -152,18 +155,21 @@ test("a pause and a cancellation say who, when and why", async () => {
   await approve(ben, before);
   const { bulkGrants } = cho as Clients;
   const bulkGrantId = "stopped";
-  const paused = await bulkGrants.pauseBulkGrant({ bulkGrantId, note: "wait" });
+  const paused = await bulkGrants.pauseBulkGrant({ bulkGrantId, reason: "wait" });
   expect(paused.bulkGrant?.pause).toMatchObject({
     type: ActionType.PAUSE,
-    by: "cho",
-    note: "wait",
+    caller: asService("cho"),
+    reason: "wait",
     revision: 1,
   });
   const resumed = await bulkGrants.resumeBulkGrant({ bulkGrantId });
   expect(resumed.bulkGrant?.pause).toBeUndefined();
-  const cancelled = await bulkGrants.cancelBulkGrant({ bulkGrantId, note: "over" });
+  const cancelled = await bulkGrants.cancelBulkGrant({ bulkGrantId, reason: "over" });
   expect(cancelled.bulkGrant?.state).toBe(State.CANCELLED);
-  expect(cancelled.bulkGrant?.actions.at(-1)).toMatchObject({ by: "cho", note: "over" });
+  expect(cancelled.bulkGrant?.actions.at(-1)).toMatchObject({
+    caller: asService("cho"),
+    reason: "over",
+  });
   expect(cancelled.bulkGrant?.endTime).toBeDefined();
 });
 
@@ -181,7 +187,7 @@ describe("a run with a failure", () => {
         grantedPoints: 5n,
         failedCount: 1,
         notRunCount: 0,
-        failedByCode: [{ code: "ACCOUNT_FROZEN", count: 1 }],
+        problemCounts: [{ code: "ACCOUNT_FROZEN", count: 1 }],
       },
     });
     const { progress } = await server.bulkGrants.getBulkGrant({ bulkGrantId });

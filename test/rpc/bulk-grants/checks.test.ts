@@ -1,4 +1,4 @@
-/** Tests ValidateBulkGrant: over gRPC, and over HTTP/1.1 in JSON, as a script in a sheet does. */
+/** Tests CheckSheet: over gRPC, and over HTTP/1.1 in JSON, as a script in a sheet does. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { completeCheck, sheet, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
@@ -20,7 +20,7 @@ const bulkGrantId = "b";
 
 const check = async (csv: string | Uint8Array, id = bulkGrantId) => {
   const content = { case: "csv", value: Buffer.from(csv) } as const;
-  return (await server.bulkGrants.validateBulkGrant({ bulkGrantId: id, content })).check;
+  return (await server.bulkGrants.checkSheet({ bulkGrantId: id, content })).check;
 };
 
 describe("a check", () => {
@@ -31,7 +31,7 @@ describe("a check", () => {
       invalidCount: 0,
       problemCounts: [],
       problems: [],
-      sameContentAs: "",
+      sameContentBulkGrantId: "",
     });
   });
 
@@ -87,19 +87,19 @@ describe("a check", () => {
   test("of rows of the same content names the other bulk grant", async () => {
     await submitLines(server, { bulkGrantId: "first" }, "s1,5,", "s2,7,");
     await completeCheck(server, "first");
-    expect((await check(sheet("s1,5,", "s2,7,")))?.sameContentAs).toBe("first");
-    expect((await check(sheet("s1,5,", "s2,7,"), "first"))?.sameContentAs).toBe("");
+    expect((await check(sheet("s1,5,", "s2,7,")))?.sameContentBulkGrantId).toBe("first");
+    expect((await check(sheet("s1,5,", "s2,7,"), "first"))?.sameContentBulkGrantId).toBe("");
   });
 
   test("of an unknown program is refused", async () => {
     const content = { case: "csv", value: Buffer.from(sheet("u,1,")) } as const;
-    const call = server.bulkGrants.validateBulkGrant({ programId: "none", bulkGrantId, content });
+    const call = server.bulkGrants.checkSheet({ programId: "none", bulkGrantId, content });
     expect(await reasonOf(call)).toBe("PROGRAM_NOT_FOUND");
   });
 });
 
 /** Calls a method as a script does: JSON over HTTP/1.1. */
-async function post(body: unknown, method = "ValidateBulkGrant") {
+async function post(body: unknown, method = "CheckSheet") {
   const url = `http://127.0.0.1:${server.http1Port}/${BulkGrantService.typeName}/${method}`;
   const headers = { "content-type": "application/json", "meguri-caller": "script" };
   const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });

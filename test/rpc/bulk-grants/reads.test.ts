@@ -62,8 +62,8 @@ describe("ListBulkGrants", () => {
     const { bulkGrants } = await server.bulkGrants.listBulkGrants({ programId });
     const times = bulkGrants.map(({ createTime }) => createTime as Timestamp);
     const [b5, b4, , b2] = times as [Timestamp, Timestamp, Timestamp, Timestamp, Timestamp];
-    expect(await list({ startTime: b2, endTime: b4 })).toEqual(["b3", "b2"]);
-    expect(await list({ state: State.VALIDATING, startTime: b5 })).toEqual(["b5"]);
+    expect(await list({ createTimeFrom: b2, createTimeBefore: b4 })).toEqual(["b3", "b2"]);
+    expect(await list({ state: State.VALIDATING, createTimeFrom: b5 })).toEqual(["b5"]);
   });
 
   test("takes a token only for the same list", async () => {
@@ -73,7 +73,7 @@ describe("ListBulkGrants", () => {
     for (const other of [
       { programId: "default", pageToken },
       { programId, state: State.VALIDATING, pageToken },
-      { programId, startTime: at("2026-11-01T00:00:00Z"), pageToken },
+      { programId, createTimeFrom: at("2026-11-01T00:00:00Z"), pageToken },
       { programId, pageToken: `${pageToken}AAAA` },
       { programId, pageToken: "x" },
     ]) {

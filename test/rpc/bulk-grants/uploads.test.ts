@@ -67,8 +67,8 @@ describe("an upload", () => {
       rowCount: 2,
       totalPoints: 12n,
       executeTime: at("2026-12-01T00:00:00Z"),
-      requiredApprovals: 1,
-      submitter: "tests",
+      requiredApprovalCount: 1,
+      submitter: { service: "tests", subject: "tests" },
     });
     const { rows } = await server.bulkGrants.listBulkGrantRows({ bulkGrantId: "csv" });
     expect(rows.map(({ line, userId, points, reason }) => [line, userId, points, reason])).toEqual([
@@ -98,7 +98,7 @@ describe("an upload", () => {
     expect(bulkGrant?.rowCount).toBe(1_100);
     expect(same.rowsDigest).toBe(bulkGrant?.rowsDigest);
     expect(same.digest).not.toBe(bulkGrant?.digest);
-    expect([bulkGrant?.sameContentAs, same.sameContentAs]).toEqual(["", "rows"]);
+    expect([bulkGrant?.sameContentBulkGrantId, same.sameContentBulkGrantId]).toEqual(["", "rows"]);
   });
 
   test("with the same content changes nothing", async () => {

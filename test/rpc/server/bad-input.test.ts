@@ -65,6 +65,8 @@ const bad: Record<string, readonly unknown[]> = {
   "*.page_size": badPageSizes,
   "*.page_token": badTokens,
   "*.start_time": badTimes,
+  "*.create_time_from": badTimes,
+  "*.create_time_before": badTimes,
   "*.end_time": badTimes,
   "*.reservation_id": badIds64,
   "*.execute_time": [...badTimes, undefined, at("2099-01-01T00:00:00Z")],
@@ -151,7 +153,6 @@ const bad: Record<string, readonly unknown[]> = {
   ],
   "*.bulk_grant_id": badIds64,
   "*.reversed_bulk_grant_id": badIds64,
-  "*.note": badReasons,
   "*.replaces_revision": [-1, -2_147_483_648],
   "*.digest": ["", text(42), text(44), `${text(42)}=`, `${text(42)}/`],
   // Unset means as soon as it is approved.
@@ -164,8 +165,8 @@ const bad: Record<string, readonly unknown[]> = {
   "UploadBulkGrantRequest.end": [],
   "UploadBulkGrantRequest.csv_chunk": [Buffer.alloc(60_001)],
   "UploadBulkGrantRequest.rows": [{ rows: Array.from({ length: 501 }, () => newRow) }],
-  "ValidateBulkGrantRequest.csv": [Buffer.alloc(4 * 2 ** 20 + 1)],
-  "ValidateBulkGrantRequest.rows": [],
+  "CheckSheetRequest.csv": [Buffer.alloc(4 * 2 ** 20 + 1)],
+  "CheckSheetRequest.rows": [],
   // Far too long; anything else is a problem of the row.
   "NewRow.user_id": [text(257)],
   "NewRow.points": [],

@@ -105,13 +105,13 @@ describe("the service and the subject stand in", () => {
     await bulkGrants.approveBulkGrant({ bulkGrantId: "named", digest });
     const { bulkGrant } = await bulkGrants.pauseBulkGrant({ bulkGrantId: "named" });
     expect(bulkGrant).toMatchObject({
-      ...{ submitter: "campaigns", submitterSubject: "ann" },
-      approvals: [{ by: "desk", bySubject: "ben" }],
-      pause: { by: "desk", bySubject: "ben" },
+      submitter: { service: "campaigns", subject: "ann" },
+      approvals: [{ caller: { service: "desk", subject: "ben" } }],
+      pause: { caller: { service: "desk", subject: "ben" } },
       actions: [
-        { type: ActionType.SUBMIT, by: "campaigns", bySubject: "ann" },
-        { type: ActionType.APPROVE, by: "desk", bySubject: "ben" },
-        { type: ActionType.PAUSE, by: "desk", bySubject: "ben" },
+        { type: ActionType.SUBMIT, caller: { service: "campaigns", subject: "ann" } },
+        { type: ActionType.APPROVE, caller: { service: "desk", subject: "ben" } },
+        { type: ActionType.PAUSE, caller: { service: "desk", subject: "ben" } },
       ],
     });
     await bulkGrants.resumeBulkGrant({ bulkGrantId: "named" });

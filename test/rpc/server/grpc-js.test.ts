@@ -406,7 +406,7 @@ const bulkGrantCalls: typeof calls = {
     { messages: [{ header: bulkGrant }, { csv_chunk: csv }, { end: {} }] },
     { ...inState("VALIDATING"), replayed: false, check: null },
   ],
-  ValidateBulkGrant: [
+  CheckSheet: [
     { ...bulkGrant, csv },
     { check: { row_count: 2, total_points: "5", problems: [problem] } },
   ],
@@ -432,7 +432,7 @@ const bulkGrantCalls: typeof calls = {
     { bulk_grant_id: "undo", reversed_bulk_grant_id: "b" },
     { refused: "WRONG_STATE" },
   ],
-  CancelBulkGrant: [{ ...bulkGrant, note: "over" }, inState("CANCELLED")],
+  CancelBulkGrant: [{ ...bulkGrant, reason: "over" }, inState("CANCELLED")],
 };
 for (const [name, each] of Object.entries(bulkGrantCalls)) {
   calls[`meguri.bulkgrants.v1.BulkGrantService/${name}`] = each;

@@ -116,7 +116,7 @@ test.each([
     "ReactRequest.display_name",
     "1 to 256 bytes, without control characters and bidirectional controls",
   ],
-  ["ValidateBulkGrantRequest.csv", "at most 4,194,304 bytes"],
+  ["CheckSheetRequest.csv", "at most 4,194,304 bytes"],
   ["CreateReservationsRequest.reservations", "1 to 100 items"],
   ["ListNotificationsRequest.state", "one of STATE_UNSPECIFIED, STATE_UNREAD, STATE_READ"],
   ["ListLedgerEntriesRequest.end_time", "1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z"],

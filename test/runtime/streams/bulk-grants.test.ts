@@ -31,13 +31,19 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const action = { action: "PAUSE", revision: 1, by: asService("mei"), time: 3, note: "" } as const;
+const action = {
+  action: "PAUSE",
+  revision: 1,
+  caller: asService("mei"),
+  time: 3,
+  reason: "",
+} as const;
 const result: RunCounts = {
   granted: 7,
   grantedPoints: 70,
   failed: 3,
   notRun: 0,
-  failedByCode: { ACCOUNT_FROZEN: 3 },
+  problemCounts: { ACCOUNT_FROZEN: 3 },
 };
 
 describe("a stream", () => {

@@ -54,7 +54,7 @@ const program = (by: Caller): Program => ({
 });
 
 const bulkGrant = (by: Caller) => {
-  const done = { by, time: 5, note: "n" };
+  const done = { caller: by, time: 5, reason: "n" };
   return bulkGrantOf("p", {
     revision: { ...revisionOf("upload"), submitter: by },
     approvals: [done],
@@ -70,7 +70,7 @@ const read = <K extends Kind>(ref: Ref<K>, value: Records[K]) => {
 
 const shop = asService("shop");
 const alice = { service: "shop", subject: "alice" };
-const [by, note, subject] = [{ S: "shop" }, { S: "n" }, { S: "alice" }];
+const [by, reason, subject] = [{ S: "shop" }, { S: "n" }, { S: "alice" }];
 
 describe.each([
   ["a service of its own", shop, {}],
@@ -112,8 +112,8 @@ describe.each([
     const { item, decoded } = read(bulkGrantRef("p", row.bulkGrantId), row);
     const further = subject ? [subject] : [];
     expect({ w: item.r?.M?.w, ws: item.r?.M?.ws }).toEqual(attributes("w"));
-    expect(item.a).toEqual({ L: [{ L: [by, { N: "5" }, note, ...further] }] });
-    const pause = [by, { N: "5" }, note, { S: "PAUSE" }, { N: "2" }, ...further];
+    expect(item.a).toEqual({ L: [{ L: [by, { N: "5" }, reason, ...further] }] });
+    const pause = [by, { N: "5" }, reason, { S: "PAUSE" }, { N: "2" }, ...further];
     expect(item.pa).toEqual({ L: pause });
     expect(decoded).toEqual(row);
   });

@@ -30,8 +30,8 @@ export interface Campaign {
   executeTime: number | undefined;
   submitter: string;
   required: number;
-  exceededCap: number | undefined;
-  sameContentAs: string | undefined;
+  exceededMaxTotalPoints: number | undefined;
+  sameContentBulkGrantId: string | undefined;
   reverses: string | undefined;
   approvedBy: string[];
   remindAt: number;
@@ -211,16 +211,16 @@ export const headOf = (campaign: Campaign): Head => ({
   revision: campaign.revision,
   rowCount: campaign.rows.length,
   totalPoints: totalOf(campaign.rows),
-  requiredApprovals: campaign.required,
+  requiredApprovalCount: campaign.required,
   submitter: campaign.submitter,
   approvedBy: [...campaign.approvedBy],
   paused: campaign.paused,
   cancelling: campaign.cancelling,
   run: campaign.run,
   executeTime: campaign.executeTime,
-  exceededCap: campaign.exceededCap,
+  exceededMaxTotalPoints: campaign.exceededMaxTotalPoints,
   reverses: campaign.reverses,
-  sameContentAs: campaign.sameContentAs,
+  sameContentBulkGrantId: campaign.sameContentBulkGrantId,
   invalid: campaign.checked?.invalid,
   alreadyGranted: campaign.checked?.already,
   alreadyGrantedPoints: campaign.checked?.alreadyPoints,

@@ -198,9 +198,9 @@ export class Oracle {
       executeTime,
       submitter,
       required: approvalsFor(rules, total),
-      exceededCap:
+      exceededMaxTotalPoints:
         reverses === undefined && total > rules.maxTotalPoints ? rules.maxTotalPoints : undefined,
-      sameContentAs: reverses === undefined && first !== id ? first : undefined,
+      sameContentBulkGrantId: reverses === undefined && first !== id ? first : undefined,
       reverses,
       approvedBy: [],
       remindAt: now + approvalTimes.reminderMs,
@@ -273,7 +273,7 @@ export class Oracle {
       ),
     };
     this.#limit(campaign, campaign.countedBefore - campaign.checked.alreadyPoints);
-    const isBad = invalid.length > 0 || campaign.exceededCap !== undefined;
+    const isBad = invalid.length > 0 || campaign.exceededMaxTotalPoints !== undefined;
     const good = campaign.required === 0 ? "APPROVED" : "AWAITING_APPROVAL";
     campaign.state = isBad ? "INVALID" : good;
     return { head: headOf(campaign) };
@@ -285,7 +285,7 @@ export class Oracle {
     const { rules } = this.#state;
     const points = totalOf(campaign.rows) + leftOut;
     campaign.required = Math.max(campaign.required, approvalsFor(rules, points));
-    if (points > rules.maxTotalPoints) campaign.exceededCap ??= rules.maxTotalPoints;
+    if (points > rules.maxTotalPoints) campaign.exceededMaxTotalPoints ??= rules.maxTotalPoints;
   }
 
   #advance(id: string, now: number): Answer {
@@ -366,13 +366,13 @@ export class Oracle {
       if (given) row.outcome = given.points;
     }
     for (const row of left) row.outcome = "NOT_RUN";
-    const failedByCode: Partial<Record<RowCode, number>> = {};
+    const problemCounts: Partial<Record<RowCode, number>> = {};
     for (const { outcome } of campaign.rows) {
       if (typeof outcome !== "string" || outcome === "NOT_RUN") continue;
-      failedByCode[outcome] = (failedByCode[outcome] ?? 0) + 1;
+      problemCounts[outcome] = (problemCounts[outcome] ?? 0) + 1;
     }
     const counts = countsOf(campaign.rows);
-    campaign.result = { ...counts, notRun: left.length, failedByCode };
+    campaign.result = { ...counts, notRun: left.length, problemCounts };
     const ended = counts.failed > 0 ? "DONE_WITH_FAILURES" : "DONE";
     campaign.state = left.length > 0 ? "CANCELLED" : ended;
     campaign.paused = false;

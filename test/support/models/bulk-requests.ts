@@ -72,16 +72,16 @@ export interface Head {
   readonly revision: number;
   readonly rowCount: number;
   readonly totalPoints: number;
-  readonly requiredApprovals: number;
+  readonly requiredApprovalCount: number;
   readonly submitter: string;
   readonly approvedBy: readonly string[];
   readonly paused: boolean;
   readonly cancelling: boolean;
   readonly run: number;
   readonly executeTime: number | undefined;
-  readonly exceededCap: number | undefined;
+  readonly exceededMaxTotalPoints: number | undefined;
   readonly reverses: string | undefined;
-  readonly sameContentAs: string | undefined;
+  readonly sameContentBulkGrantId: string | undefined;
   readonly invalid: number | undefined;
   readonly alreadyGranted: number | undefined;
   readonly alreadyGrantedPoints: number | undefined;
@@ -91,7 +91,7 @@ export interface Head {
 
 export interface Result extends Counts {
   readonly notRun: number;
-  readonly failedByCode: Readonly<Partial<Record<RowCode, number>>>;
+  readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
 }
 
 /** A row with its state and the code of its problem. */

@@ -114,8 +114,8 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
 
 const nameOf = ({ id }: { readonly id: string }) => ({ programId, bulkGrantId: id });
 const personOf = ({ by }: { readonly by: string }) => ({
-  by: asService(by),
-  note: "",
+  caller: asService(by),
+  reason: "",
 });
 
 type Of<Op extends Request["op"]> = Extract<Request, { readonly op: Op }>;
@@ -125,7 +125,7 @@ async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promis
   const submission = { ...nameOf(request), submitter: asService(by), executeTime };
   const { bulkGrant, replayed } =
     request.op === "reverse"
-      ? await reverseBulkGrant(deps, { ...submission, reverses: request.reverses })
+      ? await reverseBulkGrant(deps, { ...submission, reversedBulkGrantId: request.reverses })
       : await submitBulkGrant(
           deps,
           { ...submission, replacesRevision: request.replaces },
@@ -225,20 +225,20 @@ function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
     revision: revision.number,
     rowCount: revision.rowCount,
     totalPoints: revision.totalPoints,
-    requiredApprovals: revision.requiredApprovals,
+    requiredApprovalCount: revision.requiredApprovalCount,
     submitter: revision.submitter.subject,
-    approvedBy: approvals.map(({ by }) => by.subject),
+    approvedBy: approvals.map(({ caller }) => caller.subject),
     paused: row.pause !== undefined,
     cancelling: row.cancelRequest !== undefined,
     run: row.run,
     executeTime: revision.executeTime,
-    exceededCap: revision.exceededCap,
-    reverses: revision.reverses,
-    sameContentAs: revision.sameContentAs,
+    exceededMaxTotalPoints: revision.exceededMaxTotalPoints,
+    reverses: revision.reversedBulkGrantId,
+    sameContentBulkGrantId: revision.sameContentBulkGrantId,
     invalid: checked?.invalid,
     alreadyGranted: checked?.alreadyGranted,
     alreadyGrantedPoints: checked?.alreadyGrantedPoints,
     result: row.result,
-    lastAction: last && `${last.action} ${last.by.subject}`,
+    lastAction: last && `${last.action} ${last.caller.subject}`,
   };
 }

@@ -106,13 +106,13 @@ function encodeRevision(value: Revision): Item {
     g: S(value.rowsDigest),
     h: S(value.digest),
     ...(value.executeTime !== undefined && { x: N(value.executeTime) }),
-    a: N(value.requiredApprovals),
-    ...(value.exceededCap !== undefined && { e: N(value.exceededCap) }),
+    a: N(value.requiredApprovalCount),
+    ...(value.exceededMaxTotalPoints !== undefined && { e: N(value.exceededMaxTotalPoints) }),
     ...encodeCaller("w", value.submitter),
     t: N(value.submitTime),
     ...(value.source !== undefined && { f: S(value.source) }),
-    ...(value.reverses !== undefined && { y: S(value.reverses) }),
-    ...(value.sameContentAs !== undefined && { s: S(value.sameContentAs) }),
+    ...(value.reversedBulkGrantId !== undefined && { y: S(value.reversedBulkGrantId) }),
+    ...(value.sameContentBulkGrantId !== undefined && { s: S(value.sameContentBulkGrantId) }),
   };
 }
 
@@ -125,13 +125,13 @@ function decodeRevision(item: Item): Revision {
     rowsDigest: text(item, "g"),
     digest: text(item, "h"),
     ...(item.x && { executeTime: num(item, "x") }),
-    requiredApprovals: num(item, "a"),
-    ...(item.e && { exceededCap: num(item, "e") }),
+    requiredApprovalCount: num(item, "a"),
+    ...(item.e && { exceededMaxTotalPoints: num(item, "e") }),
     submitter: decodeCaller(item, "w"),
     submitTime: num(item, "t"),
     ...(item.f && { source: text(item, "f") }),
-    ...(item.y && { reverses: text(item, "y") }),
-    ...(item.s && { sameContentAs: text(item, "s") }),
+    ...(item.y && { reversedBulkGrantId: text(item, "y") }),
+    ...(item.s && { sameContentBulkGrantId: text(item, "s") }),
   };
 }
 
@@ -147,7 +147,7 @@ const encodeResult = (result: RunCounts): Item => ({
   o: numbers([result.granted, result.grantedPoints, result.failed, result.notRun]),
   f: {
     M: Object.fromEntries(
-      Object.entries(result.failedByCode).map(([code, count]) => [code, N(count)]),
+      Object.entries(result.problemCounts).map(([code, count]) => [code, N(count)]),
     ),
   },
 });
@@ -155,49 +155,49 @@ const encodeResult = (result: RunCounts): Item => ({
 function decodeResult(item: Item): RunCounts {
   const [granted = 0, grantedPoints = 0, failed = 0, notRun = 0] = nums(item, "o");
   const byCode = item.f?.M ?? {};
-  const failedByCode = Object.fromEntries(
+  const problemCounts = Object.fromEntries(
     Object.keys(byCode).map((code) => [code, num(byCode, code)]),
   );
-  return { granted, grantedPoints, failed, notRun, failedByCode };
+  return { granted, grantedPoints, failed, notRun, problemCounts };
 }
 
 const encodeApproval = (approval: Approval): AttributeValue => encodeActed(approval, []);
 
-function decodeApproval({ L: [by, time, note, subject] = [] }: AttributeValue): Approval {
-  return decodeActed(by, time, note, subject);
+function decodeApproval({ L: [service, time, reason, subject] = [] }: AttributeValue): Approval {
+  return decodeActed(service, time, reason, subject);
 }
 
 const encodeAction = ({ action, revision, ...approval }: Action): AttributeValue =>
   encodeActed(approval, [S(action), N(revision)]);
 
 function decodeAction(value: AttributeValue): Action {
-  const [by, time, note, action, revision, subject] = value.L ?? [];
+  const [service, time, reason, action, revision, subject] = value.L ?? [];
   return {
-    ...decodeActed(by, time, note, subject),
+    ...decodeActed(service, time, reason, subject),
     action: action?.S as ActionName,
     revision: Number(revision?.N),
   };
 }
 
-/** A list of service, time, note, `further` values, and the subject if it is not the service. */
+/** A list of service, time, reason, `further` values, and the subject if it is not the service. */
 const encodeActed = (
-  { by: { service, subject }, time, note }: Approval,
+  { caller: { service, subject }, time, reason }: Approval,
   further: AttributeValue[],
 ): AttributeValue => ({
-  L: [S(service), N(time), S(note), ...further, ...(subject === service ? [] : [S(subject)])],
+  L: [S(service), N(time), S(reason), ...further, ...(subject === service ? [] : [S(subject)])],
 });
 
 function decodeActed(
-  by: AttributeValue | undefined,
+  caller: AttributeValue | undefined,
   time: AttributeValue | undefined,
-  note: AttributeValue | undefined,
+  reason: AttributeValue | undefined,
   subject: AttributeValue | undefined,
 ): Approval {
-  const service = by?.S ?? "";
+  const service = caller?.S ?? "";
   return {
-    by: { service, subject: subject?.S ?? service },
+    caller: { service, subject: subject?.S ?? service },
     time: Number(time?.N),
-    note: note?.S ?? "",
+    reason: reason?.S ?? "",
   };
 }
 

@@ -6,13 +6,15 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../../access/v1/caller_pb.ts";
+import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/bulkgrants/v1/bulk_grant.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant: GenFile = /*@__PURE__*/
-  fileDesc("CiVtZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50LnByb3RvEhRtZWd1cmkuYnVsa2dyYW50cy52MSKQDwoJQnVsa0dyYW50EhIKCnByb2dyYW1faWQYASABKAkSFQoNYnVsa19ncmFudF9pZBgCIAEoCRI0CgVzdGF0ZRgDIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIQCghyZXZpc2lvbhgEIAEoBRIOCgZkaWdlc3QYBSABKAkSEwoLcm93c19kaWdlc3QYBiABKAkSEQoJcm93X2NvdW50GAcgASgFEhQKDHRvdGFsX3BvaW50cxgIIAEoAxIwCgxleGVjdXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKEnJlcXVpcmVkX2FwcHJvdmFscxgKIAEoBRI7CglhcHByb3ZhbHMYCyADKAsyKC5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuQXBwcm92YWwSEQoJc3VibWl0dGVyGAwgASgJEi8KC3N1Ym1pdF90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIOCgZzb3VyY2UYDiABKAkSHgoWcmV2ZXJzZWRfYnVsa19ncmFudF9pZBgPIAEoCRIXCg9zYW1lX2NvbnRlbnRfYXMYECABKAkSFAoMZXhjZWVkZWRfY2FwGBEgASgDEhUKDWludmFsaWRfY291bnQYEiABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GBMgASgFEh4KFmFscmVhZHlfZ3JhbnRlZF9wb2ludHMYFCABKAMSCwoDcnVuGBUgASgFEjYKBnJlc3VsdBgWIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5SZXN1bHQSNQoFcGF1c2UYFyABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuQWN0aW9uEj4KDmNhbmNlbF9yZXF1ZXN0GBggASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhI3CgdhY3Rpb25zGBkgAygLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhIvCgtjcmVhdGVfdGltZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGBwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpzdGFydF90aW1lGB0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgeIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRc3VibWl0dGVyX3N1YmplY3QYHyABKAkaYgoIQXBwcm92YWwSCgoCYnkYASABKAkSKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbm90ZRgDIAEoCRISCgpieV9zdWJqZWN0GAQgASgJGtMCCgZBY3Rpb24SOQoEdHlwZRgBIAEoDjIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24uVHlwZRIQCghyZXZpc2lvbhgCIAEoBRIKCgJieRgDIAEoCRIoCgR0aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIMCgRub3RlGAUgASgJEhIKCmJ5X3N1YmplY3QYBiABKAkiowEKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEg8KC1RZUEVfU1VCTUlUEAESEAoMVFlQRV9BUFBST1ZFEAISDwoLVFlQRV9SRUpFQ1QQAxIPCgtUWVBFX0NBTkNFTBAEEg4KClRZUEVfUEFVU0UQBRIPCgtUWVBFX1JFU1VNRRAGEg4KClRZUEVfUkVUUlkQBxIPCgtUWVBFX0VYUElSRRAIGp0BCgZSZXN1bHQSFQoNZ3JhbnRlZF9jb3VudBgBIAEoBRIWCg5ncmFudGVkX3BvaW50cxgCIAEoAxIUCgxmYWlsZWRfY291bnQYAyABKAUSFQoNbm90X3J1bl9jb3VudBgEIAEoBRI3Cg5mYWlsZWRfYnlfY29kZRgFIAMoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkNvZGVDb3VudCLiAQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIUChBTVEFURV9WQUxJREFUSU5HEAESEQoNU1RBVEVfSU5WQUxJRBACEhsKF1NUQVRFX0FXQUlUSU5HX0FQUFJPVkFMEAMSEgoOU1RBVEVfUkVKRUNURUQQBBISCg5TVEFURV9BUFBST1ZFRBAFEhEKDVNUQVRFX1JVTk5JTkcQBhIOCgpTVEFURV9ET05FEAcSHAoYU1RBVEVfRE9ORV9XSVRIX0ZBSUxVUkVTEAgSEwoPU1RBVEVfQ0FOQ0VMTEVEEAkiWAoRQnVsa0dyYW50UHJvZ3Jlc3MSFQoNZ3JhbnRlZF9jb3VudBgBIAEoBRIWCg5ncmFudGVkX3BvaW50cxgCIAEoAxIUCgxmYWlsZWRfY291bnQYAyABKAUiKAoJQ29kZUNvdW50EgwKBGNvZGUYASABKAkSDQoFY291bnQYAiABKAUiUAoQQnVsa0dyYW50UHJvYmxlbRIMCgRsaW5lGAEgASgFEg8KB3VzZXJfaWQYAiABKAkSDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIu0CCgxCdWxrR3JhbnRSb3cSDAoEbGluZRgBIAEoBRIPCgd1c2VyX2lkGAIgASgJEg4KBnBvaW50cxgDIAEoAxISCgpyYXdfcG9pbnRzGAQgASgJEg4KBnJlYXNvbhgFIAEoCRI3CgVzdGF0ZRgGIAEoDjIoLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFJvdy5TdGF0ZRI3Cgdwcm9ibGVtGAcgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvYmxlbSKXAQoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9QRU5ESU5HEAESEQoNU1RBVEVfR1JBTlRFRBACEhkKFVNUQVRFX0FMUkVBRFlfR1JBTlRFRBADEhEKDVNUQVRFX0lOVkFMSUQQBBIQCgxTVEFURV9GQUlMRUQQBRIRCg1TVEFURV9OT1RfUlVOEAYi9wEKClNoZWV0Q2hlY2sSEQoJcm93X2NvdW50GAEgASgFEhQKDHRvdGFsX3BvaW50cxgCIAEoAxIVCg1pbnZhbGlkX2NvdW50GAMgASgFEh0KFWFscmVhZHlfZ3JhbnRlZF9jb3VudBgEIAEoBRI3Cg5wcm9ibGVtX2NvdW50cxgFIAMoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkNvZGVDb3VudBI4Cghwcm9ibGVtcxgGIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFByb2JsZW0SFwoPc2FtZV9jb250ZW50X2FzGAcgASgJQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("CiVtZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50LnByb3RvEhRtZWd1cmkuYnVsa2dyYW50cy52MSLEDwoJQnVsa0dyYW50EhIKCnByb2dyYW1faWQYASABKAkSFQoNYnVsa19ncmFudF9pZBgCIAEoCRI0CgVzdGF0ZRgDIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIQCghyZXZpc2lvbhgEIAEoBRIOCgZkaWdlc3QYBSABKAkSEwoLcm93c19kaWdlc3QYBiABKAkSEQoJcm93X2NvdW50GAcgASgFEhQKDHRvdGFsX3BvaW50cxgIIAEoAxIhChlleGNlZWRlZF9tYXhfdG90YWxfcG9pbnRzGAkgASgDEisKCXN1Ym1pdHRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEg4KBnNvdXJjZRgLIAEoCRIeChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAwgASgJEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGA0gASgJEhUKDWludmFsaWRfY291bnQYDiABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GA8gASgFEh4KFmFscmVhZHlfZ3JhbnRlZF9wb2ludHMYECABKAMSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYESABKAUSOwoJYXBwcm92YWxzGBIgAygLMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFwcHJvdmFsEgsKA3J1bhgTIAEoBRI2CgZyZXN1bHQYFCABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuUmVzdWx0EjUKBXBhdXNlGBUgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhI+Cg5jYW5jZWxfcmVxdWVzdBgWIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SNwoHYWN0aW9ucxgXIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SLwoLY3JlYXRlX3RpbWUYGCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGBkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtzdWJtaXRfdGltZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGV4ZWN1dGVfdGltZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRfdGltZRgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYHiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGm4KCEFwcHJvdmFsEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRrfAgoGQWN0aW9uEjkKBHR5cGUYASABKA4yKy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuQWN0aW9uLlR5cGUSEAoIcmV2aXNpb24YAiABKAUSKAoGY2FsbGVyGAMgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAUgASgJIqMBCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIPCgtUWVBFX1NVQk1JVBABEhAKDFRZUEVfQVBQUk9WRRACEg8KC1RZUEVfUkVKRUNUEAMSDwoLVFlQRV9DQU5DRUwQBBIOCgpUWVBFX1BBVVNFEAUSDwoLVFlQRV9SRVNVTUUQBhIOCgpUWVBFX1JFVFJZEAcSDwoLVFlQRV9FWFBJUkUQCBqdAQoGUmVzdWx0EhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFEhUKDW5vdF9ydW5fY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQi4gEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASFAoQU1RBVEVfVkFMSURBVElORxABEhEKDVNUQVRFX0lOVkFMSUQQAhIbChdTVEFURV9BV0FJVElOR19BUFBST1ZBTBADEhIKDlNUQVRFX1JFSkVDVEVEEAQSEgoOU1RBVEVfQVBQUk9WRUQQBRIRCg1TVEFURV9SVU5OSU5HEAYSDgoKU1RBVEVfRE9ORRAHEhwKGFNUQVRFX0RPTkVfV0lUSF9GQUlMVVJFUxAIEhMKD1NUQVRFX0NBTkNFTExFRBAJIlgKEUJ1bGtHcmFudFByb2dyZXNzEhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFIigKCUNvZGVDb3VudBIMCgRjb2RlGAEgASgJEg0KBWNvdW50GAIgASgFIlAKEEJ1bGtHcmFudFByb2JsZW0SDAoEbGluZRgBIAEoBRIPCgd1c2VyX2lkGAIgASgJEgwKBGNvZGUYAyABKAkSDwoHbWVzc2FnZRgEIAEoCSLtAgoMQnVsa0dyYW50Um93EgwKBGxpbmUYASABKAUSDwoHdXNlcl9pZBgCIAEoCRIOCgZwb2ludHMYAyABKAMSEgoKcmF3X3BvaW50cxgEIAEoCRIOCgZyZWFzb24YBSABKAkSNwoFc3RhdGUYBiABKA4yKC5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRSb3cuU3RhdGUSNwoHcHJvYmxlbRgHIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFByb2JsZW0ilwEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX0dSQU5URUQQAhIZChVTVEFURV9BTFJFQURZX0dSQU5URUQQAxIRCg1TVEFURV9JTlZBTElEEAQSEAoMU1RBVEVfRkFJTEVEEAUSEQoNU1RBVEVfTk9UX1JVThAGIoICCgpTaGVldENoZWNrEhEKCXJvd19jb3VudBgBIAEoBRIUCgx0b3RhbF9wb2ludHMYAiABKAMSFQoNaW52YWxpZF9jb3VudBgDIAEoBRIdChVhbHJlYWR5X2dyYW50ZWRfY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQSOAoIcHJvYmxlbXMYBiADKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRQcm9ibGVtEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGAcgASgJQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * BulkGrant is a named campaign that grants points to many users, one row for each. A sheet that is
@@ -51,7 +53,7 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
 
   /**
    * What an approval names: SHA-256, in base64url without padding, over the ids, the revision,
-   * execute_time, required_approvals and rows_digest.
+   * execute_time, required_approval_count and rows_digest.
    *
    * @generated from field: string digest = 5;
    */
@@ -79,54 +81,33 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
   totalPoints: bigint;
 
   /**
-   * When the rows are granted. Unset means as soon as it is approved.
+   * The program's max_total_points, if total_points exceeds it; the bulk grant is then INVALID. 0
+   * otherwise.
    *
-   * @generated from field: google.protobuf.Timestamp execute_time = 9;
+   * @generated from field: int64 exceeded_max_total_points = 9;
    */
-  executeTime?: Timestamp | undefined;
+  exceededMaxTotalPoints: bigint;
 
   /**
-   * How many approvals it needs, 0 to 2, by the program's tiers when it was submitted. Rows that
-   * earlier revisions have granted and this sheet leaves out count, too: then the end of the
-   * validation may require more, with another digest.
+   * Who submitted the current revision. No caller with the same subject can approve it. Of a sheet
+   * of a source, the identity of the source.
    *
-   * @generated from field: int32 required_approvals = 10;
+   * @generated from field: meguri.access.v1.Caller submitter = 10;
    */
-  requiredApprovals: number;
-
-  /**
-   * The approvals of the current revision.
-   *
-   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrant.Approval approvals = 11;
-   */
-  approvals: BulkGrant_Approval[];
-
-  /**
-   * The service that submitted the current revision, or the identity of its source.
-   *
-   * @generated from field: string submitter = 12;
-   */
-  submitter: string;
-
-  /**
-   * The instant at which the current revision was submitted.
-   *
-   * @generated from field: google.protobuf.Timestamp submit_time = 13;
-   */
-  submitTime?: Timestamp | undefined;
+  submitter?: Caller | undefined;
 
   /**
    * Where the rows come from: the name of a configured source, "/" and the path of the file in it.
    * Empty for an upload.
    *
-   * @generated from field: string source = 14;
+   * @generated from field: string source = 11;
    */
   source: string;
 
   /**
    * The bulk grant whose grants are revoked. Empty for one that grants.
    *
-   * @generated from field: string reversed_bulk_grant_id = 15;
+   * @generated from field: string reversed_bulk_grant_id = 12;
    */
   reversedBulkGrantId: string;
 
@@ -134,22 +115,14 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
    * Another bulk grant of the program that had the same rows first: a warning. Empty when there is
    * none.
    *
-   * @generated from field: string same_content_as = 16;
+   * @generated from field: string same_content_bulk_grant_id = 13;
    */
-  sameContentAs: string;
-
-  /**
-   * The program's cap on the sum, if total_points exceeds it; the bulk grant is then INVALID. 0
-   * otherwise.
-   *
-   * @generated from field: int64 exceeded_cap = 17;
-   */
-  exceededCap: bigint;
+  sameContentBulkGrantId: string;
 
   /**
    * The rows that the validation found wrong. 0 or more; 0 in VALIDATING.
    *
-   * @generated from field: int32 invalid_count = 18;
+   * @generated from field: int32 invalid_count = 14;
    */
   invalidCount: number;
 
@@ -157,72 +130,103 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
    * The rows that an earlier revision has granted already, which are skipped. 0 or more; 0 in
    * VALIDATING.
    *
-   * @generated from field: int32 already_granted_count = 19;
+   * @generated from field: int32 already_granted_count = 15;
    */
   alreadyGrantedCount: number;
 
   /**
    * Their points. 0 or more.
    *
-   * @generated from field: int64 already_granted_points = 20;
+   * @generated from field: int64 already_granted_points = 16;
    */
   alreadyGrantedPoints: bigint;
 
   /**
-   * The number of runs over all revisions so far: one more for each retry. 0 or more.
+   * How many approvals it needs, 0 to 2, by the program's tiers when it was submitted. Rows that
+   * earlier revisions have granted and this sheet leaves out count, too: then the end of the
+   * validation may require more, with another digest.
    *
-   * @generated from field: int32 run = 21;
+   * @generated from field: int32 required_approval_count = 17;
+   */
+  requiredApprovalCount: number;
+
+  /**
+   * The approvals of the current revision.
+   *
+   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrant.Approval approvals = 18;
+   */
+  approvals: BulkGrant_Approval[];
+
+  /**
+   * The number of the latest run, counted over all revisions: one more for each retry. 0 before the
+   * first.
+   *
+   * @generated from field: int32 run = 19;
    */
   run: number;
 
   /**
    * The result. Unset before the first run over the current revision has ended.
    *
-   * @generated from field: meguri.bulkgrants.v1.BulkGrant.Result result = 22;
+   * @generated from field: meguri.bulkgrants.v1.BulkGrant.Result result = 20;
    */
   result?: BulkGrant_Result | undefined;
 
   /**
    * The pause: who, when and why. Unset unless it is paused.
    *
-   * @generated from field: meguri.bulkgrants.v1.BulkGrant.Action pause = 23;
+   * @generated from field: meguri.bulkgrants.v1.BulkGrant.Action pause = 21;
    */
   pause?: BulkGrant_Action | undefined;
 
   /**
    * The requested cancellation of a run whose last rows are under way. Unset otherwise.
    *
-   * @generated from field: meguri.bulkgrants.v1.BulkGrant.Action cancel_request = 24;
+   * @generated from field: meguri.bulkgrants.v1.BulkGrant.Action cancel_request = 22;
    */
   cancelRequest?: BulkGrant_Action | undefined;
 
   /**
    * Who did what and when: the latest 20, oldest first.
    *
-   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrant.Action actions = 25;
+   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrant.Action actions = 23;
    */
   actions: BulkGrant_Action[];
 
   /**
    * The instant at which the first revision was submitted.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 26;
+   * @generated from field: google.protobuf.Timestamp create_time = 24;
    */
   createTime?: Timestamp | undefined;
 
   /**
    * The instant of the last change.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 27;
+   * @generated from field: google.protobuf.Timestamp update_time = 25;
    */
   updateTime?: Timestamp | undefined;
 
   /**
+   * The instant at which the current revision was submitted.
+   *
+   * @generated from field: google.protobuf.Timestamp submit_time = 26;
+   */
+  submitTime?: Timestamp | undefined;
+
+  /**
    * The instant at which it is cancelled unless it has its approvals.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 28;
+   * @generated from field: google.protobuf.Timestamp expire_time = 27;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * When the rows are granted. Unset means as soon as it is approved.
+   *
+   * @generated from field: google.protobuf.Timestamp execute_time = 28;
+   */
+  executeTime?: Timestamp | undefined;
 
   /**
    * The instant at which the run of the current revision began. Unset before.
@@ -237,14 +241,6 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
    * @generated from field: google.protobuf.Timestamp end_time = 30;
    */
   endTime?: Timestamp | undefined;
-
-  /**
-   * The person or workload on whose behalf the service called that submitted the current revision,
-   * and who cannot approve it; equal to submitter where there is none.
-   *
-   * @generated from field: string submitter_subject = 31;
-   */
-  submitterSubject: string;
 };
 
 /**
@@ -261,11 +257,12 @@ export const BulkGrantSchema: GenMessage<BulkGrant> = /*@__PURE__*/
  */
 export type BulkGrant_Approval = Message<"meguri.bulkgrants.v1.BulkGrant.Approval"> & {
   /**
-   * The service that called; "temporal" for an Update of its workflow.
+   * Who approved. Of an Update of its workflow, the service is "temporal" and the subject is the
+   * name that the Update claims, which is not verified.
    *
-   * @generated from field: string by = 1;
+   * @generated from field: meguri.access.v1.Caller caller = 1;
    */
-  by: string;
+  caller?: Caller | undefined;
 
   /**
    * The instant of the approval.
@@ -275,19 +272,11 @@ export type BulkGrant_Approval = Message<"meguri.bulkgrants.v1.BulkGrant.Approva
   time?: Timestamp | undefined;
 
   /**
-   * The note of that call. Empty when none was given.
+   * Why. Empty when no reason was given.
    *
-   * @generated from field: string note = 3;
+   * @generated from field: string reason = 3;
    */
-  note: string;
-
-  /**
-   * The person or workload on whose behalf the service called; equal to by where there is none.
-   * Of an Update, the name that the Update claims, which is not verified.
-   *
-   * @generated from field: string by_subject = 4;
-   */
-  bySubject: string;
+  reason: string;
 };
 
 /**
@@ -318,33 +307,26 @@ export type BulkGrant_Action = Message<"meguri.bulkgrants.v1.BulkGrant.Action"> 
   revision: number;
 
   /**
-   * The service that called; "temporal" for an Update of its workflow, "meguri" for EXPIRE.
+   * Who did it. Of an Update of its workflow, the service is "temporal" and the subject is the
+   * name that the Update claims, which is not verified. The service of EXPIRE is "meguri".
    *
-   * @generated from field: string by = 3;
+   * @generated from field: meguri.access.v1.Caller caller = 3;
    */
-  by: string;
+  caller?: Caller | undefined;
 
   /**
-   * When.
+   * The instant of the change.
    *
    * @generated from field: google.protobuf.Timestamp time = 4;
    */
   time?: Timestamp | undefined;
 
   /**
-   * The note of that call. Empty when none was given.
+   * Why. Empty when no reason was given.
    *
-   * @generated from field: string note = 5;
+   * @generated from field: string reason = 5;
    */
-  note: string;
-
-  /**
-   * The person or workload on whose behalf the service called; equal to by where there is none.
-   * Of an Update, the name that the Update claims, which is not verified.
-   *
-   * @generated from field: string by_subject = 6;
-   */
-  bySubject: string;
+  reason: string;
 };
 
 /**
@@ -474,9 +456,9 @@ export type BulkGrant_Result = Message<"meguri.bulkgrants.v1.BulkGrant.Result"> 
   /**
    * The refused rows by their code.
    *
-   * @generated from field: repeated meguri.bulkgrants.v1.CodeCount failed_by_code = 5;
+   * @generated from field: repeated meguri.bulkgrants.v1.CodeCount problem_counts = 5;
    */
-  failedByCode: CodeCount[];
+  problemCounts: CodeCount[];
 };
 
 /**
@@ -881,9 +863,9 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
   /**
    * Another bulk grant of the program that has the same rows: a warning. Empty when there is none.
    *
-   * @generated from field: string same_content_as = 7;
+   * @generated from field: string same_content_bulk_grant_id = 7;
    */
-  sameContentAs: string;
+  sameContentBulkGrantId: string;
 };
 
 /**
