@@ -38,7 +38,8 @@ export const addBulk: AddCommand = (parent, inSession) => {
   for (const add of commands) add(bulk, inSession);
 };
 
-interface Change<S extends DescMessage> {
+/** A command that sends one change of a bulk grant. */
+interface ChangeCommand<S extends DescMessage> {
   readonly name: string;
   readonly summary: string;
   readonly description: string;
@@ -51,7 +52,13 @@ interface Change<S extends DescMessage> {
 }
 
 const change =
-  <S extends DescMessage>({ name, summary, description, schema, send }: Change<S>): AddCommand =>
+  <S extends DescMessage>({
+    name,
+    summary,
+    description,
+    schema,
+    send,
+  }: ChangeCommand<S>): AddCommand =>
   (parent, inSession) => {
     parent
       .command(name)

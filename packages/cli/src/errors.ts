@@ -1,5 +1,4 @@
 /** What an error means to the person or script that has called the command. */
-
 import {
   Code,
   ConnectError,

@@ -37,8 +37,8 @@ export interface Output {
   value(value: object, text: string): Promise<void>;
   /** Prints a line for people on standard error; nothing with `--json`. */
   note(text: string): Promise<void>;
-  /** Formats rows as a table, as `list` does. */
-  table(rows: readonly (readonly Cell[])[], names?: readonly string[]): string;
+  /** Formats lines of cells as a table, as `list` does. */
+  table(lines: readonly (readonly Cell[])[], names?: readonly string[]): string;
   /** Colours text on a terminal, unless NO_COLOR is set. */
   style(style: Style, text: string): string;
 }
@@ -50,13 +50,13 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
   const print = (text: string) => write(stdout, text);
 
   function table(
-    rows: readonly (readonly Cell[])[],
+    lines: readonly (readonly Cell[])[],
     names: readonly string[] = [],
     widths: number[] = [],
   ): string {
-    const texts = rows.map((row) => row.map(cellText));
-    if (!isTerminal) return texts.map((row) => `${row.join("\t")}\n`).join("");
-    if (rows.length === 0) return "";
+    const texts = lines.map((cells) => cells.map(cellText));
+    if (!isTerminal) return texts.map((cells) => `${cells.join("\t")}\n`).join("");
+    if (lines.length === 0) return "";
     const hasNames = names.length > 0;
     const [first = "", ...others] = align(hasNames ? [names, ...texts] : texts, widths);
     return [hasNames ? style("bold", first) : first, ...others, ""].join("\n");
@@ -80,8 +80,9 @@ export function createOutput({ stdout, stderr, env }: Io, isJson: boolean): Outp
         if (isJson) {
           await print(records.map((record) => jsonLine(schema, record)).join(""));
         } else if (records.length > 0) {
-          const rows = records.map((record) => Object.values(columns).map((cell) => cell(record)));
-          await print(table(rows, names, widths));
+          const cells = Object.values(columns);
+          const lines = records.map((record) => cells.map((cellOf) => cellOf(record)));
+          await print(table(lines, names, widths));
           names = [];
         }
       }
@@ -125,16 +126,16 @@ export const printable = (text: string): string =>
 
 /**
  * Pads all columns but the last, by the widths that a terminal shows. `widths` has those of the
- * rows before, and gets wider ones of these rows.
+ * lines before, and gets wider ones of these lines.
  */
-function align(rows: readonly (readonly string[])[], widths: number[]): string[] {
-  for (const row of rows) {
-    for (const [i, text] of row.entries()) {
+function align(lines: readonly (readonly string[])[], widths: number[]): string[] {
+  for (const texts of lines) {
+    for (const [i, text] of texts.entries()) {
       widths[i] = Math.max(widths[i] ?? 0, stringWidth(text));
     }
   }
-  return rows.map((row) =>
-    row
+  return lines.map((texts) =>
+    texts
       .map((text, i) => text + " ".repeat((widths[i] ?? 0) - stringWidth(text)))
       .join("  ")
       .trimEnd(),

@@ -39,7 +39,7 @@ async function changeOf(session: Session, userId: string, options: ChangeOptions
 }
 
 /** The answer to every change of an account. */
-interface Change {
+interface ChangeAnswer {
   readonly entry?: LedgerEntry | undefined;
   readonly balance: bigint;
   readonly replayed: boolean;
@@ -48,7 +48,7 @@ interface Change {
 /** The sentence about a change. `done` says what was done with the points of the entry. */
 const sentence =
   (done: (points: bigint) => string) =>
-  ({ entry, balance, replayed }: Change): string => {
+  ({ entry, balance, replayed }: ChangeAnswer): string => {
     const text = `${done(entry?.points ?? 0n)} (event ${entry?.eventId}), balance ${balance}`;
     return `${printable(replayed ? `${text}; replayed: an earlier call had done it` : text)}\n`;
   };

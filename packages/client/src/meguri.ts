@@ -22,7 +22,7 @@ import type { MeguriOptions } from "./options.ts";
 import type { WatchOptions } from "./reopen.ts";
 import { createMeguriTransport } from "./transport.ts";
 import { type BulkGrantSheet, type UploadOptions, uploadBulkGrant } from "./upload-bulk-grant.ts";
-import { type BulkGrantName, watchBulkGrant } from "./watch-bulk-grant.ts";
+import { type BulkGrantWatch, watchBulkGrant } from "./watch-bulk-grant.ts";
 import { type OwnerWatch, watchUnreadCounts } from "./watch-unread-counts.ts";
 
 /** The clients of all services. Their errors are ConnectErrors; `reasonOf` reads them. */
@@ -53,7 +53,7 @@ export interface Meguri {
    * is done without a call. Opens streams again as long as it takes, and yields no update twice.
    */
   watchBulkGrant(
-    name: BulkGrantName,
+    watch: BulkGrantWatch,
     options?: WatchOptions,
   ): AsyncIterable<WatchBulkGrantResponse_Update>;
   /** Uploads a whole sheet; with `validateOnly` in the header it is only checked. */
@@ -84,7 +84,7 @@ export function createMeguri(options: MeguriOptions): Meguri {
     reflection: client(ServerReflection),
     watchUnreadCounts: (watches, watchOptions = {}) =>
       watchUnreadCounts(notifications, watches, watchOptions),
-    watchBulkGrant: (name, watchOptions = {}) => watchBulkGrant(bulkGrants, name, watchOptions),
+    watchBulkGrant: (watch, watchOptions = {}) => watchBulkGrant(bulkGrants, watch, watchOptions),
     uploadBulkGrant: (header, sheet, uploadOptions = {}) =>
       uploadBulkGrant(bulkGrants, header, sheet, uploadOptions),
     close,

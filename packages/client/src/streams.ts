@@ -1,5 +1,4 @@
 /** Streams of messages that can be sent and read again. */
-
 import type { DescMessage, DescMethodStreaming } from "@bufbuild/protobuf";
 import { type ContextValues, createContextKey, type StreamResponse } from "@connectrpc/connect";
 

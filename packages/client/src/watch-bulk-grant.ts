@@ -10,8 +10,8 @@ import {
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { reopen, type StreamEvent, type WatchOptions } from "./reopen.ts";
 
-/** Names a bulk grant. */
-export interface BulkGrantName {
+/** The bulk grant that is followed. */
+export interface BulkGrantWatch {
   /** Empty or absent means `default`. */
   readonly programId?: string;
   readonly bulkGrantId: string;
@@ -20,7 +20,7 @@ export interface BulkGrantName {
 /** Yields each update that differs from the last one, until nothing more is done. */
 export function watchBulkGrant(
   bulkGrants: Client<typeof BulkGrantService>,
-  name: BulkGrantName,
+  watch: BulkGrantWatch,
   options: WatchOptions,
 ): AsyncGenerator<WatchBulkGrantResponse_Update, void> {
   let last: WatchBulkGrantResponse_Update | undefined;
@@ -28,7 +28,7 @@ export function watchBulkGrant(
   async function* open(
     signal: AbortSignal,
   ): AsyncGenerator<StreamEvent<WatchBulkGrantResponse_Update>> {
-    for await (const { event } of bulkGrants.watchBulkGrant(name, { signal })) {
+    for await (const { event } of bulkGrants.watchBulkGrant(watch, { signal })) {
       if (event.case === "update") {
         const update = event.value;
         if (last && equals(WatchBulkGrantResponse_UpdateSchema, last, update)) continue;
