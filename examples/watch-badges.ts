@@ -19,7 +19,7 @@ export async function watchBadges(
     const watches = Array.from(versions, ([ownerId, knownVersion]) => ({ ownerId, knownVersion }));
     let delayMs = 1_000;
     try {
-      for await (const { event } of notifications.watchUnreadCount({ watches }, options)) {
+      for await (const { event } of notifications.watchUnreadCounts({ watches }, options)) {
         if (event.case === "count" && event.value.unreadCount) {
           const { ownerId, unreadCount } = event.value;
           versions.set(ownerId, unreadCount.version);

@@ -6,7 +6,7 @@ import {
   NotificationService,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
-import { encodeName } from "../../src/rpc/notifications/names.ts";
+import { encodeId } from "../../src/rpc/notifications/ids.ts";
 import type { Channel } from "./rpc.ts";
 import type { Stack } from "./stack.ts";
 
@@ -56,8 +56,8 @@ export const markRead = (
   { target, ownerId }: Liked,
   version: bigint,
 ): Promise<void> => {
-  const name = encodeName({ ownerId, kind: defaultKind, target });
-  return channel.send(markNotificationRead, { name, version });
+  const notificationId = encodeId({ ownerId, kind: defaultKind, target });
+  return channel.send(markNotificationRead, { ownerId, notificationId, version });
 };
 
 /** Marks all notifications of an owner as read up to a version. Returns how many there were. */

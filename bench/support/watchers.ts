@@ -3,7 +3,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import {
   NotificationService,
-  type WatchUnreadCountResponse,
+  type WatchUnreadCountsResponse,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import type { ServerProcess } from "./stack.ts";
 
@@ -26,13 +26,13 @@ export function startWatchers({ port }: ServerProcess): Watchers {
   return {
     watch(ownerId) {
       const options = { headers, signal: ending.signal };
-      return follow(client.watchUnreadCount({ watches: [{ ownerId }] }, options));
+      return follow(client.watchUnreadCounts({ watches: [{ ownerId }] }, options));
     },
     stop: () => ending.abort(),
   };
 }
 
-function follow(stream: AsyncIterable<WatchUnreadCountResponse>): Watcher {
+function follow(stream: AsyncIterable<WatchUnreadCountsResponse>): Watcher {
   /** The time at which each number of people was received. */
   const times: number[] = [];
   const { promise: broken, reject } = Promise.withResolvers<never>();

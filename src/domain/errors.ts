@@ -81,6 +81,12 @@ const rows = {
     meaning: "The digest is not that of the bulk grant's current revision.",
     advice: "read the bulk grant again, and check what has changed",
   },
+  ETAG_MISMATCH: {
+    code: "FAILED_PRECONDITION",
+    retryable: false,
+    meaning: "The `etag` is not the present one: somebody has changed what was read before.",
+    advice: "read it again, and send the change with the new etag",
+  },
   PROGRAM_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,
@@ -120,7 +126,7 @@ const rows = {
   NOTIFICATION_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,
-    meaning: "There is no notification of this name: it was read, or its people have left.",
+    meaning: "There is no notification with this id: it was read, or its people have left.",
     advice: "list the notifications again",
   },
   TARGET_NOT_FOUND: {

@@ -7,7 +7,6 @@ import { NotificationService } from "../../src/gen/meguri/notifications/v1/notif
 import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { encodeName } from "../../src/rpc/notifications/names.ts";
 
 const points = PointsService.method;
 const reactions = ReactionService.method;
@@ -16,7 +15,6 @@ const reservations = ReservationService.method;
 const bulkGrants = BulkGrantService.method;
 
 const target = { type: "post", id: "p1" };
-const name = encodeName({ ownerId: "aoi", kind: "like", target });
 const upload = { content: { case: "header", value: { programId: "p", bulkGrantId: "b" } } };
 
 test.each<[DescMethod, object, string | undefined]>([
@@ -29,11 +27,13 @@ test.each<[DescMethod, object, string | undefined]>([
   [reactions.registerTarget, { target, ownerId: "aoi" }, "o/aoi"],
   [reactions.batchGetReactionSummaries, { targets: [target, { type: "post" }] }, "t/post/p1"],
   [notifications.getUnreadCount, { ownerId: "aoi" }, "o/aoi"],
-  [notifications.markNotificationRead, { name }, "o/aoi"],
-  [notifications.markNotificationRead, { name: "no name" }, undefined],
+  [notifications.markNotificationRead, { ownerId: "aoi", notificationId: "n" }, "o/aoi"],
+  [notifications.markNotificationRead, { notificationId: "n" }, undefined],
+  [notifications.updatePreferences, { preferences: { ownerId: "aoi" } }, "o/aoi"],
+  [notifications.updatePreferences, {}, undefined],
   [notifications.notify, { target, actorId: "fan" }, "t/post/p1"],
-  [notifications.watchUnreadCount, { watches: [{ ownerId: "aoi" }, {}] }, "o/aoi"],
-  [notifications.watchUnreadCount, { watches: [] }, undefined],
+  [notifications.watchUnreadCounts, { watches: [{ ownerId: "aoi" }, {}] }, "o/aoi"],
+  [notifications.watchUnreadCounts, { watches: [] }, undefined],
   [reservations.createReservation, { userId: "bao" }, "a/default/bao"],
   [reservations.getReservation, { reservationId: "r" }, undefined],
   [bulkGrants.uploadBulkGrant, upload, undefined],

@@ -13,9 +13,9 @@ import {
   WatchBulkGrantResponseSchema,
 } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
-  WatchUnreadCountResponse_EndReason as EndReason,
+  WatchUnreadCountsResponse_EndReason as EndReason,
   NotificationService,
-  WatchUnreadCountResponseSchema,
+  WatchUnreadCountsResponseSchema,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 
 /** The pauses between streams, which are recorded and not slept. */
@@ -30,7 +30,7 @@ beforeEach(() => {
   delays.length = 0;
 });
 
-type Event = MessageInitShape<typeof WatchUnreadCountResponseSchema>;
+type Event = MessageInitShape<typeof WatchUnreadCountsResponseSchema>;
 type BulkEvent = MessageInitShape<typeof WatchBulkGrantResponseSchema>;
 
 /** Serves one scripted stream after the other. */
@@ -72,9 +72,9 @@ async function playCounts(streams: (Event | Error)[][], knownVersion = 0n) {
   const serve = scripted(streams);
   const transport = createRouterTransport(({ service }) => {
     service(NotificationService, {
-      async *watchUnreadCount({ watches }) {
+      async *watchUnreadCounts({ watches }) {
         requests.push(watches.map((watch) => `${watch.ownerId} ${watch.knownVersion}`).join(", "));
-        for await (const event of serve()) yield create(WatchUnreadCountResponseSchema, event);
+        for await (const event of serve()) yield create(WatchUnreadCountsResponseSchema, event);
       },
     });
   });
@@ -137,8 +137,8 @@ test("the signal ends a watch, also between two streams", async () => {
   const serve = scripted([[count("aoi", 1, 1), end(1)]]);
   const transport = createRouterTransport(({ service }) => {
     service(NotificationService, {
-      async *watchUnreadCount() {
-        for await (const event of serve()) yield create(WatchUnreadCountResponseSchema, event);
+      async *watchUnreadCounts() {
+        for await (const event of serve()) yield create(WatchUnreadCountsResponseSchema, event);
         controller.abort();
       },
     });

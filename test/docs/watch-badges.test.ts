@@ -7,10 +7,10 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { watchBadges } from "../../examples/watch-badges.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import {
-  WatchUnreadCountResponse_EndReason as EndReason,
+  WatchUnreadCountsResponse_EndReason as EndReason,
   NotificationService,
-  type WatchUnreadCountResponse,
-  WatchUnreadCountResponseSchema,
+  type WatchUnreadCountsResponse,
+  WatchUnreadCountsResponseSchema,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { codeNamed, projectRoot } from "../support/markdown.ts";
 
@@ -26,15 +26,15 @@ beforeEach(() => {
   delays.length = 0;
 });
 
-type Stream = (WatchUnreadCountResponse | Error)[];
+type Stream = (WatchUnreadCountsResponse | Error)[];
 
 const count = (ownerId: string, version: bigint) =>
-  create(WatchUnreadCountResponseSchema, {
+  create(WatchUnreadCountsResponseSchema, {
     event: { case: "count", value: { ownerId, unreadCount: { version } } },
   });
 
 const end = (reopenDelay: Duration) =>
-  create(WatchUnreadCountResponseSchema, {
+  create(WatchUnreadCountsResponseSchema, {
     event: { case: "end", value: { reason: EndReason.DRAINING, reopenDelay } },
   });
 
@@ -52,7 +52,7 @@ async function play(streams: Stream[], signal = new AbortController().signal) {
   const shown: string[] = [];
   const transport = createRouterTransport(({ service }) => {
     service(NotificationService, {
-      async *watchUnreadCount({ watches }) {
+      async *watchUnreadCounts({ watches }) {
         requests.push(watches.map((watch) => `${watch.ownerId} ${watch.knownVersion}`).join(", "));
         for (const message of streams[requests.length - 1] ?? []) {
           if (message instanceof Error) throw message;

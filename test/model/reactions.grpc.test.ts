@@ -13,7 +13,7 @@ import {
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
 import type { Target } from "../../src/gen/meguri/reactions/v1/target_pb.ts";
-import { encodeName } from "../../src/rpc/notifications/names.ts";
+import { encodeId } from "../../src/rpc/notifications/ids.ts";
 import { allResponses } from "../support/fixtures/pages.ts";
 import { purge } from "../support/models/reactions-memory.ts";
 import { coolDownMs, play, type System } from "../support/models/reactions-model.ts";
@@ -87,12 +87,12 @@ const system: System = {
 const withoutTimes = (line: ShownLine): ShownLine => ({ ...line, versions: [], times: [] });
 
 /** The names of unread notifications, as lists have shown them. */
-const listedNames = new Map<string, string>();
+const listedIds = new Map<string, string>();
 
-/** The name of an unread line, which no list may have shown yet. */
-function nameOf(ownerId: string, target: TargetName, kind: string): string {
-  const listed = listedNames.get(`${ownerId} ${textOf(target)} ${kind}`);
-  return listed ?? encodeName({ ownerId, target, kind });
+/** The id of an unread line, which no list may have shown yet. */
+function idOf(ownerId: string, target: TargetName, kind: string): string {
+  const listed = listedIds.get(`${ownerId} ${textOf(target)} ${kind}`);
+  return listed ?? encodeId({ ownerId, target, kind });
 }
 
 async function answer(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
@@ -126,8 +126,11 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
     }
     case "read": {
       const { target, kind, version } = request;
-      const name = nameOf(ownerId, target, kind);
-      const mark = await notifications.markNotificationRead({ name, version: BigInt(version) });
+      const mark = await notifications.markNotificationRead({
+        ownerId,
+        notificationId: idOf(ownerId, target, kind),
+        version: BigInt(version),
+      });
       return { changed: mark.changed, badge: badgeOf(mark.unreadCount) };
     }
     case "readAll": {
@@ -147,11 +150,10 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       return { changed };
     }
     case "prefer": {
-      const preferences = {
-        ...request.preferences,
-        mutedKinds: [...request.preferences.mutedKinds],
-      };
-      const updated = await notifications.updatePreferences({ ownerId, preferences });
+      const { allMuted, mutedKinds } = request.preferences;
+      const preferences = { ownerId, allMuted, mutedKinds: [...mutedKinds] };
+      const updateMask = { paths: ["*"] };
+      const updated = await notifications.updatePreferences({ preferences, updateMask });
       return { preferences: preferencesOf(updated.preferences) };
     }
     case "delete":
@@ -189,10 +191,10 @@ async function show(ownerId: string, selection: Selection): Promise<Shown> {
   };
   const lines = async (state: rpc.ListNotificationsRequest_State) => {
     const found = await list(state);
-    for (const { name, ...line } of state === State.UNREAD ? found : []) {
-      listedNames.set(`${ownerId} ${textOf(targetNameOf(line))} ${kindOf(line)}`, name);
+    for (const { notificationId, ...line } of state === State.UNREAD ? found : []) {
+      listedIds.set(`${ownerId} ${textOf(targetNameOf(line))} ${kindOf(line)}`, notificationId);
     }
-    return Promise.all(found.map(lineOf));
+    return Promise.all(found.map((each) => lineOf(ownerId, each)));
   };
   const { unreadCount } = await one.notifications.getUnreadCount({ ownerId });
   const { preferences } = await one.notifications.getPreferences({ ownerId });
@@ -224,9 +226,13 @@ function targetNameOf({ target }: Line): TargetName {
 
 const kindOf = ({ kind, source }: Line) => (source === Source.EVENT ? eventsOf(kind) : kind);
 
-async function lineOf(notification: Notification): Promise<ShownLine> {
-  const { name, target, peopleCount, version, seen } = notification;
-  const { actors } = await one.notifications.listNotificationActors({ name, pageSize: 200 });
+async function lineOf(ownerId: string, notification: Notification): Promise<ShownLine> {
+  const { notificationId, target, peopleCount, version, seen } = notification;
+  const { actors } = await one.notifications.listNotificationActors({
+    ownerId,
+    notificationId,
+    pageSize: 200,
+  });
   return {
     target: { ...targetNameOf(notification), title: target?.title ?? "" },
     kind: kindOf(notification),
@@ -242,12 +248,12 @@ async function lineOf(notification: Notification): Promise<ShownLine> {
 }
 
 async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Promise<ShownTarget> {
-  const request = { targets: [target], viewerId, includeRecentReactors: true };
+  const request = { targets: [target], viewerId, includeLatestActors: true };
   const { summaries } = await one.reactions.batchGetReactionSummaries(request);
   const [summary] = summaries;
   const counts: ReactionSummary_Count[] = summary?.counts ?? [];
   const reactorsOf = (kind: string) =>
-    one.reactions.listReactors({ target, kind, pageSize: 200 }).then(
+    one.reactions.listTargetReactions({ target, kind, pageSize: 200 }).then(
       ({ reactions }) => reactions.map(label),
       (error: unknown) => toRefusal(error).reason,
     );
@@ -259,7 +265,7 @@ async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Pro
     ),
     own: counts.filter(({ viewerReacted }) => viewerReacted).map(({ kind }) => kind),
     recent: Object.fromEntries(
-      counts.map(({ kind, recentReactors }) => [kind, recentReactors.map(label)]),
+      counts.map(({ kind, latestActors }) => [kind, latestActors.map(label)]),
     ),
     reactors: Object.fromEntries(
       await Promise.all(kinds.map(async (kind) => [kind, await reactorsOf(kind)])),

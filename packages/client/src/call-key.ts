@@ -19,14 +19,13 @@ type RoleReaders = ReadonlyMap<Role, FieldReader>;
 export function keyReaderOf(input: DescMessage): KeyReader | undefined {
   const readers = readersOf(input, new Set());
   const owner = readers.get(Role.OWNER);
-  const notification = readers.get(Role.NOTIFICATION);
   const target = readers.get(Role.TARGET);
   const program = readers.get(Role.PROGRAM);
   const user = readers.get(Role.USER);
-  if (!owner && !notification && !target && !user) return undefined;
+  if (!owner && !target && !user) return undefined;
   return (request) => {
     const fields = request as Fields;
-    const ownerId = textOf(owner?.(fields)) || ownerIn(textOf(notification?.(fields)));
+    const ownerId = textOf(owner?.(fields));
     if (ownerId) return `o/${ownerId}`;
     const { type, id } = (target?.(fields) ?? {}) as Fields;
     if (textOf(type) && textOf(id)) return `t/${type}/${id}`;
@@ -70,14 +69,3 @@ function readerOf({ localName, oneof, fieldKind }: DescField): FieldReader {
 }
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-
-/** The owner in the name of a notification, whose first part it is. */
-function ownerIn(name: string): string {
-  if (name === "") return "";
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(name, "base64url").toString());
-    return Array.isArray(parts) ? textOf(parts[0]) : "";
-  } catch {
-    return "";
-  }
-}

@@ -4,7 +4,7 @@ import type { Client } from "@connectrpc/connect";
 import type { UnreadCount } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import type {
   NotificationService,
-  WatchUnreadCountResponse_Count,
+  WatchUnreadCountsResponse_Count,
 } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { reopen, type StreamEvent, type WatchOptions } from "./reopen.ts";
 
@@ -26,7 +26,7 @@ export function watchUnreadCounts(
   notifications: Client<typeof NotificationService>,
   watches: readonly OwnerWatch[],
   options: WatchOptions,
-): AsyncGenerator<WatchUnreadCountResponse_Count, void> {
+): AsyncGenerator<WatchUnreadCountsResponse_Count, void> {
   const delivered = new Map<string, Delivered>();
   for (const { ownerId, knownVersion = 0n } of watches) {
     delivered.set(ownerId, { version: knownVersion, count: undefined });
@@ -44,14 +44,14 @@ export function watchUnreadCounts(
 
   async function* open(
     signal: AbortSignal,
-  ): AsyncGenerator<StreamEvent<WatchUnreadCountResponse_Count>> {
+  ): AsyncGenerator<StreamEvent<WatchUnreadCountsResponse_Count>> {
     const request = {
       watches: Array.from(delivered, ([ownerId, { version }]) => ({
         ownerId,
         knownVersion: version,
       })),
     };
-    for await (const { event } of notifications.watchUnreadCount(request, { signal })) {
+    for await (const { event } of notifications.watchUnreadCounts(request, { signal })) {
       if (event.case === "count") {
         const { ownerId, unreadCount } = event.value;
         if (unreadCount && isNew(ownerId, unreadCount)) yield { value: event.value };

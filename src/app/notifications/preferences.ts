@@ -1,40 +1,57 @@
-/** The use cases that read and replace what an owner has muted. */
+/** The use cases that read and change what an owner has muted. */
 import { emptyInbox, type Preferences } from "../../domain/inbox.ts";
 import type { Deps } from "../ports/deps.ts";
 import { inboxRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
+import { etagOf, requireEtag } from "../shared/etags.ts";
 import { inboxOf } from "./inbox.ts";
+
+/** The preferences of an owner with their etag. */
+export interface OwnerPreferences extends Preferences {
+  readonly ownerId: string;
+  readonly etag: string;
+}
 
 /** Reads the preferences of an owner. An owner without any mutes nothing. */
 export async function preferencesOf(
   deps: Pick<Deps, "reader">,
   ownerId: string,
-): Promise<Preferences> {
-  return (await inboxOf(deps, ownerId)).preferences;
+): Promise<OwnerPreferences> {
+  return withEtag(ownerId, (await inboxOf(deps, ownerId)).preferences);
 }
 
-/** Replaces the preferences of an owner. What is unread already stays unread. */
-export function updatePreferences(
+/**
+ * Changes some preferences of an owner. What is unread already stays unread. An update that changes
+ * nothing is accepted with any etag, so that it can be sent again after a lost answer. Refusal:
+ * ETAG_MISMATCH for an etag, if it is not empty, that is not the present one.
+ */
+export async function updatePreferences(
   deps: Pick<Deps, "engine">,
   input: {
     readonly ownerId: string;
-    readonly preferences: Preferences;
+    readonly changes: Partial<Preferences>;
+    readonly etag: string;
     readonly deadline?: number | undefined;
   },
-): Promise<Preferences> {
-  const { ownerId, deadline } = input;
-  const ref = inboxRef(ownerId);
-  const preferences = {
-    ...input.preferences,
-    mutedKinds: input.preferences.mutedKinds.toSorted(),
-  };
-  return deps.engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline,
-    decide(tx) {
-      tx.put(ref, { ...(tx.get(ref) ?? emptyInbox), preferences });
-      return preferences;
-    },
+): Promise<OwnerPreferences> {
+  const { ownerId, changes, etag, deadline } = input;
+  const changed = await changeRecord(deps, { ref: inboxRef(ownerId), deadline }, (stored) => {
+    const inbox = stored ?? emptyInbox;
+    const { mutedKinds, ...others } = { ...inbox.preferences, ...changes };
+    const preferences = { ...others, mutedKinds: mutedKinds.toSorted() };
+    const present = contentEtag(inbox.preferences);
+    if (stored && contentEtag(preferences) === present) return stored;
+    requireEtag(etag, present);
+    return { ...inbox, preferences };
   });
+  return withEtag(ownerId, changed.record.preferences);
 }
+
+const contentEtag = ({ allMuted, mutedKinds }: Preferences): string =>
+  etagOf([allMuted, mutedKinds]);
+
+const withEtag = (ownerId: string, preferences: Preferences): OwnerPreferences => ({
+  ...preferences,
+  ownerId,
+  etag: contentEtag(preferences),
+});

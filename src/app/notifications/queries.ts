@@ -17,13 +17,13 @@ import type { UnreadName } from "./commands.ts";
 import { inboxOf } from "./inbox.ts";
 
 /** Names an unread group of an owner, or, with its version, a read one. */
-export interface NotificationName extends UnreadName {
+export interface NotificationId extends UnreadName {
   readonly readVersion?: number;
 }
 
 /** A group as it is listed, with its target. */
 export interface Notification {
-  readonly name: NotificationName;
+  readonly id: NotificationId;
   readonly target: Target;
   /** The kind of its reactions or events, as callers know it. */
   readonly kind: string;
@@ -76,7 +76,7 @@ function toNotification(
   const version = versionOf(group);
   const isRead = "readTime" in group;
   return {
-    name: { ownerId, target: group.target, kind, ...(isRead && { readVersion: version }) },
+    id: { ownerId, target: group.target, kind, ...(isRead && { readVersion: version }) },
     target,
     kind: shownKind(kind),
     source: isEventKind(kind) ? "EVENT" : "REACTION",
@@ -142,7 +142,7 @@ const badCursor = () =>
  */
 export async function listNotificationActors(
   { reader }: Pick<Deps, "reader">,
-  { ownerId, target, kind, readVersion }: NotificationName,
+  { ownerId, target, kind, readVersion }: NotificationId,
   page: PageRequest,
 ): Promise<Page<Reaction>> {
   const ref =

@@ -14,7 +14,7 @@ import type { Page, PageRequest } from "../ports/pages.ts";
 import { reactionRef, targetRef } from "../ports/records.ts";
 
 /** How many people a count names, and how many lists of them are read at a time. */
-const recentCount = 3;
+const latestCount = 3;
 const concurrency = 16;
 
 /** The counts of a target, empty unless it is active, and the viewer's own reactions. */
@@ -25,14 +25,14 @@ export interface ReactionSummary {
   /** The kinds with which the viewer reacts. */
   readonly own: readonly string[];
   /** The latest reactions of each kind, latest first; of no kind unless they were requested. */
-  readonly recent: Readonly<Record<string, readonly Reaction[]>>;
+  readonly latest: Readonly<Record<string, readonly Reaction[]>>;
 }
 
 /** Summarizes many targets, in the order requested. `own` is empty without a viewer. */
 export async function reactionSummaries(
   { reader }: Pick<Deps, "reader">,
   targets: readonly TargetName[],
-  { viewerId, recent }: { readonly viewerId?: string | undefined; readonly recent?: boolean },
+  { viewerId, latest }: { readonly viewerId?: string | undefined; readonly latest?: boolean },
 ): Promise<ReactionSummary[]> {
   const found = await reader.many(targets.map(targetRef));
   const active = found.flatMap((target) =>
@@ -40,12 +40,12 @@ export async function reactionSummaries(
       ? reactionKinds(target).map((kind) => ({ target, kind }))
       : [],
   );
-  const [own, latest] = await Promise.all([
+  const [own, latestOf] = await Promise.all([
     viewerId === undefined ? new Set() : ownReactions(reader, active, viewerId),
-    recent ? latestReactions(reader, active) : new Map(),
+    latest ? latestReactions(reader, active) : new Map(),
   ]);
   return targets.map(({ type, id }, i) => {
-    const summary = { target: { type, id }, counts: {}, own: [], recent: {} };
+    const summary = { target: { type, id }, counts: {}, own: [], latest: {} };
     const stored = found[i];
     if (!stored) return { ...summary, state: "UNKNOWN" };
     if (stored.deleteTime !== undefined) return { ...summary, state: "DELETED" };
@@ -57,7 +57,7 @@ export async function reactionSummaries(
       state: "ACTIVE",
       counts: byKind((kind) => countOf(stored, kind)),
       own: kinds.filter((kind) => own.has(groupName(stored, kind))),
-      recent: recent ? byKind((kind) => latest.get(groupName(stored, kind)) ?? []) : {},
+      latest: latest ? byKind((kind) => latestOf.get(groupName(stored, kind)) ?? []) : {},
     };
   });
 }
@@ -92,7 +92,7 @@ async function latestReactions(
   reader: Deps["reader"],
   active: readonly TargetKind[],
 ): Promise<ReadonlyMap<string, readonly Reaction[]>> {
-  const page = { size: recentCount, cursor: undefined };
+  const page = { size: latestCount, cursor: undefined };
   const limit = pLimit(concurrency);
   const pages = await limit.map(active, ({ target, kind }) =>
     reader.reactions({ target, kind }, page),
@@ -106,7 +106,7 @@ async function latestReactions(
  * Lists the reactions to a target, newest first. Refusals: TARGET_NOT_FOUND, TARGET_DELETED,
  * INVALID_REQUEST for a bad cursor.
  */
-export async function listReactors(
+export async function listTargetReactions(
   { reader }: Pick<Deps, "reader">,
   target: TargetName,
   kind: string,

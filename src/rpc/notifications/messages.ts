@@ -4,14 +4,14 @@ import type { UnreadCount } from "../../app/notifications/inbox.ts";
 import type { Notification } from "../../app/notifications/queries.ts";
 import type { Member } from "../../domain/unread-group.ts";
 import {
-  type ActorSchema,
   type NotificationSchema,
   Notification_Source as Source,
   type UnreadCountSchema,
 } from "../../gen/meguri/notifications/v1/notification_pb.ts";
+import type { ActorSchema } from "../../gen/meguri/reactions/v1/actor_pb.ts";
 import { fromTarget } from "../reactions/targets.ts";
 import { fromInstant } from "../server/scalars.ts";
-import { encodeName } from "./names.ts";
+import { encodeId } from "./ids.ts";
 
 export const fromUnreadCount = ({
   peopleCount,
@@ -44,7 +44,7 @@ export function fromNotification(
   const [first] = firstMembers as [Member];
   const [latest] = latestMembers as [Member];
   return {
-    name: encodeName(notification.name),
+    notificationId: encodeId(notification.id),
     target: fromTarget(notification.target),
     kind,
     source: sources[notification.source],

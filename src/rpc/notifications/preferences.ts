@@ -1,11 +1,17 @@
 /** The handlers of the NotificationService for what an owner has muted. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import { listMutedPeople, setPersonMuted } from "../../app/notifications/muted-people.ts";
-import { preferencesOf, updatePreferences } from "../../app/notifications/preferences.ts";
+import {
+  type OwnerPreferences,
+  preferencesOf,
+  updatePreferences,
+} from "../../app/notifications/preferences.ts";
 import type { Deps } from "../../app/ports/deps.ts";
 import { setTargetMuted } from "../../app/reactions/targets.ts";
-import type { Preferences } from "../../domain/inbox.ts";
-import type { Preferences as Message } from "../../gen/meguri/notifications/v1/notification_pb.ts";
+import {
+  type Preferences,
+  PreferencesSchema,
+} from "../../gen/meguri/notifications/v1/notification_pb.ts";
 import {
   ListMutedPeopleRequestSchema,
   type NotificationService,
@@ -13,6 +19,7 @@ import {
 import { fromTarget, toTarget } from "../reactions/targets.ts";
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../server/page-tokens.ts";
+import { maskedFields } from "../server/update-masks.ts";
 
 type Handlers = Pick<
   ServiceImpl<typeof NotificationService>,
@@ -25,10 +32,12 @@ export const preferences = (deps: Deps): Handlers => ({
   }),
 
   async updatePreferences(request, context) {
-    const { allMuted, mutedKinds } = request.preferences as Message;
-    const input = { ownerId: request.ownerId, preferences: { allMuted, mutedKinds } };
-    const updated = await updatePreferences(deps, { ...input, deadline: deadlineOf(context) });
-    return { preferences: fromPreferences(updated) };
+    const { updateMask } = request;
+    const preferences = request.preferences as Preferences;
+    const { ownerId, etag } = preferences;
+    const changes = maskedFields(PreferencesSchema, preferences, updateMask, updatable);
+    const input = { ownerId, changes, etag, deadline: deadlineOf(context) };
+    return { preferences: fromPreferences(await updatePreferences(deps, input)) };
   },
 
   async setTargetMuted(request, context) {
@@ -49,7 +58,12 @@ export const preferences = (deps: Deps): Handlers => ({
   },
 });
 
-const fromPreferences = ({ allMuted, mutedKinds }: Preferences) => ({
+/** The preferences that an update can change. */
+const updatable = ["all_muted", "muted_kinds"];
+
+const fromPreferences = ({ ownerId, allMuted, mutedKinds, etag }: OwnerPreferences) => ({
+  ownerId,
   allMuted,
   mutedKinds: [...mutedKinds],
+  etag,
 });

@@ -20,8 +20,8 @@ import { toTarget } from "../reactions/targets.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../server/page-tokens.ts";
 import { toSafeInteger } from "../server/scalars.ts";
+import { decodeId } from "./ids.ts";
 import { fromMember, fromNotification, fromUnreadCount } from "./messages.ts";
-import { decodeName } from "./names.ts";
 import { preferences } from "./preferences.ts";
 import { unreadCountStreams } from "./watch.ts";
 
@@ -58,7 +58,7 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async markNotificationRead(request, context) {
       const version = toSafeInteger(request.version, "version");
-      const { readVersion, ...name } = decodeName(request.name);
+      const { readVersion, ...name } = decodeId(request.notificationId, request.ownerId);
       if (readVersion !== undefined) {
         return { changed: false, unreadCount: fromInbox(await inboxOf(deps, name.ownerId)) };
       }
@@ -85,7 +85,8 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async listNotificationActors(request) {
       const { page, next } = requestedPage(ListNotificationActorsRequestSchema, request);
-      const found = await listNotificationActors(deps, decodeName(request.name), page);
+      const id = decodeId(request.notificationId, request.ownerId);
+      const found = await listNotificationActors(deps, id, page);
       return { actors: found.items.map(fromMember), nextPageToken: next(found) };
     },
 

@@ -6,10 +6,10 @@ import type { Deps } from "../../app/ports/deps.ts";
 import type { StreamEnd } from "../../app/ports/streams.ts";
 import type { UnreadCount, WatchedOwner } from "../../app/ports/unread-counts.ts";
 import {
-  WatchUnreadCountResponse_EndReason as EndReason,
+  WatchUnreadCountsResponse_EndReason as EndReason,
   type NotificationService,
-  type WatchUnreadCountRequest,
-  type WatchUnreadCountResponseSchema,
+  type WatchUnreadCountsRequest,
+  type WatchUnreadCountsResponseSchema,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { toSafeInteger } from "../server/scalars.ts";
 import { fromUnreadCount } from "./messages.ts";
@@ -18,14 +18,14 @@ export const unreadCountStreams = ({
   unreadCounts,
 }: Pick<Deps, "unreadCounts">): Pick<
   ServiceImpl<typeof NotificationService>,
-  "watchUnreadCount"
+  "watchUnreadCounts"
 > => ({
-  async *watchUnreadCount(request, { signal }) {
+  async *watchUnreadCounts(request, { signal }) {
     for await (const event of unreadCounts.watch(toOwners(request), signal)) yield fromEvent(event);
   },
 });
 
-const toOwners = ({ watches }: WatchUnreadCountRequest): WatchedOwner[] =>
+const toOwners = ({ watches }: WatchUnreadCountsRequest): WatchedOwner[] =>
   watches.map(({ ownerId, knownVersion }, i) => ({
     ownerId,
     knownVersion: toSafeInteger(knownVersion, `watches[${i}].known_version`),
@@ -35,7 +35,7 @@ const endReasons = { TIME_LIMIT: EndReason.TIME_LIMIT, DRAINING: EndReason.DRAIN
 
 function fromEvent(
   event: UnreadCount | StreamEnd,
-): MessageInitShape<typeof WatchUnreadCountResponseSchema> {
+): MessageInitShape<typeof WatchUnreadCountsResponseSchema> {
   if ("end" in event) {
     const reopenDelay = durationFromMs(event.reopenDelayMs);
     return { event: { case: "end", value: { reason: endReasons[event.end], reopenDelay } } };

@@ -9,7 +9,7 @@ import {
   unreact,
 } from "../../app/reactions/commands.ts";
 import {
-  listReactors,
+  listTargetReactions,
   listUserReactions,
   type ReactionSummary,
   reactionSummaries,
@@ -22,7 +22,7 @@ import {
   ReactionSummary_State as State,
 } from "../../gen/meguri/reactions/v1/reaction_pb.ts";
 import {
-  ListReactorsRequestSchema,
+  ListTargetReactionsRequestSchema,
   ListUserReactionsRequestSchema,
   type ReactionService,
   type UnreactRequest,
@@ -58,14 +58,14 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
       const names = request.targets.map((target) => toTarget({ target }));
       const summaries = await reactionSummaries(deps, names, {
         viewerId: request.viewerId || undefined,
-        recent: request.includeRecentReactors,
+        latest: request.includeLatestActors,
       });
       return { summaries: summaries.map(fromSummary) };
     },
 
-    async listReactors(request) {
-      const { page, next } = requestedPage(ListReactorsRequestSchema, request);
-      const found = await listReactors(deps, toTarget(request), toKind(request.kind), page);
+    async listTargetReactions(request) {
+      const { page, next } = requestedPage(ListTargetReactionsRequestSchema, request);
+      const found = await listTargetReactions(deps, toTarget(request), toKind(request.kind), page);
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
 
@@ -103,7 +103,7 @@ function fromSummary({
   state,
   counts,
   own,
-  recent,
+  latest,
 }: ReactionSummary): MessageInitShape<typeof ReactionSummarySchema> {
   const inOrder = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
@@ -113,18 +113,20 @@ function fromSummary({
       kind,
       reactionCount: BigInt(count),
       viewerReacted: own.includes(kind),
-      recentReactors: (recent[kind] ?? []).map(({ userId, displayName }) => ({
-        userId,
-        displayName,
-      })),
+      latestActors: (latest[kind] ?? []).map(fromActor),
     })),
   };
 }
 
+/** A person who reacts. */
+const fromActor = ({ userId, displayName, createTime }: Reaction) => ({
+  userId,
+  displayName,
+  createTime: fromInstant(createTime),
+});
+
 const fromReaction = (reaction: Reaction): MessageInitShape<typeof ReactionSchema> => ({
   target: { ...reaction.target },
   kind: reaction.kind,
-  userId: reaction.userId,
-  displayName: reaction.displayName,
-  createTime: fromInstant(reaction.createTime),
+  ...fromActor(reaction),
 });

@@ -13,7 +13,6 @@ import type { TargetOwners } from "../../app/ports/reactions.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { Role, role, scope } from "../../gen/meguri/access/v1/access_pb.ts";
 import type { TargetName } from "../../gen/meguri/reactions/v1/target_pb.ts";
-import { decodeName } from "../notifications/names.ts";
 import { identityOf } from "./context.ts";
 import { toProgramId } from "./scalars.ts";
 
@@ -114,9 +113,6 @@ async function isWithinLimits(
       return beginsWithOne(value as string, ownerPrefixes);
     case Role.ACTOR:
       return value === "" || beginsWithOne(value as string, actorPrefixes);
-    case Role.NOTIFICATION:
-      if (ownerPrefixes === undefined) return true;
-      return beginsWithOne(decodeName(value as string).ownerId, ownerPrefixes);
     case Role.TARGET: {
       if (ownerPrefixes === undefined) return true;
       const { type, id } = (value as ReflectMessage).message as TargetName;

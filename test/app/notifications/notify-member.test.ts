@@ -45,7 +45,7 @@ test("a later event of the same kind replaces the displayed amount and is new ag
 test("a member who has muted the kind gets no line, then or after unmuting", async () => {
   const { deps } = memoryDeps();
   const mute = (mutedKinds: string[]) =>
-    updatePreferences(deps, { ownerId, preferences: { allMuted: false, mutedKinds } });
+    updatePreferences(deps, { ownerId, changes: { mutedKinds }, etag: "" });
   await mute(["points-expiring"]);
   await notifyMember(deps, notice);
   await mute([]);

@@ -134,7 +134,7 @@ describe("the unread count", () => {
     expect(await owner.badge()).toBe("0 people in 0 at 1");
     await owner.react("x", "B");
     expect(await owner.unread()).toEqual(["x: B ... B (1 at 2)"]);
-    expect(await owner.actors(await owner.nameOf("x"))).toEqual(["B"]);
+    expect(await owner.actors(await owner.idOf("x"))).toEqual(["B"]);
     expect(await owner.counts("x")).toEqual({ like: 2 });
     await owner.unreact("x", "A");
     expect(await owner.unread()).toEqual(["x: B ... B (1 at 2)"]);

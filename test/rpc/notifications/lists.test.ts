@@ -124,10 +124,14 @@ describe("page tokens", () => {
     const { ownerId } = owner;
     const list = { ownerId, state: State.UNREAD, pageSize: 1 };
     const { nextPageToken: pageToken } = await notifications.listNotifications(list);
-    const people = { name: await owner.nameOf("x"), pageSize: 1 };
+    const people = { ownerId, notificationId: await owner.idOf("x"), pageSize: 1 };
     const actors = await notifications.listNotificationActors(people);
     const merged = await notifications.listNotifications({ ownerId, pageSize: 1 });
-    const ofAnotherLine = { name: await owner.nameOf("y"), pageToken: actors.nextPageToken };
+    const ofAnotherLine = {
+      ownerId,
+      notificationId: await owner.idOf("y"),
+      pageToken: actors.nextPageToken,
+    };
     const tokens = [pageToken, actors.nextPageToken, merged.nextPageToken];
     expect(new Set(["", ...tokens]).size).toBe(4);
     const calls = [
@@ -153,7 +157,7 @@ describe("lines about a deleted target", () => {
     await owner.notify("x", "e1", "C");
     await owner.read("x", 5);
     await owner.read("w", 4);
-    await owner.nameOf("y");
+    await owner.idOf("y");
     for (const id of ["x", "y"]) {
       await server.reactions.deleteTarget({ target: owner.target(id) });
     }
@@ -169,7 +173,7 @@ describe("lines about a deleted target", () => {
       expect(await listed(State.READ)).toEqual(["w: A B ... B A (2 at 4)"]);
     }
     expect(await owner.badge()).toMatch(/^2 people in 1 at /);
-    expect(await reasonOf(owner.actors(await owner.nameOf("y")))).toBe("NOTIFICATION_NOT_FOUND");
+    expect(await reasonOf(owner.actors(await owner.idOf("y")))).toBe("NOTIFICATION_NOT_FOUND");
     expect(await owner.read("y", 100)).toBe(false);
   });
 });
@@ -235,14 +239,19 @@ describe("ListNotificationActors", () => {
     await owner.react("x", "A", "B", "C", "D", "E", "F", "G", "H");
     await owner.unreact("x", "C");
     await owner.read("x", 6);
-    const [unread = "", read = ""] = (await owner.list()).map(({ name }) => name);
+    const [unread = "", read = ""] = (await owner.list()).map(
+      ({ notificationId }) => notificationId,
+    );
     for (const pageSize of [1, 2, 200]) {
       expect(await owner.actors(unread, pageSize)).toEqual(["H", "G"]);
       expect(await owner.actors(read, pageSize)).toEqual(["F", "E", "D", "B", "A"]);
     }
     await owner.unreact("x", "E");
     expect(await owner.actors(read)).toEqual(["F", "D", "B", "A"]);
-    const { actors } = await server.notifications.listNotificationActors({ name: unread });
+    const { actors } = await server.notifications.listNotificationActors({
+      ownerId: owner.ownerId,
+      notificationId: unread,
+    });
     const people = actors.map(({ userId, displayName, createTime }) => [
       userId,
       displayName,

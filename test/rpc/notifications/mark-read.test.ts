@@ -61,7 +61,7 @@ describe("MarkNotificationRead", () => {
     await owner.react("x", "A");
     await owner.unreact("x", "A");
     await owner.react("x", "B");
-    await owner.nameOf("x");
+    await owner.idOf("x");
     const before = await dump(server);
     expect(await owner.read("x", 2)).toBe(false);
     expect(await dump(server)).toEqual(before);

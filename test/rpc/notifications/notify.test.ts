@@ -29,11 +29,9 @@ describe("events", () => {
     expect(await owner.badge()).toBe("4 people in 3 at 4");
     const lines = await owner.list();
     expect(lines.map(({ source }) => source)).toEqual([Source.EVENT, Source.EVENT, Source.EVENT]);
-    expect(await Promise.all(lines.map(({ name }) => owner.actors(name)))).toEqual([
-      ["A"],
-      ["A"],
-      ["B", "A"],
-    ]);
+    expect(
+      await Promise.all(lines.map(({ notificationId }) => owner.actors(notificationId))),
+    ).toEqual([["A"], ["A"], ["B", "A"]]);
     await owner.readAll(4);
     await owner.notify("x", "e5", "C");
     expect(await owner.unread()).toEqual(["x comment: C ... C (1 at 8)"]);
@@ -60,7 +58,11 @@ describe("events", () => {
       ["like", Source.REACTION, 1n],
     ]);
     const [event] = await owner.list();
-    const request = { name: event?.name ?? "", version: 9n };
+    const request = {
+      ownerId: owner.ownerId,
+      notificationId: event?.notificationId ?? "",
+      version: 9n,
+    };
     await server.notifications.markNotificationRead(request);
     expect((await owner.list(State.UNREAD)).map(({ source }) => source)).toEqual([Source.REACTION]);
     // B's event is no reaction that B could take back.
@@ -77,11 +79,11 @@ describe("events", () => {
     await owner.notify("x", "e2", userId, "like");
     await owner.notify("x", "e3", "");
     const { reactions } = server;
-    const summary = { targets: [target], viewerId: userId, includeRecentReactors: true };
+    const summary = { targets: [target], viewerId: userId, includeLatestActors: true };
     const { summaries } = await reactions.batchGetReactionSummaries(summary);
     expect(summaries[0]?.counts).toEqual([]);
     for (const kind of ["comment", "like"]) {
-      expect((await reactions.listReactors({ target, kind })).reactions).toEqual([]);
+      expect((await reactions.listTargetReactions({ target, kind })).reactions).toEqual([]);
     }
     // The list of a person's reactions lags behind, so a like comes after the events.
     await owner.react("x", userId);
@@ -111,7 +113,7 @@ describe("events", () => {
       ["A", "Ann"],
       ["", "3 pears"],
     ]);
-    expect(await owner.actors(line?.name ?? "")).toEqual(["A", ""]);
+    expect(await owner.actors(line?.notificationId ?? "")).toEqual(["A", ""]);
   });
 
   test("of the same person make the line new again", async () => {
@@ -125,12 +127,20 @@ describe("events", () => {
     await server.notifications.markNotificationsSeen({ ownerId, version: before.version });
     await owner.notify("x", "e3", "A");
     const [later] = await owner.list();
-    expect(later).toMatchObject({ name: line?.name, seen: false, peopleCount: 2n });
+    expect(later).toMatchObject({
+      notificationId: line?.notificationId,
+      seen: false,
+      peopleCount: 2n,
+    });
     expect(later?.latestActors.map(({ userId }) => userId)).toEqual(["A", "B"]);
     expect(later?.version).toBeGreaterThan(before.version);
     expect(await owner.count()).toMatchObject({ peopleCount: 2n, unseenNotificationCount: 1n });
     // The owner has seen one comment of A and not the other one, which stays unread.
-    const mark = { name: line?.name ?? "", version: before.version };
+    const mark = {
+      ownerId: owner.ownerId,
+      notificationId: line?.notificationId ?? "",
+      version: before.version,
+    };
     const { unreadCount } = await server.notifications.markNotificationRead(mark);
     expect(unreadCount).toMatchObject({ peopleCount: 1n, notificationCount: 1n });
     expect(await owner.unread()).toEqual([`x comment: A ... A (1 at ${later?.version})`]);
@@ -143,7 +153,11 @@ describe("events", () => {
     await owner.notify("x", "e1", "A");
     const [line] = await owner.list();
     await owner.notify("x", "e2", "A");
-    const mark = { name: line?.name ?? "", version: line?.version ?? 0n };
+    const mark = {
+      ownerId: owner.ownerId,
+      notificationId: line?.notificationId ?? "",
+      version: line?.version ?? 0n,
+    };
     expect((await server.notifications.markNotificationRead(mark)).changed).toBe(false);
     expect((await owner.count()).peopleCount).toBe(1n);
     await owner.readAll(100);

@@ -143,8 +143,12 @@ describe("the number of unseen lines", () => {
     // Reads the oldest lines and the latest ones.
     const lines = await owner.list(undefined, 100);
     const seenAfter: number[] = [];
-    for (const { name, version } of [...lines.slice(0, 2), ...lines.slice(-2)]) {
-      await server.notifications.markNotificationRead({ name, version });
+    for (const { notificationId, version } of [...lines.slice(0, 2), ...lines.slice(-2)]) {
+      await server.notifications.markNotificationRead({
+        ownerId: owner.ownerId,
+        notificationId,
+        version,
+      });
       seenAfter.push(await unseen(owner));
     }
     expect(seenAfter).toEqual([99, 99, 99, 98]);

@@ -15,8 +15,8 @@ import { patience } from "../../support/fixtures/waiting.ts";
 import { type Refusal, toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
-const { NotificationService, WatchUnreadCountRequestSchema } = service;
-const EndReason = service.WatchUnreadCountResponse_EndReason;
+const { NotificationService, WatchUnreadCountsRequestSchema } = service;
+const EndReason = service.WatchUnreadCountsResponse_EndReason;
 
 let server: TestServer;
 /** Another process on the same store, which allows two streams. */
@@ -76,12 +76,12 @@ function watchAll(
 ) {
   const leaving = new AbortController();
   const { signal } = leaving;
-  const messages = client.watchUnreadCount({ watches: [...watches] }, { headers, signal });
+  const messages = client.watchUnreadCounts({ watches: [...watches] }, { headers, signal });
   const iterator = messages[Symbol.asyncIterator]();
   return {
-    async message(): Promise<service.WatchUnreadCountResponse["event"] | undefined> {
+    async message(): Promise<service.WatchUnreadCountsResponse["event"] | undefined> {
       const { value } = await iterator.next();
-      return (value as service.WatchUnreadCountResponse | undefined)?.event;
+      return (value as service.WatchUnreadCountsResponse | undefined)?.event;
     },
     /** Such as `o: 2 people in 1 at 3`; undefined after the last message. */
     async next(): Promise<string | undefined> {
@@ -115,7 +115,7 @@ async function openingRefused(ownerId: string): Promise<Refusal | undefined> {
   }
 }
 
-describe("WatchUnreadCount", () => {
+describe("WatchUnreadCounts", () => {
   test("sends the count at once, and again when it has changed", async () => {
     const owner = await createOwner();
     const stream = watch(owner.ownerId);
@@ -186,14 +186,14 @@ describe("WatchUnreadCount", () => {
     const session = connect(`http://127.0.0.1:${server.port}`);
     const request = session.request({
       ":method": "POST",
-      ":path": "/meguri.notifications.v1.NotificationService/WatchUnreadCount",
+      ":path": "/meguri.notifications.v1.NotificationService/WatchUnreadCounts",
       "content-type": "application/grpc",
       "grpc-timeout": "300m",
       te: "trailers",
       ...headers,
     });
-    const message = create(WatchUnreadCountRequestSchema, { watches: [{ ownerId: "o" }] });
-    const body = toBinary(WatchUnreadCountRequestSchema, message);
+    const message = create(WatchUnreadCountsRequestSchema, { watches: [{ ownerId: "o" }] });
+    const body = toBinary(WatchUnreadCountsRequestSchema, message);
     const prefix = Buffer.alloc(5);
     prefix.writeUInt32BE(body.length, 1);
     request.end(Buffer.concat([prefix, body]));
@@ -204,7 +204,7 @@ describe("WatchUnreadCount", () => {
   });
 
   test("accepts a deadline that is longer than a stream", async () => {
-    const messages = server.notifications.watchUnreadCount(
+    const messages = server.notifications.watchUnreadCounts(
       { watches: [{ ownerId: "o" }] },
       { timeoutMs: 35 * 60_000 },
     );
@@ -273,7 +273,7 @@ describe("WatchUnreadCount", () => {
         const event = await message();
         expect(event).toMatchObject({ case: "end", value: { reason: EndReason.DRAINING } });
         expect(await next()).toBeUndefined();
-        const end = event?.value as service.WatchUnreadCountResponse_End;
+        const end = event?.value as service.WatchUnreadCountsResponse_End;
         return durationMs(end.reopenDelay as Duration);
       }),
     );

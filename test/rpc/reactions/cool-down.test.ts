@@ -82,13 +82,13 @@ describe("a person whose like the owner has read", () => {
     expect(await rowsOf(owner, userId)).toHaveLength(2);
     const target = owner.target("x");
     const { reactions } = server;
-    const request = { targets: [target], viewerId: userId, includeRecentReactors: true };
+    const request = { targets: [target], viewerId: userId, includeLatestActors: true };
     const { summaries } = await reactions.batchGetReactionSummaries(request);
     expect(summaries[0]?.counts).toMatchObject([
-      { kind: "like", reactionCount: 1n, viewerReacted: false, recentReactors: [{ userId: "B" }] },
-      { kind: "wow", reactionCount: 1n, viewerReacted: true, recentReactors: [{ userId }] },
+      { kind: "like", reactionCount: 1n, viewerReacted: false, latestActors: [{ userId: "B" }] },
+      { kind: "wow", reactionCount: 1n, viewerReacted: true, latestActors: [{ userId }] },
     ]);
-    const people = (await reactions.listReactors({ target })).reactions;
+    const people = (await reactions.listTargetReactions({ target })).reactions;
     expect(people.map((each) => each.userId)).toEqual(["B"]);
     const own = async () => {
       const found = await reactions.listUserReactions({ userId });
@@ -96,7 +96,7 @@ describe("a person whose like the owner has read", () => {
     };
     await expect.poll(own).toEqual(["wow"]);
     const like = (await owner.list()).find(({ kind }) => kind === "like");
-    expect(await owner.actors(like?.name ?? "")).toEqual(["B"]);
+    expect(await owner.actors(like?.notificationId ?? "")).toEqual(["B"]);
     expect((await reactions.unreact({ target, userId })).changed).toBe(false);
   });
 

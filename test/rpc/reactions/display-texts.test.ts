@@ -97,7 +97,7 @@ describe("accepted and kept as it is:", () => {
     const request = { target: post, ownerId: "owner", title: text };
     expect((await server.reactions.registerTarget(request)).target?.title).toBe(text);
     await server.reactions.react({ target: post, userId: "u", displayName: text });
-    const { reactions } = await server.reactions.listReactors({ target: post });
+    const { reactions } = await server.reactions.listTargetReactions({ target: post });
     expect(reactions.map(({ displayName }) => displayName)).toEqual([text]);
   });
 

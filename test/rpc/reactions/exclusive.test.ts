@@ -29,7 +29,7 @@ const react = (
 /** The kinds by which a person is listed among those who react to the target `x`. */
 async function kindsOf({ target }: Owner, userId: string, kinds: readonly string[]) {
   const found = await Promise.all(
-    kinds.map((kind) => server.reactions.listReactors({ target: target("x"), kind })),
+    kinds.map((kind) => server.reactions.listTargetReactions({ target: target("x"), kind })),
   );
   const rows = found.flatMap(({ reactions }) => reactions);
   return rows.filter((row) => row.userId === userId).map(({ kind }) => kind);

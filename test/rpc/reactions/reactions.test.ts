@@ -85,7 +85,7 @@ describe("React and Unreact", () => {
     for (const [i, displayName] of names.entries()) {
       await server.reactions.react({ target, userId: `u${i}`, displayName });
     }
-    const { reactions } = await server.reactions.listReactors({ target });
+    const { reactions } = await server.reactions.listTargetReactions({ target });
     expect(reactions.map(({ displayName }) => displayName).toReversed()).toEqual([
       "x".repeat(64),
       "あ".repeat(21),
@@ -97,7 +97,7 @@ describe("React and Unreact", () => {
     const target = await register();
     await react(target, "a");
     await server.reactions.react({ target, userId: "a", displayName: "Changed" });
-    const { reactions } = await server.reactions.listReactors({ target });
+    const { reactions } = await server.reactions.listTargetReactions({ target });
     expect(reactions).toMatchObject([{ userId: "a", displayName: "A" }]);
   });
 });
@@ -129,7 +129,7 @@ describe("BatchGetReactionSummaries", () => {
   });
 });
 
-describe("ListReactors", () => {
+describe("ListTargetReactions", () => {
   const userIds = ["a", "b", "c", "d", "e", "f", "g"];
   let target: Name;
   beforeAll(async () => {
@@ -140,7 +140,7 @@ describe("ListReactors", () => {
 
   async function listed(pageSize: number): Promise<string[]> {
     const pages = await allResponses((pageToken) =>
-      server.reactions.listReactors({ target, pageSize, pageToken }),
+      server.reactions.listTargetReactions({ target, pageSize, pageToken }),
     );
     for (const page of pages) expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
     const rows = pages.flatMap(({ reactions }) => reactions);
@@ -165,20 +165,20 @@ describe("ListReactors", () => {
   test("a token is valid only for its list", async () => {
     const { reactions, notifications } = server;
     const list = { target, pageSize: 2 };
-    const { nextPageToken: pageToken } = await reactions.listReactors(list);
+    const { nextPageToken: pageToken } = await reactions.listTargetReactions(list);
     expect(pageToken).not.toBe("");
     const other = await register();
     const { notifications: lines } = await notifications.listNotifications({ ownerId: "owner" });
-    const name = lines[0]?.name ?? "";
+    const notificationId = lines[0]?.notificationId ?? "";
     const calls = [
-      reactions.listReactors({ ...list, kind: "wow", pageToken }),
-      reactions.listReactors({ ...list, kind: "like", pageToken }),
-      reactions.listReactors({ ...list, target: other, pageToken }),
-      reactions.listReactors({ ...list, pageToken: `${pageToken}AAAA` }),
-      reactions.listReactors({ ...list, pageToken: pageToken.slice(0, -4) }),
+      reactions.listTargetReactions({ ...list, kind: "wow", pageToken }),
+      reactions.listTargetReactions({ ...list, kind: "like", pageToken }),
+      reactions.listTargetReactions({ ...list, target: other, pageToken }),
+      reactions.listTargetReactions({ ...list, pageToken: `${pageToken}AAAA` }),
+      reactions.listTargetReactions({ ...list, pageToken: pageToken.slice(0, -4) }),
       reactions.listUserReactions({ userId: "a", pageToken }),
       notifications.listNotifications({ ownerId: "owner", state: 1, pageToken }),
-      notifications.listNotificationActors({ name, pageToken }),
+      notifications.listNotificationActors({ ownerId: "owner", notificationId, pageToken }),
     ];
     for (const refusal of await Promise.all(calls.map(refusalOf))) {
       expect(refusal).toMatchObject({

@@ -13,12 +13,12 @@ type Name = { readonly type: string; readonly id: string };
 
 /** The recent reactors of each target by kind, by name: `like: C B A, wow: B`. */
 async function recent(targets: readonly Name[], viewerId = ""): Promise<string[]> {
-  const request = { targets: [...targets], viewerId, includeRecentReactors: true };
+  const request = { targets: [...targets], viewerId, includeLatestActors: true };
   const { summaries } = await server.reactions.batchGetReactionSummaries(request);
   return summaries.map(({ counts }) =>
     counts
-      .map(({ kind, recentReactors }) => {
-        const names = recentReactors.map(({ displayName }) => displayName);
+      .map(({ kind, latestActors }) => {
+        const names = latestActors.map(({ displayName }) => displayName);
         return `${kind}: ${names.join(" ")}`;
       })
       .join(", "),
@@ -42,10 +42,10 @@ describe("recent reactors", () => {
       "like: A",
       "like: name of D name of C name of B, wow: E",
     ]);
-    const request = { targets: [x], includeRecentReactors: true };
+    const request = { targets: [x], includeLatestActors: true };
     const { summaries } = await server.reactions.batchGetReactionSummaries(request);
     const [like] = summaries[0]?.counts ?? [];
-    expect(like?.recentReactors.map(({ userId }) => userId)).toEqual(["D", "C", "B"]);
+    expect(like?.latestActors.map(({ userId }) => userId)).toEqual(["D", "C", "B"]);
     expect(like?.reactionCount).toBe(4n);
   });
 
@@ -79,7 +79,7 @@ describe("recent reactors", () => {
     await server.reactions.deleteTarget({ target: owner.target("dead") });
     const targets = [owner.target("x"), owner.target("dead"), owner.target("unknown")];
     const { summaries } = await server.reactions.batchGetReactionSummaries({ targets });
-    const counts = summaries.map((each) => each.counts.map((count) => count.recentReactors));
+    const counts = summaries.map((each) => each.counts.map((count) => count.latestActors));
     expect(counts).toEqual([[[]], [], []]);
     expect(await recent(targets)).toEqual(["like: A", "", ""]);
   });

@@ -142,7 +142,7 @@ describe("an unknown or deleted target", () => {
     const calls = (target: Name) => [
       react(target, "u"),
       unreact(target, "a"),
-      reactions.listReactors({ target }),
+      reactions.listTargetReactions({ target }),
       notifications.setTargetMuted({ ownerId: "owner", target, muted: true }),
     ];
     for (const refusal of await Promise.all(calls(unknown).map(refusalOf))) {

@@ -16,10 +16,10 @@ import {
   goodRequests as good,
   header,
   type Init,
-  name,
   newReservation,
   newRow,
   notices,
+  notificationId,
   reservation,
   target,
   tier,
@@ -87,13 +87,15 @@ const bad: Record<string, readonly unknown[]> = {
   "*.link": [text(201), "あ".repeat(67)],
   "*.display_name": ["", text(257), "あ".repeat(86), ...badTexts],
   "*.version": badVersions,
-  "*.name": ["", text(513), "x", name.slice(1), `${name}=`],
-  "*.preferences": [
-    undefined,
-    { mutedKinds: Array.from({ length: 9 }, (_, i) => `k${i}`) },
-    { mutedKinds: ["like", "like"] },
-    ...["", ...badNames].map((kind) => ({ mutedKinds: [kind] })),
+  "*.notification_id": ["", text(513), "x", notificationId.slice(1), `${notificationId}=`],
+  "*.preferences": [undefined],
+  "*.muted_kinds": [
+    Array.from({ length: 9 }, (_, i) => `k${i}`),
+    ["like", "like"],
+    ...["", ...badNames].map((kind) => [kind]),
   ],
+  "*.etag": [text(65)],
+  "*.update_mask": [{ paths: ["owner_id"] }, { paths: ["all_muted", "other"] }],
   "*.watches": [
     [],
     [watch, { ownerId: "p" }, watch],
@@ -196,13 +198,13 @@ const free = new Set([
   "SetPersonMutedRequest.muted",
   "ReactRequest.exclusive",
   "ReactRequest.suppress_notification",
-  "BatchGetReactionSummariesRequest.include_recent_reactors",
+  "BatchGetReactionSummariesRequest.include_latest_actors",
 ]);
 
 /** Messages whose own fields are tested wherever they are part of a request. */
 const parts = new Map<string | undefined, Init>([
   ["meguri.points.v1.EventRef", { eventId: "e" }],
-  ["meguri.notifications.v1.WatchUnreadCountRequest.Watch", watch],
+  ["meguri.notifications.v1.WatchUnreadCountsRequest.Watch", watch],
   ["meguri.programs.v1.Program.BulkRules", bulkRules],
   ["meguri.programs.v1.Program.BulkRules.ApprovalTier", tier],
   ["meguri.programs.v1.Program.Notices", notices],

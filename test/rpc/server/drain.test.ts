@@ -92,7 +92,7 @@ test("calls under way are answered, new ones are refused, the process exits with
   );
   const events: (string | undefined)[] = [];
   const watched = (async () => {
-    for await (const { event } of notifications.watchUnreadCount({
+    for await (const { event } of notifications.watchUnreadCounts({
       watches: [{ ownerId: "o" }],
     })) {
       events.push(event.case);
@@ -112,7 +112,7 @@ test("calls under way are answered, new ones are refused, the process exits with
   await expect.poll(() => proxy.stats().faults.delay, patience).toBe(2);
   process.kill(child.pid, "SIGTERM");
   await expect.poll(() => child.lastOutput(), patience).toContain("draining");
-  expect(await watched).toBe(watching.WatchUnreadCountResponse_EndReason.DRAINING);
+  expect(await watched).toBe(watching.WatchUnreadCountsResponse_EndReason.DRAINING);
   await expect.poll(() => refused(connect(baseUrl)), patience).toBe("ECONNREFUSED");
   await expect(grpc.getBalance({ userId: "u" })).rejects.toThrow();
   expect((await answers).map(({ balance }) => balance)).toEqual([5n, 7n]);

@@ -170,12 +170,12 @@ describe("a stream", () => {
   const message = { event: { case: "end", value: { reason: 1 } } } as const;
 
   /** A server whose stream is the given function, and its log. */
-  function serve(watchUnreadCount: (_: unknown, context: HandlerContext) => Answers) {
+  function serve(watchUnreadCounts: (_: unknown, context: HandlerContext) => Answers) {
     const lines: Record<string, unknown>[] = [];
     const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
-      ({ service }) => service(NotificationService, { watchUnreadCount }),
+      ({ service }) => service(NotificationService, { watchUnreadCounts }),
       { router: { interceptors: interceptorsWith(log) } },
     );
     const client = createClient(NotificationService, transport);
@@ -183,7 +183,7 @@ describe("a stream", () => {
       lines,
       async *watch(ownerId = "o", options: CallOptions = {}) {
         const headers = { "meguri-caller": "tests" };
-        yield* client.watchUnreadCount({ watches: [{ ownerId }] }, { headers, ...options });
+        yield* client.watchUnreadCounts({ watches: [{ ownerId }] }, { headers, ...options });
       },
     };
   }
@@ -194,7 +194,7 @@ describe("a stream", () => {
     return count;
   }
 
-  const method = "meguri.notifications.v1.NotificationService/WatchUnreadCount";
+  const method = "meguri.notifications.v1.NotificationService/WatchUnreadCounts";
 
   test("is logged once, when it has ended", async () => {
     const { watch, lines } = serve(async function* () {

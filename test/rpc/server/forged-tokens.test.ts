@@ -13,12 +13,12 @@ import {
 import * as points from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import {
-  ListReactorsRequestSchema,
+  ListTargetReactionsRequestSchema,
   ListUserReactionsRequestSchema,
 } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { Reservation_State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import * as reservations from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
-import { encodeName } from "../../../src/rpc/notifications/names.ts";
+import { encodeId } from "../../../src/rpc/notifications/ids.ts";
 import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -156,8 +156,8 @@ for (const filter of [
     server.reservations.cancelReservations(r),
   );
 }
-list("reactors", ListReactorsRequestSchema, { target, kind: "like" }, (r) =>
-  server.reactions.listReactors(r),
+list("reactors", ListTargetReactionsRequestSchema, { target, kind: "like" }, (r) =>
+  server.reactions.listTargetReactions(r),
 );
 list("reactions of a user", ListUserReactionsRequestSchema, { userId: "u" }, (r) =>
   server.reactions.listUserReactions(r),
@@ -168,8 +168,8 @@ for (const state of [UNSPECIFIED, UNREAD, READ]) {
     server.notifications.listNotifications(r),
   );
 }
-const name = encodeName({ ownerId: "o", kind: "like", target });
-list("actors", ListNotificationActorsRequestSchema, { name }, (r) =>
+const notificationId = encodeId({ ownerId: "o", kind: "like", target });
+list("actors", ListNotificationActorsRequestSchema, { ownerId: "o", notificationId }, (r) =>
   server.notifications.listNotificationActors(r),
 );
 list("muted people", ListMutedPeopleRequestSchema, { ownerId: "o" }, (r) =>

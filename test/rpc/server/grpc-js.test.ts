@@ -91,7 +91,7 @@ const far = { seconds: "9900000000", nanos: 0 };
 const now = { seconds: expect.stringMatching(/^\d{10}$/), nanos: expect.any(Number) };
 /** What the notifications of one person about the target have in common. */
 const unread = {
-  name: expect.stringMatching(/^.{1,512}$/),
+  notification_id: expect.stringMatching(/^.{1,512}$/),
   target: { name: target, title: "巡り" },
   people_count: "1",
   create_time: now,
@@ -99,8 +99,8 @@ const unread = {
   read_time: null,
   expire_time: null,
 };
-/** The opaque name of the like's notification, as ListNotifications has answered it. */
-let likeName = "";
+/** The opaque id of the like's notification, as ListNotifications has answered it. */
+let likeId = "";
 
 /** A request and its answer for every RPC, in an order in which each changes or finds records. */
 const calls: Record<string, [request: Request, answer: Answer]> = {
@@ -263,7 +263,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       ],
     },
   ],
-  "meguri.reactions.v1.ReactionService/ListReactors": [
+  "meguri.reactions.v1.ReactionService/ListTargetReactions": [
     { target },
     { reactions: [{ user_id: "u", display_name: "U", kind: "like" }], next_page_token: "" },
   ],
@@ -275,7 +275,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { target, event_id: "e", kind: "comment", user_id: "w", display_name: "W" },
     { notified: true, replayed: false },
   ],
-  "meguri.notifications.v1.NotificationService/WatchUnreadCount": [
+  "meguri.notifications.v1.NotificationService/WatchUnreadCounts": [
     { watches: [{ owner_id: "o", known_version: "1" }] },
     {
       count: {
@@ -338,11 +338,11 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     },
   ],
   "meguri.notifications.v1.NotificationService/ListNotificationActors": [
-    () => ({ name: likeName }),
+    () => ({ owner_id: "o", notification_id: likeId }),
     { actors: [{ user_id: "u", display_name: "U", create_time: now }], next_page_token: "" },
   ],
   "meguri.notifications.v1.NotificationService/MarkNotificationRead": [
-    () => ({ name: likeName, version: "1" }),
+    () => ({ owner_id: "o", notification_id: likeId, version: "1" }),
     {
       changed: true,
       unread_count: {
@@ -366,12 +366,12 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     },
   ],
   "meguri.notifications.v1.NotificationService/UpdatePreferences": [
-    { owner_id: "o", preferences: { all_muted: true, muted_kinds: ["like", "comment"] } },
-    { preferences: { all_muted: true, muted_kinds: ["comment", "like"] } },
+    { preferences: { owner_id: "o", all_muted: true, muted_kinds: ["like", "comment"] } },
+    { preferences: { owner_id: "o", all_muted: true, muted_kinds: ["comment", "like"] } },
   ],
   "meguri.notifications.v1.NotificationService/GetPreferences": [
     { owner_id: "o" },
-    { preferences: { all_muted: true, muted_kinds: ["comment", "like"] } },
+    { preferences: { owner_id: "o", all_muted: true, muted_kinds: ["comment", "like"] } },
   ],
   "meguri.notifications.v1.NotificationService/SetPersonMuted": [
     { owner_id: "o", user_id: "w", muted: true },
@@ -453,7 +453,7 @@ describe("every RPC", () => {
       const answer = await call(method, request);
       expect(answer).toMatchObject(expected);
       const [, like] = (answer.notifications ?? []) as [Answer?, Answer?];
-      if (like) likeName = like.name as string;
+      if (like) likeId = like.notification_id as string;
     }
   });
 

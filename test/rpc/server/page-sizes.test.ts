@@ -81,13 +81,14 @@ describe("through gRPC", () => {
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
     ListReservations: (page) =>
       server.reservations.listReservations({ ...page, filter: { case: "userId", value: userId } }),
-    ListReactors: (page) => server.reactions.listReactors({ ...page, target }),
+    ListTargetReactions: (page) => server.reactions.listTargetReactions({ ...page, target }),
     ListUserReactions: (page) => server.reactions.listUserReactions({ ...page, userId }),
     ListNotifications: (page) => server.notifications.listNotifications({ ...page, ownerId }),
     async ListNotificationActors(page) {
       const { notifications } = await server.notifications.listNotifications({ ownerId });
       const [latest] = notifications;
-      return server.notifications.listNotificationActors({ ...page, name: latest?.name ?? "" });
+      const notificationId = latest?.notificationId ?? "";
+      return server.notifications.listNotificationActors({ ...page, ownerId, notificationId });
     },
     async ListMutedPeople(page) {
       for (const muted of ["a", "b"]) {
@@ -113,7 +114,7 @@ describe("through gRPC", () => {
     ["ListPrograms", 200],
     ["ListLedgerEntries", 200],
     ["ListReservations", 200],
-    ["ListReactors", 200],
+    ["ListTargetReactions", 200],
     ["ListUserReactions", 200],
     ["ListNotifications", 100],
     ["ListNotificationActors", 200],

@@ -144,7 +144,7 @@ async function forgedTokens(): Promise<Record<string, string | undefined>> {
 /** Good tokens that do not permit an RPC. */
 async function insufficientTokens({ method }: Rpc): Promise<Record<string, string>> {
   const others = allScopes.filter((one) => one !== scopeOf(method));
-  const namesOwner = names(method, Role.OWNER, Role.TARGET, Role.NOTIFICATION);
+  const namesOwner = names(method, Role.OWNER, Role.TARGET);
   const limited = (limit: Init) => tokenFor(allScopes, { ...fitting, ...limit });
   return {
     "no scope": await tokenFor([]),
@@ -171,7 +171,6 @@ describe("the contract", () => {
     owner_id: [Role.OWNER],
     target: [Role.TARGET],
     targets: [Role.TARGET],
-    name: [Role.NOTIFICATION],
   };
 
   /** Fields on which neither limits nor the key of a call depend. */
@@ -194,7 +193,7 @@ describe("the contract", () => {
 
   test("has no other field with the name of an id that depends on a role", () => {
     const known = new Set(Object.keys(rolesByName));
-    const own = /^(event|use_event|reservation|bulk_grant|reversed_bulk_grant)_id$/;
+    const own = /^(event|use_event|notification|reservation|bulk_grant|reversed_bulk_grant)_id$/;
     const others = methods
       .flatMap(({ method }) => fieldsOf(method.input).map(({ name }) => name))
       .filter((name) => /_ids?$/.test(name) && !known.has(name) && !own.test(name));

@@ -110,7 +110,7 @@ test.each([
   ["GrantPointsRequest.user_id", "1 to 64 visible ASCII characters without #"],
   ["GrantPointsRequest.points", "1 to 1,000,000,000"],
   ["GrantPointsRequest.reason", "at most 128 bytes"],
-  ["MarkNotificationReadRequest.name", "1 to 512 characters"],
+  ["MarkNotificationReadRequest.notification_id", "1 to 512 characters"],
   ["MarkNotificationReadRequest.version", "1 or more"],
   [
     "ReactRequest.display_name",
@@ -178,7 +178,7 @@ describe("a violation", () => {
     ],
     [
       "of a rule with a message of its own",
-      "WatchUnreadCount",
+      "WatchUnreadCounts",
       { watches: [{ ownerId: "o" }, { ownerId: "o" }] },
       ["watches: each owner once"],
     ],

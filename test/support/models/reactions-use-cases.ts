@@ -18,7 +18,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import { targetRef } from "../../../src/app/ports/records.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import { purgeUnread } from "../../../src/app/reactions/purge-target.ts";
-import { listReactors, reactionSummaries } from "../../../src/app/reactions/queries.ts";
+import { listTargetReactions, reactionSummaries } from "../../../src/app/reactions/queries.ts";
 import {
   deleteTarget,
   registerTarget,
@@ -85,8 +85,15 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
       return targetAnswerOf(await setTargetMuted(deps, { ...request, ownerId }));
     case "mutePerson":
       return { changed: await setPersonMuted(deps, { ...request, ownerId }) };
-    case "prefer":
-      return { preferences: await updatePreferences(deps, { ...request, ownerId }) };
+    case "prefer": {
+      const changes = request.preferences;
+      const { allMuted, mutedKinds } = await updatePreferences(deps, {
+        ownerId,
+        changes,
+        etag: "",
+      });
+      return { preferences: { allMuted, mutedKinds } };
+    }
     case "delete":
       return targetAnswerOf(await deleteTarget(deps, request));
     case "purgeUnread":
@@ -114,15 +121,16 @@ export async function show(deps: Deps, ownerId: string, selection: Selection): P
     for (const each of await list(state)) found.push(await lineOf(deps, each));
     return found;
   };
+  const { allMuted, mutedKinds } = await preferencesOf(deps, ownerId);
   const mutedPeople = await allItems((page) => listMutedPeople(deps, ownerId, page), 3);
   return {
     badge: shownBadge(await inboxOf(deps, ownerId)),
     unread: await lines("UNREAD"),
     read: await lines("READ"),
-    merged: (await list("ALL")).map(({ name: { kind }, target: { type, id }, version, seen }) =>
+    merged: (await list("ALL")).map(({ id: { kind }, target: { type, id }, version, seen }) =>
       lineText({ target: { type, id, title: "" }, kind, version, seen }),
     ),
-    preferences: await preferencesOf(deps, ownerId),
+    preferences: { allMuted, mutedKinds },
     mutedPeople: mutedPeople.map(({ userId }) => userId),
     targets: await Promise.all(selection.targets.map((each) => targetOf(deps, each, selection))),
   };
@@ -130,15 +138,15 @@ export async function show(deps: Deps, ownerId: string, selection: Selection): P
 
 async function lineOf(
   deps: Deps,
-  { name, target: { type, id, title }, ...notification }: Notification,
+  { id: notificationId, target: { type, id, title }, ...notification }: Notification,
 ): Promise<ShownLine> {
   const { version, peopleCount, firstMembers, latestMembers, seen } = notification;
   const { readTime, expireTime } = notification;
-  const actors = await allItems((page) => listNotificationActors(deps, name, page));
+  const actors = await allItems((page) => listNotificationActors(deps, notificationId, page));
   const members = [...firstMembers, ...latestMembers];
   return {
     target: { type, id, title },
-    kind: name.kind,
+    kind: notificationId.kind,
     version,
     peopleCount,
     seen,
@@ -158,8 +166,8 @@ async function targetOf(
   target: TargetName,
   { kinds, eventKinds, viewerId }: Selection,
 ): Promise<ShownTarget> {
-  const [summary] = await reactionSummaries(deps, [target], { viewerId, recent: true });
-  const { state = "", counts = {}, own = [], recent = {} } = summary ?? {};
+  const [summary] = await reactionSummaries(deps, [target], { viewerId, latest: true });
+  const { state = "", counts = {}, own = [], latest = {} } = summary ?? {};
   const by = async <T>(of: (kind: string) => Promise<T>, all = kinds) =>
     Object.fromEntries(await Promise.all(all.map(async (kind) => [kind, await of(kind)])));
   return {
@@ -168,10 +176,10 @@ async function targetOf(
     counts,
     own: own.toSorted(),
     recent: Object.fromEntries(
-      Object.entries(recent).map(([kind, latest]) => [kind, latest.map(label)]),
+      Object.entries(latest).map(([kind, found]) => [kind, found.map(label)]),
     ),
     reactors: await by((kind) =>
-      allItems((page) => listReactors(deps, target, kind, page)).then(
+      allItems((page) => listTargetReactions(deps, target, kind, page)).then(
         (found) => found.map(label),
         (error: DomainError) => error.reason,
       ),

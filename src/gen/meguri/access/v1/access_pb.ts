@@ -15,7 +15,7 @@ import type { UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/access/v1/access.proto.
  */
 export const file_meguri_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSqFAQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASEAoMUk9MRV9QUk9HUkFNEAESDQoJUk9MRV9VU0VSEAISDgoKUk9MRV9PV05FUhADEg4KClJPTEVfQUNUT1IQBBIPCgtST0xFX1RBUkdFVBAFEhUKEVJPTEVfTk9USUZJQ0FUSU9OEAY6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi0hwMgASgJUgVzY29wZTpLCgRyb2xlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi1hwMgASgOMhYubWVndXJpLmFjY2Vzcy52MS5Sb2xlUgRyb2xlQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi0hwMgASgJUgVzY29wZTpLCgRyb2xlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi1hwMgASgOMhYubWVndXJpLmFjY2Vzcy52MS5Sb2xlUgRyb2xlQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Role says what a field of a request names.
@@ -64,13 +64,6 @@ export const Role = {
    * @generated from enum value: ROLE_TARGET = 5;
    */
   TARGET: 5,
-
-  /**
-   * A notification, whose name contains its owner.
-   *
-   * @generated from enum value: ROLE_NOTIFICATION = 6;
-   */
-  NOTIFICATION: 6,
 } as const;
 
 /**

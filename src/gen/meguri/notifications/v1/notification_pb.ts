@@ -4,53 +4,22 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
+import type { Actor } from "../../reactions/v1/actor_pb.ts";
+import { file_meguri_reactions_v1_actor } from "../../reactions/v1/actor_pb.ts";
 import type { Target } from "../../reactions/v1/target_pb.ts";
 import { file_meguri_reactions_v1_target } from "../../reactions/v1/target_pb.ts";
+import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/notifications/v1/notification.proto.
  */
 export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIl8KBUFjdG9yEg8KB3VzZXJfaWQYASABKAkSFAoMZGlzcGxheV9uYW1lGAIgASgJEi8KC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCLjBAoMTm90aWZpY2F0aW9uEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAiABKAkSFAoMcGVvcGxlX2NvdW50GAMgASgDEjQKDGZpcnN0X2FjdG9ycxgFIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkFjdG9yEjUKDWxhdGVzdF9hY3RvcnMYBiADKAsyHi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5BY3RvchIPCgd2ZXJzaW9uGAggASgDEi8KC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJcmVhZF90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgNIAEoCRI8CgZzb3VyY2UYDiABKA4yLC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24uU291cmNlEgwKBHNlZW4YDyABKAgiRwoGU291cmNlEhYKElNPVVJDRV9VTlNQRUNJRklFRBAAEhMKD1NPVVJDRV9SRUFDVElPThABEhAKDFNPVVJDRV9FVkVOVBACSgQIBBAFSgQIBxAIUgR0ZXh0Ug1maXJzdF92ZXJzaW9uInMKC1VucmVhZENvdW50EhQKDHBlb3BsZV9jb3VudBgBIAEoAxIaChJub3RpZmljYXRpb25fY291bnQYAiABKAMSDwoHdmVyc2lvbhgDIAEoAxIhChl1bnNlZW5fbm90aWZpY2F0aW9uX2NvdW50GAQgASgDIjUKC1ByZWZlcmVuY2VzEhEKCWFsbF9tdXRlZBgBIAEoCBITCgttdXRlZF9raW5kcxgCIAMoCUI9WjttZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ub3RpZmljYXRpb25zL3YxO25vdGlmaWNhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
-
-/**
- * Actor is one person in a notification.
- *
- * @generated from message meguri.notifications.v1.Actor
- */
-export type Actor = Message<"meguri.notifications.v1.Actor"> & {
-  /**
-   * The person. Empty for an event without an actor.
-   *
-   * @generated from field: string user_id = 1;
-   */
-  userId: string;
-
-  /**
-   * The person's name at the time, or the label of an event without an actor, at most 64 bytes; for
-   * display only.
-   *
-   * @generated from field: string display_name = 2;
-   */
-  displayName: string;
-
-  /**
-   * The instant of the reaction or event.
-   *
-   * @generated from field: google.protobuf.Timestamp create_time = 3;
-   */
-  createTime?: Timestamp | undefined;
-};
-
-/**
- * Describes the message meguri.notifications.v1.Actor.
- * Use `create(ActorSchema)` to create a new message.
- */
-export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 0);
+  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIsUECgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSPAoGc291cmNlGAQgASgOMiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlNvdXJjZRIUCgxwZW9wbGVfY291bnQYBSABKAMSMAoMZmlyc3RfYWN0b3JzGAYgAygLMhoubWVndXJpLnJlYWN0aW9ucy52MS5BY3RvchIxCg1sYXRlc3RfYWN0b3JzGAcgAygLMhoubWVndXJpLnJlYWN0aW9ucy52MS5BY3RvchIPCgd2ZXJzaW9uGAggASgDEgwKBHNlZW4YCSABKAgSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglyZWFkX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJHCgZTb3VyY2USFgoSU09VUkNFX1VOU1BFQ0lGSUVEEAASEwoPU09VUkNFX1JFQUNUSU9OEAESEAoMU09VUkNFX0VWRU5UEAIicwoLVW5yZWFkQ291bnQSFAoMcGVvcGxlX2NvdW50GAEgASgDEhoKEm5vdGlmaWNhdGlvbl9jb3VudBgCIAEoAxIhChl1bnNlZW5fbm90aWZpY2F0aW9uX2NvdW50GAMgASgDEg8KB3ZlcnNpb24YBCABKAMigQEKC1ByZWZlcmVuY2VzEh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDEhEKCWFsbF9tdXRlZBgCIAEoCBInCgttdXRlZF9raW5kcxgDIAMoCUISukgPkgEMEAgYASIGcgS46jABEhUKBGV0YWcYBCABKAlCB7pIBHICGEBCPVo7bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvbm90aWZpY2F0aW9ucy92MTtub3RpZmljYXRpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * Notification merges all reactions, or all events, of one kind about one target since the owner
@@ -60,30 +29,45 @@ export const ActorSchema: GenMessage<Actor> = /*@__PURE__*/
  */
 export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   /**
+   * The opaque id of the notification, at most 512 characters. An unread notification keeps it while
+   * people come and go; once it is read it has another one.
+   *
+   * @generated from field: string notification_id = 1;
+   */
+  notificationId: string;
+
+  /**
    * The target, as it is now.
    *
-   * @generated from field: meguri.reactions.v1.Target target = 1;
+   * @generated from field: meguri.reactions.v1.Target target = 2;
    */
   target?: Target | undefined;
 
   /**
    * The kind, such as "like" or "comment".
    *
-   * @generated from field: string kind = 2;
+   * @generated from field: string kind = 3;
    */
   kind: string;
 
   /**
+   * Where its people came from.
+   *
+   * @generated from field: meguri.notifications.v1.Notification.Source source = 4;
+   */
+  source: Notification_Source;
+
+  /**
    * The number of people in the notification, 1 or more. All events without an actor count as one.
    *
-   * @generated from field: int64 people_count = 3;
+   * @generated from field: int64 people_count = 5;
    */
   peopleCount: bigint;
 
   /**
    * The earliest people, earliest first, at most two.
    *
-   * @generated from field: repeated meguri.notifications.v1.Actor first_actors = 5;
+   * @generated from field: repeated meguri.reactions.v1.Actor first_actors = 6;
    */
   firstActors: Actor[];
 
@@ -91,7 +75,7 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
    * The latest people, latest first, at most three. A person of a small notification is in both
    * lists.
    *
-   * @generated from field: repeated meguri.notifications.v1.Actor latest_actors = 6;
+   * @generated from field: repeated meguri.reactions.v1.Actor latest_actors = 7;
    */
   latestActors: Actor[];
 
@@ -103,55 +87,40 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   version: bigint;
 
   /**
+   * Whether the owner has seen it: nobody came in since the version of the last
+   * MarkNotificationsSeen. True of a read notification.
+   *
+   * @generated from field: bool seen = 9;
+   */
+  seen: boolean;
+
+  /**
    * The instant at which the first of its people came in.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 9;
+   * @generated from field: google.protobuf.Timestamp create_time = 10;
    */
   createTime?: Timestamp | undefined;
 
   /**
    * The instant at which the latest of its people came in.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 10;
+   * @generated from field: google.protobuf.Timestamp update_time = 11;
    */
   updateTime?: Timestamp | undefined;
 
   /**
    * The instant at which it was read. Unset while it is unread.
    *
-   * @generated from field: google.protobuf.Timestamp read_time = 11;
+   * @generated from field: google.protobuf.Timestamp read_time = 12;
    */
   readTime?: Timestamp | undefined;
 
   /**
    * The instant from which on it is no longer listed. Unset while it is unread.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 12;
+   * @generated from field: google.protobuf.Timestamp expire_time = 13;
    */
   expireTime?: Timestamp | undefined;
-
-  /**
-   * The name of the notification: an opaque id, at most 512 characters. An unread notification keeps
-   * it while people come and go; once it is read it has another one.
-   *
-   * @generated from field: string name = 13;
-   */
-  name: string;
-
-  /**
-   * Where its people came from.
-   *
-   * @generated from field: meguri.notifications.v1.Notification.Source source = 14;
-   */
-  source: Notification_Source;
-
-  /**
-   * Whether the owner has seen it: nobody came in since the version of the last
-   * MarkNotificationsSeen. True of a read notification.
-   *
-   * @generated from field: bool seen = 15;
-   */
-  seen: boolean;
 };
 
 /**
@@ -159,7 +128,7 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
  * Use `create(NotificationSchema)` to create a new message.
  */
 export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 1);
+  messageDesc(file_meguri_notifications_v1_notification, 0);
 
 /**
  * Source says by which call the people of a notification came in.
@@ -200,7 +169,7 @@ export type Notification_Source = (typeof Notification_Source)[keyof typeof Noti
  * Describes the enum meguri.notifications.v1.Notification.Source.
  */
 export const Notification_SourceSchema: GenEnum<Notification_Source> = /*@__PURE__*/
-  enumDesc(file_meguri_notifications_v1_notification, 1, 0);
+  enumDesc(file_meguri_notifications_v1_notification, 0, 0);
 
 /**
  * UnreadCount is the content of an owner's badge.
@@ -223,19 +192,19 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
   notificationCount: bigint;
 
   /**
+   * The number of unread notifications that the owner has not seen, at most 99; 99 means 99 or more.
+   *
+   * @generated from field: int64 unseen_notification_count = 3;
+   */
+  unseenNotificationCount: bigint;
+
+  /**
    * The version of these counts. It grows with every change and never decreases; a mark-read names
    * the version that the owner has seen. 0 before the first reaction.
    *
-   * @generated from field: int64 version = 3;
+   * @generated from field: int64 version = 4;
    */
   version: bigint;
-
-  /**
-   * The number of unread notifications that the owner has not seen, at most 99; 99 means 99 or more.
-   *
-   * @generated from field: int64 unseen_notification_count = 4;
-   */
-  unseenNotificationCount: bigint;
 };
 
 /**
@@ -243,7 +212,7 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
  * Use `create(UnreadCountSchema)` to create a new message.
  */
 export const UnreadCountSchema: GenMessage<UnreadCount> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 2);
+  messageDesc(file_meguri_notifications_v1_notification, 1);
 
 /**
  * Preferences say of what an owner is not notified. Whatever is muted is counted all the same, and
@@ -253,18 +222,34 @@ export const UnreadCountSchema: GenMessage<UnreadCount> = /*@__PURE__*/
  */
 export type Preferences = Message<"meguri.notifications.v1.Preferences"> & {
   /**
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
    * Whether the owner gets no new notifications at all.
    *
-   * @generated from field: bool all_muted = 1;
+   * @generated from field: bool all_muted = 2;
    */
   allMuted: boolean;
 
   /**
-   * The kinds of which the owner gets no new notifications, in alphabetical order, at most 8.
+   * The kinds of reactions and events of which the owner gets no new notifications, at most 8, each
+   * once. Answers have them in alphabetical order.
    *
-   * @generated from field: repeated string muted_kinds = 2;
+   * @generated from field: repeated string muted_kinds = 3;
    */
   mutedKinds: string[];
+
+  /**
+   * Changes whenever another field does. An update with an etag is refused unless it is that of the
+   * present preferences. At most 64 characters.
+   *
+   * @generated from field: string etag = 4;
+   */
+  etag: string;
 };
 
 /**
@@ -272,5 +257,5 @@ export type Preferences = Message<"meguri.notifications.v1.Preferences"> & {
  * Use `create(PreferencesSchema)` to create a new message.
  */
 export const PreferencesSchema: GenMessage<Preferences> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 3);
+  messageDesc(file_meguri_notifications_v1_notification, 2);
 

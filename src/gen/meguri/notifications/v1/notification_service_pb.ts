@@ -5,11 +5,13 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldMask } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Actor, Notification, Preferences, UnreadCount } from "./notification_pb.ts";
+import type { Notification, Preferences, UnreadCount } from "./notification_pb.ts";
 import { file_meguri_notifications_v1_notification } from "./notification_pb.ts";
+import type { Actor } from "../../reactions/v1/actor_pb.ts";
+import { file_meguri_reactions_v1_actor } from "../../reactions/v1/actor_pb.ts";
 import type { Target, TargetName } from "../../reactions/v1/target_pb.ts";
 import { file_meguri_reactions_v1_target } from "../../reactions/v1/target_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
@@ -19,7 +21,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification_service.proto.
  */
 export const file_meguri_notifications_v1_notification_service: GenFile = /*@__PURE__*/
-  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEiigIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABElAKBXN0YXRlGAQgASgOMjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0LlN0YXRlQgi6SAWCAQIQASJACgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX1VOUkVBRBABEg4KClNUQVRFX1JFQUQQAiJyChlMaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlEjwKDW5vdGlmaWNhdGlvbnMYASADKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjgKFUdldFVucmVhZENvdW50UmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAyJUChZHZXRVbnJlYWRDb3VudFJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50In8KG01hcmtOb3RpZmljYXRpb25SZWFkUmVxdWVzdBIYCgd2ZXJzaW9uGAQgASgDQge6SAQiAigBEhwKBG5hbWUYBSABKAlCDrpIB3IFEAEYgASouxgGSgQIARACSgQIAhADSgQIAxAEUghvd25lcl9pZFIGdGFyZ2V0UgRraW5kImsKHE1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJcCh9NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDEhgKB3ZlcnNpb24YAiABKANCB7pIBCICKAEidAogTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVzcG9uc2USFAoMbWFya2VkX2NvdW50GAEgASgDEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IlkKHE1hcmtOb3RpZmljYXRpb25zU2VlblJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAai7GAMSGAoHdmVyc2lvbhgCIAEoA0IHukgEIgIoASJbCh1NYXJrTm90aWZpY2F0aW9uc1NlZW5SZXNwb25zZRI6Cgx1bnJlYWRfY291bnQYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCLGAQodTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1JlcXVlc3QSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowARIcCgRuYW1lGAggASgJQg66SAdyBRABGIAEqLsYBkoECAEQAkoECAQQBUoECAUQBkoECAYQB0oECAcQCFIIb3duZXJfaWRSBnRhcmdldFIEa2luZFINZmlyc3RfdmVyc2lvblIHdmVyc2lvbiJpCh5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVzcG9uc2USLgoGYWN0b3JzGAEgAygLMh4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuQWN0b3ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIv8BChdXYXRjaFVucmVhZENvdW50UmVxdWVzdBKZAQoHd2F0Y2hlcxgBIAMoCzI2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRSZXF1ZXN0LldhdGNoQlC6SE26AUMKDndhdGNoZXMudW5pcXVlEg9lYWNoIG93bmVyIG9uY2UaIHRoaXMubWFwKHcsIHcub3duZXJfaWQpLnVuaXF1ZSgpkgEECAEQZBpICgVXYXRjaBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIeCg1rbm93bl92ZXJzaW9uGAIgASgDQge6SAQiAigAIu0DChhXYXRjaFVucmVhZENvdW50UmVzcG9uc2USSAoFY291bnQYASABKAsyNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50UmVzcG9uc2UuQ291bnRIABJECgNlbmQYAiABKAsyNS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50UmVzcG9uc2UuRW5kSAAaVQoFQ291bnQSEAoIb3duZXJfaWQYASABKAkSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQagwEKA0VuZBJLCgZyZWFzb24YASABKA4yOy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50UmVzcG9uc2UuRW5kUmVhc29uEi8KDHJlb3Blbl9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJbCglFbmRSZWFzb24SGgoWRU5EX1JFQVNPTl9VTlNQRUNJRklFRBAAEhkKFUVORF9SRUFTT05fVElNRV9MSU1JVBABEhcKE0VORF9SRUFTT05fRFJBSU5JTkcQAkIHCgVldmVudCLGAQoNTm90aWZ5UmVxdWVzdBIbCghldmVudF9pZBgBIAEoCUIJukgGcgSI6jABEjsKBnRhcmdldBgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEBqLsYBRIXCgRraW5kGAMgASgJQgm6SAZyBLjqMAESHgoHdXNlcl9pZBgEIAEoCUINukgGcgSQ6jABqLsYBBIiCgxkaXNwbGF5X25hbWUYBSABKAlCDLpICXIH0OowASiAAiI0Cg5Ob3RpZnlSZXNwb25zZRIQCghub3RpZmllZBgBIAEoCBIQCghyZXBsYXllZBgCIAEoCCI4ChVHZXRQcmVmZXJlbmNlc1JlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAai7GAMiUwoWR2V0UHJlZmVyZW5jZXNSZXNwb25zZRI5CgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzIr8CChhVcGRhdGVQcmVmZXJlbmNlc1JlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAai7GAMSgQIKC3ByZWZlcmVuY2VzGAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUHJlZmVyZW5jZXNCxQG6SMEBugG6AQoRcHJlZmVyZW5jZXMua2luZHMSJm11dGVkX2tpbmRzOiBhdCBtb3N0IDggZGlmZmVyZW50IGtpbmRzGn10aGlzLm11dGVkX2tpbmRzLnNpemUoKSA8PSA4ICYmIHRoaXMubXV0ZWRfa2luZHMudW5pcXVlKCkgJiYgdGhpcy5tdXRlZF9raW5kcy5hbGwoaywgay5tYXRjaGVzKCdeW2EtejAtOV1bYS16MC05Xy1dezAsMTl9JCcpKcgBASJWChlVcGRhdGVQcmVmZXJlbmNlc1Jlc3BvbnNlEjkKC3ByZWZlcmVuY2VzGAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUHJlZmVyZW5jZXMiYwoVU2V0UGVyc29uTXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDEhoKB3VzZXJfaWQYAiABKAlCCbpIBnIEiOowARINCgVtdXRlZBgDIAEoCCIpChZTZXRQZXJzb25NdXRlZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgidAoWTGlzdE11dGVkUGVvcGxlUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABIkQKF0xpc3RNdXRlZFBlb3BsZVJlc3BvbnNlEhAKCHVzZXJfaWRzGAEgAygJEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKEAQoVU2V0VGFyZ2V0TXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDEjsKBnRhcmdldBgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEBqLsYBRINCgVtdXRlZBgDIAEoCCJFChZTZXRUYXJnZXRNdXRlZFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0MsEPChNOb3RpZmljYXRpb25TZXJ2aWNlEpUBChFMaXN0Tm90aWZpY2F0aW9ucxIxLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdBoyLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVzcG9uc2UiGZACAaK7GBJub3RpZmljYXRpb25zLnJlYWQSjAEKDkdldFVucmVhZENvdW50Ei4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0VW5yZWFkQ291bnRSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0VW5yZWFkQ291bnRSZXNwb25zZSIZkAIBorsYEm5vdGlmaWNhdGlvbnMucmVhZBKfAQoUTWFya05vdGlmaWNhdGlvblJlYWQSNC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QaNS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlc3BvbnNlIhqQAgKiuxgTbm90aWZpY2F0aW9ucy53cml0ZRKrAQoYTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkEjgubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVxdWVzdBo5Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlc3BvbnNlIhqQAgKiuxgTbm90aWZpY2F0aW9ucy53cml0ZRKiAQoVTWFya05vdGlmaWNhdGlvbnNTZWVuEjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvbnNTZWVuUmVxdWVzdBo2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlIhqQAgKiuxgTbm90aWZpY2F0aW9ucy53cml0ZRKkAQoWTGlzdE5vdGlmaWNhdGlvbkFjdG9ycxI2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXF1ZXN0GjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlIhmQAgGiuxgSbm90aWZpY2F0aW9ucy5yZWFkEpQBChBXYXRjaFVucmVhZENvdW50EjAubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudFJlcXVlc3QaMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50UmVzcG9uc2UiGZACAaK7GBJub3RpZmljYXRpb25zLnJlYWQwARJ2CgZOb3RpZnkSJi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZnlSZXF1ZXN0GicubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVzcG9uc2UiG5ACAqK7GBRub3RpZmljYXRpb25zLm5vdGlmeRKMAQoOR2V0UHJlZmVyZW5jZXMSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRQcmVmZXJlbmNlc1JlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRQcmVmZXJlbmNlc1Jlc3BvbnNlIhmQAgGiuxgSbm90aWZpY2F0aW9ucy5yZWFkEpYBChFVcGRhdGVQcmVmZXJlbmNlcxIxLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVwZGF0ZVByZWZlcmVuY2VzUmVxdWVzdBoyLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVwZGF0ZVByZWZlcmVuY2VzUmVzcG9uc2UiGpACAqK7GBNub3RpZmljYXRpb25zLndyaXRlEo0BCg5TZXRQZXJzb25NdXRlZBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFBlcnNvbk11dGVkUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFBlcnNvbk11dGVkUmVzcG9uc2UiGpACAqK7GBNub3RpZmljYXRpb25zLndyaXRlEo8BCg9MaXN0TXV0ZWRQZW9wbGUSLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0TXV0ZWRQZW9wbGVSZXF1ZXN0GjAubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkUGVvcGxlUmVzcG9uc2UiGZACAaK7GBJub3RpZmljYXRpb25zLnJlYWQSjQEKDlNldFRhcmdldE11dGVkEi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0VGFyZ2V0TXV0ZWRSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0VGFyZ2V0TXV0ZWRSZXNwb25zZSIakAICorsYE25vdGlmaWNhdGlvbnMud3JpdGVCPVo7bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvbm90aWZpY2F0aW9ucy92MTtub3RpZmljYXRpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_meguri_access_v1_access, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEiigIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxJQCgVzdGF0ZRgCIAEoDjI3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdC5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASJACgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX1VOUkVBRBABEg4KClNUQVRFX1JFQUQQAiJyChlMaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlEjwKDW5vdGlmaWNhdGlvbnMYASADKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjgKFUdldFVucmVhZENvdW50UmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAyJUChZHZXRVbnJlYWRDb3VudFJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50In0KG01hcmtOb3RpZmljYXRpb25SZWFkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAQSGAoHdmVyc2lvbhgDIAEoA0IHukgEIgIoASJrChxNYXJrTm90aWZpY2F0aW9uUmVhZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQiXAofTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBInQKIE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlc3BvbnNlEhQKDG1hcmtlZF9jb3VudBgBIAEoAxI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJZChxNYXJrTm90aWZpY2F0aW9uc1NlZW5SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDEhgKB3ZlcnNpb24YAiABKANCB7pIBCICKAEiWwodTWFya05vdGlmaWNhdGlvbnNTZWVuUmVzcG9uc2USOgoMdW5yZWFkX2NvdW50GAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQioAEKHUxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiABBIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgEIAEoCUIJukgGcgTg6jABImUKHkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXNwb25zZRIqCgZhY3RvcnMYASADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKBAgoYV2F0Y2hVbnJlYWRDb3VudHNSZXF1ZXN0EpoBCgd3YXRjaGVzGAEgAygLMjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXF1ZXN0LldhdGNoQlC6SE26AUMKDndhdGNoZXMudW5pcXVlEg9lYWNoIG93bmVyIG9uY2UaIHRoaXMubWFwKHcsIHcub3duZXJfaWQpLnVuaXF1ZSgpkgEECAEQZBpICgVXYXRjaBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIeCg1rbm93bl92ZXJzaW9uGAIgASgDQge6SAQiAigAIvEDChlXYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlEkkKBWNvdW50GAEgASgLMjgubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5Db3VudEgAEkUKA2VuZBgCIAEoCzI2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2UuRW5kSAAaVQoFQ291bnQSEAoIb3duZXJfaWQYASABKAkSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQahAEKA0VuZBJMCgZyZWFzb24YASABKA4yPC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlLkVuZFJlYXNvbhIvCgxyZW9wZW5fZGVsYXkYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iWwoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABIZChVFTkRfUkVBU09OX1RJTUVfTElNSVQQARIXChNFTkRfUkVBU09OX0RSQUlOSU5HEAJCBwoFZXZlbnQixgEKDU5vdGlmeVJlcXVlc3QSGwoIZXZlbnRfaWQYASABKAlCCbpIBnIEiOowARI7CgZ0YXJnZXQYAiABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAai7GAUSFwoEa2luZBgDIAEoCUIJukgGcgS46jABEh4KB3VzZXJfaWQYBCABKAlCDbpIBnIEkOowAai7GAQSIgoMZGlzcGxheV9uYW1lGAUgASgJQgy6SAlyB9DqMAEogAIiNAoOTm90aWZ5UmVzcG9uc2USEAoIbm90aWZpZWQYASABKAgSEAoIcmVwbGF5ZWQYAiABKAgiOAoVR2V0UHJlZmVyZW5jZXNSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAGouxgDIlMKFkdldFByZWZlcmVuY2VzUmVzcG9uc2USOQoLcHJlZmVyZW5jZXMYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlcyKOAQoYVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0EkEKC3ByZWZlcmVuY2VzGAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUHJlZmVyZW5jZXNCBrpIA8gBARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siVgoZVXBkYXRlUHJlZmVyZW5jZXNSZXNwb25zZRI5CgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzImMKFVNldFBlcnNvbk11dGVkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxIaCgd1c2VyX2lkGAIgASgJQgm6SAZyBIjqMAESDQoFbXV0ZWQYAyABKAgiKQoWU2V0UGVyc29uTXV0ZWRSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIInQKFkxpc3RNdXRlZFBlb3BsZVJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAai7GAMSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJEChdMaXN0TXV0ZWRQZW9wbGVSZXNwb25zZRIQCgh1c2VyX2lkcxgBIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkihAEKFVNldFRhcmdldE11dGVkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jABqLsYAxI7CgZ0YXJnZXQYAiABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAai7GAUSDQoFbXV0ZWQYAyABKAgiRQoWU2V0VGFyZ2V0TXV0ZWRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldDLEDwoTTm90aWZpY2F0aW9uU2VydmljZRKVAQoRTGlzdE5vdGlmaWNhdGlvbnMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlIhmQAgGiuxgSbm90aWZpY2F0aW9ucy5yZWFkEowBCg5HZXRVbnJlYWRDb3VudBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFVucmVhZENvdW50UmVzcG9uc2UiGZACAaK7GBJub3RpZmljYXRpb25zLnJlYWQSnwEKFE1hcmtOb3RpZmljYXRpb25SZWFkEjQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXF1ZXN0GjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblJlYWRSZXNwb25zZSIakAICorsYE25vdGlmaWNhdGlvbnMud3JpdGUSqwEKGE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZBI4Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QaOS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZSIakAICorsYE25vdGlmaWNhdGlvbnMud3JpdGUSogEKFU1hcmtOb3RpZmljYXRpb25zU2VlbhI1Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25zU2VlblJlcXVlc3QaNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uc1NlZW5SZXNwb25zZSIakAICorsYE25vdGlmaWNhdGlvbnMud3JpdGUSpAEKFkxpc3ROb3RpZmljYXRpb25BY3RvcnMSNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBo3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXNwb25zZSIZkAIBorsYEm5vdGlmaWNhdGlvbnMucmVhZBKXAQoRV2F0Y2hVbnJlYWRDb3VudHMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlIhmQAgGiuxgSbm90aWZpY2F0aW9ucy5yZWFkMAESdgoGTm90aWZ5EiYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVxdWVzdBonLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmeVJlc3BvbnNlIhuQAgKiuxgUbm90aWZpY2F0aW9ucy5ub3RpZnkSjAEKDkdldFByZWZlcmVuY2VzEi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0UHJlZmVyZW5jZXNSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0UHJlZmVyZW5jZXNSZXNwb25zZSIZkAIBorsYEm5vdGlmaWNhdGlvbnMucmVhZBKWAQoRVXBkYXRlUHJlZmVyZW5jZXMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VcGRhdGVQcmVmZXJlbmNlc1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VcGRhdGVQcmVmZXJlbmNlc1Jlc3BvbnNlIhqQAgKiuxgTbm90aWZpY2F0aW9ucy53cml0ZRKNAQoOU2V0UGVyc29uTXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRQZXJzb25NdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRQZXJzb25NdXRlZFJlc3BvbnNlIhqQAgKiuxgTbm90aWZpY2F0aW9ucy53cml0ZRKPAQoPTGlzdE11dGVkUGVvcGxlEi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkUGVvcGxlUmVxdWVzdBowLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFBlb3BsZVJlc3BvbnNlIhmQAgGiuxgSbm90aWZpY2F0aW9ucy5yZWFkEo0BCg5TZXRUYXJnZXRNdXRlZBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVzcG9uc2UiGpACAqK7GBNub3RpZmljYXRpb25zLndyaXRlQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * ListNotificationsRequest requests one page of notifications.
@@ -35,10 +37,17 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
   ownerId: string;
 
   /**
+   * The state of the notifications to list. Unspecified means all.
+   *
+   * @generated from field: meguri.notifications.v1.ListNotificationsRequest.State state = 2;
+   */
+  state: ListNotificationsRequest_State;
+
+  /**
    * The largest number of notifications in the answer, 0 or more; more than 100 counts as 100. 0
    * means 50.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
@@ -46,16 +55,9 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
    * fields. Empty means the first page.
    *
-   * @generated from field: string page_token = 3;
+   * @generated from field: string page_token = 4;
    */
   pageToken: string;
-
-  /**
-   * The state of the notifications to list. Unspecified means all.
-   *
-   * @generated from field: meguri.notifications.v1.ListNotificationsRequest.State state = 4;
-   */
-  state: ListNotificationsRequest_State;
 };
 
 /**
@@ -178,25 +180,32 @@ export const GetUnreadCountResponseSchema: GenMessage<GetUnreadCountResponse> = 
   messageDesc(file_meguri_notifications_v1_notification_service, 3);
 
 /**
- * MarkNotificationReadRequest names a notification and the version that the owner has seen.
+ * MarkNotificationReadRequest names a notification, and the version that the owner has seen.
  *
  * @generated from message meguri.notifications.v1.MarkNotificationReadRequest
  */
 export type MarkNotificationReadRequest = Message<"meguri.notifications.v1.MarkNotificationReadRequest"> & {
   /**
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The id of the notification, 1 to 512 characters. Required.
+   *
+   * @generated from field: string notification_id = 2;
+   */
+  notificationId: string;
+
+  /**
    * The version that the owner has seen: that of the notification, or of an unread count that was
    * read before the notification was listed. 1 or more. Required.
    *
-   * @generated from field: int64 version = 4;
+   * @generated from field: int64 version = 3;
    */
   version: bigint;
-
-  /**
-   * The name of the notification, 1 to 512 characters. Required.
-   *
-   * @generated from field: string name = 5;
-   */
-  name: string;
 };
 
 /**
@@ -346,9 +355,23 @@ export const MarkNotificationsSeenResponseSchema: GenMessage<MarkNotificationsSe
  */
 export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.ListNotificationActorsRequest"> & {
   /**
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The id of the notification, 1 to 512 characters. Required.
+   *
+   * @generated from field: string notification_id = 2;
+   */
+  notificationId: string;
+
+  /**
    * The largest number of people in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
@@ -356,16 +379,9 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
    * fields. Empty means the first page.
    *
-   * @generated from field: string page_token = 3;
+   * @generated from field: string page_token = 4;
    */
   pageToken: string;
-
-  /**
-   * The name of the notification, 1 to 512 characters. Required.
-   *
-   * @generated from field: string name = 8;
-   */
-  name: string;
 };
 
 /**
@@ -384,7 +400,7 @@ export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.Li
   /**
    * The people, newest first. May be short, or empty, while next_page_token is set.
    *
-   * @generated from field: repeated meguri.notifications.v1.Actor actors = 1;
+   * @generated from field: repeated meguri.reactions.v1.Actor actors = 1;
    */
   actors: Actor[];
 
@@ -404,33 +420,33 @@ export const ListNotificationActorsResponseSchema: GenMessage<ListNotificationAc
   messageDesc(file_meguri_notifications_v1_notification_service, 11);
 
 /**
- * WatchUnreadCountRequest names the owners whose unread counts are watched.
+ * WatchUnreadCountsRequest names the owners whose unread counts are watched.
  *
- * @generated from message meguri.notifications.v1.WatchUnreadCountRequest
+ * @generated from message meguri.notifications.v1.WatchUnreadCountsRequest
  */
-export type WatchUnreadCountRequest = Message<"meguri.notifications.v1.WatchUnreadCountRequest"> & {
+export type WatchUnreadCountsRequest = Message<"meguri.notifications.v1.WatchUnreadCountsRequest"> & {
   /**
    * The owners, 1 to 100, each once. A client of one owner names one, a gateway several. Each counts
    * as a stream of the server's limit.
    *
-   * @generated from field: repeated meguri.notifications.v1.WatchUnreadCountRequest.Watch watches = 1;
+   * @generated from field: repeated meguri.notifications.v1.WatchUnreadCountsRequest.Watch watches = 1;
    */
-  watches: WatchUnreadCountRequest_Watch[];
+  watches: WatchUnreadCountsRequest_Watch[];
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchUnreadCountRequest.
- * Use `create(WatchUnreadCountRequestSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountsRequest.
+ * Use `create(WatchUnreadCountsRequestSchema)` to create a new message.
  */
-export const WatchUnreadCountRequestSchema: GenMessage<WatchUnreadCountRequest> = /*@__PURE__*/
+export const WatchUnreadCountsRequestSchema: GenMessage<WatchUnreadCountsRequest> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification_service, 12);
 
 /**
  * Watch names one owner.
  *
- * @generated from message meguri.notifications.v1.WatchUnreadCountRequest.Watch
+ * @generated from message meguri.notifications.v1.WatchUnreadCountsRequest.Watch
  */
-export type WatchUnreadCountRequest_Watch = Message<"meguri.notifications.v1.WatchUnreadCountRequest.Watch"> & {
+export type WatchUnreadCountsRequest_Watch = Message<"meguri.notifications.v1.WatchUnreadCountsRequest.Watch"> & {
   /**
    * The owner: 1 to 64 visible ASCII characters without "#". Required.
    *
@@ -448,55 +464,55 @@ export type WatchUnreadCountRequest_Watch = Message<"meguri.notifications.v1.Wat
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchUnreadCountRequest.Watch.
- * Use `create(WatchUnreadCountRequest_WatchSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountsRequest.Watch.
+ * Use `create(WatchUnreadCountsRequest_WatchSchema)` to create a new message.
  */
-export const WatchUnreadCountRequest_WatchSchema: GenMessage<WatchUnreadCountRequest_Watch> = /*@__PURE__*/
+export const WatchUnreadCountsRequest_WatchSchema: GenMessage<WatchUnreadCountsRequest_Watch> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification_service, 12, 0);
 
 /**
- * WatchUnreadCountResponse is one message of the stream that answers WatchUnreadCount.
+ * WatchUnreadCountsResponse is one message of the stream that answers WatchUnreadCounts.
  *
- * @generated from message meguri.notifications.v1.WatchUnreadCountResponse
+ * @generated from message meguri.notifications.v1.WatchUnreadCountsResponse
  */
-export type WatchUnreadCountResponse = Message<"meguri.notifications.v1.WatchUnreadCountResponse"> & {
+export type WatchUnreadCountsResponse = Message<"meguri.notifications.v1.WatchUnreadCountsResponse"> & {
   /**
    * The content of the message.
    *
-   * @generated from oneof meguri.notifications.v1.WatchUnreadCountResponse.event
+   * @generated from oneof meguri.notifications.v1.WatchUnreadCountsResponse.event
    */
   event: {
     /**
      * An owner's unread count.
      *
-     * @generated from field: meguri.notifications.v1.WatchUnreadCountResponse.Count count = 1;
+     * @generated from field: meguri.notifications.v1.WatchUnreadCountsResponse.Count count = 1;
      */
-    value: WatchUnreadCountResponse_Count;
+    value: WatchUnreadCountsResponse_Count;
     case: "count";
   } | {
     /**
      * The end of the stream.
      *
-     * @generated from field: meguri.notifications.v1.WatchUnreadCountResponse.End end = 2;
+     * @generated from field: meguri.notifications.v1.WatchUnreadCountsResponse.End end = 2;
      */
-    value: WatchUnreadCountResponse_End;
+    value: WatchUnreadCountsResponse_End;
     case: "end";
   } | { case: undefined; value?: undefined };
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchUnreadCountResponse.
- * Use `create(WatchUnreadCountResponseSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountsResponse.
+ * Use `create(WatchUnreadCountsResponseSchema)` to create a new message.
  */
-export const WatchUnreadCountResponseSchema: GenMessage<WatchUnreadCountResponse> = /*@__PURE__*/
+export const WatchUnreadCountsResponseSchema: GenMessage<WatchUnreadCountsResponse> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification_service, 13);
 
 /**
  * Count is the unread count of one owner.
  *
- * @generated from message meguri.notifications.v1.WatchUnreadCountResponse.Count
+ * @generated from message meguri.notifications.v1.WatchUnreadCountsResponse.Count
  */
-export type WatchUnreadCountResponse_Count = Message<"meguri.notifications.v1.WatchUnreadCountResponse.Count"> & {
+export type WatchUnreadCountsResponse_Count = Message<"meguri.notifications.v1.WatchUnreadCountsResponse.Count"> & {
   /**
    * The owner.
    *
@@ -513,24 +529,24 @@ export type WatchUnreadCountResponse_Count = Message<"meguri.notifications.v1.Wa
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchUnreadCountResponse.Count.
- * Use `create(WatchUnreadCountResponse_CountSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountsResponse.Count.
+ * Use `create(WatchUnreadCountsResponse_CountSchema)` to create a new message.
  */
-export const WatchUnreadCountResponse_CountSchema: GenMessage<WatchUnreadCountResponse_Count> = /*@__PURE__*/
+export const WatchUnreadCountsResponse_CountSchema: GenMessage<WatchUnreadCountsResponse_Count> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification_service, 13, 0);
 
 /**
  * End is the last message of a stream.
  *
- * @generated from message meguri.notifications.v1.WatchUnreadCountResponse.End
+ * @generated from message meguri.notifications.v1.WatchUnreadCountsResponse.End
  */
-export type WatchUnreadCountResponse_End = Message<"meguri.notifications.v1.WatchUnreadCountResponse.End"> & {
+export type WatchUnreadCountsResponse_End = Message<"meguri.notifications.v1.WatchUnreadCountsResponse.End"> & {
   /**
    * The reason of the end.
    *
-   * @generated from field: meguri.notifications.v1.WatchUnreadCountResponse.EndReason reason = 1;
+   * @generated from field: meguri.notifications.v1.WatchUnreadCountsResponse.EndReason reason = 1;
    */
-  reason: WatchUnreadCountResponse_EndReason;
+  reason: WatchUnreadCountsResponse_EndReason;
 
   /**
    * How long the client waits before it opens the stream again. Differs from stream to stream.
@@ -541,18 +557,18 @@ export type WatchUnreadCountResponse_End = Message<"meguri.notifications.v1.Watc
 };
 
 /**
- * Describes the message meguri.notifications.v1.WatchUnreadCountResponse.End.
- * Use `create(WatchUnreadCountResponse_EndSchema)` to create a new message.
+ * Describes the message meguri.notifications.v1.WatchUnreadCountsResponse.End.
+ * Use `create(WatchUnreadCountsResponse_EndSchema)` to create a new message.
  */
-export const WatchUnreadCountResponse_EndSchema: GenMessage<WatchUnreadCountResponse_End> = /*@__PURE__*/
+export const WatchUnreadCountsResponse_EndSchema: GenMessage<WatchUnreadCountsResponse_End> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification_service, 13, 1);
 
 /**
  * EndReason is the reason for which the server ends a stream.
  *
- * @generated from enum meguri.notifications.v1.WatchUnreadCountResponse.EndReason
+ * @generated from enum meguri.notifications.v1.WatchUnreadCountsResponse.EndReason
  */
-export const WatchUnreadCountResponse_EndReason = {
+export const WatchUnreadCountsResponse_EndReason = {
   /**
    * Never occurs.
    *
@@ -578,14 +594,14 @@ export const WatchUnreadCountResponse_EndReason = {
 /**
  * EndReason is the reason for which the server ends a stream.
  *
- * @generated from enum meguri.notifications.v1.WatchUnreadCountResponse.EndReason
+ * @generated from enum meguri.notifications.v1.WatchUnreadCountsResponse.EndReason
  */
-export type WatchUnreadCountResponse_EndReason = (typeof WatchUnreadCountResponse_EndReason)[keyof typeof WatchUnreadCountResponse_EndReason] | UnknownEnum;
+export type WatchUnreadCountsResponse_EndReason = (typeof WatchUnreadCountsResponse_EndReason)[keyof typeof WatchUnreadCountsResponse_EndReason] | UnknownEnum;
 
 /**
- * Describes the enum meguri.notifications.v1.WatchUnreadCountResponse.EndReason.
+ * Describes the enum meguri.notifications.v1.WatchUnreadCountsResponse.EndReason.
  */
-export const WatchUnreadCountResponse_EndReasonSchema: GenEnum<WatchUnreadCountResponse_EndReason> = /*@__PURE__*/
+export const WatchUnreadCountsResponse_EndReasonSchema: GenEnum<WatchUnreadCountsResponse_EndReason> = /*@__PURE__*/
   enumDesc(file_meguri_notifications_v1_notification_service, 13, 0);
 
 /**
@@ -713,24 +729,25 @@ export const GetPreferencesResponseSchema: GenMessage<GetPreferencesResponse> = 
   messageDesc(file_meguri_notifications_v1_notification_service, 17);
 
 /**
- * UpdatePreferencesRequest has the new preferences of an owner.
+ * UpdatePreferencesRequest has new values for some or all preferences of an owner.
  *
  * @generated from message meguri.notifications.v1.UpdatePreferencesRequest
  */
 export type UpdatePreferencesRequest = Message<"meguri.notifications.v1.UpdatePreferencesRequest"> & {
   /**
-   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   * The preferences, with the owner and the new values. Required.
    *
-   * @generated from field: string owner_id = 1;
-   */
-  ownerId: string;
-
-  /**
-   * The preferences, which replace the present ones. Required.
-   *
-   * @generated from field: meguri.notifications.v1.Preferences preferences = 2;
+   * @generated from field: meguri.notifications.v1.Preferences preferences = 1;
    */
   preferences?: Preferences | undefined;
+
+  /**
+   * The fields to change: all_muted, muted_kinds, or "*" for both. Without a mask, those that are
+   * not empty in the request.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
 };
 
 /**
@@ -978,7 +995,8 @@ export const NotificationService: GenService<{
    * owner has seen; people after that version stay unread. A version beyond that of the unread count
    * counts as the latest. Idempotent.
    *
-   * Refusals: INVALID_REQUEST (a malformed name). Retryable: CONTENDED, CLOCK_OFF.
+   * Refusals: INVALID_REQUEST (a notification_id of another owner, or of none). Retryable: CONTENDED,
+   * CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.MarkNotificationRead
    */
@@ -1018,8 +1036,8 @@ export const NotificationService: GenService<{
    * ListNotificationActors lists the people in a notification whose reaction is active, newest
    * first. Strongly consistent.
    *
-   * Refusals: NOTIFICATION_NOT_FOUND, INVALID_REQUEST (a malformed name, or a page_token of another
-   * list).
+   * Refusals: NOTIFICATION_NOT_FOUND, INVALID_REQUEST (a notification_id of another owner, or of
+   * none; a page_token of another list).
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.ListNotificationActors
    */
@@ -1029,7 +1047,7 @@ export const NotificationService: GenService<{
     output: typeof ListNotificationActorsResponseSchema;
   },
   /**
-   * WatchUnreadCount sends the unread counts of one or more owners: each at once, unless the client
+   * WatchUnreadCounts sends the unread counts of one or more owners: each at once, unless the client
    * knows it already, and again when its number of people, of notifications or of unseen ones has
    * changed. A change is sent at once if it was made by this server, within about a second if the
    * owner was active lately, and otherwise within about five seconds. Changes in quick succession are
@@ -1038,12 +1056,12 @@ export const NotificationService: GenService<{
    *
    * Retryable: TOO_MANY_STREAMS, DRAINING.
    *
-   * @generated from rpc meguri.notifications.v1.NotificationService.WatchUnreadCount
+   * @generated from rpc meguri.notifications.v1.NotificationService.WatchUnreadCounts
    */
-  watchUnreadCount: {
+  watchUnreadCounts: {
     methodKind: "server_streaming";
-    input: typeof WatchUnreadCountRequestSchema;
-    output: typeof WatchUnreadCountResponseSchema;
+    input: typeof WatchUnreadCountsRequestSchema;
+    output: typeof WatchUnreadCountsResponseSchema;
   },
   /**
    * Notify notifies a target's owner of an event, such as a comment, a follow or a delivery. Events
@@ -1073,9 +1091,12 @@ export const NotificationService: GenService<{
     output: typeof GetPreferencesResponseSchema;
   },
   /**
-   * UpdatePreferences replaces the preferences of an owner. Idempotent.
+   * UpdatePreferences changes those preferences of an owner that update_mask names. An etag in the
+   * request has to be that of the present preferences, unless the update changes nothing.
+   * Idempotent.
    *
-   * Retryable: CONTENDED, CLOCK_OFF.
+   * Refusals: ETAG_MISMATCH (the preferences were changed since they were read), INVALID_REQUEST (a
+   * mask with another field). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.UpdatePreferences
    */

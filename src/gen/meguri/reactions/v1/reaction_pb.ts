@@ -6,6 +6,8 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Actor } from "./actor_pb.ts";
+import { file_meguri_reactions_v1_actor } from "./actor_pb.ts";
 import type { TargetName } from "./target_pb.ts";
 import { file_meguri_reactions_v1_target } from "./target_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
@@ -14,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction.proto.
  */
 export const file_meguri_reactions_v1_reaction: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIqEBCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiMAoHUmVhY3RvchIPCgd1c2VyX2lkGAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCSKPAwoPUmVhY3Rpb25TdW1tYXJ5Ei8KBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRI5CgVzdGF0ZRgCIAEoDjIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb25TdW1tYXJ5LlN0YXRlEjoKBmNvdW50cxgDIAMoCzIqLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb25TdW1tYXJ5LkNvdW50GnwKBUNvdW50EgwKBGtpbmQYASABKAkSFgoOcmVhY3Rpb25fY291bnQYAiABKAMSFgoOdmlld2VyX3JlYWN0ZWQYAyABKAgSNQoPcmVjZW50X3JlYWN0b3JzGAQgAygLMhwubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdG9yIlYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfQUNUSVZFEAESEQoNU1RBVEVfVU5LTk9XThACEhEKDVNUQVRFX0RFTEVURUQQA0I1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_target]);
+  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIqEBCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwMKD1JlYWN0aW9uU3VtbWFyeRIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSOQoFc3RhdGUYAiABKA4yKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeS5TdGF0ZRI6CgZjb3VudHMYAyADKAsyKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeS5Db3VudBp4CgVDb3VudBIMCgRraW5kGAEgASgJEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDEhYKDnZpZXdlcl9yZWFjdGVkGAMgASgIEjEKDWxhdGVzdF9hY3RvcnMYBCADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yIlYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfQUNUSVZFEAESEQoNU1RBVEVfVU5LTk9XThACEhEKDVNUQVRFX0RFTEVURUQQA0I1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target]);
 
 /**
  * Reaction is one person's active reaction of one kind to one target.
@@ -66,34 +68,6 @@ export const ReactionSchema: GenMessage<Reaction> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction, 0);
 
 /**
- * Reactor is a person who reacts, with the name to display.
- *
- * @generated from message meguri.reactions.v1.Reactor
- */
-export type Reactor = Message<"meguri.reactions.v1.Reactor"> & {
-  /**
-   * The person.
-   *
-   * @generated from field: string user_id = 1;
-   */
-  userId: string;
-
-  /**
-   * The person's name at the time, at most 64 bytes; for display only.
-   *
-   * @generated from field: string display_name = 2;
-   */
-  displayName: string;
-};
-
-/**
- * Describes the message meguri.reactions.v1.Reactor.
- * Use `create(ReactorSchema)` to create a new message.
- */
-export const ReactorSchema: GenMessage<Reactor> = /*@__PURE__*/
-  messageDesc(file_meguri_reactions_v1_reaction, 1);
-
-/**
  * ReactionSummary has the counts of the reactions to one target.
  *
  * @generated from message meguri.reactions.v1.ReactionSummary
@@ -127,7 +101,7 @@ export type ReactionSummary = Message<"meguri.reactions.v1.ReactionSummary"> & {
  * Use `create(ReactionSummarySchema)` to create a new message.
  */
 export const ReactionSummarySchema: GenMessage<ReactionSummary> = /*@__PURE__*/
-  messageDesc(file_meguri_reactions_v1_reaction, 2);
+  messageDesc(file_meguri_reactions_v1_reaction, 1);
 
 /**
  * Count is the number of people with a reaction of one kind.
@@ -159,9 +133,9 @@ export type ReactionSummary_Count = Message<"meguri.reactions.v1.ReactionSummary
   /**
    * The latest people, latest first, at most three. Empty unless the request asks for them.
    *
-   * @generated from field: repeated meguri.reactions.v1.Reactor recent_reactors = 4;
+   * @generated from field: repeated meguri.reactions.v1.Actor latest_actors = 4;
    */
-  recentReactors: Reactor[];
+  latestActors: Actor[];
 };
 
 /**
@@ -169,7 +143,7 @@ export type ReactionSummary_Count = Message<"meguri.reactions.v1.ReactionSummary
  * Use `create(ReactionSummary_CountSchema)` to create a new message.
  */
 export const ReactionSummary_CountSchema: GenMessage<ReactionSummary_Count> = /*@__PURE__*/
-  messageDesc(file_meguri_reactions_v1_reaction, 2, 0);
+  messageDesc(file_meguri_reactions_v1_reaction, 1, 0);
 
 /**
  * State is the state of a target. Only an active one accepts reactions.
@@ -217,5 +191,5 @@ export type ReactionSummary_State = (typeof ReactionSummary_State)[keyof typeof 
  * Describes the enum meguri.reactions.v1.ReactionSummary.State.
  */
 export const ReactionSummary_StateSchema: GenEnum<ReactionSummary_State> = /*@__PURE__*/
-  enumDesc(file_meguri_reactions_v1_reaction, 2, 0);
+  enumDesc(file_meguri_reactions_v1_reaction, 1, 0);
 

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction_service.proto.
  */
 export const file_meguri_reactions_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEiqgEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBI7CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAai7GAUSHwoIb3duZXJfaWQYAiABKAlCDbpIBnIEiOowAai7GAMSGwoFdGl0bGUYAyABKAlCDLpICXIH0OowASiACBIWCgRsaW5rGAQgASgJQgi6SAVyAyjIASJFChZSZWdpc3RlclRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0IlIKE0RlbGV0ZVRhcmdldFJlcXVlc3QSOwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQGouxgFIkMKFERlbGV0ZVRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0ItwBCgxSZWFjdFJlcXVlc3QSOwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQGouxgFEhcKBGtpbmQYAiABKAlCCbpIBnIEwOowARIeCgd1c2VyX2lkGAMgASgJQg26SAZyBIjqMAGouxgEEiQKDGRpc3BsYXlfbmFtZRgEIAEoCUIOukgLcgnQ6jABIAEogAISEQoJZXhjbHVzaXZlGAUgASgIEh0KFXN1cHByZXNzX25vdGlmaWNhdGlvbhgGIAEoCCI4Cg1SZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMihgEKDlVucmVhY3RSZXF1ZXN0EjsKBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEBqLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jABqLsYBCI6Cg9VbnJlYWN0UmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAyKnAQogQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1JlcXVlc3QSQAoHdGFyZ2V0cxgBIAMoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIOukgHkgEECAEQZKi7GAUSIAoJdmlld2VyX2lkGAIgASgJQg26SAZyBJDqMAGouxgEEh8KF2luY2x1ZGVfcmVjZW50X3JlYWN0b3JzGAMgASgIIlwKIUJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXNwb25zZRI3CglzdW1tYXJpZXMYASADKAsyJC5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeSKmAQoTTGlzdFJlYWN0b3JzUmVxdWVzdBI7CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAai7GAUSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowARIXCgRraW5kGAQgASgJQgm6SAZyBMDqMAEiYQoUTGlzdFJlYWN0b3JzUmVzcG9uc2USMAoJcmVhY3Rpb25zGAEgAygLMh0ubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkidQoYTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Eh4KB3VzZXJfaWQYASABKAlCDbpIBnIEiOowAai7GAQSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJmChlMaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlEjAKCXJlYWN0aW9ucxgBIAMoCzIdLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMo8HCg9SZWFjdGlvblNlcnZpY2USfwoOUmVnaXN0ZXJUYXJnZXQSKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBorLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXNwb25zZSIUkAICorsYDXRhcmdldHMud3JpdGUSeQoMRGVsZXRlVGFyZ2V0EigubWVndXJpLnJlYWN0aW9ucy52MS5EZWxldGVUYXJnZXRSZXF1ZXN0GikubWVndXJpLnJlYWN0aW9ucy52MS5EZWxldGVUYXJnZXRSZXNwb25zZSIUkAICorsYDXRhcmdldHMud3JpdGUSZgoFUmVhY3QSIS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0UmVxdWVzdBoiLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3RSZXNwb25zZSIWkAICorsYD3JlYWN0aW9ucy53cml0ZRJsCgdVbnJlYWN0EiMubWVndXJpLnJlYWN0aW9ucy52MS5VbnJlYWN0UmVxdWVzdBokLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlc3BvbnNlIhaQAgKiuxgPcmVhY3Rpb25zLndyaXRlEqEBChlCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzEjUubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVxdWVzdBo2Lm1lZ3VyaS5yZWFjdGlvbnMudjEuQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1Jlc3BvbnNlIhWQAgGiuxgOcmVhY3Rpb25zLnJlYWQSegoMTGlzdFJlYWN0b3JzEigubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0UmVhY3RvcnNSZXF1ZXN0GikubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0UmVhY3RvcnNSZXNwb25zZSIVkAIBorsYDnJlYWN0aW9ucy5yZWFkEokBChFMaXN0VXNlclJlYWN0aW9ucxItLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Gi4ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlIhWQAgGiuxgOcmVhY3Rpb25zLnJlYWRCNVozbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcmVhY3Rpb25zL3YxO3JlYWN0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_meguri_access_v1_access, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEiqgEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBI7CgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAai7GAUSHwoIb3duZXJfaWQYAiABKAlCDbpIBnIEiOowAai7GAMSGwoFdGl0bGUYAyABKAlCDLpICXIH0OowASiACBIWCgRsaW5rGAQgASgJQgi6SAVyAyjIASJFChZSZWdpc3RlclRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0IlIKE0RlbGV0ZVRhcmdldFJlcXVlc3QSOwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQGouxgFIkMKFERlbGV0ZVRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0ItwBCgxSZWFjdFJlcXVlc3QSOwoGdGFyZ2V0GAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQGouxgFEhcKBGtpbmQYAiABKAlCCbpIBnIEwOowARIeCgd1c2VyX2lkGAMgASgJQg26SAZyBIjqMAGouxgEEiQKDGRpc3BsYXlfbmFtZRgEIAEoCUIOukgLcgnQ6jABIAEogAISEQoJZXhjbHVzaXZlGAUgASgIEh0KFXN1cHByZXNzX25vdGlmaWNhdGlvbhgGIAEoCCI4Cg1SZWFjdFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSFgoOcmVhY3Rpb25fY291bnQYAiABKAMihgEKDlVucmVhY3RSZXF1ZXN0EjsKBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEBqLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jABqLsYBCI6Cg9VbnJlYWN0UmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAyKlAQogQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1JlcXVlc3QSQAoHdGFyZ2V0cxgBIAMoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIOukgHkgEECAEQZKi7GAUSIAoJdmlld2VyX2lkGAIgASgJQg26SAZyBJDqMAGouxgEEh0KFWluY2x1ZGVfbGF0ZXN0X2FjdG9ycxgDIAEoCCJcCiFCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVzcG9uc2USNwoJc3VtbWFyaWVzGAEgAygLMiQubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkirQEKGkxpc3RUYXJnZXRSZWFjdGlvbnNSZXF1ZXN0EjsKBnRhcmdldBgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEBqLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASJoChtMaXN0VGFyZ2V0UmVhY3Rpb25zUmVzcG9uc2USMAoJcmVhY3Rpb25zGAEgAygLMh0ubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkidQoYTGlzdFVzZXJSZWFjdGlvbnNSZXF1ZXN0Eh4KB3VzZXJfaWQYASABKAlCDbpIBnIEiOowAai7GAQSGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowASJmChlMaXN0VXNlclJlYWN0aW9uc1Jlc3BvbnNlEjAKCXJlYWN0aW9ucxgBIAMoCzIdLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMqUHCg9SZWFjdGlvblNlcnZpY2USfwoOUmVnaXN0ZXJUYXJnZXQSKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBorLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVnaXN0ZXJUYXJnZXRSZXNwb25zZSIUkAICorsYDXRhcmdldHMud3JpdGUSeQoMRGVsZXRlVGFyZ2V0EigubWVndXJpLnJlYWN0aW9ucy52MS5EZWxldGVUYXJnZXRSZXF1ZXN0GikubWVndXJpLnJlYWN0aW9ucy52MS5EZWxldGVUYXJnZXRSZXNwb25zZSIUkAICorsYDXRhcmdldHMud3JpdGUSZgoFUmVhY3QSIS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0UmVxdWVzdBoiLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3RSZXNwb25zZSIWkAICorsYD3JlYWN0aW9ucy53cml0ZRJsCgdVbnJlYWN0EiMubWVndXJpLnJlYWN0aW9ucy52MS5VbnJlYWN0UmVxdWVzdBokLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlc3BvbnNlIhaQAgKiuxgPcmVhY3Rpb25zLndyaXRlEqEBChlCYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzEjUubWVndXJpLnJlYWN0aW9ucy52MS5CYXRjaEdldFJlYWN0aW9uU3VtbWFyaWVzUmVxdWVzdBo2Lm1lZ3VyaS5yZWFjdGlvbnMudjEuQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1Jlc3BvbnNlIhWQAgGiuxgOcmVhY3Rpb25zLnJlYWQSjwEKE0xpc3RUYXJnZXRSZWFjdGlvbnMSLy5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RUYXJnZXRSZWFjdGlvbnNSZXF1ZXN0GjAubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VGFyZ2V0UmVhY3Rpb25zUmVzcG9uc2UiFZACAaK7GA5yZWFjdGlvbnMucmVhZBKJAQoRTGlzdFVzZXJSZWFjdGlvbnMSLS5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RVc2VyUmVhY3Rpb25zUmVxdWVzdBouLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFVzZXJSZWFjdGlvbnNSZXNwb25zZSIVkAIBorsYDnJlYWN0aW9ucy5yZWFkQjVaM21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3JlYWN0aW9ucy92MTtyZWFjdGlvbnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_meguri_access_v1_access, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * RegisterTargetRequest describes a target to be registered.
@@ -298,11 +298,11 @@ export type BatchGetReactionSummariesRequest = Message<"meguri.reactions.v1.Batc
   viewerId: string;
 
   /**
-   * Whether each count has its recent_reactors, which costs one more read for each count.
+   * Whether each count has its latest_actors, which costs one more read for each count.
    *
-   * @generated from field: bool include_recent_reactors = 3;
+   * @generated from field: bool include_latest_actors = 3;
    */
-  includeRecentReactors: boolean;
+  includeLatestActors: boolean;
 };
 
 /**
@@ -334,11 +334,11 @@ export const BatchGetReactionSummariesResponseSchema: GenMessage<BatchGetReactio
   messageDesc(file_meguri_reactions_v1_reaction_service, 9);
 
 /**
- * ListReactorsRequest requests one page of the people who react to a target.
+ * ListTargetReactionsRequest requests one page of the reactions of one kind to a target.
  *
- * @generated from message meguri.reactions.v1.ListReactorsRequest
+ * @generated from message meguri.reactions.v1.ListTargetReactionsRequest
  */
-export type ListReactorsRequest = Message<"meguri.reactions.v1.ListReactorsRequest"> & {
+export type ListTargetReactionsRequest = Message<"meguri.reactions.v1.ListTargetReactionsRequest"> & {
   /**
    * The target. Required.
    *
@@ -347,10 +347,18 @@ export type ListReactorsRequest = Message<"meguri.reactions.v1.ListReactorsReque
   target?: TargetName | undefined;
 
   /**
+   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
+   * them a letter or digit. Empty means "like".
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
    * The largest number of reactions in the answer, 0 or more; more than 200 counts as 200. 0
    * means 50.
    *
-   * @generated from field: int32 page_size = 2;
+   * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
@@ -358,32 +366,24 @@ export type ListReactorsRequest = Message<"meguri.reactions.v1.ListReactorsReque
    * The next_page_token of the page before, at most 1,024 characters, sent with the same other
    * fields. Empty means the first page.
    *
-   * @generated from field: string page_token = 3;
+   * @generated from field: string page_token = 4;
    */
   pageToken: string;
-
-  /**
-   * The kind of reaction: 1 to 20 lower-case letters, digits, hyphens and underscores, the first of
-   * them a letter or digit. Empty means "like".
-   *
-   * @generated from field: string kind = 4;
-   */
-  kind: string;
 };
 
 /**
- * Describes the message meguri.reactions.v1.ListReactorsRequest.
- * Use `create(ListReactorsRequestSchema)` to create a new message.
+ * Describes the message meguri.reactions.v1.ListTargetReactionsRequest.
+ * Use `create(ListTargetReactionsRequestSchema)` to create a new message.
  */
-export const ListReactorsRequestSchema: GenMessage<ListReactorsRequest> = /*@__PURE__*/
+export const ListTargetReactionsRequestSchema: GenMessage<ListTargetReactionsRequest> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction_service, 10);
 
 /**
- * ListReactorsResponse answers ListReactors.
+ * ListTargetReactionsResponse answers ListTargetReactions.
  *
- * @generated from message meguri.reactions.v1.ListReactorsResponse
+ * @generated from message meguri.reactions.v1.ListTargetReactionsResponse
  */
-export type ListReactorsResponse = Message<"meguri.reactions.v1.ListReactorsResponse"> & {
+export type ListTargetReactionsResponse = Message<"meguri.reactions.v1.ListTargetReactionsResponse"> & {
   /**
    * The reactions, newest first. May be short, or empty, while next_page_token is set.
    *
@@ -400,10 +400,10 @@ export type ListReactorsResponse = Message<"meguri.reactions.v1.ListReactorsResp
 };
 
 /**
- * Describes the message meguri.reactions.v1.ListReactorsResponse.
- * Use `create(ListReactorsResponseSchema)` to create a new message.
+ * Describes the message meguri.reactions.v1.ListTargetReactionsResponse.
+ * Use `create(ListTargetReactionsResponseSchema)` to create a new message.
  */
-export const ListReactorsResponseSchema: GenMessage<ListReactorsResponse> = /*@__PURE__*/
+export const ListTargetReactionsResponseSchema: GenMessage<ListTargetReactionsResponse> = /*@__PURE__*/
   messageDesc(file_meguri_reactions_v1_reaction_service, 11);
 
 /**
@@ -554,16 +554,17 @@ export const ReactionService: GenService<{
     output: typeof BatchGetReactionSummariesResponseSchema;
   },
   /**
-   * ListReactors lists the reactions to a target, newest first. Strongly consistent.
+   * ListTargetReactions lists the reactions of one kind to a target, newest first. Strongly
+   * consistent.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, INVALID_REQUEST (a page_token of another list).
    *
-   * @generated from rpc meguri.reactions.v1.ReactionService.ListReactors
+   * @generated from rpc meguri.reactions.v1.ReactionService.ListTargetReactions
    */
-  listReactors: {
+  listTargetReactions: {
     methodKind: "unary";
-    input: typeof ListReactorsRequestSchema;
-    output: typeof ListReactorsResponseSchema;
+    input: typeof ListTargetReactionsRequestSchema;
+    output: typeof ListTargetReactionsResponseSchema;
   },
   /**
    * ListUserReactions lists the reactions of one person, newest first. Eventually consistent: a

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/target.proto.
  */
 export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOowARIVCgJpZBgCIAEoCUIJukgGcgSI6jABIpcCCgZUYXJnZXQSLQoEbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRIQCghvd25lcl9pZBgCIAEoCRINCgV0aXRsZRgDIAEoCRIMCgRsaW5rGAQgASgJEg0KBW11dGVkGAUgASgIEi8KC2NyZWF0ZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSgQIBhAHUgdkZWxldGVkQjVaM21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3JlYWN0aW9ucy92MTtyZWFjdGlvbnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOowARIVCgJpZBgCIAEoCUIJukgGcgSI6jABIogCCgZUYXJnZXQSLQoEbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRIQCghvd25lcl9pZBgCIAEoCRINCgV0aXRsZRgDIAEoCRIMCgRsaW5rGAQgASgJEg0KBW11dGVkGAUgASgIEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVsZXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQjVaM21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3JlYWN0aW9ucy92MTtyZWFjdGlvbnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
 
 /**
  * TargetName names a target.
@@ -89,14 +89,14 @@ export type Target = Message<"meguri.reactions.v1.Target"> & {
   /**
    * The instant at which the target was first registered.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 7;
+   * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
    * The instant at which title, link, mute or deletion last changed.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 8;
+   * @generated from field: google.protobuf.Timestamp update_time = 7;
    */
   updateTime?: Timestamp | undefined;
 
@@ -104,7 +104,7 @@ export type Target = Message<"meguri.reactions.v1.Target"> & {
    * The instant at which the target was deleted. Set if, and only if, it accepts no reactions any
    * more.
    *
-   * @generated from field: google.protobuf.Timestamp delete_time = 9;
+   * @generated from field: google.protobuf.Timestamp delete_time = 8;
    */
   deleteTime?: Timestamp | undefined;
 };

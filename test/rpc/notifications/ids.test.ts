@@ -1,4 +1,4 @@
-/** Tests the names of notifications through gRPC: what they name, and which are refused. */
+/** Tests the ids of notifications through gRPC: what they name, and which are refused. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Notification } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -13,30 +13,33 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const mark = (name: string) => server.notifications.markNotificationRead({ name, version: 1n });
-const actors = (name: string) => server.notifications.listNotificationActors({ name });
+const mark = (notificationId: string, ownerId: string) =>
+  server.notifications.markNotificationRead({ ownerId, notificationId, version: 1n });
+const actors = (notificationId: string, ownerId: string) =>
+  server.notifications.listNotificationActors({ ownerId, notificationId });
 
 const encode = (parts: unknown) => Buffer.from(JSON.stringify(parts)).toString("base64url");
 
-describe("a name", () => {
+describe("an id", () => {
   test("stays the same while people come and go, and is another one once it is read", async () => {
     const owner = createOwner(server);
     await owner.register("x");
-    const nameIn = async (state: State) => (await owner.list(state)).map(({ name }) => name);
+    const idsIn = async (state: State) =>
+      (await owner.list(state)).map(({ notificationId }) => notificationId);
     await owner.react("x", "A", "B", "C");
-    const unread = await nameIn(State.UNREAD);
+    const unread = await idsIn(State.UNREAD);
     expect(unread).toHaveLength(1);
     expect(unread[0]).toMatch(/^[\w-]{1,512}$/);
     await owner.unreact("x", "A", "C");
     await owner.react("x", "D");
-    expect(await nameIn(State.UNREAD)).toEqual(unread);
+    expect(await idsIn(State.UNREAD)).toEqual(unread);
     await owner.read("x", 3);
-    expect(await nameIn(State.UNREAD)).toEqual(unread);
+    expect(await idsIn(State.UNREAD)).toEqual(unread);
     await owner.readAll(100);
-    const read = await nameIn(State.READ);
+    const read = await idsIn(State.READ);
     expect(new Set([...unread, ...read]).size).toBe(3);
-    // Two read lines of one target and kind have names of their own.
-    expect(await Promise.all(read.map((name) => owner.actors(name)))).toEqual([["D"], ["B"]]);
+    // Two read notifications of one target and kind have ids of their own.
+    expect(await Promise.all(read.map((id) => owner.actors(id)))).toEqual([["D"], ["B"]]);
   });
 
   test("with the longest ids fits into its limit", async () => {
@@ -54,13 +57,14 @@ describe("a name", () => {
     const list = async () =>
       (await server.notifications.listNotifications({ ownerId })).notifications;
     const [unread] = await list();
-    const name = unread?.name ?? "";
-    expect((await mark(name)).changed).toBe(true);
+    expect((await mark(unread?.notificationId ?? "", ownerId)).changed).toBe(true);
     const [read] = await list();
-    expect(await actors(read?.name ?? "")).toMatchObject({ actors: [{ userId: "u" }] });
+    expect(await actors(read?.notificationId ?? "", ownerId)).toMatchObject({
+      actors: [{ userId: "u" }],
+    });
   });
 
-  test("of a read line marks nothing and lists its people", async () => {
+  test("of a read notification marks nothing and lists its people", async () => {
     const owner = createOwner(server);
     await owner.register("x");
     await owner.react("x", "A", "B");
@@ -68,11 +72,12 @@ describe("a name", () => {
     await owner.react("x", "C");
     const [read] = await owner.list(State.READ);
     const before = await dump(server);
-    const request = { name: read?.name ?? "", version: 9n };
+    const { ownerId } = owner;
+    const request = { ownerId, notificationId: read?.notificationId ?? "", version: 9n };
     const answer = await server.notifications.markNotificationRead(request);
     expect(answer.changed).toBe(false);
     expect(answer.unreadCount).toEqual(await owner.count());
-    expect(await owner.actors(request.name)).toEqual(["B", "A"]);
+    expect(await owner.actors(request.notificationId)).toEqual(["B", "A"]);
     expect(await dump(server)).toEqual(before);
   });
 
@@ -83,45 +88,59 @@ describe("a name", () => {
       await each.register("x");
       await each.react("x", "A");
     }
-    const name = await other.nameOf("x");
+    const notificationId = await other.idOf("x");
     const { type, id } = owner.target("x");
-    // The name that a caller would make for another owner's line of the same target.
+    // The id that a caller would make for another owner's notification of the same target.
     const foreign = encode([other.ownerId, "like", type, id]);
     const before = await dump(server);
-    const { changed, unreadCount } = await mark(foreign);
+    const { changed, unreadCount } = await mark(foreign, other.ownerId);
     expect([changed, unreadCount]).toEqual([false, await other.count()]);
-    expect(await refusalOf(actors(foreign))).toMatchObject({
+    expect(await refusalOf(actors(foreign, other.ownerId))).toMatchObject({
       code: "NotFound",
       reason: "NOTIFICATION_NOT_FOUND",
     });
+    for (const theirs of [notificationId, foreign]) {
+      const calls = [mark(theirs, owner.ownerId), actors(theirs, owner.ownerId)];
+      for (const refusal of await Promise.all(calls.map(refusalOf))) {
+        expect(refusal).toMatchObject({
+          code: "InvalidArgument",
+          reason: "INVALID_REQUEST",
+          fields: ["notification_id"],
+        });
+      }
+    }
     expect(await dump(server)).toEqual(before);
-    await mark(name);
+    await mark(notificationId, other.ownerId);
     expect(await owner.badge()).toBe("1 people in 1 at 1");
     expect(await other.badge()).toBe("0 people in 0 at 2");
   });
 });
 
-describe("a name of nothing", () => {
+describe("an id of nothing", () => {
   test.each([
-    ["a line that has ended", ["", "like", "comment", ""]],
-    ["a read line of another version", ["", "like", "comment", "", 77]],
+    ["a notification that has ended", ["", "like", "comment", ""]],
+    ["a read notification of another version", ["", "like", "comment", "", 77]],
   ])("names %s: no people, and nothing to mark", async (_, [, kind, type, , ...version]) => {
     const owner = createOwner(server);
     await owner.register("x");
     await owner.react("x", "A");
     await owner.unreact("x", "A");
-    const name = encode([owner.ownerId, kind, type, owner.target("x").id, ...version]);
-    expect(await mark(name)).toMatchObject({ changed: false, unreadCount: { version: 2n } });
-    expect(await refusalOf(actors(name))).toMatchObject({
+    const { ownerId } = owner;
+    const notificationId = encode([ownerId, kind, type, owner.target("x").id, ...version]);
+    expect(await mark(notificationId, ownerId)).toMatchObject({
+      changed: false,
+      unreadCount: { version: 2n },
+    });
+    expect(await refusalOf(actors(notificationId, ownerId))).toMatchObject({
       code: "NotFound",
       reason: "NOTIFICATION_NOT_FOUND",
     });
   });
 });
 
-describe("a malformed name is refused:", () => {
+describe("a malformed id is refused:", () => {
   const good = ["o", "like", "comment", "x"];
-  const malformed: [what: string, name: string][] = [
+  const malformed: [what: string, notificationId: string][] = [
     ["no base64", "%%%"],
     ["no JSON", Buffer.from("o like").toString("base64url")],
     ["no list", encode({ ownerId: "o" })],
@@ -143,27 +162,27 @@ describe("a malformed name is refused:", () => {
     ],
     ["the same with padding", `${encode(good)}=`],
     ["the same with a character that base64 ignores", `${encode(good)}!`],
-    ["the name of a message", "owners/o/notifications/x"],
+    ["the name of a resource", "owners/o/notifications/x"],
   ];
 
-  test.each(malformed)("%s", async (_, name) => {
+  test.each(malformed)("%s", async (_, id) => {
     const before = await dump(server);
-    for (const refusal of await Promise.all([mark(name), actors(name)].map(refusalOf))) {
+    for (const refusal of await Promise.all([mark(id, "o"), actors(id, "o")].map(refusalOf))) {
       expect(refusal).toMatchObject({
         code: "InvalidArgument",
         reason: "INVALID_REQUEST",
-        fields: ["name"],
+        fields: ["notification_id"],
       });
     }
     expect(await dump(server)).toEqual(before);
   });
 
   test("a good one of the same form is not", async () => {
-    expect(await mark(encode(good))).toMatchObject({ changed: false });
+    expect(await mark(encode(good), "o")).toMatchObject({ changed: false });
   });
 });
 
-test("every listed line has the name that the calls take", async () => {
+test("every listed notification has the id that the calls take", async () => {
   const owner = createOwner(server);
   await owner.register("x", "y");
   await owner.react("x", "A");
@@ -171,8 +190,8 @@ test("every listed line has the name that the calls take", async () => {
   await owner.read("x", 1);
   await owner.notify("x", "e1", "C");
   const lines = await owner.list();
-  const people = await Promise.all(lines.map(({ name }) => owner.actors(name)));
+  const people = await Promise.all(lines.map(({ notificationId }) => owner.actors(notificationId)));
   expect(people).toEqual([["C"], ["B"], ["A"]]);
-  const names = new Set(lines.map(({ name }: Notification) => name));
-  expect(names.size).toBe(3);
+  const ids = new Set(lines.map(({ notificationId }: Notification) => notificationId));
+  expect(ids.size).toBe(3);
 });

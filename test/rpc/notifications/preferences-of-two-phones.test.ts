@@ -1,0 +1,129 @@
+/** Tests through gRPC that two phones of one owner do not undo each other's preferences. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { PreferencesSchema } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
+import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
+import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { dump } from "../../support/stores/dump.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+/** What a phone knows of the preferences, and what it can do. */
+function createPhone({ ownerId }: Owner) {
+  let known = create(PreferencesSchema, { ownerId });
+  return {
+    async read() {
+      const { preferences } = await server.notifications.getPreferences({ ownerId });
+      known = preferences as typeof known;
+      return known;
+    },
+
+    /** Sends all that the phone knows, with its own changes and the etag that it has read. */
+    async replace(changes: MessageInitShape<typeof PreferencesSchema>) {
+      const preferences = create(PreferencesSchema, { ...known, ...changes });
+      const updateMask = { paths: ["*"] };
+      const answer = await server.notifications.updatePreferences({ preferences, updateMask });
+      known = answer.preferences as typeof known;
+      return known;
+    },
+
+    /** Sends the named fields alone, without an etag. */
+    async change(changes: MessageInitShape<typeof PreferencesSchema>, ...paths: string[]) {
+      const preferences = { ...changes, ownerId };
+      const updateMask = { paths };
+      const answer = await server.notifications.updatePreferences({ preferences, updateMask });
+      return answer.preferences;
+    },
+  };
+}
+
+describe("two phones", () => {
+  test("that send back what they have read: the later one is refused, and reads again", async () => {
+    const owner = createOwner(server);
+    const [one, two] = [createPhone(owner), createPhone(owner)];
+    expect((await one.read()).etag).toBe((await two.read()).etag);
+    await one.replace({ mutedKinds: ["wow"] });
+    const before = await dump(server);
+    expect(await refusalOf(two.replace({ allMuted: true }))).toMatchObject({
+      code: "FailedPrecondition",
+      reason: "ETAG_MISMATCH",
+    });
+    expect(await dump(server)).toEqual(before);
+    await two.read();
+    const both = { allMuted: true, mutedKinds: ["wow"] };
+    expect(await two.replace({ allMuted: true })).toMatchObject(both);
+    expect(await one.read()).toMatchObject(both);
+  });
+
+  test("that update at the same time: one is accepted, the other one refused", async () => {
+    const owner = createOwner(server);
+    const phones = Array.from({ length: 8 }, () => createPhone(owner));
+    await Promise.all(phones.map((phone) => phone.read()));
+    const updates = phones.map((phone, i) => phone.replace({ mutedKinds: [`k${i}`] }));
+    const results = await Promise.allSettled(updates);
+    const accepted = results.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    expect(accepted).toHaveLength(1);
+    for (const each of results) {
+      if (each.status === "rejected")
+        expect(await reasonOf(Promise.reject(each.reason))).toBe("ETAG_MISMATCH");
+    }
+    expect(await createPhone(owner).read()).toEqual(accepted[0]);
+  });
+
+  test("that name the fields they change: both changes hold", async () => {
+    const owner = createOwner(server);
+    const [one, two] = [createPhone(owner), createPhone(owner)];
+    await Promise.all([
+      one.change({ mutedKinds: ["wow", "like"] }, "muted_kinds"),
+      two.change({ allMuted: true }, "all_muted"),
+    ]);
+    const both = { allMuted: true, mutedKinds: ["like", "wow"] };
+    expect(await one.read()).toMatchObject(both);
+    // A field of the mask is set to what the request has, also if that is empty.
+    expect(await two.change({ mutedKinds: ["wow"] }, "all_muted")).toMatchObject({
+      ...both,
+      allMuted: false,
+    });
+    expect(await one.change({}, "muted_kinds")).toMatchObject({ allMuted: false, mutedKinds: [] });
+  });
+});
+
+describe("an update", () => {
+  test("without a mask changes the fields that are not empty", async () => {
+    const phone = createPhone(createOwner(server));
+    await phone.change({ mutedKinds: ["wow"] });
+    expect(await phone.change({ allMuted: true })).toMatchObject({
+      allMuted: true,
+      mutedKinds: ["wow"],
+    });
+    expect(await phone.change({})).toMatchObject({ allMuted: true, mutedKinds: ["wow"] });
+  });
+
+  test("that was sent before and changes nothing is accepted with the etag of then", async () => {
+    const owner = createOwner(server);
+    const { ownerId } = owner;
+    const phone = createPhone(owner);
+    const { etag } = await phone.read();
+    const updated = await phone.replace({ allMuted: true });
+    expect(updated.etag).not.toBe(etag);
+    const before = await dump(server);
+    expect(await phone.replace({ ownerId, allMuted: true, etag })).toEqual(updated);
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("changes the etag, and reactions do not", async () => {
+    const owner = createOwner(server);
+    const phone = createPhone(owner);
+    const { etag } = await phone.read();
+    await owner.register("x");
+    await owner.react("x", "A");
+    expect((await phone.read()).etag).toBe(etag);
+    await phone.replace({ mutedKinds: ["wow"] });
+    expect((await phone.read()).etag).not.toBe(etag);
+  });
+});
