@@ -6,7 +6,7 @@ import { DomainError } from "../../domain/errors.ts";
 export const etagOf = (content: unknown): string =>
   createHash("sha256").update(JSON.stringify(content)).digest("base64url").slice(0, 16);
 
-/** Requires the etag of an update, where it has one, to be the present one. Refusal: ETAG_MISMATCH. */
+/** Requires the etag of an update, if it has one, to be the present one. Refusal: ETAG_MISMATCH. */
 export function requireEtag(given: string, present: string): void {
   if (given === "" || given === present) return;
   throw new DomainError("ETAG_MISMATCH", "the resource was changed since it was read");

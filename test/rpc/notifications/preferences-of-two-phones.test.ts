@@ -43,7 +43,7 @@ function createPhone({ ownerId }: Owner) {
 }
 
 describe("two phones", () => {
-  test("that send back what they have read: the later one is refused, and reads again", async () => {
+  test("that send back what they have read: the later one is refused and reads again", async () => {
     const owner = createOwner(server);
     const [one, two] = [createPhone(owner), createPhone(owner)];
     expect((await one.read()).etag).toBe((await two.read()).etag);
