@@ -38,7 +38,7 @@ test("unmuting a person leaves another one muted whose hash is the same", async 
   await setPersonMuted(deps, { ownerId, userId: one, muted: false });
   const likeOf = (userId: string) => react(deps, { target, kind: "like", userId, displayName: "" });
   await likeOf(other);
-  expect(await inboxOf(deps, ownerId)).toMatchObject({ groupCount: 0, peopleCount: 0 });
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 0, peopleCount: 0 });
   await likeOf(one);
-  expect(await inboxOf(deps, ownerId)).toMatchObject({ groupCount: 1, peopleCount: 1 });
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 1, peopleCount: 1 });
 });
