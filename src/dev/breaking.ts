@@ -1,49 +1,29 @@
 /**
- * Checks that proto/ is compatible with the protos of a git ref, by default `main`:
+ * Checks that proto/ is compatible with the protos of other commits, by the rules of buf.yaml:
  *
- *   node src/dev/breaking.ts [ref]
+ *   node src/dev/breaking.ts            with `main` and with every release
+ *   node src/dev/breaking.ts REF ...    with these commits
  *
- * buf.yaml has the rules, breaking-exceptions.ts the deliberate breaks. The ref's protos are
- * checked with the present third-party protos, which are not in git. Succeeds when the ref has no
- * protos or the repository has no commits. Needs `generate.ts --fetch` before.
+ * Fails on every break, except that a break with `main` is only printed while nothing is released.
+ * Needs `generate.ts --fetch` before.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { breakingExceptions } from "./breaking-exceptions.ts";
-import { findBreaks, reviewBreaks } from "./contract-breaks.ts";
+import { breaksSince, reviewBreaks } from "./contract-breaks.ts";
+import { releases } from "./releases.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const ref = process.argv[2] ?? "main";
 
-function hasObject(name: string): boolean {
-  const args = ["rev-parse", "--quiet", "--verify", name];
-  return spawnSync("git", args, { cwd: root }).status === 0;
+function main(refs: readonly string[]): boolean {
+  const isReleased = releases.length > 0 || refs.length > 0;
+  const bases = refs.length > 0 ? refs : ["main", ...releases.map(({ commit }) => commit)];
+  const reviews = bases.map((ref) => reviewBreaks(ref, breaksSince(root, ref), isReleased));
+  for (const line of reviews.flatMap(({ lines }) => lines)) console.log(line);
+  return reviews.every(({ failed }) => !failed);
 }
 
-function check(base: string): number {
-  const temp = mkdtempSync(join(tmpdir(), "meguri-breaking-"));
-  try {
-    const tar = join(temp, "protos.tar");
-    const archive = ["archive", "--format=tar", "-o", tar, base, "buf.yaml", "proto"];
-    execFileSync("git", archive, { cwd: root, stdio: "inherit" });
-    execFileSync("tar", ["-xf", tar, "-C", temp], { stdio: "inherit" });
-    cpSync(join(root, ".cache", "protos"), join(temp, ".cache", "protos"), { recursive: true });
-    const { lines, failed } = reviewBreaks(findBreaks(root, temp), breakingExceptions);
-    for (const line of lines) console.log(line);
-    return failed ? 1 : 0;
-  } finally {
-    rmSync(temp, { recursive: true, force: true });
-  }
-}
-
-const base = [ref, `origin/${ref}`].find((name) => hasObject(`${name}^{commit}`));
-if (base !== undefined && hasObject(`${base}:proto`)) {
-  process.exitCode = check(base);
-} else if (base !== undefined || !hasObject("HEAD")) {
-  console.log(`${ref} has no protos yet: nothing to break`);
-} else {
-  console.error(`there is no ${ref} to compare with; fetch it or name another ref`);
+try {
+  if (!main(process.argv.slice(2))) process.exitCode = 1;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;
 }

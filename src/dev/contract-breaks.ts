@@ -1,5 +1,7 @@
-/** Finds the breaks of the contract by buf, and separates the deliberate ones from the rest. */
-import { spawnSync } from "node:child_process";
+/** Finds the breaks of the contract by buf. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** An annotation of `buf breaking --error-format json`. */
@@ -13,19 +15,30 @@ export interface Break {
   readonly message: string;
 }
 
-/** Breaks that are wanted. */
-export interface BreakingException {
-  /** The rules of buf that these changes break. */
-  readonly rules: readonly string[];
-  /** The file from the project's root. */
-  readonly file: string;
-  /** Matches buf's messages. It names every element, so that it permits no later break. */
-  readonly message: RegExp;
-  /** Why, and what a client does instead. */
-  readonly reason: string;
-}
-
 const buf = join(import.meta.dirname, "..", "..", "node_modules", ".bin", "buf");
+
+/**
+ * Compares the protos of a project with those of one of its commits, or of `origin/<ref>` where
+ * only that exists. They are compiled with the present third-party protos, which are not in git.
+ * Throws when there is no such commit, or when buf cannot compare them.
+ */
+export function breaksSince(root: string, ref: string): Break[] {
+  const commit = [ref, `origin/${ref}`].find((name) => hasCommit(root, name));
+  if (commit === undefined) {
+    throw new Error(`there is no ${ref} to compare with; fetch it or name another commit`);
+  }
+  const base = mkdtempSync(join(tmpdir(), "meguri-breaking-"));
+  try {
+    const tar = join(base, "protos.tar");
+    const args = ["archive", "--format=tar", "-o", tar, commit, "buf.yaml", "proto"];
+    execFileSync("git", args, { cwd: root, stdio: "pipe" });
+    execFileSync("tar", ["-xf", tar, "-C", base], { stdio: "pipe" });
+    cpSync(join(root, ".cache", "protos"), join(base, ".cache", "protos"), { recursive: true });
+    return findBreaks(root, base);
+  } finally {
+    rmSync(base, { recursive: true, force: true });
+  }
+}
 
 /**
  * Compares the protos of two folders, each with a buf.yaml; the rules are those of `folder`. Throws
@@ -45,30 +58,25 @@ export function findBreaks(folder: string, baseFolder: string): Break[] {
     .map((line) => JSON.parse(line) as Break);
 }
 
-/** What the check prints, and whether it fails. */
+/** What the check prints about one commit, and whether it fails. */
 interface Review {
   readonly lines: readonly string[];
   readonly failed: boolean;
 }
 
-/** Fails on every break that no exception permits. Names the exceptions, used or not. */
-export function reviewBreaks(
-  breaks: readonly Break[],
-  exceptions: readonly BreakingException[],
-): Review {
-  const used = exceptions.map((exception) => {
-    const permitted = breaks.filter((one) => permits(exception, one));
-    const where = `${exception.file}, ${exception.message}`;
-    return permitted.length === 0
-      ? `no longer needed: ${where}`
-      : `deliberate: ${where} (${permitted.length}): ${exception.reason}`;
-  });
-  const refused = breaks.filter((one) => !exceptions.some((each) => permits(each, one)));
-  return { lines: [...used, ...refused.map(print)], failed: refused.length > 0 };
+/** Names every break. Before the first release they do not fail, unless the protos are broken. */
+export function reviewBreaks(ref: string, breaks: readonly Break[], isReleased: boolean): Review {
+  const failed = breaks.some(({ type }) => isReleased || type === "COMPILE");
+  if (breaks.length === 0) return { lines: [`no break with ${ref}`], failed };
+  const permitted = `${breaks.length} breaks with ${ref}, permitted until the first release:`;
+  const title = failed ? `breaks with ${ref}:` : permitted;
+  return { lines: [title, ...breaks.map(print)], failed };
 }
 
-const permits = ({ rules, file, message }: BreakingException, one: Break): boolean =>
-  rules.includes(one.type) && file === one.path && message.test(one.message);
+function hasCommit(root: string, name: string): boolean {
+  const args = ["rev-parse", "--quiet", "--verify", `${name}^{commit}`];
+  return spawnSync("git", args, { cwd: root }).status === 0;
+}
 
 const print = ({ type, path = "proto", start_line = 1, message }: Break): string =>
-  `BREAK: ${path}:${start_line}: ${message} (${type})`;
+  `  ${path}:${start_line}: ${message} (${type})`;

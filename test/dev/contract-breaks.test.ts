@@ -1,64 +1,51 @@
-/** Tests that the breaking check finds what buf finds, and permits the deliberate breaks alone. */
+/** Tests that the breaking check finds what buf finds, and fails from the first release on. */
+import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   type Break,
-  type BreakingException,
+  breaksSince,
   findBreaks,
   reviewBreaks,
 } from "../../src/dev/contract-breaks.ts";
 
 const file = "proto/shop/v1/shop.proto";
-const lost = (field: string, path = file, type = "FIELD_NO_DELETE"): Break => ({
-  type,
-  path,
+const lost: Break = {
+  type: "FIELD_NO_DELETE",
+  path: file,
   start_line: 5,
-  message: `Previously present field "1" with name "${field}" on message "Cart" was deleted.`,
-});
-const exception: BreakingException = {
-  rules: ["FIELD_NO_DELETE"],
-  file,
-  message: /"(price|currency)" on message "Cart"/,
-  reason: "total has both",
+  message: 'Previously present field "1" with name "price" on message "Cart" was deleted.',
 };
-const where = `${file}, ${exception.message}`;
+const line = `  ${file}:5: ${lost.message} (FIELD_NO_DELETE)`;
 
 describe("a break", () => {
-  test("is permitted by an exception, which is printed once with its reason", () => {
-    expect(reviewBreaks([lost("price"), lost("currency")], [exception])).toEqual({
-      lines: [`deliberate: ${where} (2): total has both`],
+  test("fails from the first release on", () => {
+    expect(reviewBreaks("v0.1.0", [lost], true)).toEqual({
+      lines: ["breaks with v0.1.0:", line],
+      failed: true,
+    });
+  });
+
+  test("is printed and permitted before it", () => {
+    expect(reviewBreaks("main", [lost], false)).toEqual({
+      lines: ["1 breaks with main, permitted until the first release:", line],
       failed: false,
     });
   });
 
-  test.each([
-    ["of another element", lost("owner")],
-    ["in another file", lost("price", "proto/shop/v1/cart.proto")],
-    ["of another rule", lost("price", file, "FIELD_NO_DELETE_UNLESS_NAME_RESERVED")],
-  ])("%s fails, beside a permitted one", (_, other) => {
-    expect(reviewBreaks([lost("price"), other], [exception])).toEqual({
-      lines: [
-        `deliberate: ${where} (1): total has both`,
-        `BREAK: ${other.path}:5: ${other.message} (${other.type})`,
-      ],
-      failed: true,
-    });
-  });
-
-  test("without a file fails", () => {
+  test("without a file names the folder of the contract", () => {
     const message = 'Previously present package "shop.v1" was deleted.';
-    expect(reviewBreaks([{ type: "PACKAGE_NO_DELETE", message }], [exception])).toEqual({
-      lines: [`no longer needed: ${where}`, `BREAK: proto:1: ${message} (PACKAGE_NO_DELETE)`],
-      failed: true,
-    });
+    const { lines } = reviewBreaks("main", [{ type: "PACKAGE_NO_DELETE", message }], true);
+    expect(lines[1]).toBe(`  proto:1: ${message} (PACKAGE_NO_DELETE)`);
   });
-});
 
-test("an exception that permits nothing is named and does not fail", () => {
-  const lines = [`no longer needed: ${where}`];
-  expect(reviewBreaks([], [exception])).toEqual({ lines, failed: false });
+  test("is none", () => {
+    const none = { lines: ["no break with main"], failed: false };
+    expect(reviewBreaks("main", [], true)).toEqual(none);
+    expect(reviewBreaks("main", [], false)).toEqual(none);
+  });
 });
 
 describe("buf, with the rules of this project", () => {
@@ -84,19 +71,18 @@ describe("buf, with the rules of this project", () => {
     `message Cart {\n${fields}}\nservice Shop {\n${rpcs}}\n`;
   const owner = "  string owner = 2;\n";
   const before = protoOf(`  int64 price = 1;\n${owner}`, rpc("Buy") + rpc("See"));
+  const reserved = '  reserved 1;\n  reserved "price";\n';
+  const after = protoOf(`${reserved}${owner}  string note = 4;\n`, rpc("Buy") + rpc("Add"));
+  const breaks = [
+    ["FIELD_NO_DELETE", file, lost.message],
+    ["RPC_NO_DELETE", file, 'Previously present RPC "See" on service "Shop" was deleted.'],
+  ];
+  const summaryOf = (found: readonly Break[]) =>
+    found.map(({ type, path, message }) => [type, path, message]).sort();
 
   test("finds a lost method and a lost field, though reserved, and no break in additions", () => {
-    const reserved = '  reserved 1;\n  reserved "price";\n';
-    const after = protoOf(`${reserved}${owner}  string note = 4;\n`, rpc("Buy") + rpc("Add"));
-    const breaks = findBreaks(project("after", after), project("before", before));
-    expect(breaks.map(({ type, path, message }) => [type, path, message]).sort()).toEqual([
-      ["FIELD_NO_DELETE", file, lost("price").message],
-      ["RPC_NO_DELETE", file, 'Previously present RPC "See" on service "Shop" was deleted.'],
-    ]);
-    expect(reviewBreaks(breaks, [exception])).toMatchObject({
-      lines: [expect.stringMatching(/^deliberate: /), expect.stringMatching(/^BREAK: .*"See"/)],
-      failed: true,
-    });
+    const found = findBreaks(project("after", after), project("before", before));
+    expect(summaryOf(found)).toEqual(breaks);
   });
 
   test("finds nothing in equal protos", () => {
@@ -104,13 +90,27 @@ describe("buf, with the rules of this project", () => {
   });
 
   test("protos that do not compile are never permitted", () => {
-    const breaks = findBreaks(project("after", "message {"), project("before", before));
-    expect(breaks.map(({ type }) => type)).toContain("COMPILE");
-    expect(reviewBreaks(breaks, [exception]).failed).toBe(true);
+    const found = findBreaks(project("after", "message {"), project("before", before));
+    expect(found.map(({ type }) => type)).toContain("COMPILE");
+    expect(reviewBreaks("main", found, false).failed).toBe(true);
   });
 
   test("a folder without protos is an error", () => {
     const root = project("after", before);
     expect(() => findBreaks(root, join(root, "nowhere"))).toThrow("buf breaking failed");
+  });
+
+  test("compares with a commit, be it a branch or the recorded commit of a release", () => {
+    const root = project("history", before);
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" });
+    git("init", "--quiet", "--initial-branch", "main");
+    git("add", "buf.yaml", "proto");
+    git("-c", "user.name=mei", "-c", "user.email=mei@shop.example", "commit", "-qm", "Release");
+    const release = git("rev-parse", "HEAD").trim();
+    expect(breaksSince(root, release)).toEqual([]);
+    project("history", after);
+    expect(summaryOf(breaksSince(root, release))).toEqual(breaks);
+    expect(summaryOf(breaksSince(root, "main"))).toEqual(breaks);
+    expect(() => breaksSince(root, "v9")).toThrow("there is no v9 to compare with");
   });
 });
