@@ -3,13 +3,13 @@ import { log } from "@temporalio/activity";
 import type { Deps } from "../src/app/ports/deps.ts";
 import { bulkGrantActivities } from "./bulk-grants.ts";
 import { bulkSourceActivities } from "./bulk-sources.ts";
-import { expiryNoticeActivities } from "./expiry-notices.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
-import { longRunningActivities } from "./long-running.ts";
 import { monthEndActivities } from "./month-ends.ts";
+import { noticeActivities } from "./notices.ts";
 import { purgeActivities } from "./purges.ts";
 import { type Observers, reconcilerActivities } from "./reconciler.ts";
 import { reservationActivities } from "./reservations.ts";
+import { verificationActivities } from "./verifications.ts";
 
 /** The dependencies of the activities. */
 interface ActivityDeps extends Observers {
@@ -30,9 +30,9 @@ export function createActivities(dependencies: ActivityDeps): Activities {
 const activities = ({ deps, ...observers }: ActivityDeps) => ({
   ...reservationActivities(deps, observers.onDone),
   ...reconcilerActivities(deps, observers),
-  ...longRunningActivities(deps),
   ...monthEndActivities(deps),
-  ...expiryNoticeActivities(deps),
+  ...noticeActivities(deps),
+  ...verificationActivities(deps),
   ...purgeActivities(deps),
   ...bulkGrantActivities(deps),
   ...bulkSourceActivities(deps),

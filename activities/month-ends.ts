@@ -1,15 +1,35 @@
-/** The activity that names the months of a month-end sweep. */
-import { readMonths } from "../src/app/points/expire-due.ts";
+/** The activities of a month-end sweep. */
+import { log } from "@temporalio/activity";
+import { type ExpireProgress, expireDueInShard, readMonths } from "../src/app/points/expire-due.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import type { MonthEndMonths } from "../src/contract/month-ends.ts";
+import type {
+  ExpireShardInput,
+  ExpireShardResult,
+  MonthEndMonths,
+} from "../src/contract/month-ends.ts";
+import { formatMonth } from "../src/domain/month.ts";
 import { check } from "./checks.ts";
+import { runStep } from "./steps.ts";
 
+/** Each of these activities may be repeated. */
 export function monthEndActivities(deps: Deps) {
   return {
     /** Returns the month that has ended, and the month up to which points have expired. */
-    async readMonthEnd(input: { readonly program: string }): Promise<MonthEndMonths> {
-      const { program: programId } = check(input, { program: "string" });
-      return readMonths(deps, programId);
+    async readMonthEnd(input: { readonly program_id: string }): Promise<MonthEndMonths> {
+      const { program_id: programId } = check(input, { program_id: "string" });
+      const { ended, grantedUpTo } = await readMonths(deps, programId);
+      return { month: formatMonth(ended), granted_up_to: formatMonth(grantedUpTo) };
+    },
+
+    /** Expires what is due in a shard, for one step. A retry continues from the last heartbeat. */
+    async expireShard(input: ExpireShardInput): Promise<ExpireShardResult> {
+      const fields = { program_id: "string", shard: "number", cursor: "string?" };
+      const { program_id: programId, shard, ...place } = check(input, fields);
+      const onFailed = (userId: string, err: unknown) =>
+        log.warn("could not expire what is due in an account", { programId, userId, err });
+      return runStep<ExpireProgress, ExpireProgress>(place, (from, shouldContinue) =>
+        expireDueInShard(deps, { programId, shard, ...from }, shouldContinue, onFailed),
+      );
     },
   };
 }

@@ -2,15 +2,20 @@
 import { log } from "@temporalio/activity";
 import { dropOldUploads, startActiveBulkGrants } from "../src/app/bulk-grants/reconcile.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
+import type { ReservationName } from "../src/app/ports/reservations.ts";
 import { startPendingPurges } from "../src/app/reactions/purge-target.ts";
-import { executeOverdue, startAllRuns } from "../src/app/reservations/reconcile.ts";
+import {
+  executeOverdue,
+  type OverdueCounts,
+  type ReservationsPlace,
+  type StartCounts,
+  startAllRuns,
+} from "../src/app/reservations/reconcile.ts";
 import { syncRuns } from "../src/app/reservations/sync-runs.ts";
-import type { SweepPlace } from "../src/app/shared/sweep.ts";
 import type {
-  OverdueCounts,
+  OverdueProgress,
   ReconcilerInput,
-  RunName,
-  StartCounts,
+  StartProgress,
   SyncCounts,
 } from "../src/contract/reconciler.ts";
 import type { BulkGrantName } from "../src/domain/bulk-grant.ts";
@@ -19,6 +24,7 @@ import type { Instant } from "../src/domain/month.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
 import type { TargetName } from "../src/domain/target.ts";
 import { check } from "./checks.ts";
+import { camelCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
 /** What a worker observes of reservations. */
@@ -29,33 +35,31 @@ export interface Observers {
   readonly onOverdue: (overdue: { readonly count: number; readonly oldestMs: number }) => void;
 }
 
-type Overdue = OverdueCounts & SweepPlace<RunName>;
-type Started = StartCounts & SweepPlace<RunName>;
+type Overdue = OverdueCounts & ReservationsPlace;
+type Started = StartCounts & ReservationsPlace;
 
 /** Each of these activities may be repeated. */
 export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observers) {
-  const onFailed = (name: RunName, err: unknown) =>
+  const onFailed = (name: ReservationName, err: unknown) =>
     log.warn("a reservation is left to the next pass", { ...name, err });
   return {
     /** Executes overdue reservations, for one step. A retry continues from the last heartbeat. */
-    async executeOverdue(input: Overdue): Promise<OverdueCounts & { readonly cursor?: string }> {
+    async executeOverdue(input: OverdueProgress): Promise<OverdueProgress> {
       check(input, { overdue: "number", cursor: "string?" });
-      const result = await runStep<Overdue, Awaited<ReturnType<typeof executeOverdue>>>(
-        input,
-        (from, shouldContinue) =>
-          executeOverdue(deps, { ...input, ...from }, shouldContinue, { onDone, onFailed }),
+      const start = camelCased<Overdue>(input);
+      const result = await runStep<Overdue, Overdue>(start, (from, shouldContinue) =>
+        executeOverdue(deps, { ...start, ...from }, shouldContinue, { onDone, onFailed }),
       );
-      onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldestMs });
+      onOverdue({ count: result.overdue + result.failed, oldestMs: result.oldest_ms });
       return result;
     },
 
     /** Starts the runs of pending reservations, for one step, as `executeOverdue`. */
-    async startAllRuns(input: Started): Promise<StartCounts & { readonly cursor?: string }> {
+    async startAllRuns(input: StartProgress): Promise<StartProgress> {
       check(input, { started: "number", cursor: "string?" });
-      return runStep<Started, Awaited<ReturnType<typeof startAllRuns>>>(
-        input,
-        (from, shouldContinue) =>
-          startAllRuns(deps, { ...input, ...from }, shouldContinue, onFailed),
+      const start = camelCased<Started>(input);
+      return runStep<Started, Started>(start, (from, shouldContinue) =>
+        startAllRuns(deps, { ...start, ...from }, shouldContinue, onFailed),
       );
     },
 

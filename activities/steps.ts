@@ -1,11 +1,14 @@
 /** Runs the steps of activities on many records: heartbeats, the time limit, and where to go on. */
 import { activityInfo, Context } from "@temporalio/activity";
 import { steps } from "../workflows/timing.ts";
+import { camelCased, type SnakeCased, snakeCased } from "./spelling.ts";
 
 /**
  * Runs one step: from the progress of the last heartbeat of an earlier attempt, or from `start`,
  * until the time is over, the activity is cancelled or the worker shuts down. Heartbeats continue
  * while a page takes long. The progress of an attempt that fails is kept for the next one.
+ *
+ * Heartbeats contain the progress, and the history the result, in snake_case.
  */
 export async function runStep<Progress, Result>(
   start: Partial<Progress>,
@@ -13,17 +16,18 @@ export async function runStep<Progress, Result>(
     from: Partial<Progress>,
     shouldContinue: (progress: Progress) => boolean,
   ) => Promise<Result>,
-): Promise<Result> {
+): Promise<SnakeCased<Result>> {
   const context = Context.current();
-  const from: Partial<Progress> = activityInfo().heartbeatDetails ?? start;
+  const kept = activityInfo().heartbeatDetails;
+  const from = kept === undefined ? start : camelCased<Partial<Progress>>(kept);
   const limit = performance.now() + steps.limitMs;
-  let latest = from;
+  let latest: unknown = kept ?? snakeCased(start);
   const work = run(from, (progress) => {
-    latest = progress;
-    context.heartbeat(progress);
+    latest = snakeCased(progress);
+    context.heartbeat(latest);
     return performance.now() < limit && !context.cancellationSignal.aborted;
   });
-  return heartbeatWhile(work, () => latest);
+  return snakeCased(await heartbeatWhile(work, () => latest));
 }
 
 /** Sends heartbeats with the latest progress, if any is kept, until the work ends. */

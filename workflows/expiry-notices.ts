@@ -16,7 +16,7 @@ import {
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { orRefusal, refuse } from "./failures.ts";
-import { workOn } from "./parts.ts";
+import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -24,13 +24,10 @@ const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
 
-/** The report names at most this many accounts; the details of the failure name 100. */
-const maxNamed = 20;
-
 const { readAnnouncedMonth } = proxyActivities<Activities>(sweepTiming.readMonth);
 const { notifyExpiring } = proxyActivities<Activities>(sweepTiming.shard);
 
-type Shards = NonNullable<ExpiryNoticesInput["shards"]>;
+const nothing: ExpiryNoticesCounts = { notified: 0, unaffected: 0, failed: 0, failures: [] };
 
 /**
  * Notifies the owners of the accounts whose points expire at the next month boundary. The month is
@@ -51,35 +48,33 @@ export async function expiryNotices(input: ExpiryNoticesInput): Promise<ExpiryNo
   }
 }
 
-async function notify(input: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
-  const { program_id } = input;
-  const { month } = input.month ? input : await orRefusal(readAnnouncedMonth({ program_id }));
-  const { notified = 0, unaffected = 0, failed = 0, failures = [] } = input;
-  let total: ExpiryNoticesCounts = { notified, unaffected, failed, failures };
+async function notify({ program_id, so_far }: ExpiryNoticesInput): Promise<ExpiryNoticesResult> {
+  const { month } = so_far ?? (await orRefusal(readAnnouncedMonth({ program_id })));
+  let counts = so_far?.counts ?? nothing;
   if (month === undefined) return ended("The program notifies nobody of points that expire now.");
-  setCurrentDetails(reportOf(month, total));
-  const shards: Shards =
-    input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
+  setCurrentDetails(reportOf(month, counts));
+  const shards = so_far?.shards ?? allShards();
   const left = await workOn(shards, concurrency, async (part) => {
     const summary = `shard ${part.shard + 1} of ${shardCount}`;
     const result = await orRefusal(
       notifyExpiring.executeWithOptions({ summary }, [{ program_id, month, ...part }]),
     );
-    total = added(total, result);
-    setCurrentDetails(reportOf(month, total));
+    counts = added(counts, result);
+    setCurrentDetails(reportOf(month, counts));
     return result.cursor;
   });
   if (left.length > 0) {
-    await continueAsNew<typeof expiryNotices>({ program_id, month, shards: left, ...total });
+    const so_far = { month, counts, shards: left };
+    await continueAsNew<typeof expiryNotices>({ program_id, so_far });
   }
-  const report = reportOf(month, total);
-  if (total.failed > 0) throw refuse(report, expiryNoticesIncomplete, [{ month, ...total }]);
+  const report = reportOf(month, counts);
+  if (counts.failed > 0) throw refuse(report, expiryNoticesIncomplete, [{ month, ...counts }]);
   return ended(report);
 
   function ended(report: string): ExpiryNoticesResult {
     setCurrentDetails(report);
-    const { failures: _, ...counts } = total;
-    return { ...counts, ...(month !== undefined && { month }), report };
+    const { failures: _, ...result } = counts;
+    return { ...result, ...(month !== undefined && { month }), report };
   }
 }
 
@@ -91,13 +86,12 @@ const added = (total: ExpiryNoticesCounts, next: ExpiryNoticesCounts): ExpiryNot
 });
 
 /** The month, the counts and the first accounts that failed, as an operator reads them. */
-function reportOf(month: string, { notified, unaffected, failed, failures }: ExpiryNoticesCounts) {
-  const count = (accounts: number) => accounts.toLocaleString("en");
-  const names = failures.slice(0, maxNamed).map(({ userId, reason }) => `${userId} (${reason})`);
-  const rest = failed > names.length ? ` and ${count(failed - names.length)} more` : "";
+function reportOf(month: string, counts: ExpiryNoticesCounts): string {
+  const { notified, unaffected, failed } = counts;
+  const accounts = (count: number) => count.toLocaleString("en");
   return (
-    `Points that expire at the start of ${month}: ${count(notified)} members notified, ` +
-    `${count(unaffected)} accounts without such points, ${count(failed)} failed` +
-    (failed > 0 ? `: ${names.join(", ")}${rest}` : "")
+    `Points that expire at the start of ${month}: ${accounts(notified)} members notified, ` +
+    `${accounts(unaffected)} accounts without such points, ${accounts(failed)} failed` +
+    (failed > 0 ? `: ${namesOf(counts)}` : "")
   );
 }

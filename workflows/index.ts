@@ -4,7 +4,7 @@ export { bulkGrantFromSource } from "./bulk-grant-from-source.ts";
 export { expiryNotices } from "./expiry-notices.ts";
 export { monthEnd } from "./month-end.ts";
 export { pickUpSheets } from "./pick-up-sheets.ts";
-export { removeTarget } from "./purge-target.ts";
+export { purgeTarget } from "./purge-target.ts";
 export { reconciler } from "./reconciler.ts";
 export { reservation } from "./reservation.ts";
 export { startRuns } from "./start-runs.ts";

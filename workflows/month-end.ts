@@ -8,6 +8,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import {
+  type MonthEndCounts,
   type MonthEndFailure,
   type MonthEndInput,
   type MonthEndMonths,
@@ -17,7 +18,7 @@ import {
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { orRefusal, refuse } from "./failures.ts";
-import { workOn } from "./parts.ts";
+import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
 
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -25,16 +26,10 @@ const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
 /** The number of shards that are processed concurrently. */
 const concurrency = 4;
 
-/** A message or report names at most this many accounts; the details of the failure name 100. */
-const maxNamed = 20;
-
 const { readMonthEnd } = proxyActivities<Activities>(sweepTiming.readMonth);
-const { settleShard } = proxyActivities<Activities>(sweepTiming.shard);
+const { expireShard } = proxyActivities<Activities>(sweepTiming.shard);
 
-/** The counts so far. */
-type MonthEndTotal = Omit<MonthEndFailure, "report">;
-
-type Shards = NonNullable<MonthEndInput["shards"]>;
+const nothing: MonthEndCounts = { expired: 0, unchanged: 0, failed: 0, failures: [] };
 
 /**
  * Expires what is due in the accounts of a program. May run twice. Fails with MONTH_END_INCOMPLETE
@@ -53,55 +48,51 @@ export async function monthEnd(input: MonthEndInput): Promise<MonthEndResult> {
   }
 }
 
-async function sweep(input: MonthEndInput): Promise<MonthEndResult> {
-  const { program: programId } = input;
-  const months = input.months ?? (await orRefusal(readMonthEnd({ program: programId })));
-  let total: MonthEndTotal = {
-    settled: input.settled ?? 0,
-    vain: input.vain ?? 0,
-    failed: input.failed ?? 0,
-    failures: input.failures ?? [],
-    months,
-  };
-  const shards: Shards =
-    input.shards ?? Array.from({ length: shardCount }, (_, shard) => ({ shard }));
-  setCurrentDetails(report(total, "runs"));
+async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndResult> {
+  const months = so_far?.months ?? (await orRefusal(readMonthEnd({ program_id })));
+  let counts = so_far?.counts ?? nothing;
+  const shards = so_far?.shards ?? allShards();
+  const report = (progress: string) => reportOf(months, counts, progress);
+  setCurrentDetails(report("runs"));
   const left = await workOn(shards, concurrency, async (part) => {
+    const summary = `shard ${part.shard + 1} of ${shardCount}`;
     const result = await orRefusal(
-      settleShard.executeWithOptions({ summary: `shard ${part.shard + 1} of ${shardCount}` }, [
-        { program: programId, ...part },
-      ]),
+      expireShard.executeWithOptions({ summary }, [{ program_id, ...part }]),
     );
-    total = {
-      ...total,
-      settled: total.settled + result.settled,
-      vain: total.vain + result.vain,
-      failed: total.failed + result.failed,
-      failures: [...total.failures, ...result.failures].slice(0, maxReports),
-    };
-    setCurrentDetails(report(total, "runs"));
+    counts = added(counts, result);
+    setCurrentDetails(report("runs"));
     return result.cursor;
   });
   if (left.length > 0) {
-    await continueAsNew<typeof monthEnd>({ program: programId, shards: left, ...total });
+    await continueAsNew<typeof monthEnd>({ program_id, so_far: { months, counts, shards: left } });
   }
-  const details = report(total, total.failed > 0 ? "is incomplete" : "is done");
-  setCurrentDetails(details);
-  if (total.failed > 0) throw incomplete({ ...total, report: details });
-  const { failures: _, ...counts } = total;
-  return { ...counts, report: details };
+  const result = {
+    ...counts,
+    months,
+    report: report(counts.failed > 0 ? "is incomplete" : "is done"),
+  };
+  setCurrentDetails(result.report);
+  if (counts.failed > 0) throw incomplete(result);
+  const { failures: _, ...done } = result;
+  return done;
 }
 
+const added = (total: MonthEndCounts, next: MonthEndCounts): MonthEndCounts => ({
+  expired: total.expired + next.expired,
+  unchanged: total.unchanged + next.unchanged,
+  failed: total.failed + next.failed,
+  failures: [...total.failures, ...next.failures].slice(0, maxReports),
+});
+
 /** The months, the counts and the first accounts that failed, as an operator reads them. */
-function report(total: MonthEndTotal, progress: string): string {
-  const { months, settled, vain, failed } = total;
+function reportOf(months: MonthEndMonths, counts: MonthEndCounts, progress: string): string {
+  const { expired, unchanged, failed } = counts;
   const accounts = (count: number) => count.toLocaleString("en");
-  const counts =
-    `${accounts(settled)} accounts, ${accounts(vain)} unchanged, ${accounts(failed)} failed` +
-    (failed > 0 ? `: ${namesOf(total)}` : "");
   return (
     `The month end of ${nameOf(months.month)} ${progress}. ` +
-    `Expired what was granted up to ${nameOf(months.grantedUpTo)}: ${counts}`
+    `Expired what was granted up to ${nameOf(months.granted_up_to)}: ` +
+    `${accounts(expired)} accounts, ${accounts(unchanged)} unchanged, ${accounts(failed)} failed` +
+    (failed > 0 ? `: ${namesOf(counts)}` : "")
   );
 }
 
@@ -109,12 +100,6 @@ function report(total: MonthEndTotal, progress: string): string {
 function nameOf(month: MonthEndMonths["month"]): string {
   const format = { month: "long", year: "numeric", timeZone: "UTC" } as const;
   return `${new Date(`${month}-01`).toLocaleDateString("en", format)} (${month})`;
-}
-
-function namesOf({ failed, failures }: MonthEndTotal): string {
-  const names = failures.slice(0, maxNamed).map(({ userId, reason }) => `${userId} (${reason})`);
-  const rest = failed > names.length ? ` and ${failed - names.length} more` : "";
-  return names.join(", ") + rest;
 }
 
 function incomplete(result: MonthEndFailure) {

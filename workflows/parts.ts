@@ -1,5 +1,6 @@
 /** Divides long work into parts and bounded steps, until a workflow has to continue as new. */
 import { workflowInfo } from "@temporalio/workflow";
+import { type FailedAccount, type ShardLeft, shardCount } from "../src/contract/points.ts";
 
 /** A part of long work, and the cursor of its next step. */
 export interface Part {
@@ -30,4 +31,22 @@ export async function workOn<P extends Part>(
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   return left;
+}
+
+/** All shards of a program's expiry index, from their starts. */
+export const allShards = (): ShardLeft[] =>
+  Array.from({ length: shardCount }, (_, shard) => ({ shard }));
+
+/** A message or report names at most this many accounts; the details of a failure name 100. */
+const maxNamed = 20;
+
+/** The first accounts that failed, with their reasons, as an operator reads them. */
+export function namesOf(counts: {
+  readonly failed: number;
+  readonly failures: readonly FailedAccount[];
+}): string {
+  const { failed, failures } = counts;
+  const names = failures.slice(0, maxNamed).map(({ user_id, reason }) => `${user_id} (${reason})`);
+  const rest = (failed - names.length).toLocaleString("en");
+  return names.join(", ") + (failed > names.length ? ` and ${rest} more` : "");
 }

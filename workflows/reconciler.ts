@@ -8,7 +8,12 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { OverdueCounts, ReconcilerInput, SyncCounts } from "../src/contract/reconciler.ts";
+import type {
+  OverdueCounts,
+  OverdueProgress,
+  ReconcilerInput,
+  SyncCounts,
+} from "../src/contract/reconciler.ts";
 import { orRefusal } from "./failures.ts";
 import { reconcilerTiming } from "./timing.ts";
 
@@ -53,7 +58,7 @@ export async function reconciler({ since }: ReconcilerInput): Promise<void> {
 
 const nothing: OverdueCounts = {
   overdue: 0,
-  oldestMs: 0,
+  oldest_ms: 0,
   granted: 0,
   refused: 0,
   failed: 0,
@@ -61,7 +66,7 @@ const nothing: OverdueCounts = {
 };
 
 async function executeAll(): Promise<OverdueCounts> {
-  let step: OverdueCounts & { readonly cursor?: string } = nothing;
+  let step: OverdueProgress = nothing;
   do step = await orRefusal(executeOverdue(step));
   while (step.cursor !== undefined);
   return step;
@@ -79,7 +84,7 @@ async function syncOnce(since: number): Promise<SyncCounts | undefined> {
 
 function describePass(start: number, counts: OverdueCounts): string {
   const { overdue, granted, refused, failed, failures } = counts;
-  const names = failures.slice(0, 20).map((each) => `${each.reservationId} (${each.reason})`);
+  const names = failures.slice(0, 20).map((each) => `${each.reservation_id} (${each.reason})`);
   const left = failed > 0 ? `, ${failed} left to the next pass: ${names.join(", ")}` : "";
   return (
     `Pass of ${new Date(start).toISOString()}. Overdue: ${overdue}, of which ${granted} granted, ` +

@@ -6,18 +6,16 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
-import type { StartCounts } from "../src/contract/reconciler.ts";
+import type { StartCounts, StartProgress } from "../src/contract/reconciler.ts";
 import { orRefusal } from "./failures.ts";
 import { reconcilerTiming } from "./timing.ts";
 
 const { startAllRuns } = proxyActivities<Activities>(reconcilerTiming.startAllRuns);
 
-type Progress = StartCounts & { readonly cursor?: string };
-
-const beginning: Progress = { started: 0, failed: 0, failures: [] };
+const beginning: StartProgress = { started: 0, failed: 0, failures: [] };
 
 /** Starts missing runs, step by step. May run twice. `progress` is set by continue-as-new. */
-export async function startRuns(progress: Progress = beginning): Promise<StartCounts> {
+export async function startRuns(progress: StartProgress = beginning): Promise<StartCounts> {
   let step = progress;
   do {
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof startRuns>(step);

@@ -11,6 +11,7 @@ import {
   addReports,
   emptyReport,
   reportQuery,
+  type SegmentLeft,
   type VerificationReport,
   type VerifyProgramInput,
   verifySegments,
@@ -24,18 +25,16 @@ export const report = defineQuery<VerificationReport>(reportQuery);
 
 const { verifySegment } = proxyActivities<Activities>(sweepTiming.verifySegment);
 
-type Segments = NonNullable<VerifyProgramInput["segments"]>;
-
 /** Compares every account of a program with its ledger and reports the accounts that differ. */
 export async function verifyProgram(input: VerifyProgramInput): Promise<VerificationReport> {
-  const { program: programId } = input;
-  let total = input.report ?? emptyReport;
+  const { program_id, so_far } = input;
+  let total = so_far?.report ?? emptyReport;
   setHandler(report, () => total);
-  const segments: Segments =
-    input.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
+  const segments: readonly SegmentLeft[] =
+    so_far?.segments ?? Array.from({ length: verifySegments }, (_, segment) => ({ segment }));
   const left = await workOn(segments, verifySegments, async (part) => {
     const result = await orRefusal(
-      verifySegment({ program: programId, segments: verifySegments, ...part }),
+      verifySegment({ program_id, segments: verifySegments, ...part }),
     );
     total = addReports(total, result);
     const { accounts, wrong, failed } = total;
@@ -45,11 +44,8 @@ export async function verifyProgram(input: VerifyProgramInput): Promise<Verifica
     return result.cursor;
   });
   if (left.length > 0) {
-    await continueAsNew<typeof verifyProgram>({
-      program: programId,
-      segments: left,
-      report: total,
-    });
+    const so_far = { report: total, segments: left };
+    await continueAsNew<typeof verifyProgram>({ program_id, so_far });
   }
   return total;
 }

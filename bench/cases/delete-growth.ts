@@ -1,7 +1,11 @@
 /** Measures whether the cost of deleting a target grows with the history of its owner. */
 import { readGroupRef } from "../../src/app/ports/records.ts";
 import { react } from "../../src/app/reactions/commands.ts";
-import { endPurge, purgeReactions, purgeUnread } from "../../src/app/reactions/purge-target.ts";
+import {
+  endPurge,
+  purgeReactions,
+  readKindsToPurge,
+} from "../../src/app/reactions/purge-target.ts";
 import { deleteTarget } from "../../src/app/reactions/targets.ts";
 import { compose } from "../../src/compose.ts";
 import { defaultKind } from "../../src/domain/target.ts";
@@ -98,7 +102,7 @@ async function unitsOf(stack: MeteredStack, side: Side): Promise<number> {
   });
   const { usage } = await stack.meter(async () => {
     await deleteTarget(deps, { target });
-    for (const kind of await purgeUnread(deps, target)) {
+    for (const kind of await readKindsToPurge(deps, target)) {
       while (await purgeReactions(deps, target, kind));
     }
     await endPurge(deps, target);

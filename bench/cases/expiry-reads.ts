@@ -35,9 +35,13 @@ export const expiryReads: Benchmark = {
       const sweep = await withDeps(stack, (deps) =>
         stack.meter(async () => {
           for (let shard = 0; shard < shardCount; shard++) {
-            const result = await expireDueInShard(deps, { program: "default", shard }, () => true);
-            expired += result.settled;
-            unchanged += result.vain;
+            const result = await expireDueInShard(
+              deps,
+              { programId: "default", shard },
+              () => true,
+            );
+            expired += result.expired;
+            unchanged += result.unchanged;
           }
         }),
       );

@@ -1,5 +1,5 @@
 /** The month-end sweep of a program, which expires what is due. */
-import type { FailedAccount } from "./points.ts";
+import type { FailedAccount, ShardLeft } from "./points.ts";
 
 /** The id of a program's month-end schedule. */
 export const monthEndId = (programId: string): string => `month-end/${programId}`;
@@ -7,36 +7,18 @@ export const monthEndId = (programId: string): string => `month-end/${programId}
 /** The failure type of a month end in which accounts failed. */
 export const monthEndIncomplete = "MONTH_END_INCOMPLETE";
 
-/** Expires what is due in the accounts of one shard of a program's expiry index. */
-export interface ExpireShardInput {
-  readonly program: string;
-  readonly shard: number;
-  readonly cursor?: string;
-}
-
-/** The progress within a shard. At its end there is no cursor. */
-export interface ExpireShardResult {
-  /** The number of accounts in which points expired. */
-  readonly settled: number;
-  /** The number of unchanged accounts. */
-  readonly vain: number;
-  /** The number of accounts that failed, such as one that is behind its ledger. */
-  readonly failed: number;
-  /** The first 100 accounts that failed. */
-  readonly failures: readonly FailedAccount[];
-  readonly cursor?: string;
-}
-
 /** Starts a month-end sweep of a program. */
 export interface MonthEndInput {
-  readonly program: string;
-  /** Set by continue-as-new: the shards that are left, and the counts so far. */
-  readonly shards?: readonly { readonly shard: number; readonly cursor?: string }[];
-  readonly settled?: number;
-  readonly vain?: number;
-  readonly failed?: number;
-  readonly failures?: readonly FailedAccount[];
-  readonly months?: MonthEndMonths;
+  readonly program_id: string;
+  /** Set by continue-as-new. */
+  readonly so_far?: MonthEndProgress;
+}
+
+/** What the runs before this one have done, and the shards that they have left. */
+export interface MonthEndProgress {
+  readonly months: MonthEndMonths;
+  readonly counts: MonthEndCounts;
+  readonly shards: readonly ShardLeft[];
 }
 
 /** The months of a month end, such as `"2026-11"`. */
@@ -44,21 +26,40 @@ export interface MonthEndMonths {
   /** The month that has ended. */
   readonly month: string;
   /** The latest month whose granted points have expired with it. */
-  readonly grantedUpTo: string;
+  readonly granted_up_to: string;
 }
 
-/** The counts of a month-end sweep, as in `ExpireShardResult`. */
-export interface MonthEndResult {
-  readonly settled: number;
-  readonly vain: number;
+/** The counts of accounts. */
+export interface MonthEndCounts {
+  /** Accounts in which points expired. */
+  readonly expired: number;
+  /** Accounts in which nothing was due. */
+  readonly unchanged: number;
+  /** Accounts that failed, such as one that is behind its ledger. */
   readonly failed: number;
+  /** The first 100 accounts that failed. */
+  readonly failures: readonly FailedAccount[];
+}
+
+/** Expires what is due in the accounts of one shard of a program's expiry index. */
+export interface ExpireShardInput extends ShardLeft {
+  readonly program_id: string;
+}
+
+/** The progress within a shard. At its end there is no cursor. */
+export interface ExpireShardResult extends MonthEndCounts {
+  readonly cursor?: string;
+}
+
+/** The result of a month-end sweep. */
+export interface MonthEndResult extends Omit<MonthEndCounts, "failures"> {
   readonly months: MonthEndMonths;
   /** The months, the counts and the first accounts that failed, as a sentence. */
   readonly report: string;
 }
 
 /** The details of the failure of a month end in which accounts failed. */
-export interface MonthEndFailure extends MonthEndResult {
-  /** The first 100 accounts. */
-  readonly failures: readonly FailedAccount[];
+export interface MonthEndFailure extends MonthEndCounts {
+  readonly months: MonthEndMonths;
+  readonly report: string;
 }

@@ -1,5 +1,5 @@
 /** The notices of points that expire soon. */
-import type { FailedAccount } from "./points.ts";
+import type { FailedAccount, ShardLeft } from "./points.ts";
 
 /** The id of the schedule that notifies the members of a program of points that expire soon. */
 export const expiryNoticesId = (programId: string): string => `expiry-notices/${programId}`;
@@ -7,25 +7,19 @@ export const expiryNoticesId = (programId: string): string => `expiry-notices/${
 /** The failure type of a run in which accounts failed. */
 export const expiryNoticesIncomplete = "EXPIRY_NOTICES_INCOMPLETE";
 
-/** The counts of notices of expiry. */
-export interface ExpiryNoticesCounts {
-  /** The number of accounts with points that expire, whose owners were notified now or before. */
-  readonly notified: number;
-  /** The number of accounts of which nothing expires. */
-  readonly unaffected: number;
-  /** The number of accounts that failed. */
-  readonly failed: number;
-  /** The first 100 accounts that failed. */
-  readonly failures: readonly FailedAccount[];
+/** Starts the notices of expiry of a program. */
+export interface ExpiryNoticesInput {
+  readonly program_id: string;
+  /** Set by continue-as-new. */
+  readonly so_far?: ExpiryNoticesProgress;
 }
 
-/** Starts the notices of expiry of a program. */
-export interface ExpiryNoticesInput extends Partial<ExpiryNoticesCounts> {
-  readonly program_id: string;
-  /** Set by continue-as-new, with the counts so far: the month of the run. */
-  readonly month?: string;
-  /** Set by continue-as-new: the shards that are left. */
-  readonly shards?: readonly { readonly shard: number; readonly cursor?: string }[];
+/** What the runs before this one have done, and the shards that they have left. */
+export interface ExpiryNoticesProgress {
+  /** The month at whose start the points expire, such as `"2026-12"`. */
+  readonly month: string;
+  readonly counts: ExpiryNoticesCounts;
+  readonly shards: readonly ShardLeft[];
 }
 
 /** Which points members are notified of now. */
@@ -34,12 +28,21 @@ export interface AnnouncedMonth {
   readonly month?: string;
 }
 
+/** The counts of accounts. */
+export interface ExpiryNoticesCounts {
+  /** Accounts with points that expire, whose owners were notified now or before. */
+  readonly notified: number;
+  /** Accounts of which nothing expires. */
+  readonly unaffected: number;
+  readonly failed: number;
+  /** The first 100 accounts that failed. */
+  readonly failures: readonly FailedAccount[];
+}
+
 /** Notifies the owners of the accounts of one shard of a program's expiry index. */
-export interface NotifyShardInput {
+export interface NotifyShardInput extends ShardLeft {
   readonly program_id: string;
-  readonly shard: number;
   readonly month: string;
-  readonly cursor?: string;
 }
 
 /** The progress within a shard. At its end there is no cursor. */

@@ -1,23 +1,17 @@
 /** The purge of what a deleted target has left. */
+import type { TargetName } from "../domain/target.ts";
 
-export const purgeTargetId = ({ type, id }: TargetKey): string => `remove-target/${type}/${id}`;
-
-/** Names a deleted target to the activities that purge it. */
-export interface TargetKey {
-  readonly type: string;
-  readonly id: string;
-}
+export const purgeTargetId = ({ type, id }: TargetName): string => `purge-target/${type}/${id}`;
 
 /** Starts the purge of a deleted target. */
-export interface PurgeTargetInput extends TargetKey {
-  readonly owner: string;
+export interface PurgeTargetInput extends TargetName {
+  /** Operators read it; the purge does not need it. */
+  readonly owner_id: string;
   /** Set by continue-as-new: the kinds with reactions left. */
   readonly kinds?: readonly string[];
-  /** Set by continue-as-new of runs that scanned the owner's history. */
-  readonly cursor?: string;
 }
 
 /** Purges reactions of one kind to a deleted target. */
-export interface PurgeReactionsInput extends TargetKey {
+export interface PurgeReactionsInput extends TargetName {
   readonly kind: string;
 }

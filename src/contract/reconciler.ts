@@ -12,27 +12,30 @@ export interface ReconcilerInput {
   readonly since?: string;
 }
 
-/** Names a reservation that failed in a sweep. */
-export interface RunName {
-  readonly programId: string;
-  readonly reservationId: string;
-}
-
 /** A reservation that failed in a sweep, with a reason as in `FailedAccount`. */
-type FailedRun = RunName & { readonly reason: string };
+interface FailedReservation {
+  readonly program_id: string;
+  readonly reservation_id: string;
+  readonly reason: string;
+}
 
 /** The counts of a sweep over overdue reservations. */
 export interface OverdueCounts {
   /** The number of overdue reservations. */
   readonly overdue: number;
   /** How long the oldest one is overdue. */
-  readonly oldestMs: number;
+  readonly oldest_ms: number;
   readonly granted: number;
   /** The number of reservations that are FAILED now. */
   readonly refused: number;
   /** The number of those that are left to the next pass. */
   readonly failed: number;
-  readonly failures: readonly FailedRun[];
+  readonly failures: readonly FailedReservation[];
+}
+
+/** The counts of a sweep over overdue reservations so far. At its end there is no cursor. */
+export interface OverdueProgress extends OverdueCounts {
+  readonly cursor?: string;
 }
 
 /** The counts of a sweep that starts the run of every pending reservation. */
@@ -40,7 +43,12 @@ export interface StartCounts {
   /** The number of runs that were started or found running. */
   readonly started: number;
   readonly failed: number;
-  readonly failures: readonly FailedRun[];
+  readonly failures: readonly FailedReservation[];
+}
+
+/** The counts of a sweep that starts runs so far. At its end there is no cursor. */
+export interface StartProgress extends StartCounts {
+  readonly cursor?: string;
 }
 
 /** The counts of a check of the runs of reservations. */

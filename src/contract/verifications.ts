@@ -12,18 +12,28 @@ export const verifySegments = 4;
 
 /** Starts the verification of all accounts of a program. */
 export interface VerifyProgramInput {
-  readonly program: string;
-  /** Set by continue-as-new: the segments that are left, and the report so far. */
-  readonly segments?: readonly { readonly segment: number; readonly cursor?: string }[];
-  readonly report?: VerificationReport;
+  readonly program_id: string;
+  /** Set by continue-as-new. */
+  readonly so_far?: VerificationProgress;
 }
 
-/** Verifies the accounts of one segment of the table. */
-export interface VerifySegmentInput {
-  readonly program: string;
+/** What the runs before this one have verified, and the segments that they have left. */
+export interface VerificationProgress {
+  readonly report: VerificationReport;
+  readonly segments: readonly SegmentLeft[];
+}
+
+/** A segment of the table that is left, and where it continues. */
+export interface SegmentLeft {
   readonly segment: number;
-  readonly segments: number;
+  /** Absent at the start of the segment. */
   readonly cursor?: string;
+}
+
+/** Verifies the accounts of one of `segments` segments of the table. */
+export interface VerifySegmentInput extends SegmentLeft {
+  readonly program_id: string;
+  readonly segments: number;
 }
 
 /** The report of a segment so far. At its end there is no cursor. */
@@ -47,6 +57,15 @@ export interface VerificationReport {
   readonly failures: readonly FailedAccount[];
 }
 
+/** The differences of one account. */
+export interface AccountReport {
+  readonly user_id: string;
+  /** The first 20. */
+  readonly differences: readonly Difference[];
+  /** The number of further differences. */
+  readonly unreported: number;
+}
+
 export const emptyReport: VerificationReport = {
   accounts: 0,
   entries: 0,
@@ -68,12 +87,3 @@ export const addReports = (
   failed: total.failed + next.failed,
   failures: [...total.failures, ...next.failures].slice(0, maxReports),
 });
-
-/** The differences of one account. */
-export interface AccountReport {
-  readonly user: string;
-  /** The first 20. */
-  readonly differences: readonly Difference[];
-  /** The number of further differences. */
-  readonly unreported: number;
-}

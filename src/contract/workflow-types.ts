@@ -7,7 +7,7 @@ export const workflowTypes = {
   monthEnd: "monthEnd",
   expiryNotices: "expiryNotices",
   verifyProgram: "verifyProgram",
-  removeTarget: "removeTarget",
+  purgeTarget: "purgeTarget",
   bulkGrant: "bulkGrant",
   bulkGrantFromSource: "bulkGrantFromSource",
   pickUpSheets: "pickUpSheets",

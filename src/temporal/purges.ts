@@ -15,10 +15,10 @@ export function createPurges(link: Link): Port {
     async startPurge({ type, id }, ownerId) {
       const summary = `purge reactions to the deleted ${type} ${id}`;
       await link.call(() =>
-        client.workflow.start<Start>(workflowTypes.removeTarget, {
+        client.workflow.start<Start>(workflowTypes.purgeTarget, {
           workflowId: purgeTargetId({ type, id }),
           taskQueue,
-          args: [{ type, id, owner: ownerId }],
+          args: [{ type, id, owner_id: ownerId }],
           // A deleted target never changes, so a running purge does all that another one could.
           workflowIdConflictPolicy: "USE_EXISTING",
           workflowIdReusePolicy: "ALLOW_DUPLICATE",

@@ -139,7 +139,7 @@ export async function ensureMonthEnd(link: Link, { programId, timeZone }: Progra
       workflowType: workflowTypes.monthEnd,
       workflowId: monthEndId(programId),
       taskQueue: link.taskQueue,
-      args: [{ program: programId }] satisfies [MonthEndInput],
+      args: [{ program_id: programId }] satisfies [MonthEndInput],
       workflowRunTimeout: 7 * dayMs,
       staticSummary: `expire the points of ${programId} whose month has ended (${timeZone})`,
       typedSearchAttributes: new TypedSearchAttributes([

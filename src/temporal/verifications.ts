@@ -1,6 +1,6 @@
 /** Starts verifications of programs, and reads their progress and results. */
 import { WorkflowNotFoundError } from "@temporalio/client";
-import type { Verification, Workflows } from "../app/ports/workflows.ts";
+import type { Verification, VerifiedAccounts, Workflows } from "../app/ports/workflows.ts";
 import {
   emptyReport,
   reportQuery,
@@ -24,7 +24,7 @@ export function createVerifications(link: Link): Port {
         client.workflow.start<Start>(workflowTypes.verifyProgram, {
           workflowId: verifyWorkflowId(programId),
           taskQueue,
-          args: [{ program: programId }],
+          args: [{ program_id: programId }],
           workflowIdConflictPolicy: "USE_EXISTING",
           workflowIdReusePolicy: "ALLOW_DUPLICATE",
           staticSummary: `verify the accounts of ${programId} against their ledgers`,
@@ -46,15 +46,21 @@ async function verification(link: Link, workflowId: string): Promise<Verificatio
       startTime: first ? Number(first) * 1_000 : startTime.getTime(),
     };
     if (status.name === "COMPLETED") {
-      return { ...found, ...(await handle.result()), state: "DONE" };
+      return { ...found, ...toVerified(await handle.result()), state: "DONE" };
     }
-    if (status.name !== "RUNNING") return { ...found, ...emptyReport, state: "FAILED" };
-    return { ...found, ...(await progress(link, handle)), state: "RUNNING" };
+    if (status.name !== "RUNNING") return { ...found, ...toVerified(emptyReport), state: "FAILED" };
+    return { ...found, ...toVerified(await progress(link, handle)), state: "RUNNING" };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
 }
+
+const toVerified = ({ reports, failures, ...counts }: VerificationReport): VerifiedAccounts => ({
+  ...counts,
+  reports: reports.map(({ user_id: userId, ...report }) => ({ userId, ...report })),
+  failures: failures.map(({ user_id: userId, reason }) => ({ userId, reason })),
+});
 
 /** Queries the progress. Only a worker answers a query; without one, the report is empty. */
 async function progress(

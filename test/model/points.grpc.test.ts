@@ -69,7 +69,7 @@ async function open(rules: Rules, start: number): Promise<System> {
       await one.programs.updateProgram({ programId, lifetimeMonths: months }).catch(toRefusal);
     },
     async sweep() {
-      await expireDueInShard(one.deps, { program: programId, shard: shardOf(userId) }, () => true);
+      await expireDueInShard(one.deps, { programId, shard: shardOf(userId) }, () => true);
       const stored = await one.deps.reader.get({ kind: "account", id: `${programId}#${userId}` });
       return stored?.value.time;
     },

@@ -158,7 +158,7 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
     }
     case "delete":
       return targetAnswerOf((await reactions.deleteTarget(request)).target);
-    case "purgeUnread":
+    case "readKindsToPurge":
       // There is no RPC: an activity of a worker calls this use case.
       return answerTo(deps, ownerId, request);
   }

@@ -10,10 +10,10 @@ import type { Child } from "../../src/dev/stack/child.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import type { TargetName } from "../../src/domain/target.ts";
 import {
+  afterDelete,
   expectPurged,
   purged,
   runOf,
-  settled,
   stored,
   twoTargets,
   unreadOf,
@@ -76,7 +76,7 @@ describe("while Temporal is away", () => {
     // The server ends before its background task has reached Temporal.
     await deleteTarget({ ...deps, background: () => {} }, { target });
     expect(await unreadOf(stack, "patient")).toEqual(unreadOfOne);
-    expect(await stored(stack, "patient", target)).toEqual(settled);
+    expect(await stored(stack, "patient", target)).toEqual(afterDelete);
     const late = { target, kind: "like", userId: "late", displayName: "Late" };
     await expect(react(deps, late)).rejects.toMatchObject({ reason: "TARGET_DELETED" });
     await age(stack, target);

@@ -165,19 +165,19 @@ describe("a worker killed", () => {
     const handle = await client.workflow.start("monthEnd", {
       workflowId: "month-end-killed",
       taskQueue: config.taskQueue,
-      args: [{ program: programId }],
+      args: [{ program_id: programId }],
     });
     await eventually(async () => expect(transactions).toBeGreaterThan(3 * 32), 60_000);
     await worker.killHard();
     proxy.onRequest(undefined);
     proxy.faults({});
     worker = await stack.startWorkerProcess();
-    const { settled } = (await handle.result()) as MonthEndResult;
+    const { expired } = (await handle.result()) as MonthEndResult;
     for (const userId of userIds) {
       expect(await verified(stack, userId)).toEqual({ balance: 0, entries: 2 });
     }
     // From the start, the next worker would have counted only the accounts that were left.
-    expect(settled).toBeGreaterThanOrEqual(2 * 32);
+    expect(expired).toBeGreaterThanOrEqual(2 * 32);
   }, 120_000);
 });
 

@@ -64,7 +64,7 @@ describe("a failed activity", () => {
     const error = new Error("arn:aws:dynamodb:ap-northeast-1:123456789012:table/secret");
     for (const run of [
       cancel,
-      ({ settleShard }: Activities) => settleShard({ program: "p", shard: 0 }),
+      ({ expireShard }: Activities) => expireShard({ program_id: "p", shard: 0 }),
     ]) {
       const failure = await failureOf(error, run);
       expect(failure).toMatchObject({ type: "INTERNAL", nonRetryable: false });
@@ -118,7 +118,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     reader,
   } as unknown as Deps;
   const { verifySegment } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
-  const input = { program: "p", segment: 0, segments: 1 };
+  const input = { program_id: "p", segment: 0, segments: 1 };
 
   const killed = new MockActivityEnvironment();
   const beats: unknown[] = [];

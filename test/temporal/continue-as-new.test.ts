@@ -99,18 +99,18 @@ test("a month-end sweep and a verification finish all their parts", async () => 
   }
   // These accounts and the one of the reservation above.
   await setTime(deps, Date.UTC(2027, 3, 1));
-  const settled = userIds.length + 1;
+  const expired = userIds.length + 1;
   const handle = await client.workflow.start("monthEnd", {
     workflowId: "month-end-parts",
     taskQueue: config.taskQueue,
-    args: [{ program: programId }],
+    args: [{ program_id: programId }],
     typedSearchAttributes: [
       { key: programKey, value: programId },
       { key: stateKey, value: "RUNNING" },
     ],
   });
-  const months = { month: "2027-03", grantedUpTo: "2027-01" };
-  expect(await handle.result()).toMatchObject({ settled, vain: 0, failed: 0, months });
+  const months = { month: "2027-03", granted_up_to: "2027-01" };
+  expect(await handle.result()).toMatchObject({ expired, unchanged: 0, failed: 0, months });
   const description = await handle.describe();
   expect(description.runId).not.toBe(handle.firstExecutionRunId);
   expect(description.typedSearchAttributes.get(programKey)).toBe(programId);
@@ -119,6 +119,6 @@ test("a month-end sweep and a verification finish all their parts", async () => 
   await verifyProgram(deps, programId);
   await eventually(async () => {
     const found = await getProgramVerification(deps, programId);
-    expect(found).toMatchObject({ state: "DONE", accounts: settled, wrong: 0 });
+    expect(found).toMatchObject({ state: "DONE", accounts: expired, wrong: 0 });
   });
 });

@@ -35,7 +35,7 @@ const monthEnd = (programId: string): Promise<MonthEndResult> =>
   stack.client.workflow.execute("monthEnd", {
     workflowId: `month-end-test-${++runs}`,
     taskQueue: stack.config.taskQueue,
-    args: [{ program: programId }],
+    args: [{ program_id: programId }],
   });
 
 const at = (month: number, day = 1) => Date.UTC(2027, month - 1, day, 3);
@@ -103,9 +103,9 @@ describe("a month's end", () => {
     await grantTo(deps, programId, "old", "feb", 20);
 
     await setTime(deps, at(3, 31));
-    expect(await monthEnd(programId)).toMatchObject({ settled: 0, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toMatchObject({ expired: 0, unchanged: 0, failed: 0 });
     await setTime(deps, at(4));
-    expect(await monthEnd(programId)).toMatchObject({ settled: 1, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toMatchObject({ expired: 1, unchanged: 0, failed: 0 });
     expect(await ledgerOf(programId, "young")).toHaveLength(1);
     const expired = (await ledgerOf(programId, "old"))[2];
     expect(expired).toMatchObject({
@@ -114,7 +114,7 @@ describe("a month's end", () => {
       balance: 20,
       effectiveTime: Date.UTC(2027, 2, 31, 15),
     });
-    expect(await monthEnd(programId)).toMatchObject({ settled: 0, vain: 0, failed: 0 });
+    expect(await monthEnd(programId)).toMatchObject({ expired: 0, unchanged: 0, failed: 0 });
     expect(await ledgerOf(programId, "old")).toHaveLength(3);
   });
 
@@ -131,10 +131,10 @@ describe("a month's end", () => {
     }
     for (const month of [4, 5, 6]) {
       await setTime(deps, at(month));
-      expect(await monthEnd(programs[0])).toMatchObject({ settled: 3, vain: 0, failed: 0 });
-      expect(await monthEnd(programs[0])).toMatchObject({ settled: 0, vain: 0, failed: 0 });
+      expect(await monthEnd(programs[0])).toMatchObject({ expired: 3, unchanged: 0, failed: 0 });
+      expect(await monthEnd(programs[0])).toMatchObject({ expired: 0, unchanged: 0, failed: 0 });
     }
-    expect(await monthEnd(programs[1])).toMatchObject({ settled: 3, vain: 0, failed: 0 });
+    expect(await monthEnd(programs[1])).toMatchObject({ expired: 3, unchanged: 0, failed: 0 });
     for (const userId of userIds) {
       const ledger = await ledgerOf(programs[0], userId);
       expect(ledger).toHaveLength(6);
@@ -178,16 +178,16 @@ describe("a month's end", () => {
     for (const name of ["b (CONTENDED)", "c (PROGRAM_STALE)"])
       expect(cause.message).toContain(name);
     const [details] = cause.details as [MonthEndFailure];
-    expect(details).toMatchObject({ settled: 2, vain: 0, failed: 2 });
+    expect(details).toMatchObject({ expired: 2, unchanged: 0, failed: 2 });
     const report = await currentDetails(ended);
     expect(report).toBe(details.report);
     expect(report).toMatch(/^The month end of March 2027 \(2027-03\) is incomplete\. /);
     expect(report).toContain(": 2 accounts, 0 unchanged, 2 failed: ");
     for (const name of ["b (CONTENDED)", "c (PROGRAM_STALE)"]) expect(report).toContain(name);
     await findByState(first.workflowId, "FAILED");
-    expect(details.failures.toSorted((x, y) => x.userId.localeCompare(y.userId))).toEqual([
-      { userId: "b", reason: "CONTENDED" },
-      { userId: "c", reason: "PROGRAM_STALE" },
+    expect(details.failures.toSorted((x, y) => x.user_id.localeCompare(y.user_id))).toEqual([
+      { user_id: "b", reason: "CONTENDED" },
+      { user_id: "c", reason: "PROGRAM_STALE" },
     ]);
     expect((await ledgerOf(programId, "d")).at(-1)).toMatchObject({ type: "EXPIRED", points: 10 });
 
@@ -219,28 +219,28 @@ describe("a month's end", () => {
       client.workflow.start("monthEnd", {
         workflowId,
         taskQueue: config.taskQueue,
-        args: [{ program: programId }],
+        args: [{ program_id: programId }],
       });
     // In New York, February begins five hours after this.
     await setTime(deps, Date.UTC(2027, 1, 1));
     const early = await run("month-end-early");
-    const december = { month: "2026-12", grantedUpTo: "2026-10" };
-    expect(await early.result()).toMatchObject({ settled: 0, months: december });
+    const december = { month: "2026-12", granted_up_to: "2026-10" };
+    expect(await early.result()).toMatchObject({ expired: 0, months: december });
 
     await setTime(deps, Date.UTC(2027, 1, 1, 5));
     const handle = await run("month-end-reported");
     const report =
       "The month end of January 2027 (2027-01) is done. Expired what was granted up to " +
       "November 2026 (2026-11): 2 accounts, 0 unchanged, 0 failed";
-    const months = { month: "2027-01", grantedUpTo: "2026-11" };
-    expect(await handle.result()).toEqual({ settled: 2, vain: 0, failed: 0, months, report });
+    const months = { month: "2027-01", granted_up_to: "2026-11" };
+    expect(await handle.result()).toEqual({ expired: 2, unchanged: 0, failed: 0, months, report });
     expect(await currentDetails(handle)).toBe(report);
     await findByState("month-end-reported", "DONE");
 
     const { events } = await handle.fetchHistory();
     const summaries = (events ?? []).flatMap(
       ({ activityTaskScheduledEventAttributes, userMetadata }) =>
-        activityTaskScheduledEventAttributes?.activityType?.name === "settleShard"
+        activityTaskScheduledEventAttributes?.activityType?.name === "expireShard"
           ? [Buffer.from(userMetadata?.summary?.data ?? []).toString()]
           : [],
     );
@@ -332,7 +332,7 @@ describe("the schedule", () => {
       throw new Error("not listed yet");
     });
     const handle = client.workflow.getHandle(workflowId);
-    expect(await handle.result()).toMatchObject({ settled: 0, vain: 0, failed: 0 });
+    expect(await handle.result()).toMatchObject({ expired: 0, unchanged: 0, failed: 0 });
     const description = await handle.describe();
     expect(await description.staticSummary()).toContain("Asia/Tokyo");
     const { raw } = description;

@@ -8,11 +8,11 @@ import { deleteTarget } from "../../src/app/reactions/targets.ts";
 import { userKey } from "../../src/temporal/search-attributes.ts";
 import { allItems } from "../support/fixtures/pages.ts";
 import {
+  afterDelete,
   expectPurged,
   reactions,
   register,
   runOf,
-  settled,
   stored,
   twoTargets,
   unreadOf,
@@ -51,7 +51,7 @@ describe("a target deleted", () => {
       { state: "DELETED", counts: {}, own: [] },
       { state: "ACTIVE", counts: { like: userCount, love: userCount }, own: { length: 2 } },
     ]);
-    expect(await stored(stack, "owner", target)).toEqual(settled);
+    expect(await stored(stack, "owner", target)).toEqual(afterDelete);
     const after = await inboxOf(deps, "owner");
     expect(after).toMatchObject({ ...unreadOfOne, version: before.version + 2 });
     const described = await eventually(() => runOf(stack, target).describe());

@@ -28,7 +28,7 @@ const away = () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away"));
 
 /** A store with due accounts in one shard. It is away for one commit, and for the read after it. */
 function storeWithOutage(userIds: readonly string[], awayAt: number) {
-  const settled: string[] = [];
+  const expired: string[] = [];
   let calls = 0;
   let isReadAway = false;
   const engine = {
@@ -37,8 +37,8 @@ function storeWithOutage(userIds: readonly string[], awayAt: number) {
         isReadAway = true;
         return away();
       }
-      settled.push(key.id);
-      return "settled";
+      expired.push(key.id);
+      return "expired";
     },
   };
   const reader = {
@@ -48,7 +48,7 @@ function storeWithOutage(userIds: readonly string[], awayAt: number) {
         isReadAway = false;
         return away();
       }
-      const left = userIds.filter((userId) => userId > cursor && !settled.includes(idOf(userId)));
+      const left = userIds.filter((userId) => userId > cursor && !expired.includes(idOf(userId)));
       const items = left.slice(0, size).map((userId) => ({ programId: "p", userId }));
       const last = items.at(-1)?.userId;
       return { items, ...(left.length > size && last !== undefined && { cursor: last }) };
@@ -56,7 +56,7 @@ function storeWithOutage(userIds: readonly string[], awayAt: number) {
   };
   const clock = { now: async () => ({ calendar: 0, wall: 0 }) };
   const deps = { engine, reader, clock, programs: { get: async () => program } };
-  return { deps: deps as unknown as Deps, settled };
+  return { deps: deps as unknown as Deps, expired };
 }
 
 const idOf = (userId: string) => accountRef("p", userId).id;
@@ -64,7 +64,7 @@ const idOf = (userId: string) => accountRef("p", userId).id;
 test("a month end counts each account once, although the store was away in a page", async () => {
   const { config, client, metrics } = stack;
   const userIds = Array.from({ length: 200 }, (_, i) => `user-${String(i).padStart(3, "0")}`);
-  const { deps, settled } = storeWithOutage(userIds, 50);
+  const { deps, expired } = storeWithOutage(userIds, 50);
   const bundle = workflowBundle();
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const log = createLogger("test", "silent");
@@ -73,11 +73,11 @@ test("a month end counts each account once, although the store was away in a pag
   const result: MonthEndResult = await client.workflow.execute("monthEnd", {
     workflowId: "month-end-with-outage",
     taskQueue: config.taskQueue,
-    args: [{ program: "p" }],
+    args: [{ program_id: "p" }],
   });
   worker.shutdown();
   await running;
   await connection.close();
-  expect(result).toMatchObject({ settled: 200, vain: 0, failed: 0 });
-  expect(settled.toSorted()).toEqual(userIds.map(idOf));
+  expect(result).toMatchObject({ expired: 200, unchanged: 0, failed: 0 });
+  expect(expired.toSorted()).toEqual(userIds.map(idOf));
 });

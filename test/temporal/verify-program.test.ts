@@ -68,5 +68,5 @@ test("names the accounts that differ from their ledgers", async () => {
   const found = await done();
   expect(found).toMatchObject({ state: "DONE", accounts: userIds.length, wrong: 1, failed: 0 });
   const differences = [{ field: "last", expected: "1", actual: "2" }];
-  expect(found.reports).toEqual([{ user: "user-7", differences }]);
+  expect(found.reports).toEqual([{ userId: "user-7", differences, unreported: 0 }]);
 });

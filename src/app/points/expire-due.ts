@@ -1,19 +1,30 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
-import type {
-  ExpireShardInput,
-  ExpireShardResult,
-  MonthEndMonths,
-} from "../../contract/month-ends.ts";
-import { formatMonth, monthAt } from "../../domain/month.ts";
+import { type Month, monthAt } from "../../domain/month.ts";
 import { expireForMonthEnd } from "../../domain/points.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
-import { type DueAccountsPlace, sweepDueAccounts } from "./sweep-due-accounts.ts";
+import {
+  type DueAccountsCounts,
+  type DueAccountsPlace,
+  type DueAccountsShard,
+  sweepDueAccounts,
+} from "./sweep-due-accounts.ts";
+
+/** The counts of accounts in which points have expired or nothing was due. */
+type ExpiredCounts = DueAccountsCounts<"expired" | "unchanged">;
 
 /** The progress within a shard, from which another call can continue. */
-export type ExpireShardProgress = ExpireShardResult & DueAccountsPlace;
+export type ExpireProgress = ExpiredCounts & DueAccountsPlace;
+
+/** The months of a month end. */
+interface Months {
+  /** The month that has ended. */
+  readonly ended: Month;
+  /** The latest month whose granted points have expired with it. */
+  readonly grantedUpTo: Month;
+}
 
 /**
  * Expires what is due in the accounts of one shard, from the cursor on, until `shouldContinue`
@@ -24,11 +35,11 @@ export type ExpireShardProgress = ExpireShardResult & DueAccountsPlace;
  */
 export async function expireDueInShard(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
-  input: ExpireShardInput & Partial<ExpireShardProgress>,
-  shouldContinue: (progress: ExpireShardProgress) => boolean,
+  input: DueAccountsShard & Partial<ExpireProgress>,
+  shouldContinue: (progress: ExpireProgress) => boolean,
   onFailed: (userId: string, error: unknown) => void = () => {},
-): Promise<ExpireShardResult> {
-  const { program: programId, shard, settled = 0, vain = 0, failed = 0, failures = [] } = input;
+): Promise<ExpireProgress> {
+  const { programId, shard, expired = 0, unchanged = 0, failed = 0, failures = [] } = input;
   const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
   const month = expiredMonth(program, calendar);
@@ -36,7 +47,7 @@ export async function expireDueInShard(
   return sweepDueAccounts(
     deps,
     { programId, shard, month, process, onFailed },
-    { settled, vain, failed, failures },
+    { expired, unchanged, failed, failures },
     input,
     shouldContinue,
   );
@@ -46,21 +57,21 @@ export async function expireDueInShard(
 export async function readMonths(
   deps: Pick<Deps, "clock" | "programs">,
   programId: string,
-): Promise<MonthEndMonths> {
+): Promise<Months> {
   const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
   return {
-    month: formatMonth(monthAt(program.timeZone, calendar) - 1),
-    grantedUpTo: formatMonth(expiredMonth(program, calendar)),
+    ended: monthAt(program.timeZone, calendar) - 1,
+    grantedUpTo: expiredMonth(program, calendar),
   };
 }
 
-/** Returns which count of `ExpireShardResult` the account adds to. */
+/** Returns which of the counts the account adds to. */
 async function expireDueInAccount(
   deps: Pick<Deps, "engine">,
   program: Program,
   userId: string,
-): Promise<"settled" | "vain"> {
+): Promise<"expired" | "unchanged"> {
   const ref = accountRef(program.programId, userId);
   return deps.engine.transact({
     key: ref,
@@ -69,11 +80,11 @@ async function expireDueInAccount(
     deadline: undefined,
     decide(tx, now) {
       const account = tx.get(ref);
-      if (!account) return "vain";
+      if (!account) return "unchanged";
       const { account: changed, entries } = expireForMonthEnd(account, program, now.calendar);
       if (entries.length > 0 || changed.oldest !== account.oldest) tx.put(ref, changed);
       for (const entry of entries) tx.put(entryRef(program.programId, userId, entry.number), entry);
-      return entries.length > 0 ? "settled" : "vain";
+      return entries.length > 0 ? "expired" : "unchanged";
     },
   });
 }

@@ -1,21 +1,23 @@
 /** The use case that notifies members of points that expire at the next month boundary. */
-
-import type {
-  AnnouncedMonth,
-  NotifyShardInput,
-  NotifyShardResult,
-} from "../../contract/notices.ts";
 import { announcedMonth, pointsExpiringAt } from "../../domain/expiry-notice.ts";
-import { formatMonth, type Month, monthStart, parseMonth } from "../../domain/month.ts";
+import { formatMonth, type Month, monthStart } from "../../domain/month.ts";
 import { expiredMonth, type Program } from "../../domain/program.ts";
 import { type NotifyDeps, notifyMember } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
-import { type DueAccountsPlace, sweepDueAccounts } from "./sweep-due-accounts.ts";
+import {
+  type DueAccountsCounts,
+  type DueAccountsPlace,
+  type DueAccountsShard,
+  sweepDueAccounts,
+} from "./sweep-due-accounts.ts";
+
+/** The counts of accounts whose owners were notified, or of which nothing expires. */
+type NotifiedCounts = DueAccountsCounts<"notified" | "unaffected">;
 
 /** The progress within a shard, from which another call can continue. */
-export type NotifyShardProgress = NotifyShardResult & DueAccountsPlace;
+export type NotifyProgress = NotifiedCounts & DueAccountsPlace;
 
 /**
  * Returns the month of the points that members are notified of now, if any. It reads the stored
@@ -24,11 +26,10 @@ export type NotifyShardProgress = NotifyShardResult & DueAccountsPlace;
 export async function readAnnouncedMonth(
   deps: Pick<Deps, "clock" | "programs">,
   programId: string,
-): Promise<AnnouncedMonth> {
+): Promise<Month | undefined> {
   const program = await deps.programs.read(programId);
   const { calendar } = await deps.clock.now();
-  const month = announcedMonth(program, calendar);
-  return month === undefined ? {} : { month: formatMonth(month) };
+  return announcedMonth(program, calendar);
 }
 
 /**
@@ -39,13 +40,12 @@ export async function readAnnouncedMonth(
  */
 export async function notifyExpiringInShard(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs">,
-  input: NotifyShardInput & Partial<NotifyShardProgress>,
-  shouldContinue: (progress: NotifyShardProgress) => boolean,
+  input: DueAccountsShard & { readonly month: Month } & Partial<NotifyProgress>,
+  shouldContinue: (progress: NotifyProgress) => boolean,
   onFailed: (userId: string, error: unknown) => void,
-): Promise<NotifyShardResult> {
-  const { program_id: programId, shard, notified = 0, unaffected = 0 } = input;
+): Promise<NotifyProgress> {
+  const { programId, shard, month, notified = 0, unaffected = 0 } = input;
   const { failed = 0, failures = [] } = input;
-  const month = parseMonth(input.month);
   const program = await deps.programs.get(programId);
   const upTo = expiredMonth(program, monthStart(program.timeZone, month));
   const process = ({ userId }: AccountName) => notifyExpiring(deps, program, month, userId);
@@ -58,7 +58,7 @@ export async function notifyExpiringInShard(
   );
 }
 
-/** Returns which count of `NotifyShardResult` the account adds to. */
+/** Returns which of the counts the account adds to. */
 async function notifyExpiring(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock">,
   program: Program,

@@ -15,10 +15,18 @@ interface DueAccount {
 /** The place in a shard from which another call can continue. */
 export type DueAccountsPlace = SweepPlace<DueAccount>;
 
-/** Which accounts are swept, and what is done with each. */
-interface DueAccountsWork<Outcome extends string> {
+/** The counts of the accounts by what was done with them, and of those that failed. */
+export type DueAccountsCounts<Outcome extends string> = SweepCounts<DueAccount> &
+  Readonly<Record<Outcome, number>>;
+
+/** One shard of the expiry index of a program. */
+export interface DueAccountsShard {
   readonly programId: string;
   readonly shard: number;
+}
+
+/** Which accounts are swept, and what is done with each. */
+interface DueAccountsWork<Outcome extends string> extends DueAccountsShard {
   /** Accounts are due whose oldest month may be this one or an earlier one. */
   readonly month: Month;
   /** Returns which of the counts the account adds to. */
@@ -30,10 +38,7 @@ interface DueAccountsWork<Outcome extends string> {
  * Processes the due accounts of a shard, as `sweep` does: an account that fails is counted and
  * named, and an outage of store or clock ends the sweep with its error.
  */
-export function sweepDueAccounts<
-  Outcome extends string,
-  Counts extends SweepCounts<DueAccount> & Readonly<Record<Outcome, number>>,
->(
+export function sweepDueAccounts<Outcome extends string, Counts extends DueAccountsCounts<Outcome>>(
   { reader }: Pick<Deps, "reader">,
   { programId, shard, month, process, onFailed }: DueAccountsWork<Outcome>,
   start: Counts,

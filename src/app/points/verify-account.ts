@@ -41,7 +41,7 @@ export interface AccountProgress {
   /** The version of the account that is compared with the ledger; 0 when it does not exist. */
   readonly version: number;
   /** The number of this comparison, from 1. */
-  readonly look: number;
+  readonly comparison: number;
   readonly place: Place;
   /** The last place up to which the ledger has no fault. The next comparison starts there. */
   readonly sound: Place;
@@ -94,18 +94,18 @@ export async function* verificationSteps(
   for (;;) {
     const { value: account, version } = (await deps.reader.get(ref)) ?? nonexistent;
     const start = startComparison(progress, version);
-    const { place, sound, look } = yield* addLedger(deps, name, account, start);
+    const { place, sound, comparison } = yield* addLedger(deps, name, account, start);
     const { sum } = place;
     const { calendar } = await deps.clock.now();
     const found = compare(account, sum, program, userId, calendar);
     const verified = { ...found, account, version, sum };
     if (found.differenceCount === 0) return verified;
     if (await isConfirmed(deps, name, verified, deadline)) return verified;
-    if (look === maxComparisons) {
+    if (comparison === maxComparisons) {
       throw new DomainError("CONTENDED", "the account is written all the time; try again");
     }
     await sleep(pauseMs);
-    progress = { version, look: look + 1, place: sound, sound };
+    progress = { version, comparison: comparison + 1, place: sound, sound };
     yield progress;
   }
 }
@@ -141,7 +141,7 @@ function isConfirmed(
 /** Returns the progress from which a comparison starts, or continues after an interruption. */
 function startComparison(progress: AccountProgress | undefined, version: number): AccountProgress {
   const start = { sum: startSum() };
-  if (!progress) return { version, look: 1, place: start, sound: start };
+  if (!progress) return { version, comparison: 1, place: start, sound: start };
   if (progress.version === version) return progress;
   return { ...progress, version, place: progress.sound };
 }

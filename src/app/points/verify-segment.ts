@@ -1,15 +1,11 @@
 /** Verifies the accounts of one segment in steps that can be interrupted, even within a ledger. */
 
 import { maxReports } from "../../contract/points.ts";
-import type {
-  AccountReport,
-  VerifySegmentInput,
-  VerifySegmentResult,
-} from "../../contract/verifications.ts";
 import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page } from "../ports/pages.ts";
-import { type SweepCounts, storeOutages, sweep } from "../shared/sweep.ts";
+import type { VerifiedAccounts } from "../ports/workflows.ts";
+import { storeOutages, sweep } from "../shared/sweep.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
 /** The number of items of the table that one step of the scan reads. */
@@ -22,7 +18,7 @@ const maxNamed = 20;
  * The place at which a segment continues: the beginning of a page, or an account of the page.
  * Cursors contain it as JSON, so its property names do not change.
  */
-interface Place {
+interface SegmentPlace {
   /** The reader's cursor of the page; undefined for the first one. */
   readonly scan?: string | undefined;
   readonly userId?: string;
@@ -48,13 +44,15 @@ interface NextAccount {
   readonly progress: AccountProgress | undefined;
 }
 
-/** The counts and reports of the accounts so far. */
-interface Tally extends SweepCounts<{ readonly userId: string }> {
-  readonly accounts: number;
-  readonly entries: number;
-  readonly wrong: number;
-  readonly reports: readonly AccountReport[];
+/** One of `segments` segments of the table. */
+interface Segment {
+  readonly programId: string;
+  readonly segment: number;
+  readonly segments: number;
 }
+
+/** What is verified so far, from which another call can continue. */
+export type VerifyProgress = VerifiedAccounts & { readonly cursor?: string };
 
 /**
  * Verifies the accounts of one segment from its cursor on, until `shouldContinue` returns false. It
@@ -64,10 +62,10 @@ interface Tally extends SweepCounts<{ readonly userId: string }> {
  */
 export async function verifySegment(
   deps: Pick<Deps, "engine" | "reader" | "clock" | "programs">,
-  input: VerifySegmentInput & Partial<VerifySegmentResult>,
-  shouldContinue: (progress: VerifySegmentResult) => boolean,
+  input: Segment & Partial<VerifyProgress>,
+  shouldContinue: (progress: VerifyProgress) => boolean,
   onFailed: (userId: string, error: unknown) => void = () => {},
-): Promise<VerifySegmentResult> {
+): Promise<VerifyProgress> {
   const { accounts = 0, entries = 0, wrong = 0, reports = [], failed = 0, failures = [] } = input;
   return sweep(
     {
@@ -92,7 +90,7 @@ export async function verifySegment(
  */
 function accountReader(
   deps: Pick<Deps, "reader" | "programs">,
-  { program: programId, segment, segments }: VerifySegmentInput,
+  { programId, segment, segments }: Segment,
 ): (cursor: string | undefined) => Promise<Page<NextAccount>> {
   let scanned: ScannedPage | undefined;
   return async (cursor) => {
@@ -129,7 +127,10 @@ async function verifyNext(
   }
 }
 
-function addAccount(tally: Tally, verified: Awaited<ReturnType<typeof verifyNext>>): Tally {
+function addAccount(
+  tally: VerifiedAccounts,
+  verified: Awaited<ReturnType<typeof verifyNext>>,
+): VerifiedAccounts {
   if (!verified) return tally;
   const { userId, found } = verified;
   const accounts = tally.accounts + 1;
@@ -137,16 +138,16 @@ function addAccount(tally: Tally, verified: Awaited<ReturnType<typeof verifyNext
   if (found.differenceCount === 0) return { ...tally, accounts, entries };
   const differences = found.differences.slice(0, maxNamed);
   const unreported = found.differenceCount - differences.length;
-  const report = { user: userId, differences, unreported };
+  const report = { userId, differences, unreported };
   const reports = [...tally.reports, report].slice(0, maxReports);
   return { ...tally, accounts, entries, wrong: tally.wrong + 1, reports };
 }
 
-const cursorOf = (place: Place): string => JSON.stringify(place);
+const cursorOf = (place: SegmentPlace): string => JSON.stringify(place);
 
 /** Parses a cursor. Between two pages it is the reader's own cursor, without a `userId`. */
-function placeOf(cursor: string | undefined): Place {
+function placeOf(cursor: string | undefined): SegmentPlace {
   if (cursor === undefined) return {};
-  const place = JSON.parse(cursor) as Place;
+  const place = JSON.parse(cursor) as SegmentPlace;
   return typeof place.userId === "string" ? place : { scan: cursor };
 }

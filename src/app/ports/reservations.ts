@@ -3,6 +3,12 @@ import type { Reservation } from "../../domain/reservation.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
 import type { AccountName } from "./points.ts";
 
+/** Names a reservation. */
+export interface ReservationName {
+  readonly programId: string;
+  readonly reservationId: string;
+}
+
 /** Which reservations to list: those due in the window and, if given, with such a reason. */
 export interface ReservationFilter extends Window {
   /** What the reason begins with. Absent or empty for any reason. */

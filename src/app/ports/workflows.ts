@@ -1,13 +1,13 @@
 /** The client side of Temporal as the use cases see it. */
 
-import type { RunName } from "../../contract/reconciler.ts";
-import type { VerificationReport } from "../../contract/verifications.ts";
 import type { BulkGrant } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
+import type { Difference } from "../../domain/rebuild.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { TargetName } from "../../domain/target.ts";
 import type { PickUpSource } from "./bulk-grants.ts";
+import type { ReservationName } from "./reservations.ts";
 
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
 export interface Workflows {
@@ -16,7 +16,7 @@ export interface Workflows {
   /** Signals a reservation's run to read its row again. Starts a run first if none is running. */
   refreshReservation(row: Reservation, timeZone: string): Promise<void>;
   /** Requests the cancellation of a reservation's run, if one is running. */
-  cancelReservationRun(name: RunName): Promise<void>;
+  cancelReservationRun(name: ReservationName): Promise<void>;
   /** Signals the runs that wait because their program is paused. */
   refreshPaused(programId: string): Promise<void>;
   /** Lists the runs of reservations that ended since `since` otherwise than by completing. */
@@ -48,13 +48,37 @@ export interface Workflows {
 }
 
 /** One run of a reservation's workflow. */
-export interface ReservationRun extends RunName {
+export interface ReservationRun extends ReservationName {
   readonly runId: string;
 }
 
 /** How far the verification of a program has come, and what it found. */
-export interface Verification extends VerificationReport {
+export interface Verification extends VerifiedAccounts {
   readonly workflowId: string;
   readonly startTime: Instant;
   readonly state: "RUNNING" | "DONE" | "FAILED";
+}
+
+/** The accounts that were compared with their ledgers. */
+export interface VerifiedAccounts {
+  readonly accounts: number;
+  /** The number of ledger entries that were read. */
+  readonly entries: number;
+  /** The number of accounts that differ from their ledgers. */
+  readonly wrong: number;
+  /** The first 100 accounts that differ. */
+  readonly reports: readonly WrongAccount[];
+  /** The number of accounts that could not be verified. */
+  readonly failed: number;
+  /** The first 100 accounts that could not be verified, each with its reason. */
+  readonly failures: readonly { readonly userId: string; readonly reason: string }[];
+}
+
+/** An account that differs from its ledger. */
+interface WrongAccount {
+  readonly userId: string;
+  /** The first 20. */
+  readonly differences: readonly Difference[];
+  /** The number of further differences. */
+  readonly unreported: number;
 }

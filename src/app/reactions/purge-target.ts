@@ -5,13 +5,7 @@ import { countedOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { inBatches } from "../ports/pages.ts";
-import {
-  inboxRef,
-  pendingPurgeRef,
-  type Ref,
-  targetRef,
-  unreadGroupRef,
-} from "../ports/records.ts";
+import { inboxRef, pendingPurgeRef, type Ref, targetRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 
 /** A purge of this age should be running: the background task that starts it has failed. */
@@ -43,29 +37,13 @@ export function deleteUnreadGroups(
   return changed;
 }
 
-/**
- * Returns the kinds of a deleted target's reactions, which are to be purged next. Deletes unread
- * groups that are left, which happens only after a delete by a server of the version before. Does
- * nothing for an active target and returns no kinds.
- */
-export async function purgeUnread(
-  deps: Pick<Deps, "engine" | "reader" | "unreadCounts">,
+/** Returns the kinds of a deleted target's reactions, which are to be purged. */
+export async function readKindsToPurge(
+  deps: Pick<Deps, "reader">,
   target: TargetName,
 ): Promise<string[]> {
   const tombstone = await tombstoneOf(deps, target);
-  if (!tombstone) return [];
-  const { ownerId, counts } = tombstone;
-  const kinds = Object.keys(counts);
-  const groupRefs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
-  const inbox = await deps.engine.transact({
-    key: inboxRef(ownerId),
-    readSet: [inboxRef(ownerId), ...groupRefs],
-    expectAbsent: [],
-    deadline: undefined,
-    decide: (tx) => deleteUnreadGroups(tx, ownerId, groupRefs),
-  });
-  if (inbox) deps.unreadCounts.publish(ownerId, inbox);
-  return kinds;
+  return tombstone ? Object.keys(tombstone.counts) : [];
 }
 
 /**

@@ -1,10 +1,10 @@
 /** The use cases of the reconciler: whatever state its run is in, a reservation is granted. */
 
-import type { OverdueCounts, RunName, StartCounts } from "../../contract/reconciler.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
-import { type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
+import type { ReservationName } from "../ports/reservations.ts";
+import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
 import { pendingParts, rowPages } from "./pending-rows.ts";
@@ -19,12 +19,30 @@ const concurrency = 20;
 /** The number of failures in a row that are an outage: until then, a row is tried again. */
 const outageAfter = 40;
 
+/** The counts of a sweep over overdue reservations. */
+export interface OverdueCounts extends SweepCounts<ReservationName> {
+  readonly overdue: number;
+  /** How long the oldest one is overdue. */
+  readonly oldestMs: number;
+  readonly granted: number;
+  /** The number of reservations that are FAILED now. */
+  readonly refused: number;
+}
+
+/** The counts of a sweep that starts runs, or finds them running. */
+export interface StartCounts extends SweepCounts<ReservationName> {
+  readonly started: number;
+}
+
+/** The place at which a sweep over reservations continues. */
+export type ReservationsPlace = SweepPlace<ReservationName>;
+
 /** What one overdue reservation adds to the counts. */
 type Executed = Pick<OverdueCounts, "granted" | "refused" | "oldestMs">;
 
-type OnFailed = (name: RunName, error: unknown) => void;
+type OnFailed = (name: ReservationName, error: unknown) => void;
 
-const nameOf = ({ programId, reservationId }: Reservation): RunName => ({
+const nameOf = ({ programId, reservationId }: Reservation): ReservationName => ({
   programId,
   reservationId,
 });
@@ -38,13 +56,13 @@ const nameOf = ({ programId, reservationId }: Reservation): RunName => ({
  */
 export async function executeOverdue(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
-  from: OverdueCounts & SweepPlace<RunName>,
-  shouldContinue: (progress: OverdueCounts & SweepPlace<RunName>) => boolean,
+  from: OverdueCounts & ReservationsPlace,
+  shouldContinue: (progress: OverdueCounts & ReservationsPlace) => boolean,
   { onDone, onFailed }: { readonly onDone: (row: Reservation) => void; onFailed: OnFailed },
 ): Promise<OverdueCounts & { readonly cursor?: string }> {
   const { wall } = await deps.clock.now();
   const { cursor: _, done: __, ...counts } = from;
-  return sweep<Reservation, RunName, Executed, OverdueCounts>(
+  return sweep<Reservation, ReservationName, Executed, OverdueCounts>(
     {
       read: rowPages(deps, {
         window: { start: undefined, end: wall - overdueMs },
@@ -92,12 +110,12 @@ const startOutages = new Set([...storeOutages, "WORKFLOWS_UNAVAILABLE" as const]
  */
 export function startAllRuns(
   deps: Pick<Deps, "engine" | "reader" | "programs" | "workflows">,
-  from: StartCounts & SweepPlace<RunName>,
-  shouldContinue: (progress: StartCounts & SweepPlace<RunName>) => boolean,
+  from: StartCounts & ReservationsPlace,
+  shouldContinue: (progress: StartCounts & ReservationsPlace) => boolean,
   onFailed: OnFailed,
 ): Promise<StartCounts & { readonly cursor?: string }> {
   const { cursor: _, done: __, ...counts } = from;
-  return sweep<Reservation, RunName, void, StartCounts>(
+  return sweep<Reservation, ReservationName, void, StartCounts>(
     {
       read: rowPages(deps, {
         window: { start: undefined, end: undefined },

@@ -1,16 +1,27 @@
 /** Finds workflow runs that are not in line with their rows, and corrects them. */
 
-import type { RunName, SyncCounts } from "../../contract/reconciler.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { allPages } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";
+import type { ReservationName } from "../ports/reservations.ts";
 import type { ReservationRun } from "../ports/workflows.ts";
 import { rowPageSize, rowPages } from "./pending-rows.ts";
 import { startRun, syncRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
+
+/** The counts of a check of the runs of reservations. */
+interface SyncCounts {
+  /** The number of changes that were sent to Temporal again. */
+  readonly synced: number;
+  /** The number of runs that were started again. */
+  readonly restarted: number;
+  /** The number of runs that made no progress and were terminated. */
+  readonly terminated: number;
+  readonly failed: number;
+}
 
 /** A change of this age should have reached its run: the background task for it has failed. */
 const unsyncedMs = 10_000;
@@ -27,10 +38,14 @@ const stuckMs = 120_000;
 export async function syncRuns(
   deps: SyncDeps,
   since: Instant,
-  onFailed: (name: RunName, error: unknown) => void,
+  onFailed: (name: ReservationName, error: unknown) => void,
 ): Promise<SyncCounts> {
   const counts = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
-  const count = async (kind: keyof SyncCounts, name: RunName, work: () => Promise<boolean>) => {
+  const count = async (
+    kind: keyof SyncCounts,
+    name: ReservationName,
+    work: () => Promise<boolean>,
+  ) => {
     try {
       if (await work()) counts[kind] += 1;
     } catch (error) {
@@ -91,7 +106,7 @@ async function terminateStuck(
 
 async function rowOf(
   { reader }: Pick<Deps, "reader">,
-  { programId, reservationId }: RunName,
+  { programId, reservationId }: ReservationName,
 ): Promise<Reservation | undefined> {
   return (await reader.get(reservationRef(programId, reservationId)))?.value;
 }

@@ -100,7 +100,7 @@ async function endMonth({ temporal, taskQueue }: Embedded): Promise<void> {
   await temporal.workflow.execute("monthEnd", {
     workflowId: `${monthEndId(programId)}/demo`,
     taskQueue,
-    args: [{ program: programId }],
+    args: [{ program_id: programId }],
   });
 }
 

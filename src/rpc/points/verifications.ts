@@ -71,13 +71,13 @@ function fromVerification(
     accountCount: BigInt(verification.accounts),
     entryCount: BigInt(verification.entries),
     wrongAccountCount: BigInt(verification.wrong),
-    reports: verification.reports.map(({ user: userId, differences, unreported }) => ({
+    reports: verification.reports.map(({ userId, differences, unreported }) => ({
       userId,
       differences: differences.map((difference) => ({ ...difference })),
       unreportedDifferenceCount: BigInt(unreported),
     })),
     failedAccountCount: BigInt(verification.failed),
-    failures: (verification.failures ?? []).map((failure) => ({ ...failure })),
+    failures: verification.failures.map((failure) => ({ ...failure })),
     workflowId: verification.workflowId,
     startTime: fromInstant(verification.startTime),
   };

@@ -6,7 +6,6 @@ import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
-import type { FailedAccount } from "../../../src/contract/points.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -32,22 +31,22 @@ test("damaged accounts do not stop the sweep of a shard, and are named", async (
   await damage("user-2", () => ({ slots: null }));
 
   clock.time = Date.UTC(2026, 4, 15);
-  let settled = 0;
+  let expired = 0;
   let failed = 0;
-  const failures: FailedAccount[] = [];
+  const failures: { userId: string; reason: string }[] = [];
   const logged: string[] = [];
   for (let shard = 0; shard < shardCount; shard++) {
     const result = await expireDueInShard(
       deps,
-      { program: programId, shard },
+      { programId, shard },
       () => true,
       (userId, error) => logged.push(`${userId}: ${(error as Error).name}`),
     );
-    settled += result.settled;
+    expired += result.expired;
     failed += result.failed;
-    failures.push(...(result.failures ?? []));
+    failures.push(...result.failures);
   }
-  expect({ settled, failed }).toEqual({ settled: userIds.length - 3, failed: 3 });
+  expect({ expired, failed }).toEqual({ expired: userIds.length - 3, failed: 3 });
   expect(failures.toSorted((a, b) => a.userId.localeCompare(b.userId))).toEqual([
     { userId: "user-0", reason: "CONTENDED" },
     { userId: "user-1", reason: "PROGRAM_STALE" },
@@ -69,8 +68,8 @@ test("an outage fails the sweep of a shard, so that it is retried", async () => 
   const shards = Array.from({ length: shardCount }, (_, shard) => shard);
   const reasons = async () => {
     const ends = shards.map((shard) =>
-      expireDueInShard(deps, { program: programId, shard }, () => true).then(
-        ({ settled }) => settled,
+      expireDueInShard(deps, { programId, shard }, () => true).then(
+        ({ expired }) => expired,
         (error: DomainError) => error.reason,
       ),
     );

@@ -2,15 +2,16 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { notifyMember } from "../../../src/app/notifications/notify.ts";
 import {
+  type NotifyProgress,
   notifyExpiringInShard,
   readAnnouncedMonth,
 } from "../../../src/app/points/notify-expiring.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
 import { accountRef, programRef } from "../../../src/app/ports/records.ts";
-import type { NotifyShardResult } from "../../../src/contract/notices.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { parseMonth } from "../../../src/domain/month.ts";
 import {
   createAccountFixture,
   grant,
@@ -24,7 +25,7 @@ beforeEach(() => void notify.mockReset());
 
 /** The 25th of January 2026; points of this month expire with it in a program of one month. */
 const announced = Date.UTC(2026, 0, 25, 3);
-const month = "2026-02";
+const month = parseMonth("2026-02");
 
 function noticesFixture(expiryDays = 7) {
   const fixture = createAccountFixture(1);
@@ -47,9 +48,9 @@ async function notifyAll(
   deps: Deps,
   onFailed: (userId: string, error: unknown) => void = () => {},
 ) {
-  let total: NotifyShardResult = nothing;
+  let total: NotifyProgress = nothing;
   for (let shard = 0; shard < shardCount; shard++) {
-    const input = { program_id: programId, month, ...total, shard };
+    const input = { programId, month, ...total, shard };
     total = await notifyExpiringInShard(deps, input, () => true, onFailed);
   }
   return total;
@@ -68,7 +69,7 @@ test("each member with points that expire is notified, and nobody else", async (
   await use(deps, "u", 234, { userId: "ben" });
   await grant(deps, "g", 10, { userId: "spent" });
   await use(deps, "u", 10, { userId: "spent" });
-  expect(await readAnnouncedMonth(deps, programId)).toEqual({ month });
+  expect(await readAnnouncedMonth(deps, programId)).toBe(month);
   expect(await notifyAll(deps)).toEqual({ ...nothing, notified: 2, unaffected: 1 });
   expect(notices()).toEqual([
     "aoi points-expiring x.p.2026-02 10",
@@ -103,8 +104,8 @@ test("accounts whose points live longer are not found by the index", async () =>
 test("no month is announced too early, or without notices", async () => {
   const early = noticesFixture();
   early.clock.time = Date.UTC(2026, 0, 15);
-  expect(await readAnnouncedMonth(early.deps, programId)).toEqual({});
-  expect(await readAnnouncedMonth(noticesFixture(0).deps, programId)).toEqual({});
+  expect(await readAnnouncedMonth(early.deps, programId)).toBeUndefined();
+  expect(await readAnnouncedMonth(noticesFixture(0).deps, programId)).toBeUndefined();
   await expect(readAnnouncedMonth(early.deps, "unknown")).rejects.toMatchObject({
     reason: "PROGRAM_NOT_FOUND",
   });
@@ -142,12 +143,12 @@ test("an outage ends the sweep, and the next attempt goes on where it was", asyn
     answered += 1;
     if (answered === 4) throw new DomainError("STORE_UNAVAILABLE", "away");
   });
-  let latest: Partial<NotifyShardResult> = {};
-  const proceed = (progress: NotifyShardResult) => {
+  let latest: Partial<NotifyProgress> = {};
+  const proceed = (progress: NotifyProgress) => {
     latest = JSON.parse(JSON.stringify(progress));
     return true;
   };
-  const input = { program_id: programId, month, shard };
+  const input = { programId, month, shard };
   const away = notifyExpiringInShard(deps, input, proceed, () => {});
   await expect(away).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   notify.mockReset();

@@ -1,10 +1,9 @@
 /** Tests verification on the store in memory: its reports, its deadline and its cursors. */
 import { describe, expect, test } from "vitest";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
-import { verifySegment } from "../../../src/app/points/verify-segment.ts";
+import { type VerifyProgress, verifySegment } from "../../../src/app/points/verify-segment.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import { accountRef, entryRef } from "../../../src/app/ports/records.ts";
-import type { VerifySegmentResult } from "../../../src/contract/verifications.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -274,11 +273,11 @@ test("the scan for a missing entry ends at its caller's deadline", async () => {
 
 /** Verifies a segment in its smallest steps, each from the cursor of the last one. */
 async function inSteps(deps: Deps) {
-  const steps: VerifySegmentResult[] = [];
+  const steps: VerifyProgress[] = [];
   let cursor: string | undefined;
   do {
     const input = {
-      program: programId,
+      programId,
       segment: 0,
       segments: 1,
       ...(cursor !== undefined && { cursor }),
@@ -287,14 +286,14 @@ async function inSteps(deps: Deps) {
     steps.push(step);
     cursor = step.cursor;
   } while (cursor !== undefined);
-  const sum = (of: (step: VerifySegmentResult) => number) => steps.reduce((n, s) => n + of(s), 0);
+  const sum = (of: (step: VerifyProgress) => number) => steps.reduce((n, s) => n + of(s), 0);
   return {
     steps,
     accounts: sum(({ accounts }) => accounts),
     entries: sum(({ entries }) => entries),
     wrong: sum(({ wrong }) => wrong),
     reports: steps.flatMap(({ reports }) => reports),
-    failures: steps.flatMap(({ failures = [] }) => failures),
+    failures: steps.flatMap(({ failures }) => failures),
   };
 }
 
@@ -303,7 +302,7 @@ describe("the verification of many accounts", () => {
     const count = 5_000;
     const fixture = await longAccount(count);
     const whole = longLedger(fixture.deps, count, missing);
-    const input = { program: programId, segment: 0, segments: 1 };
+    const input = { programId, segment: 0, segments: 1 };
     const { accounts, entries, wrong, reports } = await verifySegment(
       whole.deps,
       input,
@@ -342,8 +341,8 @@ describe("the verification of many accounts", () => {
     const { reports, wrong, accounts, failures } = await inSteps(deps);
     // The scan finds accounts by their records, so not the one whose record is lost.
     expect({ wrong, accounts, failures }).toEqual({ wrong: 5, accounts: 6, failures: [] });
-    const lines = reports.map(({ user, differences: found }) => [
-      user,
+    const lines = reports.map(({ userId, differences: found }) => [
+      userId,
       found.map(({ field, expected, actual }) => `${field}: ${expected}, not ${actual}`),
     ]);
     expect(Object.fromEntries(lines)).toEqual({
@@ -386,7 +385,7 @@ describe("the verification of many accounts", () => {
       ...deps.reader,
       storedEntries: () => Promise.reject(new DomainError("STORE_UNAVAILABLE", "away")),
     };
-    const input = { program: programId, segment: 0, segments: 1 };
+    const input = { programId, segment: 0, segments: 1 };
     const verifying = verifySegment({ ...deps, reader }, input, () => true);
     await expect(verifying).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });

@@ -9,7 +9,7 @@ import { withKinds } from "../../../src/app/reactions/known-kinds.ts";
 import {
   endPurge,
   purgeReactions,
-  purgeUnread,
+  readKindsToPurge,
   startPendingPurges,
 } from "../../../src/app/reactions/purge-target.ts";
 import {
@@ -122,7 +122,7 @@ test("while Temporal is away, the badge is right at once and a later pass purges
   expect(calls).toEqual([start]);
 
   // What the workflow does.
-  expect((await purgeUnread(deps, target)).sort()).toEqual(["like", "love"]);
+  expect((await readKindsToPurge(deps, target)).sort()).toEqual(["like", "love"]);
   for (const kind of ["like", "love"]) await purgeReactions(deps, target, kind);
   await endPurge(deps, target);
   await endPurge(deps, target);
@@ -174,7 +174,7 @@ test("a like of a new kind between the read and the delete leaves no group", asy
   expect(commits).toBe(2);
   expect(await countsOf(other)).toEqual({ notificationCount: 0, peopleCount: 0 });
   expect(recordsOf(all).sort()).toEqual(["pendingPurge#post#dead", "target#post#dead"]);
-  expect((await purgeUnread(deps, target)).sort()).toEqual(["like", "love", "wow"]);
+  expect((await readKindsToPurge(deps, target)).sort()).toEqual(["like", "love", "wow"]);
 });
 
 test("a delete among likes of sixteen kinds by two processes leaves no group", async () => {

@@ -2,7 +2,11 @@
 import { expect, test } from "vitest";
 import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { react } from "../../../src/app/reactions/commands.ts";
-import { endPurge, purgeReactions, purgeUnread } from "../../../src/app/reactions/purge-target.ts";
+import {
+  endPurge,
+  purgeReactions,
+  readKindsToPurge,
+} from "../../../src/app/reactions/purge-target.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
@@ -15,7 +19,7 @@ test("nothing of an active target is purged, whoever starts the purge", async ()
   await react(deps, { target, kind: "like", userId: "bo", displayName: "Bo" });
   const before = store.dump();
   expect(Object.keys(before).some((name) => name.startsWith("readGroup#"))).toBe(true);
-  expect(await purgeUnread(deps, target)).toEqual([]);
+  expect(await readKindsToPurge(deps, target)).toEqual([]);
   expect(await purgeReactions(deps, target, "like")).toBe(false);
   await endPurge(deps, target);
   expect(store.dump()).toEqual(before);

@@ -4,9 +4,10 @@ import { DefaultLogger } from "@temporalio/worker";
 import { describe, expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import type { ReservationName } from "../../../src/app/ports/reservations.ts";
 import { pendingParts, rowPages } from "../../../src/app/reservations/pending-rows.ts";
-import { executeOverdue } from "../../../src/app/reservations/reconcile.ts";
-import type { OverdueCounts, RunName, StartCounts } from "../../../src/contract/reconciler.ts";
+import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
+import type { StartProgress } from "../../../src/contract/reconciler.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { synced } from "../../../src/domain/reservation.ts";
@@ -135,7 +136,7 @@ const logger = new DefaultLogger("ERROR", () => {});
 async function startAll(deps: Deps) {
   const { startAllRuns } = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
   let heartbeatDetails: unknown;
-  let step: StartCounts & { readonly cursor?: string } = { started: 0, failed: 0, failures: [] };
+  let step: StartProgress = { started: 0, failed: 0, failures: [] };
   for (let attempts = 1; attempts < 100; attempts++) {
     const environment = new MockActivityEnvironment({ heartbeatDetails }, { logger });
     environment.on("heartbeat", (details) => {
@@ -153,7 +154,9 @@ async function startAll(deps: Deps) {
 }
 
 /** 400 rows of which no run was started, and a port that starts them with these errors. */
-async function rowsWithoutRuns(errorOf: (name: RunName, call: number) => Error | undefined) {
+async function rowsWithoutRuns(
+  errorOf: (name: ReservationName, call: number) => Error | undefined,
+) {
   let calls = 0;
   const started = new Map<string, number>();
   const fixture: Fixture = createReservationFixture({
@@ -199,7 +202,7 @@ describe("startAllRuns", () => {
       reservationId === "r-17" ? invalid : undefined,
     );
     const { counts, attempts } = await startAll(all.deps);
-    const failures = [{ programId, reservationId: "r-17", reason: "INTERNAL" }];
+    const failures = [{ program_id: programId, reservation_id: "r-17", reason: "INTERNAL" }];
     expect({ counts, attempts }).toEqual({
       counts: { started: 399, failed: 1, failures },
       attempts: 1,

@@ -1,6 +1,10 @@
 /** Tests what the purge of a deleted target removes, and what the deletion has removed before. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endPurge, purgeReactions, purgeUnread } from "../../../src/app/reactions/purge-target.ts";
+import {
+  endPurge,
+  purgeReactions,
+  readKindsToPurge,
+} from "../../../src/app/reactions/purge-target.ts";
 import { createOwner } from "../../support/fixtures/owners.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
@@ -22,8 +26,8 @@ test("a purge removes the reactions; the deletion has removed the unread lines",
   expect(await owner.unread()).toEqual(["y: A ... A (1 at 4)"]);
   expect(await owner.badge()).toBe("1 people in 1 at 5");
   const { deps } = server;
-  expect(await purgeUnread(deps, target)).toEqual(["like"]);
-  expect(await purgeUnread(deps, target)).toEqual(["like"]);
+  expect(await readKindsToPurge(deps, target)).toEqual(["like"]);
+  expect(await readKindsToPurge(deps, target)).toEqual(["like"]);
   expect(await owner.badge()).toBe("1 people in 1 at 5");
   expect(await purgeReactions(deps, target, "like")).toBe(false);
   await endPurge(deps, target);
@@ -39,7 +43,7 @@ test("a purge of an active target changes nothing", async () => {
   await owner.register("x");
   await owner.react("x", "A");
   const before = await dump(server);
-  expect(await purgeUnread(server.deps, owner.target("x"))).toEqual([]);
+  expect(await readKindsToPurge(server.deps, owner.target("x"))).toEqual([]);
   expect(await purgeReactions(server.deps, owner.target("x"), "like")).toBe(false);
   expect(await dump(server)).toEqual(before);
 });

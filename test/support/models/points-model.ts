@@ -514,7 +514,7 @@ export async function openMemory(
     },
     async sweep() {
       for (let shard = 0; shard < shardCount; shard++) {
-        await expireDueInShard(deps, { program: programId, shard }, () => true);
+        await expireDueInShard(deps, { programId, shard }, () => true);
       }
       return (await deps.reader.get(accountRef(programId, userId)))?.value.time;
     },

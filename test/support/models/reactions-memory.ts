@@ -2,7 +2,11 @@
 import fc from "fast-check";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { Kind, Records } from "../../../src/app/ports/records.ts";
-import { endPurge, purgeReactions, purgeUnread } from "../../../src/app/reactions/purge-target.ts";
+import {
+  endPurge,
+  purgeReactions,
+  readKindsToPurge,
+} from "../../../src/app/reactions/purge-target.ts";
 import { listUserReactions } from "../../../src/app/reactions/queries.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
@@ -108,7 +112,7 @@ function checkSizes(writes: readonly Write[]): void {
 
 /** All steps of a purge. */
 export async function purge(deps: Deps, target: TargetName): Promise<void> {
-  const kinds = await purgeUnread(deps, target);
+  const kinds = await readKindsToPurge(deps, target);
   for (const kind of kinds) while (await purgeReactions(deps, target, kind));
   await endPurge(deps, target);
 }

@@ -120,7 +120,7 @@ async function playStep(run: Run, step: Step): Promise<void> {
     case "purge": {
       const { name, target, oracle } = at(run, step.targetIndex);
       await system.purge(name, target);
-      oracle.apply({ op: "purgeUnread", target }, run.now);
+      oracle.apply({ op: "readKindsToPurge", target }, run.now);
       oracle.purge(target);
       return;
     }

@@ -128,12 +128,12 @@ export class Oracle {
       }
       case "delete":
         return this.#delete(request.target);
-      case "purgeUnread":
+      case "readKindsToPurge":
         return { kinds: stateOf(this.#state, request.target)?.purgedKinds.toSorted() ?? [] };
     }
   }
 
-  /** The rest of a purge, after `purgeUnread`. It does not change an active target. */
+  /** The rest of a purge, after `readKindsToPurge`. It does not change an active target. */
   purge(target: TargetName): void {
     const state = stateOf(this.#state, target);
     if (state?.deleted) state.rows = {};

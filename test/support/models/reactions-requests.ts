@@ -53,7 +53,7 @@ export type Request =
   | { readonly op: "prefer"; readonly preferences: Preferences }
   | { readonly op: "delete"; readonly target: TargetName }
   /** The first step of a purge; it does not change an active target. */
-  | { readonly op: "purgeUnread"; readonly target: TargetName };
+  | { readonly op: "readKindsToPurge"; readonly target: TargetName };
 
 /** A request of one kind. */
 export type RequestOf<Op extends Request["op"]> = Extract<Request, { op: Op }>;

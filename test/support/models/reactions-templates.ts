@@ -51,7 +51,7 @@ export type RequestTemplate =
       readonly allMuted: boolean;
       readonly mutedKinds: readonly string[];
     }
-  | { readonly op: "delete" | "purgeUnread"; readonly targetIndex: number };
+  | { readonly op: "delete" | "readKindsToPurge"; readonly targetIndex: number };
 
 export interface Call {
   readonly template: RequestTemplate;
@@ -174,7 +174,7 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ op: is("register"), targetIndex, title: fc.nat(2) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ op: fc.constantFrom("delete", "purgeUnread"), targetIndex }),
+    arbitrary: fc.record({ op: fc.constantFrom("delete", "readKindsToPurge"), targetIndex }),
   },
 );
 

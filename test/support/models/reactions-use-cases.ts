@@ -17,7 +17,7 @@ import {
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { targetRef } from "../../../src/app/ports/records.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
-import { purgeUnread } from "../../../src/app/reactions/purge-target.ts";
+import { readKindsToPurge } from "../../../src/app/reactions/purge-target.ts";
 import { listTargetReactions, reactionSummaries } from "../../../src/app/reactions/queries.ts";
 import {
   deleteTarget,
@@ -96,8 +96,8 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
     }
     case "delete":
       return targetAnswerOf(await deleteTarget(deps, request));
-    case "purgeUnread":
-      return { kinds: (await purgeUnread(deps, request.target)).sort() };
+    case "readKindsToPurge":
+      return { kinds: (await readKindsToPurge(deps, request.target)).sort() };
   }
 }
 

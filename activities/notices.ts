@@ -1,7 +1,7 @@
 /** The activities that notify members of points that expire soon. */
 import { log } from "@temporalio/activity";
 import {
-  type NotifyShardProgress,
+  type NotifyProgress,
   notifyExpiringInShard,
   readAnnouncedMonth,
 } from "../src/app/points/notify-expiring.ts";
@@ -11,35 +11,29 @@ import type {
   NotifyShardInput,
   NotifyShardResult,
 } from "../src/contract/notices.ts";
+import { formatMonth, parseMonth } from "../src/domain/month.ts";
 import { check } from "./checks.ts";
 import { runStep } from "./steps.ts";
 
 /** Each of these activities may be repeated. */
-export function expiryNoticeActivities(deps: Deps) {
+export function noticeActivities(deps: Deps) {
   return {
     /** Returns the month of the points that members are notified of now, if any. */
     async readAnnouncedMonth(input: { readonly program_id: string }): Promise<AnnouncedMonth> {
-      return readAnnouncedMonth(deps, check(input, { program_id: "string" }).program_id);
+      const { program_id: programId } = check(input, { program_id: "string" });
+      const month = await readAnnouncedMonth(deps, programId);
+      return month === undefined ? {} : { month: formatMonth(month) };
     },
 
     /** Notifies the members of a shard, for one step. A retry continues from the last heartbeat. */
     async notifyExpiring(input: NotifyShardInput): Promise<NotifyShardResult> {
       const fields = { program_id: "string", shard: "number", month: "string", cursor: "string?" };
-      const { program_id, shard, month, cursor } = check(input, fields);
-      return runStep<NotifyShardProgress, NotifyShardResult>(
-        cursor === undefined ? {} : { cursor },
-        (from, shouldContinue) =>
-          notifyExpiringInShard(
-            deps,
-            { program_id, shard, month, ...from },
-            shouldContinue,
-            (userId, err) =>
-              log.warn("could not notify of points that expire soon", {
-                programId: program_id,
-                userId,
-                err,
-              }),
-          ),
+      const { program_id: programId, shard, month, ...place } = check(input, fields);
+      const range = { programId, shard, month: parseMonth(month) };
+      const onFailed = (userId: string, err: unknown) =>
+        log.warn("could not notify of points that expire soon", { programId, userId, err });
+      return runStep<NotifyProgress, NotifyProgress>(place, (from, shouldContinue) =>
+        notifyExpiringInShard(deps, { ...range, ...from }, shouldContinue, onFailed),
       );
     },
   };
