@@ -15,7 +15,7 @@ export interface MonthEndInput {
 }
 
 /** What the runs before this one have done, and the shards that they have left. */
-export interface MonthEndProgress {
+interface MonthEndProgress {
   readonly months: MonthEndMonths;
   readonly counts: MonthEndCounts;
   readonly shards: readonly ShardLeft[];

@@ -15,7 +15,7 @@ export interface ExpiryNoticesInput {
 }
 
 /** What the runs before this one have done, and the shards that they have left. */
-export interface ExpiryNoticesProgress {
+interface ExpiryNoticesProgress {
   /** The month at whose start the points expire, such as `"2026-12"`. */
   readonly month: string;
   readonly counts: ExpiryNoticesCounts;

@@ -18,7 +18,7 @@ export interface VerifyProgramInput {
 }
 
 /** What the runs before this one have verified, and the segments that they have left. */
-export interface VerificationProgress {
+interface VerificationProgress {
   readonly report: VerificationReport;
   readonly segments: readonly SegmentLeft[];
 }
