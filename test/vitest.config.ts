@@ -24,10 +24,11 @@ export default defineConfig({
     root,
     globalSetup: "test/support/global-setup.ts",
     setupFiles: ["test/support/leftovers.ts", "test/support/shorter-timing.ts"],
-    // A tenth of the histories that test/soak runs, always the same, and a third of the operations.
+    // A part of what test/soak runs, and always the same.
     provide: {
-      grpcHistories: { count: 8, seed: 20_261_123 },
-      workloadOperations: 500,
+      grpcHistories: { count: 4, seed: 20_261_123 },
+      workloadOperations: 200,
+      manyLikes: 5_000,
       hasShortWaits: true,
     },
     pool: "forks",

@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 /** What keeps one core busy, or waits: two of them run side by side. */
 const sideBySide = [
   "test/soak/*-model.soak.ts",
-  "test/model/*.{grpc,fault-workload}.test.ts",
+  "test/{model,store/engine}/*{.grpc,fault-workload,.growth}.test.ts",
   "test/soak/client-*.soak.ts",
   "test/soak/*temporal*.soak.ts",
   "test/soak/{dev-stack,purge-target,rolling-restart}.soak.ts",
@@ -16,6 +16,7 @@ export default defineConfig({
     provide: {
       grpcHistories: { count: 80, seed: null },
       workloadOperations: 1_500,
+      manyLikes: 20_000,
       hasShortWaits: false,
     },
     globalSetup: "test/support/global-setup.ts",

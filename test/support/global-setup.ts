@@ -15,8 +15,10 @@ declare module "vitest" {
   interface ProvidedContext {
     /** How many histories of each model run through gRPC, and their seed; null for a fresh one. */
     grpcHistories: { count: number; seed: number | null };
-    /** How many requests the fault workload of reactions sends. */
+    /** How many requests each fault workload sends. */
     workloadOperations: number;
+    /** How many likes the target of the growth test has. */
+    manyLikes: number;
     /** Whether workflows and activities wait for a shorter time than in production. */
     hasShortWaits: boolean;
     /** `http://127.0.0.1:<port>` */

@@ -8,11 +8,11 @@ import { execute, failReservation } from "../../support/fixtures/failed-reservat
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
-let server: TestServer;
+let server: MemoryServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startMemoryServer();
 });
 afterAll(() => server.stop());
 

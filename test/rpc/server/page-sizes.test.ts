@@ -7,7 +7,7 @@ import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
 import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
-import { startServer, type TestServer } from "../../support/servers/server.ts";
+import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
 
 const largest = 2_147_483_647;
 
@@ -50,9 +50,9 @@ describe("through gRPC", () => {
   const target = targetOf("r0");
   const executeTime = at("2029-01-01T00:00:00Z");
 
-  let server: TestServer;
+  let server: MemoryServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await startMemoryServer();
     const { points, programs, reactions, reservations } = server;
     // Not all at once, because a store that is busy for seconds counts as unavailable.
     const limit = pLimit(20);

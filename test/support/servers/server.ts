@@ -20,9 +20,11 @@ import { ReservationService } from "../../../src/gen/meguri/reservations/v1/rese
 import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_pb.ts";
 import { createLogger, type Logger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
+import { createTestClock } from "../../../src/runtime/clocks.ts";
 import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
+import { CommitEngine } from "../../../src/store/engine/engine.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
 import { memoryDeps } from "../stores/memory-store.ts";
 import { type RecordingWorkflows, recordWorkflows } from "./recording-workflows.ts";
@@ -137,19 +139,26 @@ export interface MemoryServer extends Clients {
   readonly log: Logger;
   readonly port: number;
   readonly http1Port: number;
+  /** The calls of its workflows port. */
+  readonly workflows: RecordingWorkflows;
   /** Clients that call as another service, or without a caller. */
   clientsOf(caller: string | undefined): Clients;
   stop(): Promise<void>;
 }
 
-/** Starts a server on a store in memory, with the program `default`. */
+/**
+ * Starts a server on a store in memory, with the program `default` and the test clock. It serves
+ * calls for a fraction of the CPU time, so tests use it which are not about DynamoDB.
+ */
 export async function startMemoryServer(
   env: Readonly<Record<string, string>> = {},
 ): Promise<MemoryServer> {
-  const { deps } = memoryDeps();
+  const workflows = recordWorkflows();
+  const deps = { ...memoryServerDeps(), workflows };
   await setupProgram(deps);
   const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_OPERATORS_PORT: "0" };
-  const config = readConfig({ ...free, MEGURI_DRAIN_SECONDS: "1", ...env });
+  const quick = { MEGURI_DRAIN_SECONDS: "1", MEGURI_TEST_CLOCK: "1" };
+  const config = readConfig({ ...free, ...quick, ...env });
   const log = createLogger("test", "silent");
   const { authenticate, certificates, ...access } = composeAccess(config, log);
   const server = createServer({ deps, config, log, authenticate, certificates });
@@ -162,6 +171,7 @@ export async function startMemoryServer(
     log,
     port,
     http1Port,
+    workflows,
     clientsOf,
     async stop() {
       sessions.abort();
@@ -169,6 +179,14 @@ export async function startMemoryServer(
       access.close();
     },
   };
+}
+
+/** Dependencies on a store in memory, whose test clock is in the store as DynamoDB's is. */
+function memoryServerDeps(): Deps {
+  const { deps, store } = memoryDeps();
+  const clock = createTestClock(deps.reader, { offsetMs: () => 0 });
+  const engine = new CommitEngine({ store: store.itemStore, clock });
+  return { ...deps, clock, engine, readAhead: (requests) => engine.readAhead(requests) };
 }
 
 function connect(
