@@ -26,8 +26,9 @@ import { PointsService } from "../../src/gen/meguri/points/v1/points_service_pb.
 import { createLogger } from "../../src/log.ts";
 import { pointsCommands } from "../../src/rpc/points/commands.ts";
 import { pointsQueries } from "../../src/rpc/points/queries.ts";
-import { defaultTimeoutMs, identityKey } from "../../src/rpc/server/context.ts";
+import { identityKey } from "../../src/rpc/server/context.ts";
 import { InvalidRequest, toConnectError } from "../../src/rpc/server/errors.ts";
+import { defaultTimeLimitMs } from "../../src/rpc/server/method-limits.ts";
 import { createRequestValidator } from "../../src/rpc/server/validator.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";
 
@@ -46,7 +47,7 @@ function serve(method: DescMethodUnary, handler: Handler): handleUnaryCall<Messa
     values.set(identityKey, { caller, scopes: "all" });
     const deadline = call.getDeadline();
     const limit = deadline instanceof Date ? deadline.getTime() : deadline;
-    const leftMs = Number.isFinite(limit) ? limit - Date.now() : defaultTimeoutMs;
+    const leftMs = Number.isFinite(limit) ? limit - Date.now() : defaultTimeLimitMs;
     const context = { values, timeoutMs: () => leftMs } as unknown as HandlerContext;
     let timer: NodeJS.Timeout | undefined;
     const interrupted = new Promise<never>((_, reject) => {

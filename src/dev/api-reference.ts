@@ -7,12 +7,13 @@ import {
   type DescMethod,
   type DescService,
   getOption,
+  hasOption,
   ScalarType,
 } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { getComments } from "@bufbuild/protoplugin";
-import { scope } from "../gen/meguri/access/v1/access_pb.ts";
+import { body_limit, scope, time_limit } from "../gen/meguri/access/v1/access_pb.ts";
 import { rulesOf } from "./field-rules.ts";
 
 /** A heading with its text. Types are linked by their full names. */
@@ -94,12 +95,21 @@ function methodBody(method: DescMethod, link: Link): string[] {
   return [
     comment(method),
     `\`/${parent.typeName}/${name}\` (${kind}idempotency level \`${level}\`)`,
-    `Scope: \`${getOption(method, scope)}\``,
+    `Scope: \`${getOption(method, scope)}\`${limitsOf(method)}`,
     `**Request**: ${inCell(comment(input))}`,
     fieldTable(input, link),
     `**Response**: ${inCell(comment(output))}`,
     fieldTable(output, link),
   ];
+}
+
+/** The limits of a method that has some of its own. */
+function limitsOf(method: DescMethod): string {
+  const [time, body] = [getOption(method, time_limit), getOption(method, body_limit)];
+  return [
+    hasOption(method, time_limit) ? `, time limit ${time.seconds} s` : "",
+    body > 0 ? `, body limit ${body.toLocaleString("en-US")} bytes` : "",
+  ].join("");
 }
 
 function enumBody(type: DescEnum): string[] {

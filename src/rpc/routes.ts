@@ -24,9 +24,6 @@ import { interceptors } from "./server/interceptors.ts";
 import { mountStandardServices } from "./server/standard-services.ts";
 import { clockService } from "./testing/clock.ts";
 
-/** Limits the memory of a decompressed request with a sheet: 4 MiB and what encodes it. */
-const sheetReadMaxBytes = 4 * 2 ** 20 + 64 * 2 ** 10;
-
 /** What the services depend on. */
 interface RouteDeps {
   readonly deps: Deps;
@@ -64,10 +61,7 @@ export function routes(routeDeps: RouteDeps) {
     router.service(ReservationService, reservationService(deps, log), options);
     router.service(ReactionService, reactionService(deps), options);
     router.service(NotificationService, notificationService(deps), options);
-    router.service(BulkGrantService, bulkGrantService(deps, uploadIdleMs), {
-      ...options,
-      readMaxBytes: sheetReadMaxBytes,
-    });
+    router.service(BulkGrantService, bulkGrantService(deps, uploadIdleMs), options);
     if (testClock) router.service(ClockService, clockService(deps), options);
     mountStandardServices(router, { log, ...standard });
   };

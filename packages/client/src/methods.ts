@@ -1,7 +1,7 @@
 /** What the client knows of each method from the contract. */
-import type { DescMethod } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
-import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
+import { durationMs, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { time_limit } from "../../../src/gen/meguri/access/v1/access_pb.ts";
 import { type KeyReader, keyReaderOf } from "./call-key.ts";
 
 interface MethodInfo {
@@ -9,15 +9,9 @@ interface MethodInfo {
   readonly isIdempotent: boolean;
   /** Undefined if the requests of the method have no key. */
   readonly keyOf: KeyReader | undefined;
-  /** The deadline of calls that read a whole sheet; undefined for all others. */
-  readonly sheetTimeoutMs: number | undefined;
+  /** The time limit of a method that takes longer than most; undefined for all others. */
+  readonly timeLimitMs: number | undefined;
 }
-
-/** The servers' own limit for calls that read a whole sheet. */
-const sheetTimeoutMs = 600_000;
-
-const { checkSheet, reverseBulkGrant } = BulkGrantService.method;
-const sheetMethods: ReadonlySet<DescMethod> = new Set([checkSheet, reverseBulkGrant]);
 
 const infos = new WeakMap<DescMethod, MethodInfo>();
 
@@ -28,7 +22,9 @@ export function methodInfo(method: DescMethod): MethodInfo {
   const info: MethodInfo = {
     isIdempotent: method.idempotency !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
     keyOf: keyReaderOf(method.input),
-    sheetTimeoutMs: sheetMethods.has(method) ? sheetTimeoutMs : undefined,
+    timeLimitMs: hasOption(method, time_limit)
+      ? durationMs(getOption(method, time_limit))
+      : undefined,
   };
   infos.set(method, info);
   return info;

@@ -31,9 +31,9 @@ export interface MeguriOptions {
   readonly token?: string | (() => string | Promise<string>);
   readonly tls?: TlsOptions;
   /**
-   * The deadline of a call in ms with all its tries: 10,000 by default, and 10 minutes for the
-   * validation or reversal of a sheet. `timeoutMs` of a call comes first; 0 means none. Server
-   * streams and uploads have no deadline unless the call has one.
+   * The deadline of a call in ms with all its tries: 10,000 by default. A method that the contract
+   * gives a time limit of its own has that one. `timeoutMs` of a call comes first; 0 means none.
+   * Server streams and uploads have no deadline unless the call has one.
    */
   readonly timeoutMs?: number;
 }

@@ -1,5 +1,11 @@
 /** The transport of all clients: sets keys, headers and deadlines, and sends each call. */
+import { getOption } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Transport } from "@connectrpc/connect";
+import {
+  file_meguri_access_v1_access as accessFile,
+  default_time_limit,
+} from "../../../src/gen/meguri/access/v1/access_pb.ts";
 import { type CallDeps, sendCall } from "./call.ts";
 import { headersOf, keyOfCall } from "./headers.ts";
 import { methodInfo } from "./methods.ts";
@@ -10,7 +16,7 @@ import { afterFirst, repeatableInput } from "./streams.ts";
 import { createTokenSource } from "./token.ts";
 
 /** The deadline of a call with all its tries. */
-const defaultTimeoutMs = 10_000;
+const defaultTimeoutMs = durationMs(getOption(accessFile, default_time_limit));
 
 /**
  * A try may take half of the time, so that a server that hangs leaves the rest to another one; but
@@ -36,10 +42,10 @@ export function createMeguriTransport(options: MeguriOptions): {
 
   const transport: Transport = {
     async unary(method, signal, timeoutMs, header, input, contextValues) {
-      const { isIdempotent, keyOf, sheetTimeoutMs } = methodInfo(method);
+      const { isIdempotent, keyOf, timeLimitMs } = methodInfo(method);
       const own = header === undefined ? undefined : new Headers(header);
       const key = keyOfCall(keyOf, own, input);
-      const totalMs = limitOf(timeoutMs ?? sheetTimeoutMs ?? limitMs);
+      const totalMs = limitOf(timeoutMs ?? timeLimitMs ?? limitMs);
       const deadline = performance.now() + totalMs;
       const call = { key, isIdempotent, isWhole, signal, deadline, retryUntil: deadline };
       return await sendCall(deps, call, ({ connection }, authorization) => {

@@ -10,10 +10,11 @@ import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { authenticateBy } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
-import { identityOf, marginMs, maxTimeoutMs, timeoutMsOf } from "./context.ts";
+import { identityOf, marginMs, maxTimeoutMs } from "./context.ts";
 import { InvalidRequest, toConnectError } from "./errors.ts";
 import { limitRate } from "./limit-rate.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
+import { timeLimitMsOf } from "./method-limits.ts";
 import { createRequestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
@@ -113,7 +114,7 @@ const limitTime =
     const { promise: interrupted, reject } = Promise.withResolvers<never>();
     const stop = () => reject(req.signal.reason);
     const ownMs = timeoutMsIn(req.header);
-    const limitMs = ownMs === undefined ? timeoutMsOf(req.method) : ownMs - marginMs(ownMs);
+    const limitMs = ownMs === undefined ? timeLimitMsOf(req.method) : ownMs - marginMs(ownMs);
     const end = performance.now() + Math.min(limitMs, maxTimeoutMs);
     const watch = () => {
       const leftMs = end - performance.now();

@@ -9,11 +9,12 @@ import { allowOrigins } from "./cors.ts";
 import { collectMethods, type Limits } from "./grpc/methods.ts";
 import { serveStreams } from "./grpc/serve-streams.ts";
 import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
+import { defaultBodyLimit } from "./method-limits.ts";
 import { type Certificates, createServers } from "./servers.ts";
 
 const limits: Limits = {
-  /** Limits the memory of a decompressed request. Valid requests are much smaller. */
-  readMaxBytes: 64 * 2 ** 10,
+  /** Limits the memory of a decompressed request. */
+  readMaxBytes: defaultBodyLimit,
   /** The default limit of gRPC clients. */
   writeMaxBytes: 4 * 2 ** 20,
   maxTimeoutMs,

@@ -8,6 +8,7 @@ import {
   type MethodImplSpec,
 } from "@connectrpc/connect";
 import { createMethodSerializationLookup, createMethodUrl } from "@connectrpc/connect/protocol";
+import { bodyLimitOf } from "../method-limits.ts";
 
 /** Messages in bytes, and the longest deadline that a client may set. */
 export interface Limits {
@@ -36,7 +37,8 @@ export interface Methods {
 
 /**
  * Returns routes that do what the given ones do, and the methods that they serve once they were
- * run. Of the options of a service, the interceptors and limits apply to the methods.
+ * run. Of the options of a service, the interceptors and limits apply to the methods; the body
+ * limit is that of the method.
  */
 export function collectMethods(routes: Routes, limits: Limits) {
   const paths = new Set<string>();
@@ -51,13 +53,15 @@ export function collectMethods(routes: Routes, limits: Limits) {
       handlers: router.handlers,
       service(service, implementation, options) {
         const { methods } = createServiceImplSpec(service, implementation);
-        for (const spec of Object.values(methods)) add(spec, options);
-        router.service(service, implementation, options);
+        for (const { method, impl } of Object.values(methods)) {
+          self.rpc(method, impl as never, options);
+        }
         return self;
       },
       rpc(method, implementation, options) {
-        add(createMethodImplSpec(method, implementation), options);
-        router.rpc(method, implementation, options);
+        const limited = { ...options, readMaxBytes: bodyLimitOf(method) };
+        add(createMethodImplSpec(method, implementation), limited);
+        router.rpc(method, implementation, limited);
         return self;
       },
     };

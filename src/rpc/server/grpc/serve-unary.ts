@@ -13,10 +13,11 @@ import {
 } from "@connectrpc/connect/protocol";
 import { headerAcceptEncoding, parseTimeout } from "@connectrpc/connect/protocol-grpc";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { socketKey, timeoutMsOf } from "../context.ts";
+import { socketKey } from "../context.ts";
 import { toConnectError } from "../errors.ts";
 import { timeIsUp } from "../interceptors.ts";
 import { toMalformed } from "../malformed.ts";
+import { timeLimitMsOf } from "../method-limits.ts";
 import { createMessageReader } from "./message-reader.ts";
 import type { UnaryMethod } from "./methods.ts";
 import { requestHeaders } from "./request-headers.ts";
@@ -43,7 +44,7 @@ export async function serveUnary(
     headerOf(header, "grpc-accept-encoding"),
     headerAcceptEncoding,
   );
-  const signal = limitStream(stream, timeoutMs, timeoutMsOf(spec.method));
+  const signal = limitStream(stream, timeoutMs, timeLimitMsOf(spec.method));
   const context = createContext(spec.method, stream, header, signal, timeoutMs);
   let encoding: string | undefined;
   try {

@@ -2,20 +2,20 @@
 // @generated from file meguri/access/v1/access.proto (package meguri.access.v1, syntax proto3)
 /* eslint-disable */
 
-// What a caller of the API has to be permitted: the options of methods and fields by which servers
-// check calls, and by which clients choose a server.
+// The options of methods and fields by which servers check and limit calls, and by which clients
+// choose a server and a deadline.
 
 import type { GenEnum, GenExtension, GenFile } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
+import type { Duration, FieldOptions, FileOptions, MethodOptions } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_descriptor, file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import type { UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/access/v1/access.proto.
  */
 export const file_meguri_access_v1_access: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi0hwMgASgJUgVzY29wZTpLCgRyb2xlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxi1hwMgASgOMhYubWVndXJpLmFjY2Vzcy52MS5Sb2xlUgRyb2xlQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2FjY2Vzcy92MTthY2Nlc3N2MWIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch1tZWd1cmkvYWNjZXNzL3YxL2FjY2Vzcy5wcm90bxIQbWVndXJpLmFjY2Vzcy52MSpuCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABIQCgxST0xFX1BST0dSQU0QARINCglST0xFX1VTRVIQAhIOCgpST0xFX09XTkVSEAMSDgoKUk9MRV9BQ1RPUhAEEg8KC1JPTEVfVEFSR0VUEAU6ZwoSZGVmYXVsdF90aW1lX2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLSHAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25SEGRlZmF1bHRUaW1lTGltaXQ6TAoSZGVmYXVsdF9ib2R5X2xpbWl0EhwuZ29vZ2xlLnByb3RvYnVmLkZpbGVPcHRpb25zGLWHAyABKAVSEGRlZmF1bHRCb2R5TGltaXQ6NgoFc2NvcGUSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi2hwMgASgJUgVzY29wZTpaCgp0aW1lX2xpbWl0Eh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYt4cDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvblIJdGltZUxpbWl0Oj8KCmJvZHlfbGltaXQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxi4hwMgASgFUglib2R5TGltaXQ6SwoEcm9sZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYuYcDIAEoDjIWLm1lZ3VyaS5hY2Nlc3MudjEuUm9sZVIEcm9sZUI7Wi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9hY2Nlc3MvdjE7YWNjZXNzdjGiuxgCCAqouxiAgARiBnByb3RvMw", [file_google_protobuf_descriptor, file_google_protobuf_duration]);
 
 /**
  * Role says what a field of a request names.
@@ -80,20 +80,54 @@ export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
   enumDesc(file_meguri_access_v1_access, 0);
 
 /**
+ * The time_limit of methods that have none of their own. Only this file has it.
+ *
+ * @generated from extension: google.protobuf.Duration default_time_limit = 50100;
+ */
+export const default_time_limit: GenExtension<FileOptions, Duration> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 0);
+
+/**
+ * The body_limit of methods that have none of their own. Only this file has it.
+ *
+ * @generated from extension: int32 default_body_limit = 50101;
+ */
+export const default_body_limit: GenExtension<FileOptions, number> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 1);
+
+/**
  * The scope that the caller's token has to have, such as "points.grant". Every method has one,
  * except for those of the standard services (health, reflection).
  *
- * @generated from extension: string scope = 50100;
+ * @generated from extension: string scope = 50102;
  */
 export const scope: GenExtension<MethodOptions, string> = /*@__PURE__*/
-  extDesc(file_meguri_access_v1_access, 0);
+  extDesc(file_meguri_access_v1_access, 2);
+
+/**
+ * How long a call may take that has no deadline of its own. Of a stream that the server sends: how
+ * long it may take until the stream begins. Unset means default_time_limit.
+ *
+ * @generated from extension: google.protobuf.Duration time_limit = 50103;
+ */
+export const time_limit: GenExtension<MethodOptions, Duration> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 3);
+
+/**
+ * How large a message of a request may be after decompression, in bytes. 0 means
+ * default_body_limit.
+ *
+ * @generated from extension: int32 body_limit = 50104;
+ */
+export const body_limit: GenExtension<MethodOptions, number> = /*@__PURE__*/
+  extDesc(file_meguri_access_v1_access, 4);
 
 /**
  * What a field of a request names. Limits of a token apply to programs, owners and actors.
  * Clients derive the key of a call from accounts, owners and targets.
  *
- * @generated from extension: meguri.access.v1.Role role = 50101;
+ * @generated from extension: meguri.access.v1.Role role = 50105;
  */
 export const role: GenExtension<FieldOptions, Role> = /*@__PURE__*/
-  extDesc(file_meguri_access_v1_access, 1);
+  extDesc(file_meguri_access_v1_access, 5);
 
