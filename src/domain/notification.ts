@@ -2,6 +2,7 @@
 import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { Instant } from "./month.ts";
 import {
+  allShown,
   countedOf,
   firstVersionOf,
   type Member,
@@ -31,13 +32,25 @@ export interface Split {
   readonly firstUnread: readonly Member[];
 }
 
-/** Whether a mark as read up to `version` divides the members, so that it needs their split. */
-export const dividesAt = (group: UnreadGroup, version: number): boolean =>
+/** Whether a mark as read up to `version` divides a group that does not show all its members. */
+export const needsSplit = (group: UnreadGroup, version: number): boolean =>
+  divides(group, version) && !allShown(group);
+
+const divides = (group: UnreadGroup, version: number): boolean =>
   version >= firstVersionOf(group) && version < versionOf(group);
+
+/** The split of a group that shows all its members. */
+function shownSplit(group: UnreadGroup, version: number): Split | undefined {
+  const all = allShown(group);
+  const read = all?.filter((member) => member.version <= version);
+  if (!all || !read) return undefined;
+  const firstUnread = all.slice(read.length);
+  return { readCount: read.length, latestRead: read.toReversed(), firstUnread };
+}
 
 /**
  * Marks a group as read up to `version`: members who joined later become the new unread group,
- * which needs their `split` (see `dividesAt`). A version beyond the inbox counts as its own,
+ * for which it may need their split (`needsSplit`). A version beyond the inbox counts as its own,
  * because a table that was restored from a backup must not refuse every client. Changes nothing
  * when no member had joined by then.
  */
@@ -45,15 +58,16 @@ export function markRead(
   { inbox, group }: Omit<ReadState, "read">,
   version: number,
   { now, keptMs }: { readonly now: Instant; readonly keptMs: number },
-  split?: Split,
+  found?: Split,
 ): ReadState {
   if (!group || version < firstVersionOf(group)) return { inbox, group, read: undefined };
   const { kind, target, peopleCount, firstMembers, latestMembers } = group;
   const times = { readTime: now, expireTime: now + keptMs };
-  if (!dividesAt(group, version)) {
+  if (!divides(group, version)) {
     const read = { kind, target, peopleCount, firstMembers, latestMembers, ...times };
     return { inbox: replaceGroup(inbox, countedOf(group), undefined), group: undefined, read };
   }
+  const split = found ?? shownSplit(group, version);
   if (!split) throw new Error("a mark that divides a group needs the split of its members");
   const { readCount, latestRead, firstUnread } = split;
   const unreadCount = peopleCount - readCount;

@@ -92,9 +92,9 @@ export interface Ends {
 /** Adds a reaction, which is later than all members, to a group. Without a group it begins one. */
 export function join(
   group: UnreadGroup | undefined,
-  { target, kind, ...row }: Reaction,
+  { target, kind, ...reaction }: Reaction,
 ): UnreadGroup {
-  const member = memberOf(row);
+  const member = memberOf(reaction);
   if (!group) {
     const before = member.version - 1;
     const middleTime = member.createTime;
@@ -127,18 +127,25 @@ export const isMember = (
   { notified, version }: Reaction,
 ): group is UnreadGroup => group !== undefined && notified && version >= firstVersionOf(group);
 
+/** The members of a group that is so small that it shows all of them, earliest first. */
+export function allShown(group: UnreadGroup): readonly Member[] | undefined {
+  const { peopleCount, firstMembers, latestMembers } = group;
+  if (peopleCount > shownFirst + shownLatest) return undefined;
+  const all = new Map([...firstMembers, ...latestMembers].map((each) => [each.version, each]));
+  return [...all.values()].sort((a, b) => a.version - b.version);
+}
+
 /**
  * At which ends a group shows a person without having the member who is shown there instead when
- * the person leaves. Undefined when it needs no such member: it does not show the person, or it is
- * so small that it shows all its members.
+ * the person leaves. Undefined when it needs no such member.
  */
 export function endsToRefill(
-  { peopleCount, firstMembers, latestMembers }: UnreadGroup,
+  group: UnreadGroup,
   userId: string,
 ): { readonly first: boolean; readonly latest: boolean } | undefined {
-  if (peopleCount <= shownFirst + shownLatest) return undefined;
+  if (allShown(group)) return undefined;
   const shows = (members: readonly Member[]) => members.some((each) => each.userId === userId);
-  const ends = { first: shows(firstMembers), latest: shows(latestMembers) };
+  const ends = { first: shows(group.firstMembers), latest: shows(group.latestMembers) };
   return ends.first || ends.latest ? ends : undefined;
 }
 
@@ -155,7 +162,9 @@ export function leave(
   const peopleCount = group.peopleCount - 1;
   if (peopleCount === 0) return undefined;
   const { recent } = group;
-  const { first, latest } = { ...shownEnds(group), ...refill };
+  const all = allShown(group);
+  const { first = all ?? group.firstMembers, latest = all?.toReversed() ?? group.latestMembers } =
+    refill;
   const remains = (member: Actor) => member.userId !== userId;
   return {
     ...group,
@@ -170,14 +179,6 @@ export function leave(
       lateCount: recent.lateCount - (version > recent.middle ? 1 : 0),
     },
   };
-}
-
-/** The members that a group shows; a small group shows all, at both ends. */
-function shownEnds({ peopleCount, firstMembers, latestMembers }: UnreadGroup): Ends {
-  if (peopleCount > shownFirst + shownLatest) return { first: firstMembers, latest: latestMembers };
-  const all = new Map([...firstMembers, ...latestMembers].map((each) => [each.version, each]));
-  const first = [...all.values()].sort((a, b) => a.version - b.version);
-  return { first, latest: first.toReversed() };
 }
 
 /** Drops the other properties of a reaction. */

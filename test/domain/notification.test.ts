@@ -57,6 +57,24 @@ describe("a read mark", () => {
     expect(unread.inbox).toEqual(inboxWith(seen + later + 1, 1, later, seen + later));
   });
 
+  test.each([1, 2, 3, 4])(
+    "at %i of a group that shows all its five members reads none",
+    async (at) => {
+      const unread = createUnreadGroup();
+      unread.like(...users(5));
+      const read = await unread.read(at);
+      expect(unread.takeQueries()).toEqual([]);
+      const [seen, fresh] = [users(at), users(5 - at, at + 1)];
+      expect(sizeOf(read)).toEqual([at, 1, at]);
+      expect(shownMembers(read)).toEqual([seen.slice(0, 2), seen.toReversed().slice(0, 3)]);
+      expect(sizeOf(unread.group)).toEqual([5 - at, at + 1, 5]);
+      expect(shownMembers(unread.group)).toEqual([
+        fresh.slice(0, 2),
+        fresh.toReversed().slice(0, 3),
+      ]);
+    },
+  );
+
   test("of a group without changes in the last second needs one query", async () => {
     const unread = createUnreadGroup();
     unread.like(...users(200));

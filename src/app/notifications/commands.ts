@@ -1,6 +1,6 @@
 /** The use cases that mark notifications as read or seen. */
 import { emptyInbox, type Inbox, markSeen } from "../../domain/inbox.ts";
-import { dividesAt, markRead } from "../../domain/notification.ts";
+import { markRead, needsSplit } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
 import { firstVersionOf, versionOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -48,8 +48,8 @@ export async function markNotificationRead(
       const state = { inbox: tx.get(refs.inbox) ?? emptyInbox, group: tx.get(refs.group) };
       const { group: found } = state;
       const looked = found && { reader: deps.reader, ref: refs.group, group: found, now };
-      const isDivided = looked && dividesAt(looked.group, version);
-      const split = isDivided ? tx.lookup(lookUpSplit(looked, version)) : undefined;
+      const isSplit = looked && needsSplit(looked.group, version);
+      const split = isSplit ? tx.lookup(lookUpSplit(looked, version)) : undefined;
       if (split instanceof Missing) return split;
       const kept = { now, keptMs: deps.historyMs };
       const { inbox, group, read } = markRead(state, version, kept, split);

@@ -102,8 +102,8 @@ class MemberQueries {
    */
   get toValidate() {
     if (!this.#hasLeavers) return [];
-    const rows = new Map(this.#found.map((value) => [value.version, value]));
-    return [...rows.values()].map((value) => {
+    const different = new Map(this.#found.map((value) => [value.version, value]));
+    return [...different.values()].map((value) => {
       const { target, kind, userId } = value;
       return { ref: reactionRef(target, kind, userId), value };
     });
@@ -138,9 +138,9 @@ class MemberQueries {
     return { readCount: count, latestRead: latest, firstUnread: first };
   }
 
-  #noted(rows: Reaction[]): Reaction[] {
-    this.#found.push(...rows);
-    return rows;
+  #noted(members: Reaction[]): Reaction[] {
+    this.#found.push(...members);
+    return members;
   }
 }
 
@@ -165,8 +165,8 @@ async function splitRecent(members: MemberQueries, group: UnreadGroup, version: 
   const isLate = version >= middle;
   const found = isLate ? await members.after(middle, lateCount) : await members.after(after, count);
   if (!found) return undefined;
-  const isRead = (row: Reaction) => row.version <= version;
-  const firstUnread = found.filter((row) => !isRead(row));
+  const isRead = (member: Reaction) => member.version <= version;
+  const firstUnread = found.filter((member) => !isRead(member));
   const readCount = group.peopleCount - firstUnread.length;
   const split = { readCount, firstUnread, lasts: false };
   const latestRead = found.filter(isRead).reverse();

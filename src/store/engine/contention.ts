@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** How long a key counts as contended after a conflict with another process. */
 export const contendedMs = 3_000;
 
-/** How often in a row records are read that transactions keep writing. */
+/** How often, one time after another, records are read that transactions keep writing. */
 const maxReads = 8;
 
 /**

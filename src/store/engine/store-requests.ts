@@ -10,7 +10,7 @@ const briefMs = 500;
 
 export class StoreRequests {
   readonly #budget: RetryBudget;
-  /** Requests in a row that the store has throttled or not answered. */
+  /** Requests, one after another, that the store has throttled or not answered. */
   #retries = 0;
   /** Whether the last request was one of these. */
   #isUnavailable = false;
