@@ -4,44 +4,14 @@ import { listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { validateBlocks } from "../../../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { createProgram } from "../../../src/app/programs/commands.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { openStore, runAll, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { answerTo, programId, show } from "../../support/models/bulk-use-cases.ts";
-import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const name = { programId, bulkGrantId: "b" };
 const firstBlock = { ...name, revision: 1, run: 1, from: 0, to: 1 };
 
-async function open(): Promise<Deps> {
-  const { deps } = memoryDeps();
-  await createProgram(deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 12 });
-  return deps;
-}
-
-/** Submits a user and points for each row. */
-async function submit(deps: Deps, id: string, points: Readonly<Record<string, number>>) {
-  const rows = Object.entries(points).map(([userId, each]) => ({
-    userId,
-    points: each,
-    reason: "",
-  }));
-  await answerTo(deps, { op: "submit", id, by: "ann", rows, executeTime: undefined });
-}
-
-async function validate(deps: Deps, id: string, revision: number) {
-  await answerTo(deps, { op: "validate", id, revision, from: 0, to: 1, limit: 1 });
-  await answerTo(deps, { op: "complete", id, revision });
-}
-
-async function start(deps: Deps, id: string, revision: number) {
-  await answerTo(deps, { op: "approve", id, by: "ben", revision });
-  await answerTo(deps, { op: "advance", id });
-}
-
-async function runAll(deps: Deps, id: string, revision: number, run: number) {
-  await answerTo(deps, { op: "run", id, revision, run, from: 0, to: 1, limit: 1 });
-  return answerTo(deps, { op: "finish", id, run });
-}
+const open = async (): Promise<Deps> => (await openStore()).deps;
 
 const unexpected = () => {
   throw new Error("no row fails here");

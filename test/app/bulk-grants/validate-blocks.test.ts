@@ -1,0 +1,47 @@
+/** Tests how many approvals the end of a validation requires. */
+import { expect, test } from "vitest";
+import { bulkGrantRef } from "../../../src/app/ports/records.ts";
+import { openStore, runAll, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
+import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
+
+/** One approval up to 100 points, two above. */
+const rules = {
+  maxPointsPerRow: 1_000,
+  maxTotalPoints: 10_000,
+  tiers: [{ upToPoints: 100, approvals: 1 }],
+  approvalsAbove: 2,
+};
+
+test("what earlier revisions have granted and this sheet leaves out needs approvals, too", async () => {
+  const { deps } = await openStore();
+  await answerTo(deps, { op: "rules", rules });
+  await submit(deps, "b", { u1: 80, u2: 10 });
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  await answerTo(deps, { op: "freeze", userId: "u2" });
+  expect(await runAll(deps, "b", 1, 1)).toMatchObject({
+    head: { state: "DONE_WITH_FAILURES", result: { grantedPoints: 80 } },
+  });
+  await submit(deps, "b", { u3: 80 });
+  const digest = async () =>
+    (await deps.reader.get(bulkGrantRef(programId, "b")))?.value.revision.digest;
+  const submitted = await digest();
+  expect(await validate(deps, "b", 2)).toMatchObject({
+    head: { state: "AWAITING_APPROVAL", totalPoints: 80, requiredApprovalCount: 2 },
+  });
+  expect(await digest()).not.toBe(submitted);
+});
+
+test("a sheet that repeats what was granted needs no more approvals", async () => {
+  const { deps } = await openStore();
+  await answerTo(deps, { op: "rules", rules });
+  await submit(deps, "b", { u1: 80, u2: 10 });
+  await validate(deps, "b", 1);
+  await start(deps, "b", 1);
+  await answerTo(deps, { op: "freeze", userId: "u2" });
+  await runAll(deps, "b", 1, 1);
+  await submit(deps, "b", { u1: 80, u3: 10 });
+  expect(await validate(deps, "b", 2)).toMatchObject({
+    head: { state: "AWAITING_APPROVAL", alreadyGranted: 1, requiredApprovalCount: 1 },
+  });
+});
