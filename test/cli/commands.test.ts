@@ -200,7 +200,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     const id = `${mode}-spring`;
     const file = join(folder, `${mode}.csv`);
     await writeFile(file, `user_id,points\n${id}-a,100\n${id}-b,x\n`);
-    const check = await meguri.run("bulk", "validate", id, file);
+    const check = await meguri.run("bulk", "check", id, file);
     expect(check.code).toBe(1);
     expect(check.stdout).toEqual(cells("3", `${id}-b`, "POINTS_MALFORMED"));
     expect(check.stdout + check.stderr).toContain("problems: 1 × POINTS_MALFORMED");

@@ -19,9 +19,9 @@ import type { Session } from "./session.ts";
 
 const fileHelp = 'the sheet in CSV; "-" reads standard input';
 
-export const addValidate: AddCommand = (parent, inSession) => {
+export const addCheck: AddCommand = (parent, inSession) => {
   parent
-    .command("validate")
+    .command("check")
     .summary("check a sheet, and keep nothing")
     .description(
       "Checks a sheet as if it were submitted, and lists what is wrong with its rows. The exit " +
@@ -30,7 +30,7 @@ export const addValidate: AddCommand = (parent, inSession) => {
     .argument("<id>", "the bulk grant to which it would be submitted")
     .argument("<file>", fileHelp)
     .addOption(programOption())
-    .addHelpText("after", examples("meguri bulk validate spring sheet.csv"))
+    .addHelpText("after", examples("meguri bulk check spring sheet.csv"))
     .action(
       inSession(async (session, bulkGrantId, file, { program: programId }) => {
         const { out } = session;

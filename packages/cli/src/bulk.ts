@@ -12,7 +12,7 @@ import {
 import { type AddCommand, examples } from "./action.ts";
 import { addApprove } from "./bulk-approve.ts";
 import { addExportFailed, addRows } from "./bulk-rows.ts";
-import { addSubmit, addValidate } from "./bulk-sheets.ts";
+import { addCheck, addSubmit } from "./bulk-sheets.ts";
 import { aboutBulkGrant } from "./bulk-text.ts";
 import { addWatch } from "./bulk-watch.ts";
 import { changeReasonOption, programOption } from "./options.ts";
@@ -29,7 +29,7 @@ export const addBulk: AddCommand = (parent, inSession) => {
     .addHelpText(
       "after",
       examples(
-        "meguri bulk validate spring sheet.csv",
+        "meguri bulk check spring sheet.csv",
         "meguri bulk submit spring sheet.csv",
         "meguri bulk approve spring",
         "meguri bulk watch spring",
@@ -78,7 +78,7 @@ const change =
   };
 
 const commands: readonly AddCommand[] = [
-  addValidate,
+  addCheck,
   addSubmit,
   addApprove,
   change({
