@@ -89,20 +89,20 @@ export const toChange = (
 });
 
 /** The message of a bulk grant. */
-export function fromBulkGrant(row: BulkGrant): MessageInitShape<typeof BulkGrantSchema> {
-  const { revision, checked, result, pause, cancelRequest } = row;
+export function fromBulkGrant(bulkGrant: BulkGrant): MessageInitShape<typeof BulkGrantSchema> {
+  const { revision, checked, result, pause, cancelRequest } = bulkGrant;
   return {
-    programId: row.programId,
-    bulkGrantId: row.bulkGrantId,
-    state: states[row.state],
+    programId: bulkGrant.programId,
+    bulkGrantId: bulkGrant.bulkGrantId,
+    state: states[bulkGrant.state],
     revision: revision.number,
     digest: revision.digest,
     rowsDigest: revision.rowsDigest,
     rowCount: revision.rowCount,
     totalPoints: BigInt(revision.totalPoints),
-    ...fromTimes(row),
+    ...fromTimes(bulkGrant),
     requiredApprovalCount: revision.requiredApprovalCount,
-    approvals: row.approvals.map(fromApproval),
+    approvals: bulkGrant.approvals.map(fromApproval),
     submitter: fromCaller(revision.submitter),
     source: revision.source ?? "",
     reversedBulkGrantId: revision.reversedBulkGrantId ?? "",
@@ -111,22 +111,22 @@ export function fromBulkGrant(row: BulkGrant): MessageInitShape<typeof BulkGrant
     invalidCount: checked?.invalid ?? 0,
     alreadyGrantedCount: checked?.alreadyGranted ?? 0,
     alreadyGrantedPoints: BigInt(checked?.alreadyGrantedPoints ?? 0),
-    run: row.run,
+    run: bulkGrant.run,
     ...(result && { result: fromResult(result) }),
     ...(pause && { pause: fromAction(pause) }),
     ...(cancelRequest && { cancelRequest: fromAction(cancelRequest) }),
-    actions: row.actions.map(fromAction),
+    actions: bulkGrant.actions.map(fromAction),
   };
 }
 
-const fromTimes = ({ revision, createTime, updateTime, ...row }: BulkGrant) => ({
+const fromTimes = ({ revision, createTime, updateTime, ...bulkGrant }: BulkGrant) => ({
   createTime: fromInstant(createTime),
   updateTime: fromInstant(updateTime),
   submitTime: fromInstant(revision.submitTime),
-  expireTime: fromInstant(row.expireTime),
+  expireTime: fromInstant(bulkGrant.expireTime),
   ...optionalTime("executeTime", revision.executeTime),
-  ...optionalTime("startTime", row.startTime),
-  ...optionalTime("endTime", row.endTime),
+  ...optionalTime("startTime", bulkGrant.startTime),
+  ...optionalTime("endTime", bulkGrant.endTime),
 });
 
 const optionalTime = <K extends string>(name: K, time: Instant | undefined) =>

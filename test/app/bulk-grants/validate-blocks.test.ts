@@ -12,7 +12,7 @@ const rules = {
   approvalsAbove: 2,
 };
 
-test("what earlier revisions have granted and this sheet leaves out needs approvals, too", async () => {
+test("approvals rise with what earlier revisions granted and this sheet leaves out", async () => {
   const { deps } = await openStore();
   await answerTo(deps, { op: "rules", rules });
   await submit(deps, "b", { u1: 80, u2: 10 });
