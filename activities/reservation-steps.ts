@@ -8,13 +8,13 @@ import { latenessOf, type Reservation } from "../src/domain/reservation.ts";
 
 /** `runId` is the run that reads the step. */
 export function toStep(execution: Execution, timeZone: string, runId: string): ReservationStep {
-  const { outcome, row } = execution;
+  const { outcome, reservation } = execution;
   switch (outcome) {
     case "WAIT":
       return {
         step: "WAIT",
-        execute_time: formatInstant(finite(row.executeTime), timeZone),
-        ...(row.updateTime !== row.createTime && changeOf(row)),
+        execute_time: formatInstant(finite(reservation.executeTime), timeZone),
+        ...(reservation.lastChange && changeOf(reservation)),
       };
     case "PAUSED": {
       const { caller, reason } = execution.pause;
@@ -23,29 +23,29 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
     case "DONE":
       return {
         step: "DONE",
-        points: row.points,
+        points: reservation.points,
         balance: execution.balance,
-        executed_time: formatInstant(row.executed?.time ?? row.updateTime, timeZone),
-        lateness_ms: latenessOf(row),
-        entry_number: row.executed?.entryNumber ?? 0,
+        executed_time: formatInstant(reservation.grant?.time ?? reservation.updateTime, timeZone),
+        lateness_ms: latenessOf(reservation),
+        entry_number: reservation.grant?.entryNumber ?? 0,
       };
     case "CANCELLED":
-      return { step: "CANCELLED", ...changeOf(row) };
+      return { step: "CANCELLED", ...changeOf(reservation) };
     case "FAILED":
-      return { step: "FAILED", ...failureOf(row), run_id: runId };
+      return { step: "FAILED", ...failureOf(reservation), run_id: runId };
   }
 }
 
-const changeOf = ({ changedBy, changeReason = "" }: Reservation) => ({
-  changed_by: displayCaller(changedBy),
-  reason: changeReason,
+const changeOf = ({ lastChange, creator }: Reservation) => ({
+  changed_by: displayCaller(lastChange?.caller ?? creator),
+  reason: lastChange?.reason ?? "",
 });
 
 const failureOf = ({ failure }: Reservation) =>
-  failure ?? { reason: "INTERNAL", message: "the row has no reason for its failure" };
+  failure ?? { reason: "INTERNAL", message: "the record has no reason for its failure" };
 
-/** A row that was stored with an execute time that is no number cannot be waited for. */
+/** A record that was stored with an execute time that is no number cannot be waited for. */
 function finite(executeTime: Instant): Instant {
   if (Number.isFinite(executeTime)) return executeTime;
-  throw new DomainError("INVALID_REQUEST", "the row has no finite execute time");
+  throw new DomainError("INVALID_REQUEST", "the record has no finite execute time");
 }

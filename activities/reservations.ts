@@ -14,7 +14,7 @@ import {
   type Granted,
 } from "../src/app/reservations/execute.ts";
 import { notifyGranted } from "../src/app/reservations/notify-granted.ts";
-import type { VisibleReservation } from "../src/app/reservations/visible.ts";
+import type { VisibleReservation } from "../src/app/reservations/visible-reservation.ts";
 import type {
   ChangeInput,
   GrantInput,
@@ -24,7 +24,7 @@ import type {
   ReservationView,
 } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
-import type { Change, Reservation } from "../src/domain/reservation.ts";
+import type { ChangeRequest, Reservation } from "../src/domain/reservation.ts";
 import { grantTiming } from "../workflows/timing.ts";
 import { check } from "./checks.ts";
 import { unexpectedMessage } from "./failures.ts";
@@ -35,7 +35,7 @@ import { toStep } from "./reservation-steps.ts";
 const { firstMs, attemptMs } = grantTiming;
 
 /** `onDone` is called for every reservation that was granted; again if an attempt is repeated. */
-export function reservationActivities(deps: Deps, onDone: (row: Reservation) => void) {
+export function reservationActivities(deps: Deps, onDone: (reservation: Reservation) => void) {
   const depsWithoutSignal = withoutSignal(deps);
 
   async function execute(input: GrantInput, deadline?: number): Promise<Execution> {
@@ -48,13 +48,13 @@ export function reservationActivities(deps: Deps, onDone: (row: Reservation) => 
     });
     if (execution.outcome === "DONE") {
       await notify(deps, execution);
-      onDone(execution.row);
+      onDone(execution.reservation);
     }
     return execution;
   }
 
   async function stepOf(execution: Execution): Promise<ReservationStep> {
-    const { timeZone } = await deps.programs.get(execution.row.programId);
+    const { timeZone } = await deps.programs.get(execution.reservation.programId);
     return toStep(execution, timeZone, currentRunId());
   }
 
@@ -148,7 +148,7 @@ async function notify(deps: NotifyDeps, granted: Granted): Promise<void> {
     await notifyGranted(deps, granted);
   } catch (error) {
     if (error instanceof DomainError && error.retryable) throw error;
-    const { programId, reservationId } = granted.row;
+    const { programId, reservationId } = granted.reservation;
     log.error("could not notify of a reserved grant", { programId, reservationId, err: error });
   }
 }
@@ -193,9 +193,9 @@ function toRetry(error: unknown): ReservationStep {
 }
 
 /** An Update without an argument has `null` when it was sent by the Web UI. */
-function toChange(change: ChangeInput | null | undefined): Change {
+function toChange(change: ChangeInput | null | undefined): ChangeRequest {
   const { changed_by, reason = "" } = change ?? {};
-  return { changedBy: fromTemporal(changed_by), changeReason: reason };
+  return { caller: fromTemporal(changed_by), reason };
 }
 
 function toName(key: ReservationKey) {
@@ -206,7 +206,7 @@ function toName(key: ReservationKey) {
   return { programId, reservationId };
 }
 
-const toView = ({ row, state }: VisibleReservation): ReservationView => ({
+const toView = ({ reservation, state }: VisibleReservation): ReservationView => ({
   state,
-  execute_time: new Date(row.executeTime).toISOString(),
+  execute_time: new Date(reservation.executeTime).toISOString(),
 });

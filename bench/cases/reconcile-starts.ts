@@ -67,13 +67,12 @@ async function pendingReservations(count: number) {
       userId: `u-${i}`,
       points: 10,
       reason: "bench",
-      caller: asService("bench"),
+      creator: asService("bench"),
       hash: "1:h",
       executeTime: clock.time + 3_600_000 + i,
       state: "PENDING",
       createTime: clock.time,
       updateTime: clock.time,
-      changedBy: asService("bench"),
     });
   }
   const pages = { count: 0, rows: 0 };

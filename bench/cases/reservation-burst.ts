@@ -59,7 +59,7 @@ async function scanners(stack: Stack, scale: Scale, turn: number): Promise<numbe
     await inParallel(16, burst, ({ id, userId, executeTime }) =>
       createReservation(stack.deps, {
         ...{ programId: "default", reservationId: id, userId, executeTime },
-        ...{ points: 5, reason: "bench", caller: asService("bench") },
+        ...{ points: 5, reason: "bench", creator: asService("bench") },
       }),
     );
     return await lastOf(stack, scale, burst);

@@ -41,8 +41,8 @@ export function requireForecastable(changes: number): void {
  * Whether the points of a reservation are still to come for an account whose last entry is `last`:
  * it is pending, or its grant was committed after the account was read.
  */
-export function isOutstanding({ state, executed }: Reservation, last: number): boolean {
-  return state === "PENDING" || (executed !== undefined && executed.entryNumber > last);
+export function isOutstanding({ state, grant }: Reservation, last: number): boolean {
+  return state === "PENDING" || (grant !== undefined && grant.entryNumber > last);
 }
 
 /**

@@ -10,43 +10,47 @@ export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 export type VisibleState = ReservationState | "PROCESSING";
 
 /**
- * The row of a reservation, a grant for a later moment. State and time of the reservation are those
- * of this row; its workflow only reads it.
+ * The record of a reservation, a grant for a later moment. State and time of the reservation are
+ * those of this record; its workflow only reads it.
  */
 export interface Reservation {
   readonly programId: string;
   readonly reservationId: string;
   readonly userId: string;
   readonly points: number;
+  /** Why the points are granted. May be empty. */
   readonly reason: string;
-  readonly caller: Caller;
+  readonly creator: Caller;
   /** The hash of the first create request. */
   readonly hash: string;
   readonly executeTime: Instant;
   readonly state: ReservationState;
   readonly createTime: Instant;
   readonly updateTime: Instant;
-  /** The grant of the points. Rows of earlier versions have no `dueSince`. */
-  readonly executed?: {
+  /** The grant of the points. */
+  readonly grant?: {
     readonly time: Instant;
     readonly entryNumber: number;
     /** From when on the points could be granted: the execute time, or a later last change. */
-    readonly dueSince?: Instant;
+    readonly dueSince: Instant;
   };
   /** Why the last grant was refused. It stays when the failed reservation is cancelled. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
-  /** Who created, moved, cancelled or retried it last. */
-  readonly changedBy: Caller;
-  /** Why, in that service's words. Absent when it gave no reason. */
-  readonly changeReason?: string;
+  /** The last reschedule, cancel or retry. Absent when there was none. */
+  readonly lastChange?: ReservationChange;
   /** The last change was not confirmed to have reached the workflow. The reconciler repeats it. */
   readonly unsynced?: true;
 }
 
 /** Who changes a reservation, and why; the reason may be empty. */
-export interface Change {
-  readonly changedBy: Caller;
-  readonly changeReason: string;
+export interface ChangeRequest {
+  readonly caller: Caller;
+  readonly reason: string;
+}
+
+/** A change that was made. */
+interface ReservationChange extends ChangeRequest {
+  readonly time: Instant;
 }
 
 /** Returns the state that a reader gets at `now`. */
@@ -84,10 +88,14 @@ export function latestExecuteTime(now: Instant): Instant {
  * Cancels a pending or failed reservation. A cancelled one does not change. A failed one keeps its
  * failure, so that a reader sees why it had failed. Refusal: WRONG_STATE.
  */
-export function cancel(row: Reservation, change: Change, now: Instant): Reservation {
-  if (row.state === "CANCELLED") return row;
-  if (!isCancellable(row)) throw wrongState(row, "cancelled");
-  return { ...changed(row, change, now), state: "CANCELLED" };
+export function cancel(
+  reservation: Reservation,
+  request: ChangeRequest,
+  now: Instant,
+): Reservation {
+  if (reservation.state === "CANCELLED") return reservation;
+  if (!isCancellable(reservation)) throw wrongState(reservation, "cancelled");
+  return { ...changed(reservation, request, now), state: "CANCELLED" };
 }
 
 /** Whether a reservation can be cancelled: its points are not granted, and it is not cancelled. */
@@ -99,78 +107,81 @@ export const isCancellable = ({ state }: Reservation): boolean =>
  * INVALID_REQUEST as `checkExecuteTime`.
  */
 export function reschedule(
-  row: Reservation,
+  reservation: Reservation,
   executeTime: Instant,
-  change: Change,
+  request: ChangeRequest,
   now: Instant,
 ): Reservation {
-  if (row.state !== "PENDING") throw wrongState(row, "rescheduled");
-  if (row.executeTime === executeTime) return row;
+  if (reservation.state !== "PENDING") throw wrongState(reservation, "rescheduled");
+  if (reservation.executeTime === executeTime) return reservation;
   checkExecuteTime(executeTime, now);
-  return { ...changed(row, change, now), executeTime };
+  return { ...changed(reservation, request, now), executeTime };
 }
 
 /** Sets a failed reservation to pending. A pending one does not change. Refusal: WRONG_STATE. */
-export function retry(row: Reservation, change: Change, now: Instant): Reservation {
-  if (row.state === "PENDING") return row;
-  if (row.state !== "FAILED") throw wrongState(row, "retried");
-  const { failure: _, ...rest } = changed(row, change, now);
+export function retry(reservation: Reservation, request: ChangeRequest, now: Instant): Reservation {
+  if (reservation.state === "PENDING") return reservation;
+  if (reservation.state !== "FAILED") throw wrongState(reservation, "retried");
+  const { failure: _, ...rest } = changed(reservation, request, now);
   return { ...rest, state: "PENDING" };
 }
 
-/** Returns the row once its workflow is known to have its last change. */
-export function synced({ unsynced: _, ...row }: Reservation): Reservation {
-  return row;
+/** Returns the record once its workflow is known to have its last change. */
+export function synced({ unsynced: _, ...reservation }: Reservation): Reservation {
+  return reservation;
 }
 
 /**
- * Returns what to do now: grant the points, wait, or end in the state of the row. FAILED is final:
+ * Returns what to do now: grant the points, wait, or end in the state of the record. FAILED is final:
  * an activity that is retried after its answer was lost, and any other run, get FAILED until an
  * operator or a caller retries. `resetTime` is the time at which an operator has reset the run of
  * this attempt in Temporal, if any: a reset after the failure is such a retry.
  */
 export function nextStep(
-  row: Reservation,
+  reservation: Reservation,
   now: Instant,
   resetTime?: Instant,
 ): "GRANT" | "WAIT" | "DONE" | "FAILED" | "CANCELLED" {
-  const isRetry = resetTime !== undefined && resetTime > row.updateTime;
-  if (row.state !== "PENDING" && !(row.state === "FAILED" && isRetry)) return row.state;
-  return row.executeTime <= now ? "GRANT" : "WAIT";
+  const isRetry = resetTime !== undefined && resetTime > reservation.updateTime;
+  if (reservation.state !== "PENDING" && !(reservation.state === "FAILED" && isRetry))
+    return reservation.state;
+  return reservation.executeTime <= now ? "GRANT" : "WAIT";
 }
 
 /** Sets a reservation done, by the ledger entry of its grant. */
-export function complete(row: Reservation, entryNumber: number, now: Instant): Reservation {
-  const { failure: _, ...rest } = synced(row);
-  const dueSince = Math.max(row.executeTime, row.updateTime);
-  const executed = { time: now, entryNumber, dueSince };
-  return { ...rest, state: "DONE", updateTime: now, executed };
+export function complete(reservation: Reservation, entryNumber: number, now: Instant): Reservation {
+  const { failure: _, ...rest } = synced(reservation);
+  const dueSince = Math.max(reservation.executeTime, reservation.updateTime);
+  return { ...rest, state: "DONE", updateTime: now, grant: { time: now, entryNumber, dueSince } };
 }
 
 /**
  * Returns how late the points were granted, in ms, 0 or more; 0 until then. It counts from the
  * later of the execute time and the last change before the grant, such as a retry.
  */
-export function latenessOf({ executed, executeTime }: Reservation): number {
-  if (!executed) return 0;
-  return Math.max(0, executed.time - (executed.dueSince ?? executeTime));
-}
+export const latenessOf = ({ grant }: Reservation): number =>
+  grant ? Math.max(0, grant.time - grant.dueSince) : 0;
 
 /** Sets a reservation failed because its grant was refused. */
-export function fail(row: Reservation, refusal: DomainError, now: Instant): Reservation {
+export function fail(reservation: Reservation, refusal: DomainError, now: Instant): Reservation {
   const failure = { reason: refusal.reason, message: refusal.message };
-  return { ...synced(row), state: "FAILED", updateTime: now, failure };
+  return { ...synced(reservation), state: "FAILED", updateTime: now, failure };
 }
 
-/** The row with a change of which its workflow does not know yet: who makes it, why and when. */
-function changed(row: Reservation, { changedBy, changeReason }: Change, now: Instant): Reservation {
-  const { changeReason: _, ...rest } = row;
-  const reason = changeReason === "" ? {} : { changeReason };
-  return { ...rest, changedBy, ...reason, updateTime: now, unsynced: true };
-}
+/** The record with a change of which its workflow does not know yet. */
+const changed = (
+  reservation: Reservation,
+  { caller, reason }: ChangeRequest,
+  now: Instant,
+): Reservation => ({
+  ...reservation,
+  lastChange: { caller, time: now, reason },
+  updateTime: now,
+  unsynced: true,
+});
 
-function wrongState(row: Reservation, verb: string): DomainError {
-  return new DomainError("WRONG_STATE", `a ${row.state} reservation cannot be ${verb}`, {
-    state: row.state,
+function wrongState(reservation: Reservation, verb: string): DomainError {
+  return new DomainError("WRONG_STATE", `a ${reservation.state} reservation cannot be ${verb}`, {
+    state: reservation.state,
   });
 }

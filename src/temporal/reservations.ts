@@ -45,13 +45,13 @@ const isReservation = `WorkflowType = "${workflowTypes.reservation}"`;
 export function createReservationRuns(link: Link): Port {
   const { client, connection, namespace } = link;
   return {
-    async startReservation(row, timeZone) {
-      const options = startOptions(link, row, timeZone);
+    async startReservation(reservation, timeZone) {
+      const options = startOptions(link, reservation, timeZone);
       await link.call(() => client.workflow.start<Start>(workflowTypes.reservation, options));
     },
 
-    async refreshReservation(row, timeZone) {
-      const options = { ...startOptions(link, row, timeZone), signal: refreshSignal };
+    async refreshReservation(reservation, timeZone) {
+      const options = { ...startOptions(link, reservation, timeZone), signal: refreshSignal };
       await link.call(() =>
         client.workflow.signalWithStart<Start>(workflowTypes.reservation, options),
       );
@@ -64,14 +64,14 @@ export function createReservationRuns(link: Link): Port {
         ),
       ),
 
-    async refreshPaused(programId) {
+    async refreshPaused(programId, reason) {
       const isPaused = `${names.program} = "${programId}" AND ${names.state} = "PAUSED"`;
       await link.call(() =>
         connection.workflowService.startBatchOperation({
           namespace,
           jobId: randomUUID(),
           visibilityQuery: `${isReservation} AND ${isPaused} AND ExecutionStatus = "Running"`,
-          reason: `the program ${programId} is resumed`,
+          reason,
           signalOperation: { signal: refreshSignal },
         }),
       );
@@ -128,8 +128,8 @@ async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, 
   }
 }
 
-function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
-  const { programId, reservationId, userId, points, caller, executeTime } = row;
+function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: string) {
+  const { programId, reservationId, userId, points, creator, executeTime } = reservation;
   const input: ReservationInput = {
     program_id: programId,
     reservation_id: reservationId,
@@ -143,18 +143,18 @@ function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
     workflowId: reservationWorkflowId(programId, reservationId),
     taskQueue,
     args: [input],
-    // The row makes an id unique for good, so Temporal, which forgets closed runs, need not.
+    // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
     staticSummary: summary,
-    staticDetails: details(row),
+    staticDetails: details(reservation),
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
     typedSearchAttributes: [
       { key: programKey, value: programId },
       { key: userKey, value: userId },
       { key: pointsKey, value: points },
-      { key: callerKey, value: caller.service },
+      { key: callerKey, value: creator.service },
       { key: executeTimeKey, value: new Date(executeTime) },
       { key: stateKey, value: "PENDING" },
     ],
@@ -163,14 +163,14 @@ function startOptions({ taskQueue }: Link, row: Reservation, timeZone: string) {
 }
 
 /** What never changes of a reservation, and what an operator can do. */
-const details = ({ programId, reservationId, userId, points, reason, caller }: Reservation) =>
+const details = ({ programId, reservationId, userId, points, reason, creator }: Reservation) =>
   [
     `- reservation: ${reservationId}`,
     `- program: ${programId}`,
     `- user: ${userId}`,
     `- points: ${points}`,
     `- reason: ${reason || "none given"}`,
-    `- reserved by: ${displayCaller(caller)}`,
+    `- reserved by: ${displayCaller(creator)}`,
     "",
     "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
       "is still pending, and a new run starts within a minute.",

@@ -6,7 +6,7 @@ import { createOperatorsListener, type OperatorsListener } from "../probes/liste
 export interface Metrics {
   readonly registry: Registry;
   /** Counts the lateness of a granted reservation. Returns it in ms. */
-  observe(row: Reservation): number;
+  observe(reservation: Reservation): number;
   /**
    * Sets how many reservations a pass of the reconciler found overdue, and for how long the oldest
    * one had been due, in ms. Without another pass on this worker they are exported for 3 minutes.
@@ -46,8 +46,8 @@ export function createMetrics(): Metrics {
   });
   return {
     registry,
-    observe(row) {
-      const latenessMs = latenessOf(row);
+    observe(reservation) {
+      const latenessMs = latenessOf(reservation);
       lateness.observe(latenessMs / 1_000);
       return latenessMs;
     },

@@ -26,13 +26,12 @@ const reservation = (
   userId: "u",
   points,
   reason: "",
-  caller: asService("shop"),
+  creator: asService("shop"),
   hash: "h",
   executeTime,
   state: "PENDING",
   createTime: 0,
   updateTime: 0,
-  changedBy: asService("shop"),
   ...more,
 });
 
@@ -149,7 +148,7 @@ describe("a forecast", () => {
 });
 
 test("a reservation is outstanding until its grant is in the account", () => {
-  const granted = { state: "DONE", executed: { time: 0, entryNumber: 5 } } as const;
+  const granted = { state: "DONE", grant: { time: 0, entryNumber: 5, dueSince: 0 } } as const;
   expect(isOutstanding(reservation("r", 0, 1), 5)).toBe(true);
   expect(isOutstanding(reservation("r", 0, 1, granted), 4)).toBe(true);
   expect(isOutstanding(reservation("r", 0, 1, granted), 5)).toBe(false);
@@ -169,7 +168,7 @@ describe("against what really happens", () => {
   );
 
   /** Plays the reservations with the functions of the domain, as their workflows do. */
-  function play(start: ReturnType<typeof setUp>, rows: readonly Reservation[], until: number) {
+  function play(start: ReturnType<typeof setUp>, reservations: readonly Reservation[], until: number) {
     const lines: unknown[] = [];
     const addExpiries = (entries: readonly LedgerEntry[]) => {
       for (const { type, effectiveTime, points: expired, balance } of entries) {
@@ -179,7 +178,7 @@ describe("against what really happens", () => {
     };
     // What has expired by now is no change of the forecast.
     let { account } = expireDue(start.account, start.program, start.now);
-    for (const { executeTime, reservationId, points: granted } of rows) {
+    for (const { executeTime, reservationId, points: granted } of reservations) {
       const now = Math.max(executeTime, start.now);
       if (now > until) break;
       try {
@@ -226,12 +225,12 @@ describe("against what really happens", () => {
           ? { ...ledger.account, totals: { ...totals, issued: maxBalance - 4 * maxPoints } }
           : ledger.account;
         const start = { program: of, userId: "u", account, now };
-        const rows = reserved.map(({ at, points: granted }, i) =>
+        const reservations = reserved.map(({ at, points: granted }, i) =>
           reservation(`r-${String(i).padStart(2, "0")}`, origin + at, granted),
         );
         const until = Math.max(now, origin + given.until);
-        const found = forecast(start, rows, until);
-        const inOrder = rows.toSorted((a, b) => a.executeTime - b.executeTime);
+        const found = forecast(start, reservations, until);
+        const inOrder = reservations.toSorted((a, b) => a.executeTime - b.executeTime);
         const played = play(start, inOrder, until);
         expect(
           found.changes.map(({ time: at, kind, points: delta, reservationId, balance }) => [

@@ -21,20 +21,19 @@ const due = Date.UTC(2026, 5, 1);
 const later = due + 60_000;
 const before = due - 60_000;
 
-const row = (state: ReservationState, more: Partial<Reservation> = {}): Reservation => ({
+const reservation = (state: ReservationState, more: Partial<Reservation> = {}): Reservation => ({
   programId: "p",
   reservationId: "r",
   userId: "u",
   points: 10,
   reason: "",
-  caller: asService("shop"),
+  creator: asService("shop"),
   hash: "h",
   executeTime: due,
   state,
   createTime: 0,
   updateTime: 0,
-  changedBy: asService("shop"),
-  ...(state === "DONE" && { executed: { time: due, entryNumber: 4 } }),
+  ...(state === "DONE" && { grant: { time: due, entryNumber: 4, dueSince: due } }),
   ...(state === "FAILED" && {
     failure: { reason: "ACCOUNT_FROZEN" as const, message: "m" },
   }),
@@ -45,23 +44,23 @@ const states = ["PENDING", "DONE", "FAILED", "CANCELLED"] as const;
 const wrongState = (state: string) =>
   expect.objectContaining({ reason: "WRONG_STATE", metadata: { state } });
 
-const desk = { changedBy: asService("desk"), changeReason: "asked for" };
+const desk = { caller: asService("desk"), reason: "asked for" };
 
 describe("transitions", () => {
   test("cancel: until the grant has committed, due or not, or refused; CANCELLED stays", () => {
     for (const now of [before, later]) {
-      const cancelled = row("CANCELLED", { ...desk, updateTime: now, unsynced: true });
-      expect(cancel(row("PENDING"), desk, now)).toEqual(cancelled);
+      const cancelled = reservation("CANCELLED", { ...desk, updateTime: now, unsynced: true });
+      expect(cancel(reservation("PENDING"), desk, now)).toEqual(cancelled);
     }
-    const cancelled = row("CANCELLED");
+    const cancelled = reservation("CANCELLED");
     expect(cancel(cancelled, desk, later)).toBe(cancelled);
-    expect(() => cancel(row("DONE"), desk, before)).toThrow(wrongState("DONE"));
+    expect(() => cancel(reservation("DONE"), desk, before)).toThrow(wrongState("DONE"));
   });
 
   test("cancel: a FAILED one keeps its failure, and no run tries it again", () => {
-    const cancelled = cancel(row("FAILED"), desk, later);
+    const cancelled = cancel(reservation("FAILED"), desk, later);
     expect(cancelled).toEqual({
-      ...row("FAILED"),
+      ...reservation("FAILED"),
       ...desk,
       state: "CANCELLED",
       updateTime: later,
@@ -72,52 +71,53 @@ describe("transitions", () => {
   });
 
   test("reschedule: only PENDING, to any time", () => {
-    const moved = reschedule(row("PENDING"), later, desk, before);
+    const moved = reschedule(reservation("PENDING"), later, desk, before);
     const expected = { ...desk, executeTime: later, updateTime: before, unsynced: true } as const;
-    expect(moved).toEqual(row("PENDING", expected));
+    expect(moved).toEqual(reservation("PENDING", expected));
     const earlier = reschedule(synced(moved), 5, desk, before);
-    expect(earlier).toEqual(row("PENDING", { ...expected, executeTime: 5 }));
-    const same = row("PENDING");
+    expect(earlier).toEqual(reservation("PENDING", { ...expected, executeTime: 5 }));
+    const same = reservation("PENDING");
     expect(reschedule(same, due, desk, before)).toBe(same);
     for (const state of ["DONE", "FAILED", "CANCELLED"] as const) {
-      expect(() => reschedule(row(state), later, desk, before)).toThrow(wrongState(state));
+      expect(() => reschedule(reservation(state), later, desk, before)).toThrow(wrongState(state));
     }
   });
 
   test("retry: FAILED goes back to PENDING", () => {
-    const { failure: _, ...rest } = row("FAILED");
+    const { failure: _, ...rest } = reservation("FAILED");
     const retried = { ...rest, ...desk, state: "PENDING", updateTime: later, unsynced: true };
-    expect(retry(row("FAILED"), desk, later)).toEqual(retried);
-    const pending = row("PENDING");
+    expect(retry(reservation("FAILED"), desk, later)).toEqual(retried);
+    const pending = reservation("PENDING");
     expect(retry(pending, desk, later)).toBe(pending);
     for (const state of ["DONE", "CANCELLED"] as const) {
-      expect(() => retry(row(state), desk, later)).toThrow(wrongState(state));
+      expect(() => retry(reservation(state), desk, later)).toThrow(wrongState(state));
     }
   });
 
   test("a change without a reason removes that of the change before", () => {
-    const moved = reschedule(row("PENDING"), later, desk, before);
-    const cancelled = cancel(moved, { changedBy: asService("shop"), changeReason: "" }, before);
-    expect(cancelled.changedBy).toEqual(asService("shop"));
-    expect(cancelled).not.toHaveProperty("changeReason");
+    const moved = reschedule(reservation("PENDING"), later, desk, before);
+    const shop = { caller: asService("shop"), reason: "" };
+    const cancelled = cancel(moved, shop, later);
+    expect(moved.lastChange).toEqual({ ...desk, time: before });
+    expect(cancelled.lastChange).toEqual({ ...shop, time: later });
   });
 
   test("complete and fail", () => {
-    expect(complete(row("PENDING"), 7, later)).toEqual(
-      row("DONE", {
-        executed: { time: later, entryNumber: 7, dueSince: due },
+    expect(complete(reservation("PENDING"), 7, later)).toEqual(
+      reservation("DONE", {
+        grant: { time: later, entryNumber: 7, dueSince: due },
         updateTime: later,
       }),
     );
-    const changed = row("PENDING", { unsynced: true });
+    const changed = reservation("PENDING", { unsynced: true });
     expect(complete(changed, 7, later)).not.toHaveProperty("unsynced");
     expect(fail(changed, new DomainError("ACCOUNT_FROZEN", "m"), later)).not.toHaveProperty(
       "unsynced",
     );
-    // A FAILED row that a later run completes keeps no failure.
-    expect(complete(row("FAILED"), 7, later)).not.toHaveProperty("failure");
+    // A FAILED record that a later run completes keeps no failure.
+    expect(complete(reservation("FAILED"), 7, later)).not.toHaveProperty("failure");
     const error = new DomainError("ACCOUNT_FROZEN", "m");
-    expect(fail(row("PENDING"), error, later)).toEqual(row("FAILED", { updateTime: later }));
+    expect(fail(reservation("PENDING"), error, later)).toEqual(reservation("FAILED", { updateTime: later }));
   });
 });
 
@@ -134,12 +134,12 @@ describe("what an attempt has to do", () => {
     ["FAILED", before, "FAILED"],
     ["FAILED", later, "FAILED"],
   ])("%s at %i: %s", (state, now, step) => {
-    expect(nextStep(row(state), now)).toBe(step);
+    expect(nextStep(reservation(state), now)).toBe(step);
   });
 
   test("FAILED stays for every run, until a retry or a reset after the failure", () => {
     const error = new DomainError("ACCOUNT_FROZEN", "m");
-    const failed = fail(row("PENDING"), error, later);
+    const failed = fail(reservation("PENDING"), error, later);
     expect(nextStep(failed, later + 1)).toBe("FAILED");
     // A run that was reset before the failure.
     expect(nextStep(failed, later + 1, later - 1)).toBe("FAILED");
@@ -155,29 +155,31 @@ describe("lateness", () => {
     ["a later creation, when the execute time was past", { updateTime: due + 59_000 }, 1_000],
     ["no negative time, when the last change was made by a faster clock", { updateTime: 2e12 }, 0],
   ])("counts from %s", (_, more, lateness) => {
-    expect(latenessOf(complete(row("PENDING", more), 7, later))).toBe(lateness);
+    expect(latenessOf(complete(reservation("PENDING", more), 7, later))).toBe(lateness);
   });
 
   test("counts from a retry or move days after the execute time", () => {
     const days = due + 5 * 86_400_000;
-    const moved = reschedule(row("PENDING"), before, desk, days);
-    for (const changed of [retry(row("FAILED"), desk, days), moved]) {
+    const moved = reschedule(reservation("PENDING"), before, desk, days);
+    for (const changed of [retry(reservation("FAILED"), desk, days), moved]) {
       expect(latenessOf(complete(changed, 7, days + 80))).toBe(80);
     }
   });
 
-  test("is 0 until the grant, and counts from the execute time in rows of earlier versions", () => {
+  test("is 0 until the grant, and counts from the instant that the grant has stored", () => {
     for (const state of ["PENDING", "FAILED", "CANCELLED"] as const) {
-      expect(latenessOf(row(state, { updateTime: later }))).toBe(0);
+      expect(latenessOf(reservation(state, { updateTime: later }))).toBe(0);
     }
-    expect(latenessOf(row("DONE", { executed: { time: later, entryNumber: 7 } }))).toBe(60_000);
+    expect(latenessOf(reservation("DONE", { grant: { time: later, entryNumber: 7, dueSince: due } }))).toBe(
+      60_000,
+    );
   });
 });
 
 test("a PENDING reservation is shown as PROCESSING when it is due", () => {
-  expect(visibleState(row("PENDING"), due - 1)).toBe("PENDING");
-  expect(visibleState(row("PENDING"), due)).toBe("PROCESSING");
-  for (const state of states.slice(1)) expect(visibleState(row(state), later)).toBe(state);
+  expect(visibleState(reservation("PENDING"), due - 1)).toBe("PENDING");
+  expect(visibleState(reservation("PENDING"), due)).toBe("PROCESSING");
+  for (const state of states.slice(1)) expect(visibleState(reservation(state), later)).toBe(state);
 });
 
 test("the execute time is at most five years ahead, leap days included, or past", () => {
@@ -192,7 +194,7 @@ test("the execute time is at most five years ahead, leap days included, or past"
       metadata: expect.objectContaining({ latest: "2029-03-01T12:00:00.000Z" }),
     }),
   );
-  expect(() => reschedule(row("PENDING"), latest + 1, desk, now)).toThrow(DomainError);
+  expect(() => reschedule(reservation("PENDING"), latest + 1, desk, now)).toThrow(DomainError);
 });
 
 test.each([
@@ -208,5 +210,5 @@ test.each([
     metadata: { field: "execute_time" },
   });
   expect(() => checkExecuteTime(executeTime, before)).toThrow(refusal);
-  expect(() => reschedule(row("PENDING"), executeTime, desk, before)).toThrow(refusal);
+  expect(() => reschedule(reservation("PENDING"), executeTime, desk, before)).toThrow(refusal);
 });

@@ -83,13 +83,13 @@ describe("a local clock that is wrong by 4.5 s", () => {
     const { deps, close } = startProcess(endpoint, names);
     const program = { programId: "p", timeZone: "UTC", lifetimeMonths: 12 };
     await createProgram(deps, program);
-    const { row } = await reserve(deps, "p", { id: "r", inMs: 3_000 });
+    const { reservation } = await reserve(deps, "p", { id: "r", inMs: 3_000 });
     shiftClock(4_500);
     const attempt = { programId: "p", reservationId: "r", userId: "r" };
     const attemptNow = async () => (await executeReservation(deps, attempt)).outcome;
     expect(await attemptNow()).toBe("WAIT");
     while ((await attemptNow()) === "WAIT") await sleep(10);
-    expect(realNow()).toBeGreaterThanOrEqual(row.executeTime);
+    expect(realNow()).toBeGreaterThanOrEqual(reservation.executeTime);
     expect(await attemptNow()).toBe("DONE");
     close();
     await deleteTables(clients.retrying, names);

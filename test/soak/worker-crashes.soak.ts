@@ -56,8 +56,8 @@ const graceMs = 1_200;
 async function expectGrantedInTime(ids: readonly string[]): Promise<void> {
   const lateMs: number[] = [];
   for (const id of ids) {
-    const { executeTime, executed } = await expectGrantedOnce(stack, id);
-    lateMs.push((executed?.time ?? 0) - executeTime);
+    const { executeTime, grant } = await expectGrantedOnce(stack, id);
+    lateMs.push((grant?.time ?? 0) - executeTime);
     const { events } = await handleOf(stack, id).fetchHistory();
     const task = events?.find((event) => event.workflowTaskStartedEventAttributes);
     const activity = events?.find((event) => event.activityTaskScheduledEventAttributes);

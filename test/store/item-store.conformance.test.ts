@@ -80,13 +80,12 @@ const reservation = (
   userId: "u",
   points: 10,
   reason: "",
-  caller: asService("shop"),
+  creator: asService("shop"),
   hash: "1:x",
   executeTime: 1_790_000_000_000,
   state: "PENDING",
   createTime: 1_780_000_000_000,
   updateTime: 1_780_000_000_000,
-  changedBy: asService("shop"),
   ...more,
 });
 
@@ -335,17 +334,20 @@ describe.each(stores)("%s: records", (_, open) => {
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
       unsynced: true,
-      changedBy: { service: "shop", subject: "yuki" },
-      changeReason: "asked for",
+      lastChange: {
+        caller: { service: "shop", subject: "yuki" },
+        time: 1_790_000_000_002,
+        reason: "asked for",
+      },
     });
     const done = reservation(p, "x", {
       executeTime: 0,
       state: "DONE",
-      executed: { time: 1_790_000_000_001, entryNumber: 9, dueSince: 0 },
+      grant: { time: 1_790_000_000_001, entryNumber: 9, dueSince: 0 },
     });
-    const doneEarlier = reservation(p, "y", {
-      state: "DONE",
-      executed: { time: 1_790_000_000_001, entryNumber: 9 },
+    const cancelled = reservation(p, "y", {
+      state: "CANCELLED",
+      lastChange: { caller: asService("shop"), time: 1_790_000_000_001, reason: "" },
     });
     return [
       ["program", programRef(p), program],
@@ -363,7 +365,7 @@ describe.each(stores)("%s: records", (_, open) => {
       ],
       ["failed reservation", reservationRef(p, id(64)), failed],
       ["done reservation", reservationRef(p, "x"), done],
-      ["reservation that an earlier version did", reservationRef(p, "y"), doneEarlier],
+      ["reservation that its creator cancelled", reservationRef(p, "y"), cancelled],
     ];
   };
 
@@ -721,25 +723,28 @@ describe("the largest items", () => {
 
   test("reservation", () => {
     const id = "i".repeat(64);
-    // A cancelled reservation may have failed, but it was never executed.
+    // A cancelled reservation may have failed, but its points were never granted.
     const row = reservation(programId, id, {
       userId,
       points: maxPoints - 1,
       reason: "r".repeat(128),
-      caller: callerOf(64, 128),
+      creator: callerOf(64, 128),
       hash,
       state: "CANCELLED",
       executeTime: late,
       createTime: late,
       updateTime: late,
-      executed: { time: late, entryNumber: 999_999_999_999, dueSince: late },
+      grant: { time: late, entryNumber: 999_999_999_999, dueSince: late },
       failure: { reason: "LEDGER_ENTRY_NOT_FOUND", message: "m".repeat(64) },
       unsynced: true,
-      changedBy: callerOf(64, 127),
-      changeReason: "y".repeat(128),
+      lastChange: { caller: callerOf(64, 127), time: late, reason: "y".repeat(128) },
     });
     check("reservation", reservationRef(programId, id), row, 1_280);
-    const byUuids = { caller: callerOf(32, uuidBytes), changedBy: callerOf(32, uuidBytes + 1) };
+    const changedBy = callerOf(32, uuidBytes + 1);
+    const byUuids = {
+      creator: callerOf(32, uuidBytes),
+      lastChange: { caller: changedBy, time: late, reason: "y".repeat(128) },
+    };
     check("reservation by UUIDs", reservationRef(programId, id), { ...row, ...byUuids });
   });
 });

@@ -58,8 +58,7 @@ describe("an Update", () => {
     expect(await move(now)).toEqual({ state: "PROCESSING", execute_time: now });
     const row = await expectGrantedOnce(stack, "updated");
     expect(row).toMatchObject({
-      changedBy: { service: "temporal", subject: "aki" },
-      changeReason: "earlier",
+      lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "earlier" },
     });
     expect(await handle.result()).toMatchObject({ step: "DONE", points: 10 });
   });
@@ -75,8 +74,8 @@ describe("an Update", () => {
       state: "CANCELLED",
     });
     await endsAsCanceled(stack, id);
-    const { changedBy, changeReason } = await rowOf(stack, id);
-    expect({ changedBy, changeReason }).toEqual({ changedBy: asService("temporal") });
+    const { lastChange } = await rowOf(stack, id);
+    expect(lastChange).toMatchObject({ caller: asService("temporal"), reason: "" });
     expect(await verified(stack, id)).toEqual({ balance: 0, entries: 0 });
   });
 
@@ -151,7 +150,7 @@ describe("an Update", () => {
     const window = { start: undefined, end: undefined };
     const page = { size: 100, cursor: undefined };
     const { items } = await listReservations(deps, programId, filter, window, page);
-    expect(items.map(({ row }) => row.reservationId)).toContain(id);
+    expect(items.map(({ reservation }) => reservation.reservationId)).toContain(id);
 
     const soon = new Date().toISOString();
     await handleOf(stack, id).executeUpdate("reschedule", { args: [{ execute_time: soon }] });

@@ -124,7 +124,7 @@ describe("an operator sees", () => {
     };
     const later = Date.now() + 50 * day;
     const move = { programId, reservationId: id, ...change, executeTime: later };
-    await rescheduleReservation(deps, { ...move, changeReason: "asked for" });
+    await rescheduleReservation(deps, { ...move, reason: "asked for" });
     await expectOnly(later);
     await showsDetails(handle, "Changed last by tests (asked for).");
     const earlier = Date.now() + 30 * day;
@@ -161,7 +161,7 @@ describe("an operator sees", () => {
     const id = "granted";
     const handle = await reserveAndStart(stack, { id, points: 30, inMs: 500 });
     const row = await expectGrantedOnce(stack, id, 30);
-    const executed_time = inTokyo(row.executed?.time ?? 0);
+    const executed_time = inTokyo(row.grant?.time ?? 0);
     const lateness_ms = latenessOf(row);
     expect(await handle.result()).toEqual({
       ...{ step: "DONE", points: 30, balance: 30, executed_time, lateness_ms, entry_number: 1 },
@@ -188,14 +188,14 @@ describe("an operator sees", () => {
 
   test("who cancelled it and why, by a call and by an Update alike", async () => {
     const { deps, programId } = stack;
-    const changeReason = "the shop closed";
-    const update = { changed_by: "desk", reason: changeReason };
+    const reason = "the shop closed";
+    const update = { changed_by: "desk", reason };
     const cases = [
       ["by-call", asService("desk"), "desk"],
       ["by-update", { service: "temporal", subject: "desk" }, "desk via temporal"],
     ] as const;
-    for (const [id, changedBy, shown] of cases) {
-      const given = { changedBy, changeReason };
+    for (const [id, caller, shown] of cases) {
+      const given = { caller, reason };
       const handle = await reserveAndStart(stack, { id, inMs: hour });
       if (id === "by-update") await handle.executeUpdate("cancel", { args: [update] });
       else await cancelReservation(deps, { programId, reservationId: id, ...given });

@@ -40,8 +40,8 @@ const pause = (stack: WorkerStack) =>
 
 const resume = ({ deps, programId }: WorkerStack, everywhere = true) =>
   resumeProgramReservations(everywhere ? deps : withoutTemporal(deps), {
-    programId,
-    deadline: undefined,
+    ...{ programId, deadline: undefined },
+    ...{ caller: asService("desk"), reason: "the audit is over" },
   });
 
 /** One pass of the reconciler over what is overdue. */
@@ -101,7 +101,7 @@ test("a resume signals only paused runs of its own program", async () => {
   const paused = await reserveAndStart(stack, { id: "still-paused" });
   await isListed(stack, "still-paused", isPaused);
   const waiting = await reserveAndStart(stack, { id: "waits", inMs: hour });
-  await workflows.refreshPaused(`${programId}-other`);
+  await workflows.refreshPaused(`${programId}-other`, "resumed");
   await resume(stack);
   await expectGrantedOnce(stack, "still-paused");
   const signals = (await eventsOf(paused)).filter((each) => each === "workflowExecutionSignaled");

@@ -94,7 +94,7 @@ const syncAll = (ms: number) =>
 
 async function rowOf(reservationId: string): Promise<Reservation> {
   const { deps, programId } = stack;
-  return (await getReservation(deps, { programId, reservationId })).row;
+  return (await getReservation(deps, { programId, reservationId })).reservation;
 }
 
 /** The runs that are listed lag behind, so the check is repeated. */

@@ -39,14 +39,14 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 const byOperator = {
-  changedBy: asService("temporal"),
-  changeReason: "cancellation requested in Temporal",
+  caller: asService("temporal"),
+  reason: "cancellation requested in Temporal",
 };
 
 /** Expects that the request has cancelled the reservation, for good. */
 async function expectCancelled(id: string): Promise<void> {
   await endsAsCanceled(stack, id);
-  expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", ...byOperator });
+  expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", lastChange: byOperator });
   expect(await statusOf(handleOf(stack, id))).toBe("CANCELLED");
   await showsDetails(handleOf(stack, id), "Cancelled by temporal (cancellation requested in");
   await expectNothingGranted(stack, id);
@@ -79,7 +79,10 @@ describe("Request Cancellation cancels a reservation", () => {
     // On a busy machine the attempt may be given up before its moment.
     await Promise.race([attempted, sleep(executeTime + 5_000 - Date.now())]);
     await expectNothingGranted(stack, "held");
-    expect(await rowOf(stack, "held")).toMatchObject({ state: "CANCELLED", ...byOperator });
+    expect(await rowOf(stack, "held")).toMatchObject({
+      state: "CANCELLED",
+      lastChange: byOperator,
+    });
   });
 
   test("that is tried again while the store is away, once it is back", async () => {
@@ -102,7 +105,7 @@ describe("Request Cancellation cancels a reservation", () => {
     await isListed(stack, "paused", 'MeguriState = "PAUSED"');
     await handle.cancel();
     await expectCancelled("paused");
-    await resumeProgramReservations(deps, { programId, deadline: undefined });
+    await resumeProgramReservations(deps, { ...pause, reason: "" });
     await expectNothingGranted(stack, "paused");
   });
 
@@ -154,7 +157,7 @@ test("a FAILED reservation, whose run has ended, is cancelled by CancelReservati
   await freeze(stack, id, true);
   const handle = await reserveAndStart(stack, { id });
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
-  const given = { changedBy: asService("desk"), changeReason: "the shop closed" };
+  const given = { caller: asService("desk"), reason: "the shop closed" };
   await cancelReservation(deps, { programId, reservationId: id, ...given });
   expect(await reaches(stack, id, "CANCELLED")).toMatchObject(given);
   await freeze(stack, id, false);

@@ -85,14 +85,14 @@ describe("a reservation", () => {
   test("is granted at its time, not before, in 12 events", async () => {
     await reserve(stack.deps, stack.programId, { id: "normal", inMs: 1_500 });
     const row = await expectGrantedOnce(stack, "normal");
-    expect(row.executed?.time).toBeGreaterThanOrEqual(row.executeTime);
+    expect(row.grant?.time).toBeGreaterThanOrEqual(row.executeTime);
     await handleOf(stack, "normal").result();
     expect(await eventsOf(handleOf(stack, "normal"))).toEqual(plainEvents);
     expect(await handleOf(stack, "normal").result()).toEqual({
       step: "DONE",
       points: 10,
       balance: 10,
-      executed_time: formatInstant(row.executed?.time ?? 0, "Asia/Tokyo"),
+      executed_time: formatInstant(row.grant?.time ?? 0, "Asia/Tokyo"),
       lateness_ms: latenessOf(row),
       entry_number: 1,
     });
@@ -114,7 +114,7 @@ describe("a reservation", () => {
       userId: "twice",
       points: 10,
       reason: "",
-      caller: asService("tests"),
+      creator: asService("tests"),
     };
     const create = (points: number) => createReservation(deps, { ...request, points, executeTime });
     const [a, b] = await Promise.all([create(10), create(10)]);
@@ -168,7 +168,7 @@ describe("a reservation", () => {
       await expectGrantedOnce(stack, "earlier"),
       await expectGrantedOnce(stack, "later"),
     ];
-    for (const row of rows) expect(row.executed?.time).toBeGreaterThanOrEqual(row.executeTime);
+    for (const row of rows) expect(row.grant?.time).toBeGreaterThanOrEqual(row.executeTime);
     expect(await stateOf(stack, "later")).toBe("DONE");
   });
 });

@@ -251,8 +251,7 @@ describe("the Update retry", () => {
     expect(await started.result()).toMatchObject({ step: "DONE", balance: 10 });
     const row = await reaches(stack, id, "DONE");
     expect(row).toMatchObject({
-      changedBy: { service: "temporal", subject: "aki" },
-      changeReason: "unfrozen",
+      lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "unfrozen" },
     });
     expect(await verified(stack, id)).toEqual(grantedOnce);
   });
@@ -263,7 +262,7 @@ describe("the Update retry", () => {
     proxy.down(true);
     const handle = await reserveAndStart(stack, { id });
     await isPending(handle, "grantAgain", "SCHEDULED");
-    const { changedBy } = await rowOf(stack, id);
+    const { lastChange } = await rowOf(stack, id);
     proxy.down(false);
     const answer = await handle.executeUpdate("retry").catch(({ cause }: Error) => cause);
     // The run may have been faster.
@@ -273,7 +272,7 @@ describe("the Update retry", () => {
         : { state: (answer as ReservationView).state },
     );
     expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
-    expect((await rowOf(stack, id)).changedBy).toEqual(changedBy);
+    expect((await rowOf(stack, id)).lastChange).toEqual(lastChange);
     expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
   });
 });

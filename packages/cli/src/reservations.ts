@@ -82,7 +82,7 @@ const columns: Columns<Reservation> = {
   user: ({ userId }) => userId,
   points: ({ points }) => points,
   time: ({ executeTime }) => executeTime,
-  caller: ({ caller }) => caller,
+  creator: ({ creator }) => callerText(creator),
   reason: ({ reason }) => reason,
 };
 

@@ -15,13 +15,13 @@ import { requireTime } from "../shared/deadlines.ts";
 
 const pageSize = 200;
 
-/** How many rows one read of records takes. */
+/** How many reservations are read at once. */
 const readSize = 100;
 
 /**
  * Forecasts the balance at `time`, and says whether the account is frozen now. Reservations that
  * were changed a moment ago may be missing. Those that are found are neither lost nor counted twice
- * when they are granted meanwhile: their rows are read again, after the account, and a grant that
+ * when they are granted meanwhile: their records are read again, after the account, and a grant that
  * the account does not have yet has a later entry number. Refusals: PROGRAM_NOT_FOUND, and those of
  * `forecast`.
  */
@@ -35,8 +35,8 @@ export async function getForecast(
   const program = await deps.programs.get(programId);
   const ids = await pendingIds(deps, name, time, deadline);
   const account = (await deps.reader.get(accountRef(programId, userId)))?.value;
-  const rows = await readRows(deps, programId, ids);
-  const outstanding = rows.filter((row) => isOutstanding(row, account?.last ?? 0));
+  const reservations = await readReservations(deps, programId, ids);
+  const outstanding = reservations.filter((each) => isOutstanding(each, account?.last ?? 0));
   const { calendar: now } = await deps.clock.now();
   const found = forecast({ program, userId, account, now }, outstanding, time);
   return { ...found, frozen: account?.frozen ?? false };
@@ -52,24 +52,24 @@ async function pendingIds(
   const ids: string[] = [];
   const window = { start: undefined, end: time + 1 };
   const pages = allPages(pageSize, (page) => reader.reservationsOfUser(name, window, page));
-  for await (const rows of pages) {
+  for await (const reservations of pages) {
     requireTime(deadline);
-    const pending = rows.filter(({ state }) => state === "PENDING");
+    const pending = reservations.filter(({ state }) => state === "PENDING");
     ids.push(...pending.map(({ reservationId }) => reservationId));
     requireForecastable(ids.length);
   }
   return ids;
 }
 
-async function readRows(
+async function readReservations(
   { reader }: Pick<Deps, "reader">,
   programId: string,
   ids: readonly string[],
 ): Promise<Reservation[]> {
-  const rows: Reservation[] = [];
+  const reservations: Reservation[] = [];
   for (const batch of inBatches(ids, readSize)) {
     const read = await reader.many(batch.map((id) => reservationRef(programId, id)));
-    rows.push(...read.filter((row) => row !== undefined));
+    reservations.push(...read.filter((each) => each !== undefined));
   }
-  return rows;
+  return reservations;
 }

@@ -16,7 +16,7 @@ export interface ReservationFilter extends Window {
 }
 
 /**
- * Each call reads a bounded number of rows: with a `reasonPrefix` a page may be short, or even
+ * Each call reads a bounded number of records: with a `reasonPrefix` a page may be short, or even
  * empty, although it has a cursor.
  */
 export interface ReservationReader {
@@ -33,7 +33,7 @@ export interface ReservationReader {
     filter: ReservationFilter,
     page: PageRequest,
   ): Promise<Page<Reservation>>;
-  /** Lists the rows of one shard of a state by execute time. Lags behind by moments. */
+  /** Lists the records of one shard of a state by execute time. Lags behind by moments. */
   reservationsInShard(
     shard: ReservationShard,
     window: Window,
@@ -41,7 +41,7 @@ export interface ReservationReader {
   ): Promise<Page<Reservation>>;
 }
 
-/** A part of the index by state, in which rows that are not synced are apart from the others. */
+/** A part of the index by state, in which records that are not synced are apart from the others. */
 export interface ReservationShard {
   readonly programId: string;
   readonly state: Reservation["state"];

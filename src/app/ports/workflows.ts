@@ -12,13 +12,16 @@ import type { ReservationName } from "./reservations.ts";
 /** Starts and signals workflows. Throws WORKFLOWS_UNAVAILABLE when Temporal does not answer. */
 export interface Workflows {
   /** Starts a reservation's run unless one is running. `timeZone` is for its summary. */
-  startReservation(row: Reservation, timeZone: string): Promise<void>;
-  /** Signals a reservation's run to read its row again. Starts a run first if none is running. */
-  refreshReservation(row: Reservation, timeZone: string): Promise<void>;
+  startReservation(reservation: Reservation, timeZone: string): Promise<void>;
+  /** Signals a reservation's run to read its record again. Starts one if none is running. */
+  refreshReservation(reservation: Reservation, timeZone: string): Promise<void>;
   /** Requests the cancellation of a reservation's run, if one is running. */
   cancelReservationRun(name: ReservationName): Promise<void>;
-  /** Signals the runs that wait because their program is paused. */
-  refreshPaused(programId: string): Promise<void>;
+  /**
+   * Signals the runs that wait because their program is paused. Operators see `reason`, a sentence,
+   * in Temporal's list of batch operations.
+   */
+  refreshPaused(programId: string, reason: string): Promise<void>;
   /** Lists the runs of reservations that ended since `since` otherwise than by completing. */
   brokenRuns(since: Instant): AsyncIterable<ReservationRun>;
   /** Lists the running runs of reservations that were due before `before`, paused ones excepted. */

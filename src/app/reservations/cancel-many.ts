@@ -1,11 +1,16 @@
 /** The use case that cancels the reservations of a user, or those of a reason and a time. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
-import { type Change, cancel, isCancellable, type Reservation } from "../../domain/reservation.ts";
+import {
+  type ChangeRequest,
+  cancel,
+  isCancellable,
+  type Reservation,
+} from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { doEach, type ItemError, type OnFailed } from "./batches.ts";
-import { changeRow } from "./change-row.ts";
+import { changeReservation } from "./change-reservation.ts";
 
 /** A call ends after this many reservations. */
 const maxReservations = 1_000;
@@ -21,23 +26,29 @@ type CancelFilter =
   | { readonly reasonPrefix: string; readonly start: Instant; readonly end: Instant };
 
 /** A request to cancel reservations. */
-interface CancelRequest extends Change {
+interface CancelRequest extends ChangeRequest {
   readonly programId: string;
   readonly filter: CancelFilter;
-  /** True to change nothing and answer what would be cancelled. */
-  readonly validateOnly: boolean;
+  /** False to change nothing and answer what would be cancelled. */
+  readonly force: boolean;
   /** The cursor of the call before; undefined for the first call. */
   readonly cursor: string | undefined;
   readonly deadline: number | undefined;
 }
 
+/** Why one reservation could not be cancelled. */
+interface ReservationError {
+  readonly reservationId: string;
+  readonly error: ItemError;
+}
+
 /** What one call has done. With a cursor, there may be more to cancel. */
 interface CancelManyResult {
-  /** The reservations that the call has cancelled or, with `validateOnly`, would cancel. */
+  /** The reservations that the call has cancelled or, without `force`, would cancel. */
   readonly cancelled: readonly Reservation[];
   /** How many were granted, cancelled or moved out of the window before the call reached them. */
   readonly skipped: number;
-  readonly failures: readonly { readonly reservationId: string; readonly error: ItemError }[];
+  readonly errors: readonly ReservationError[];
   readonly cursor?: string;
 }
 
@@ -45,7 +56,7 @@ type CancelDeps = Pick<Deps, "engine" | "reader" | "programs" | "workflows" | "b
 
 /**
  * Cancels pending and failed reservations, each in a transaction of its own, up to 1,000 a call. It
- * may be repeated. It finds them by the indexes, which lag behind by moments; the row decides.
+ * may be repeated. It finds them by the indexes, which lag behind by moments; the record decides.
  * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST for a bad cursor.
  */
 export async function cancelReservations(
@@ -55,58 +66,61 @@ export async function cancelReservations(
 ): Promise<CancelManyResult> {
   await deps.programs.get(request.programId);
   const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
-  const total = { cancelled: [] as Reservation[], skipped: 0, failures: [] as Failures };
+  const total = { cancelled: [] as Reservation[], skipped: 0, errors: [] as ReservationError[] };
   let { cursor } = request;
   let left = maxReservations;
   do {
     const page = await candidates(deps, request, { size: Math.min(pageSize, left), cursor });
-    const rows = page.items.filter(isCancellable);
-    const done = request.validateOnly
-      ? { cancelled: rows, skipped: 0, failures: [] }
-      : await cancelEach(deps, request, rows, onFailed);
+    const reservations = page.items.filter(isCancellable);
+    const done = request.force
+      ? await cancelEach(deps, request, reservations, onFailed)
+      : { cancelled: reservations, skipped: 0, errors: [] };
     total.cancelled.push(...done.cancelled);
     total.skipped += done.skipped;
-    total.failures.push(...done.failures);
-    left -= rows.length;
+    total.errors.push(...done.errors);
+    left -= reservations.length;
     cursor = page.cursor;
   } while (cursor !== undefined && left > 0 && performance.now() < latest);
   return cursor === undefined ? total : { ...total, cursor };
 }
 
-type Failures = CancelManyResult["failures"][number][];
-
 async function cancelEach(
   deps: CancelDeps,
   request: CancelRequest,
-  rows: readonly Reservation[],
+  reservations: readonly Reservation[],
   onFailed: OnFailed,
 ) {
   const { deadline } = request;
   const results = await doEach(
-    rows,
+    reservations,
     ({ programId, reservationId }) =>
-      changeRow(deps, { programId, reservationId, deadline }, (row, now) =>
-        isCancellable(row) && isIn(request.filter, row) ? cancel(row, request, now) : row,
+      changeReservation(deps, { programId, reservationId, deadline }, (reservation, now) =>
+        isCancellable(reservation) && isIn(request.filter, reservation)
+          ? cancel(reservation, request, now)
+          : reservation,
       ),
     onFailed,
   );
   const cancelled: Reservation[] = [];
-  const failures: Failures = [];
+  const errors: ReservationError[] = [];
   for (const [i, result] of results.entries()) {
     if ("error" in result) {
-      failures.push({ reservationId: (rows[i] as Reservation).reservationId, error: result.error });
+      errors.push({
+        reservationId: (reservations[i] as Reservation).reservationId,
+        error: result.error,
+      });
     } else if (result.done.isChanged) {
-      cancelled.push(result.done.row);
+      cancelled.push(result.done.reservation);
     }
   }
-  return { cancelled, failures, skipped: rows.length - cancelled.length - failures.length };
+  return { cancelled, errors, skipped: reservations.length - cancelled.length - errors.length };
 }
 
-/** Whether a row still belongs to the request: only its execute time may have changed. */
+/** Whether a record still belongs to the request: only its execute time may have changed. */
 const isIn = (filter: CancelFilter, { executeTime }: Reservation): boolean =>
   "userId" in filter || (executeTime >= filter.start && executeTime < filter.end);
 
-/** One page of rows that may have to be cancelled. */
+/** One page of records that may have to be cancelled. */
 function candidates(
   { reader }: CancelDeps,
   { programId, filter }: CancelRequest,
@@ -118,7 +132,7 @@ function candidates(
 }
 
 /**
- * Lists the pending rows, then the failed ones, so that one that fails meanwhile is found as well.
+ * Lists the pending reservations, then the failed ones, so that one that fails meanwhile is found.
  * The cursor is the state and the cursor of its list, which is empty at its beginning.
  */
 async function byReason(

@@ -3,7 +3,7 @@ import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import {
-  type Change,
+  type ChangeRequest,
   cancel,
   checkExecuteTime,
   type Reservation,
@@ -12,10 +12,11 @@ import {
 } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
-import { changeRow } from "./change-row.ts";
-import { type ReservationName, type VisibleReservation, visible } from "./visible.ts";
+import { changeReservation } from "./change-reservation.ts";
+import { type ReservationName, type VisibleReservation, visible } from "./visible-reservation.ts";
 import { startRun, syncRun } from "./workflow-runs.ts";
 
 /** What a caller reserves. */
@@ -33,68 +34,60 @@ type CreatedReservation = VisibleReservation & { readonly replayed: boolean };
 type CommandDeps = Pick<Deps, "engine" | "programs" | "workflows" | "background">;
 
 /**
- * Writes the row, then starts its workflow in the background, so that the caller does not wait for
- * Temporal. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
+ * Writes the record, then starts its workflow in the background, so that the caller does not wait
+ * for Temporal. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime`, ID_REUSED.
  */
 export async function createReservation(
   deps: CommandDeps,
   input: NewReservation & {
     readonly programId: string;
-    readonly caller: Caller;
+    readonly creator: Caller;
     readonly deadline?: number | undefined;
   },
 ): Promise<CreatedReservation> {
-  const { programId, reservationId, userId, points, reason, executeTime, caller } = input;
+  const { programId, reservationId, userId, points, reason, executeTime, creator } = input;
   await deps.programs.get(programId);
-  const hash = requestHash("reserve", caller, { user: userId, points, reason, executeTime });
-  const ref = reservationRef(programId, reservationId);
-  const created = await deps.engine.transact({
-    key: ref,
-    readSet: [],
-    expectAbsent: [ref],
-    deadline: input.deadline,
-    decide(tx, { wall }) {
-      const existing = tx.get(ref);
-      if (existing && existing.hash !== hash) {
+  const hash = requestHash("reserve", creator, { user: userId, points, reason, executeTime });
+  const { record, isChanged, now } = await changeRecord(
+    deps,
+    { ref: reservationRef(programId, reservationId), expectAbsent: true, deadline: input.deadline },
+    (existing, { wall }): Reservation => {
+      if (existing?.hash === hash) return existing;
+      if (existing) {
         throw new DomainError("ID_REUSED", "this reservation_id was used for another request");
       }
-      if (existing) return { ...visible(existing, wall), replayed: true };
       checkExecuteTime(executeTime, wall);
-      const row: Reservation = {
+      return {
         programId,
         reservationId,
         userId,
         points,
         reason,
-        caller,
+        creator,
         hash,
         executeTime,
         state: "PENDING",
         createTime: wall,
         updateTime: wall,
         unsynced: true,
-        changedBy: caller,
       };
-      tx.put(ref, row);
-      return { ...visible(row, wall), replayed: false };
     },
-  });
-  const { row, replayed } = created;
-  if (!replayed) deps.background(() => startRun(deps, row));
-  else if (row.unsynced) deps.background(() => syncRun(deps, row));
-  return created;
+  );
+  if (isChanged) deps.background(() => startRun(deps, record));
+  else if (record.unsynced) deps.background(() => syncRun(deps, record));
+  return { ...visible(record, now.wall), replayed: !isChanged };
 }
 
 /**
  * Creates every reservation of a batch, as `createReservation` does. Refusals of single ones are
  * their results; PROGRAM_NOT_FOUND and PROGRAM_STALE refuse the whole batch.
  */
-export async function createReservations(
+export async function batchCreateReservations(
   deps: CommandDeps,
   batch: {
     readonly programId: string;
     readonly reservations: readonly NewReservation[];
-    readonly caller: Caller;
+    readonly creator: Caller;
     readonly deadline: number | undefined;
   },
   onFailed: OnFailed,
@@ -108,9 +101,9 @@ export async function createReservations(
 /** Cancels a pending or failed reservation. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
 export function cancelReservation(
   deps: CommandDeps,
-  input: ReservationName & Change,
+  input: ReservationName & ChangeRequest,
 ): Promise<VisibleReservation> {
-  return changeRow(deps, input, (row, now) => cancel(row, input, now));
+  return changeReservation(deps, input, (reservation, now) => cancel(reservation, input, now));
 }
 
 /**
@@ -119,9 +112,11 @@ export function cancelReservation(
  */
 export function rescheduleReservation(
   deps: CommandDeps,
-  input: ReservationName & Change & { readonly executeTime: Instant },
+  input: ReservationName & ChangeRequest & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
-  return changeRow(deps, input, (row, now) => reschedule(row, input.executeTime, input, now));
+  return changeReservation(deps, input, (reservation, now) =>
+    reschedule(reservation, input.executeTime, input, now),
+  );
 }
 
 /**
@@ -130,7 +125,7 @@ export function rescheduleReservation(
  */
 export function retryReservation(
   deps: CommandDeps,
-  input: ReservationName & Change,
+  input: ReservationName & ChangeRequest,
 ): Promise<VisibleReservation> {
-  return changeRow(deps, input, (row, now) => retry(row, input, now));
+  return changeReservation(deps, input, (reservation, now) => retry(reservation, input, now));
 }

@@ -9,7 +9,7 @@ import { putChange, replayedResult } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, eventRef, reservationRef } from "../ports/records.ts";
-import { reservationNotFound } from "./visible.ts";
+import { reservationNotFound } from "./visible-reservation.ts";
 
 /** One attempt to execute a reservation. */
 export interface Attempt {
@@ -22,16 +22,20 @@ export interface Attempt {
   readonly deadline?: number | undefined;
 }
 
-/** What an attempt has done, or what follows from the row. */
+/** What an attempt has done, or what follows from the record. */
 export type Execution =
   | Granted
-  | { readonly outcome: "WAIT" | "CANCELLED" | "FAILED"; readonly row: Reservation }
-  | { readonly outcome: "PAUSED"; readonly row: Reservation; readonly pause: ReservationPause };
+  | { readonly outcome: "WAIT" | "CANCELLED" | "FAILED"; readonly reservation: Reservation }
+  | {
+      readonly outcome: "PAUSED";
+      readonly reservation: Reservation;
+      readonly pause: ReservationPause;
+    };
 
 /** The points are granted, by this attempt or an earlier one. */
 export interface Granted {
   readonly outcome: "DONE";
-  readonly row: Reservation;
+  readonly reservation: Reservation;
   /** The points of the account after the grant. */
   readonly balance: number;
   /** Whether the program notifies the user of it. */
@@ -41,15 +45,15 @@ export interface Granted {
 /** An execution before the balance of a grant by an earlier attempt is known. */
 type Decided =
   | Exclude<Execution, Granted>
-  | { readonly outcome: "DONE"; readonly row: Reservation; readonly balance?: number };
+  | { readonly outcome: "DONE"; readonly reservation: Reservation; readonly balance?: number };
 
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
 
 /**
- * Grants the points of a due reservation and sets its row DONE in one transaction. Otherwise
- * returns what follows from the row: not due, cancelled, done or failed. A refusal of the grant
- * sets the row FAILED; a retryable error changes nothing and is thrown. May be repeated. Refusals:
- * RESERVATION_NOT_FOUND, INVALID_REQUEST for another user than the row's.
+ * Grants the points of a due reservation and sets its record DONE in one transaction. Otherwise
+ * returns what follows from the record: not due, cancelled, done or failed. A refusal of the grant
+ * sets the record FAILED; a retryable error changes nothing and is thrown. May be repeated.
+ * Refusals: RESERVATION_NOT_FOUND, INVALID_REQUEST for another user than the record's.
  */
 export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> {
   let program: Program | undefined;
@@ -62,9 +66,9 @@ export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): P
     decided = await setFailed(deps, attempt, error);
   }
   if (decided.outcome !== "DONE") return decided;
-  const { row, balance = await balanceAfter(deps, attempt) } = decided;
+  const { reservation, balance = await balanceAfter(deps, attempt) } = decided;
   const notifies = program?.notices?.reservedGrants ?? false;
-  return { outcome: "DONE", row, balance, notifies };
+  return { outcome: "DONE", reservation, balance, notifies };
 }
 
 /** Reads the balance after the grant of an earlier attempt. */
@@ -72,7 +76,7 @@ async function balanceAfter({ reader }: ExecuteDeps, attempt: Attempt): Promise<
   return (await reader.get(eventKeyOf(attempt)))?.value.balance ?? 0;
 }
 
-/** A retryable error says nothing about the grant, and an unknown row cannot become FAILED. */
+/** A retryable error says nothing about the grant, and an unknown record cannot become FAILED. */
 const isRefusalOfGrant = (error: unknown): error is DomainError =>
   error instanceof DomainError &&
   !error.retryable &&
@@ -96,28 +100,28 @@ function grantOnce({ engine }: ExecuteDeps, attempt: Attempt, program: Program):
     expectAbsent: [eventKey],
     deadline,
     decide(tx, now): Decided {
-      const row = readRow(tx, attempt);
-      const step = nextStep(row, now.wall, attempt.resetTime);
-      if (step !== "GRANT") return { outcome: step, row };
+      const reservation = readReservation(tx, attempt);
+      const step = nextStep(reservation, now.wall, attempt.resetTime);
+      if (step !== "GRANT") return { outcome: step, reservation };
       const { reservationPause: pause } = program;
-      if (pause) return { outcome: "PAUSED", row, pause };
+      if (pause) return { outcome: "PAUSED", reservation, pause };
       const granted = tx.get(eventKey);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
-      const { reason, caller, points, hash } = row;
-      // The event key is authoritative: the row may come from a backup.
+      const { reason, creator, points, hash } = reservation;
+      // The event key is authoritative: the record may come from a backup.
       const { entry, balance } = granted
         ? replayedResult(granted, hash)
-        : putChange(tx, eventKey, hash, grant(state, { event, reason, caller }, points));
-      const done = complete(row, entry.number, now.wall);
+        : putChange(tx, eventKey, hash, grant(state, { event, reason, caller: creator }, points));
+      const done = complete(reservation, entry.number, now.wall);
       tx.put(ref, done);
-      return { outcome: "DONE", row: done, balance };
+      return { outcome: "DONE", reservation: done, balance };
     },
   });
 }
 
 /**
- * Sets the row FAILED. This is a transaction of its own, because the engine commits nothing for a
- * refused decision. Read validation has confirmed the refusal before.
+ * Sets the record FAILED. This is a transaction of its own, because the engine commits nothing for
+ * a refused decision. Read validation has confirmed the refusal before.
  */
 function setFailed(
   { engine }: ExecuteDeps,
@@ -131,21 +135,27 @@ function setFailed(
     expectAbsent: [],
     deadline: attempt.deadline,
     decide(tx, now): Decided {
-      const row = readRow(tx, attempt);
-      const step = nextStep(row, now.wall, attempt.resetTime);
-      if (step !== "GRANT") return { outcome: step, row };
-      const failed = fail(row, refusal, now.wall);
+      const reservation = readReservation(tx, attempt);
+      const step = nextStep(reservation, now.wall, attempt.resetTime);
+      if (step !== "GRANT") return { outcome: step, reservation };
+      const failed = fail(reservation, refusal, now.wall);
       tx.put(ref, failed);
-      return { outcome: "FAILED", row: failed };
+      return { outcome: "FAILED", reservation: failed };
     },
   });
 }
 
-function readRow(tx: Transaction, { programId, reservationId, userId }: Attempt): Reservation {
-  const row = tx.get(reservationRef(programId, reservationId));
-  if (!row) throw reservationNotFound(reservationId);
-  if (row.userId !== userId) {
-    throw new DomainError("INVALID_REQUEST", `user_id: the reservation is for ${row.userId}`);
+function readReservation(
+  tx: Transaction,
+  { programId, reservationId, userId }: Attempt,
+): Reservation {
+  const reservation = tx.get(reservationRef(programId, reservationId));
+  if (!reservation) throw reservationNotFound(reservationId);
+  if (reservation.userId !== userId) {
+    throw new DomainError(
+      "INVALID_REQUEST",
+      `user_id: the reservation is for ${reservation.userId}`,
+    );
   }
-  return row;
+  return reservation;
 }

@@ -1,6 +1,7 @@
 /** The use cases that pause and resume the reservations of a program. */
-import type { Caller } from "../../domain/caller.ts";
+import { displayCaller } from "../../domain/caller.ts";
 import { type Program, pauseReservations, resumeReservations } from "../../domain/program.ts";
+import type { ChangeRequest } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { changeProgram } from "../programs/change-program.ts";
 
@@ -16,7 +17,7 @@ interface ProgramName {
  */
 export const pauseProgramReservations = (
   deps: Pick<Deps, "engine">,
-  input: ProgramName & { readonly caller: Caller; readonly reason: string },
+  input: ProgramName & ChangeRequest,
 ): Promise<Program> =>
   changeProgram(deps, input, (program, { wall }) =>
     pauseReservations(program, { time: wall, caller: input.caller, reason: input.reason }),
@@ -24,13 +25,17 @@ export const pauseProgramReservations = (
 
 /**
  * Ends the pause, and signals the runs that wait for it, also when there was none: an earlier call
- * may have failed to signal them. Refusal: PROGRAM_NOT_FOUND.
+ * may have failed to signal them. Operators find who resumed the program, and why, in Temporal's
+ * list of batch operations. Refusal: PROGRAM_NOT_FOUND.
  */
 export async function resumeProgramReservations(
   deps: Pick<Deps, "engine" | "workflows" | "background">,
-  input: ProgramName,
+  input: ProgramName & ChangeRequest,
 ): Promise<Program> {
+  const { programId, caller, reason } = input;
   const program = await changeProgram(deps, input, resumeReservations);
-  deps.background(() => deps.workflows.refreshPaused(input.programId));
+  const because = reason === "" ? "" : ` (${reason})`;
+  const resumed = `the program ${programId} is resumed by ${displayCaller(caller)}${because}`;
+  deps.background(() => deps.workflows.refreshPaused(programId, resumed));
   return program;
 }

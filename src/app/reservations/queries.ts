@@ -10,7 +10,7 @@ import {
   reservationNotFound,
   type VisibleReservation,
   visible,
-} from "./visible.ts";
+} from "./visible-reservation.ts";
 
 /** Reads one reservation. Refusal: RESERVATION_NOT_FOUND. */
 export async function getReservation(
@@ -42,14 +42,14 @@ export async function listReservations(
   const isEmpty = range.start !== undefined && range.end !== undefined && range.start >= range.end;
   // A page with a cursor is always read, because the reader validates the cursor.
   if (isEmpty && page.cursor === undefined) return { items: [] };
-  const rows =
+  const found =
     "userId" in of
       ? await deps.reader.reservationsOfUser({ programId, userId: of.userId }, range, page)
       : await deps.reader.reservationsInState(programId, storedState(of.state), range, page);
-  return { ...rows, items: rows.items.map((row) => visible(row, wall)) };
+  return { ...found, items: found.items.map((reservation) => visible(reservation, wall)) };
 }
 
-/** PENDING and PROCESSING are one state of the row, and only the execute time separates them. */
+/** PENDING and PROCESSING are one state of the record, and only the execute time separates them. */
 function narrowed(state: VisibleState, { start, end }: Window, now: Instant): Window {
   if (state === "PENDING") return { start: Math.max(start ?? 0, now + 1), end };
   if (state === "PROCESSING") return { start, end: Math.min(end ?? now + 1, now + 1) };

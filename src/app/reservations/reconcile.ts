@@ -5,18 +5,18 @@ import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ReservationName } from "../ports/reservations.ts";
 import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
+import { pendingParts, reservationPages } from "./all-reservations.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
-import { pendingParts, rowPages } from "./pending-rows.ts";
 import { startRun } from "./workflow-runs.ts";
 
 /** How long after its execute time a reservation is executed by the reconciler. */
 const overdueMs = 15_000;
 
-/** How many rows are processed concurrently. */
+/** How many reservations are processed concurrently. */
 const concurrency = 20;
 
-/** The number of failures in a row that are an outage: until then, a row is tried again. */
+/** So many failures one after another are an outage: until then, a reservation is tried again. */
 const outageAfter = 40;
 
 /** The counts of a sweep over overdue reservations. */
@@ -50,21 +50,22 @@ const nameOf = ({ programId, reservationId }: Reservation): ReservationName => (
 /**
  * Executes the pending reservations that are overdue, except those of paused programs, from a
  * place on until `shouldContinue` returns false. It does not ask Temporal about their runs: a run
- * that comes later finds the row done. `onDone` is called for every row that was granted. Users are
- * notified of their grants in the background, which no other overdue row waits for: the row of a
- * notification that fails is done, so neither this sweep nor a later one comes back to it.
+ * that comes later finds the record done. `onDone` is called for every reservation that was
+ * granted. Users are notified of their grants in the background, which no other overdue reservation
+ * waits for: the record of a notification that fails is done, so neither this sweep nor a later one
+ * comes back to it.
  */
 export async function executeOverdue(
   deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs" | "background">,
   from: OverdueCounts & ReservationsPlace,
   shouldContinue: (progress: OverdueCounts & ReservationsPlace) => boolean,
-  { onDone, onFailed }: { readonly onDone: (row: Reservation) => void; onFailed: OnFailed },
+  { onDone, onFailed }: { readonly onDone: (reservation: Reservation) => void; onFailed: OnFailed },
 ): Promise<OverdueCounts & { readonly cursor?: string }> {
   const { wall } = await deps.clock.now();
   const { cursor: _, done: __, ...counts } = from;
   return sweep<Reservation, ReservationName, Executed, OverdueCounts>(
     {
-      read: rowPages(deps, {
+      read: reservationPages(deps, {
         window: { start: undefined, end: wall - overdueMs },
         parts: pendingParts,
         isWanted: ({ reservationPause }) => reservationPause === undefined,
@@ -73,7 +74,7 @@ export async function executeOverdue(
         const { programId, reservationId, userId, executeTime } = found;
         const executed = await executeReservation(deps, { programId, reservationId, userId });
         if (executed.outcome === "DONE") {
-          onDone(executed.row);
+          onDone(executed.reservation);
           if (executed.notifies) deps.background(() => notifyGranted(deps, executed));
         }
         return {
@@ -117,12 +118,12 @@ export function startAllRuns(
   const { cursor: _, done: __, ...counts } = from;
   return sweep<Reservation, ReservationName, void, StartCounts>(
     {
-      read: rowPages(deps, {
+      read: reservationPages(deps, {
         window: { start: undefined, end: undefined },
         parts: pendingParts,
         isWanted: () => true,
       }),
-      process: (row) => startRun(deps, row),
+      process: (reservation) => startRun(deps, reservation),
       add: (total) => ({ ...total, started: total.started + 1 }),
       nameOf,
       onFailed,

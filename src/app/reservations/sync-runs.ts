@@ -1,4 +1,4 @@
-/** Finds workflow runs that are not in line with their rows, and corrects them. */
+/** Finds workflow runs that are not in line with their records, and corrects them. */
 
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
@@ -7,7 +7,7 @@ import { allPages } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { ReservationName } from "../ports/reservations.ts";
 import type { ReservationRun } from "../ports/workflows.ts";
-import { rowPageSize, rowPages } from "./pending-rows.ts";
+import { reservationPageSize, reservationPages } from "./all-reservations.ts";
 import { startRun, syncRun } from "./workflow-runs.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "reader" | "clock" | "programs" | "workflows">;
@@ -26,13 +26,13 @@ interface SyncCounts {
 /** A change of this age should have reached its run: the background task for it has failed. */
 const unsyncedMs = 10_000;
 
-/** A run whose row has been final for this long makes no progress. */
+/** A run whose record has been final for this long makes no progress. */
 const stuckMs = 120_000;
 
 /**
  * Repeats what may not have reached Temporal, starts the reservations again whose runs ended since
  * `since` although they are pending, and terminates overdue runs that make no progress although
- * their rows are final. Its cost follows what went wrong. Returns the counts; a reservation that
+ * their records are final. Its cost follows what went wrong. Returns the counts; a reservation that
  * fails is left to the next pass. Throws WORKFLOWS_UNAVAILABLE and STORE_UNAVAILABLE.
  */
 export async function syncRuns(
@@ -54,8 +54,8 @@ export async function syncRuns(
     }
   };
   const { wall } = await deps.clock.now();
-  for await (const row of unsyncedRows(deps, wall)) {
-    await count("synced", row, () => syncRun(deps, row).then(() => true));
+  for await (const reservation of unsyncedReservations(deps, wall)) {
+    await count("synced", reservation, () => syncRun(deps, reservation).then(() => true));
   }
   for await (const run of deps.workflows.brokenRuns(since)) {
     await count("restarted", run, () => restart(deps, run));
@@ -66,8 +66,11 @@ export async function syncRuns(
   return counts;
 }
 
-async function* unsyncedRows(deps: SyncDeps, wall: Instant): AsyncGenerator<Reservation, void> {
-  const read = rowPages(deps, {
+async function* unsyncedReservations(
+  deps: SyncDeps,
+  wall: Instant,
+): AsyncGenerator<Reservation, void> {
+  const read = reservationPages(deps, {
     window: { start: undefined, end: undefined },
     parts: [
       { state: "PENDING", unsynced: true },
@@ -75,28 +78,29 @@ async function* unsyncedRows(deps: SyncDeps, wall: Instant): AsyncGenerator<Rese
     ],
     isWanted: () => true,
   });
-  for await (const rows of allPages(rowPageSize, ({ cursor }) => read(cursor))) {
-    for (const row of rows) if (row.updateTime < wall - unsyncedMs) yield row;
+  for await (const reservations of allPages(reservationPageSize, ({ cursor }) => read(cursor))) {
+    yield* reservations.filter(({ updateTime }) => updateTime < wall - unsyncedMs);
   }
 }
 
 /** Starts a run again if its reservation is pending. */
 async function restart(deps: SyncDeps, run: ReservationRun): Promise<boolean> {
-  const row = await rowOf(deps, run);
-  if (row?.state !== "PENDING") return false;
-  await startRun(deps, row);
+  const reservation = await readReservation(deps, run);
+  if (reservation?.state !== "PENDING") return false;
+  await startRun(deps, reservation);
   return true;
 }
 
-/** Terminates a run whose row has been final for two minutes, or does not exist. */
+/** Terminates a run whose record has been final for two minutes, or does not exist. */
 async function terminateStuck(
   { reader, workflows }: SyncDeps,
   run: ReservationRun,
   wall: Instant,
 ): Promise<boolean> {
-  const row = await rowOf({ reader }, run);
-  if (row && (row.state === "PENDING" || row.updateTime > wall - stuckMs)) return false;
-  const state = row ? `is ${row.state}` : "does not exist";
+  const reservation = await readReservation({ reader }, run);
+  const isFinal = reservation?.state !== "PENDING";
+  if (!isFinal || (reservation && reservation.updateTime > wall - stuckMs)) return false;
+  const state = reservation ? `is ${reservation.state}` : "does not exist";
   await workflows.terminateRun(
     run,
     `the reservation ${state}, and this run has made no progress for two minutes`,
@@ -104,7 +108,7 @@ async function terminateStuck(
   return true;
 }
 
-async function rowOf(
+async function readReservation(
   { reader }: Pick<Deps, "reader">,
   { programId, reservationId }: ReservationName,
 ): Promise<Reservation | undefined> {

@@ -1,44 +1,38 @@
-/** Brings the workflow run of a reservation in line with its row. */
+/** Brings the workflow run of a reservation in line with its record. */
 import { type Reservation, synced } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
 
 type SyncDeps = Pick<Deps, "engine" | "programs" | "workflows">;
 
 /** Starts the run of a new reservation. */
-export async function startRun(deps: SyncDeps, row: Reservation): Promise<void> {
-  const { timeZone } = await deps.programs.get(row.programId);
-  await deps.workflows.startReservation(row, timeZone);
-  await confirmSync(deps, row);
+export async function startRun(deps: SyncDeps, reservation: Reservation): Promise<void> {
+  const { timeZone } = await deps.programs.get(reservation.programId);
+  await deps.workflows.startReservation(reservation, timeZone);
+  await confirmSync(deps, reservation);
 }
 
-/** Refreshes the run of a reservation whose row has changed, or requests its cancellation. */
-export async function syncRun(deps: SyncDeps, row: Reservation): Promise<void> {
-  if (row.state === "CANCELLED") {
-    await deps.workflows.cancelReservationRun(row);
-  } else if (row.state === "PENDING") {
-    const { timeZone } = await deps.programs.get(row.programId);
-    await deps.workflows.refreshReservation(row, timeZone);
+/** Refreshes the run of a reservation whose record has changed, or requests its cancellation. */
+export async function syncRun(deps: SyncDeps, reservation: Reservation): Promise<void> {
+  if (reservation.state === "CANCELLED") {
+    await deps.workflows.cancelReservationRun(reservation);
+  } else if (reservation.state === "PENDING") {
+    const { timeZone } = await deps.programs.get(reservation.programId);
+    await deps.workflows.refreshReservation(reservation, timeZone);
   }
-  await confirmSync(deps, row);
+  await confirmSync(deps, reservation);
 }
 
-/** Marks the row as synced, unless it has changed again. */
-async function confirmSync({ engine }: SyncDeps, row: Reservation): Promise<void> {
-  if (!row.unsynced) return;
-  const ref = reservationRef(row.programId, row.reservationId);
-  await engine.transact({
-    key: ref,
-    readSet: [ref],
-    expectAbsent: [],
-    deadline: undefined,
-    decide(tx) {
-      const found = tx.get(ref);
-      const isSame =
-        found?.state === row.state &&
-        found.executeTime === row.executeTime &&
-        found.updateTime === row.updateTime;
-      if (isSame && found.unsynced) tx.put(ref, synced(found));
-    },
+/** Marks the record as synced, unless it has changed again. */
+async function confirmSync(deps: SyncDeps, sent: Reservation): Promise<void> {
+  if (!sent.unsynced) return;
+  const ref = reservationRef(sent.programId, sent.reservationId);
+  await changeRecord(deps, { ref }, (found) => {
+    const isSame =
+      found?.state === sent.state &&
+      found.executeTime === sent.executeTime &&
+      found.updateTime === sent.updateTime;
+    return isSame && found.unsynced ? synced(found) : found;
   });
 }

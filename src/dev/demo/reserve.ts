@@ -1,6 +1,6 @@
 /** Reserves grants and kills the worker before they are due, to show that none is lost. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { EventOrigin, LedgerEntry_Type } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import { Reservation_State } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
 import type { Embedded } from "./embedded.ts";
@@ -62,7 +62,7 @@ async function waitFor(stack: Embedded, userId: string) {
     const name = { programId, reservationId: idOf(userId) };
     const { reservation } = await stack.reservations.getReservation(name);
     if (reservation?.state === Reservation_State.DONE) {
-      const latenessMs = Number(reservation.latenessMs);
+      const latenessMs = reservation.lateness ? durationMs(reservation.lateness) : 0;
       return { times: await timesInLedger(stack, userId), latenessMs };
     }
     if (Date.now() > limit) throw new Error(`the reservation of ${userId} did not land`);

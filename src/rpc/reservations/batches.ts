@@ -4,11 +4,11 @@ import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
 import { cancelReservations } from "../../app/reservations/cancel-many.ts";
-import { createReservations } from "../../app/reservations/commands.ts";
+import { batchCreateReservations } from "../../app/reservations/commands.ts";
 import {
+  type BatchCreateReservationsRequest,
   type CancelReservationsRequest,
   CancelReservationsRequestSchema,
-  type CreateReservationsRequest,
   type NewReservation,
   type ReservationService,
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
@@ -18,9 +18,9 @@ import { requestedPage } from "../server/page-tokens.ts";
 import { toInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
 import { fromReservation, toChange, toExecuteTime } from "./messages.ts";
 
-type Batches = "createReservations" | "cancelReservations";
+type Batches = "batchCreateReservations" | "cancelReservations";
 
-/** An answer names at most this many reservations, and as many failures. */
+/** An answer names at most this many reservations, and as many errors. */
 const maxNamed = 100;
 
 export function reservationBatches(
@@ -28,9 +28,9 @@ export function reservationBatches(
   log: Logger,
 ): Pick<ServiceImpl<typeof ReservationService>, Batches> {
   return {
-    async createReservations(request, context) {
+    async batchCreateReservations(request, context) {
       const batch = toBatch(request, context);
-      const results = await createReservations(deps, batch, logFailed(log, batch.programId));
+      const results = await batchCreateReservations(deps, batch, logFailed(log, batch.programId));
       return {
         results: results.map((result) => {
           if ("error" in result) return { outcome: { case: "error", value: result.error } };
@@ -50,20 +50,20 @@ export function reservationBatches(
           programId,
           filter: toCancelFilter(request.filter),
           ...toChange(request, context),
-          validateOnly: request.validateOnly,
+          force: request.force,
           cursor: page.cursor,
           deadline: deadlineOf(context),
         },
         logFailed(log, programId),
       );
-      const { cancelled, skipped, failures } = found;
+      const { cancelled, skipped, errors } = found;
       return {
         cancelledCount: cancelled.length,
         cancelledPoints: BigInt(cancelled.reduce((sum, { points }) => sum + points, 0)),
         reservationIds: cancelled.slice(0, maxNamed).map(({ reservationId }) => reservationId),
         skippedCount: skipped,
-        failedCount: failures.length,
-        failures: failures.slice(0, maxNamed),
+        errorCount: errors.length,
+        errors: errors.slice(0, maxNamed),
         nextPageToken: next(found),
       };
     },
@@ -77,22 +77,24 @@ function toCancelFilter({ case: field, value }: CancelReservationsRequest["filte
   switch (field) {
     case "userId":
       return { userId: value };
-    case "reason":
+    case "reasonFilter": {
+      const { reasonPrefix, executeTimeFrom, executeTimeBefore } = value;
       // The schema requires both times, so they are set.
       return {
-        reasonPrefix: value.reasonPrefix,
-        start: toInstant(value.startTime as Timestamp, "reason.start_time"),
-        end: toInstant(value.endTime as Timestamp, "reason.end_time"),
+        reasonPrefix,
+        start: toInstant(executeTimeFrom as Timestamp, "reason_filter.execute_time_from"),
+        end: toInstant(executeTimeBefore as Timestamp, "reason_filter.execute_time_before"),
       };
+    }
     case undefined:
-      throw invalid("filter", "one of user_id, reason is required");
+      throw invalid("filter", "one of user_id, reason_filter is required");
   }
 }
 
-const toBatch = (request: CreateReservationsRequest, context: HandlerContext) => ({
+const toBatch = (request: BatchCreateReservationsRequest, context: HandlerContext) => ({
   programId: toProgramId(request.programId),
   reservations: request.reservations.map(toNewReservation),
-  caller: callerOf(context),
+  creator: callerOf(context),
   deadline: deadlineOf(context),
 });
 

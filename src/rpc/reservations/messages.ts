@@ -1,9 +1,12 @@
 /** Maps reservations and the fields that their requests share between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { durationFromMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
-import type { ReservationName, VisibleReservation } from "../../app/reservations/visible.ts";
-import { type Change, latenessOf, type VisibleState } from "../../domain/reservation.ts";
+import type {
+  ReservationName,
+  VisibleReservation,
+} from "../../app/reservations/visible-reservation.ts";
+import { type ChangeRequest, latenessOf, type VisibleState } from "../../domain/reservation.ts";
 import {
   type ReservationSchema,
   Reservation_State as State,
@@ -11,6 +14,7 @@ import {
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
 import { fromInstant, toInstant, toProgramId } from "../server/scalars.ts";
+import { fromCaller } from "../shared/callers.ts";
 
 const states: Readonly<Record<VisibleState, State>> = {
   PENDING: State.PENDING,
@@ -39,9 +43,9 @@ export const toName = (
 
 /** Who changes reservations by a request, and why. */
 export const toChange = (
-  request: { readonly changeReason: string },
+  { reason }: { readonly reason: string },
   context: HandlerContext,
-): Change => ({ changedBy: callerOf(context), changeReason: request.changeReason });
+): ChangeRequest => ({ caller: callerOf(context), reason });
 
 /** The execute time of a request. The schema requires the field, so it is set. */
 export const toExecuteTime = (
@@ -51,29 +55,32 @@ export const toExecuteTime = (
 
 /** The message of a reservation as its reader gets it. */
 export function fromReservation({
-  row,
+  reservation,
   state,
 }: VisibleReservation): MessageInitShape<typeof ReservationSchema> {
-  const { executed, failure } = row;
+  const { grant, lastChange, failure } = reservation;
   return {
-    programId: row.programId,
-    reservationId: row.reservationId,
-    userId: row.userId,
-    points: BigInt(row.points),
-    reason: row.reason,
-    executeTime: fromInstant(row.executeTime),
+    programId: reservation.programId,
+    reservationId: reservation.reservationId,
+    userId: reservation.userId,
+    points: BigInt(reservation.points),
+    reason: reservation.reason,
+    executeTime: fromInstant(reservation.executeTime),
     state: states[state],
-    createTime: fromInstant(row.createTime),
-    updateTime: fromInstant(row.updateTime),
-    caller: row.caller.service,
-    callerSubject: row.caller.subject,
-    changedBy: row.changedBy.service,
-    changedBySubject: row.changedBy.subject,
-    changeReason: row.changeReason ?? "",
-    ...(executed && {
-      executedTime: fromInstant(executed.time),
-      latenessMs: BigInt(latenessOf(row)),
-      entryNumber: BigInt(executed.entryNumber),
+    creator: fromCaller(reservation.creator),
+    createTime: fromInstant(reservation.createTime),
+    updateTime: fromInstant(reservation.updateTime),
+    ...(lastChange && {
+      lastChange: {
+        caller: fromCaller(lastChange.caller),
+        time: fromInstant(lastChange.time),
+        reason: lastChange.reason,
+      },
+    }),
+    ...(grant && {
+      grantTime: fromInstant(grant.time),
+      lateness: durationFromMs(latenessOf(reservation)),
+      entryNumber: BigInt(grant.entryNumber),
     }),
     ...(failure && { failure: { ...failure } }),
   };

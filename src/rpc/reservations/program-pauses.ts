@@ -1,5 +1,5 @@
 /** The handlers of the ReservationService that pause and resume a program. */
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
 import {
   pauseProgramReservations,
@@ -8,8 +8,9 @@ import {
 import type { Program } from "../../domain/program.ts";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { fromProgram } from "../programs/messages.ts";
-import { callerOf, deadlineOf } from "../server/context.ts";
+import { deadlineOf } from "../server/context.ts";
 import { toProgramId } from "../server/scalars.ts";
+import { toChange } from "./messages.ts";
 
 type ProgramPauses = "pauseProgramReservations" | "resumeProgramReservations";
 
@@ -21,20 +22,19 @@ export function programPauses(
     return { program: fromProgram(program, calendar) };
   };
   return {
-    async pauseProgramReservations(request, context) {
-      const program = await pauseProgramReservations(deps, {
-        programId: toProgramId(request.programId),
-        caller: callerOf(context),
-        reason: request.reason,
-        deadline: deadlineOf(context),
-      });
-      return toResponse(program);
-    },
+    pauseProgramReservations: async (request, context) =>
+      toResponse(await pauseProgramReservations(deps, toInput(request, context))),
 
-    async resumeProgramReservations(request, context) {
-      const programId = toProgramId(request.programId);
-      const deadline = deadlineOf(context);
-      return toResponse(await resumeProgramReservations(deps, { programId, deadline }));
-    },
+    resumeProgramReservations: async (request, context) =>
+      toResponse(await resumeProgramReservations(deps, toInput(request, context))),
   };
 }
+
+const toInput = (
+  request: { readonly programId: string; readonly reason: string },
+  context: HandlerContext,
+) => ({
+  programId: toProgramId(request.programId),
+  ...toChange(request, context),
+  deadline: deadlineOf(context),
+});

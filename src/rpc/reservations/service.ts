@@ -9,7 +9,7 @@ import {
   retryReservation,
 } from "../../app/reservations/commands.ts";
 import { getReservation, listReservations } from "../../app/reservations/queries.ts";
-import type { VisibleReservation } from "../../app/reservations/visible.ts";
+import type { VisibleReservation } from "../../app/reservations/visible-reservation.ts";
 import {
   type ListReservationsRequest,
   ListReservationsRequestSchema,
@@ -38,7 +38,7 @@ export function reservationService(
         points: toSafeInteger(request.points, "points"),
         reason: request.reason,
         executeTime: toExecuteTime(request),
-        caller: callerOf(context),
+        creator: callerOf(context),
       });
       return { reservation: fromReservation(visible), replayed };
     },
@@ -50,8 +50,8 @@ export function reservationService(
       const { page, next } = requestedPage(ListReservationsRequestSchema, request);
       const filter = {
         reasonPrefix: request.reasonPrefix,
-        start: toOptionalInstant(request.startTime, "start_time"),
-        end: toOptionalInstant(request.endTime, "end_time"),
+        start: toOptionalInstant(request.executeTimeFrom, "execute_time_from"),
+        end: toOptionalInstant(request.executeTimeBefore, "execute_time_before"),
       };
       const programId = toProgramId(request.programId);
       const found = await listReservations(deps, programId, toUserOrState(request), filter, page);

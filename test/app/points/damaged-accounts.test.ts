@@ -9,7 +9,6 @@ import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
-import type { Reservation } from "../../../src/domain/reservation.ts";
 import {
   balance,
   createAccountFixture,
@@ -92,14 +91,14 @@ test("a reservation restored from before its grant is DONE, even on a frozen acc
     points: 5,
     reason: "",
     executeTime: 0,
-    caller: asService("test"),
+    creator: asService("test"),
   };
-  const { row } = await createReservation(deps, input);
+  const { reservation } = await createReservation(deps, input);
   const attempt = { ...name, userId: "u" };
   const granted = await executeReservation(deps, attempt);
-  expect(granted).toMatchObject({ outcome: "DONE", row: { executed: { entryNumber: 1 } } });
+  expect(granted).toMatchObject({ outcome: "DONE", reservation: { grant: { entryNumber: 1 } } });
 
-  store.force(reservationRef(programId, "r"), row as Reservation);
+  store.force(reservationRef(programId, "r"), reservation);
   const frozen = { programId, userId: "u", eventId: "f", reason: "", caller: asService("test") };
   await freezeAccount(deps, { ...frozen, deadline: undefined });
   const again = await executeReservation(deps, attempt);

@@ -17,12 +17,13 @@ async function setUp() {
   const { deps, store } = memoryDeps();
   const lifetimes = [{ lifetimeMonths: 36, effectiveTime: 0 }];
   store.force(programRef(programId), { programId, timeZone: "UTC", lifetimes, createTime: 0 });
-  const about = { reason: "", caller: asService("tests") };
+  const caller = asService("tests");
+  const about = { ...account, reason: "" };
   const granted = { eventId: "g", points: 1, deadline: undefined };
-  await grantPoints(deps, { ...account, ...about, ...granted });
+  await grantPoints(deps, { ...about, ...granted, caller });
   for (const reservationId of ["r-1", "r-2"]) {
     const reserved = { reservationId, points: 10, executeTime: 0 };
-    await createReservation(deps, { ...account, ...about, ...reserved });
+    await createReservation(deps, { ...about, ...reserved, creator: caller });
   }
   const { calendar } = await deps.clock.now();
   /** Forecasts while r-1 is granted just before a read of `operation`. */

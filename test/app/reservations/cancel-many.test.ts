@@ -9,26 +9,25 @@ import { memoryDeps } from "../../support/stores/memory-store.ts";
 const programId = "p";
 const count = 1_050;
 
-const row = (i: number): Reservation => ({
+const reservation = (i: number): Reservation => ({
   programId,
   reservationId: `r-${i}`,
   userId: "u",
   points: 1,
   reason: "sale",
-  caller: asService("shop"),
+  creator: asService("shop"),
   hash: "h",
   executeTime: 1_790_000_000_000 + i,
   state: i % 3 === 0 ? "FAILED" : "PENDING",
   createTime: 0,
   updateTime: 0,
-  changedBy: asService("shop"),
 });
 
 function setUp() {
   const { deps, store } = memoryDeps();
   const lifetimes = [{ lifetimeMonths: 12, effectiveTime: 0 }];
   store.force(programRef(programId), { programId, timeZone: "UTC", lifetimes, createTime: 0 });
-  for (let i = 0; i < count; i++) store.force(reservationRef(programId, `r-${i}`), row(i));
+  for (let i = 0; i < count; i++) store.force(reservationRef(programId, `r-${i}`), reservation(i));
   return { deps, store };
 }
 
@@ -37,9 +36,9 @@ const ofReason = { reasonPrefix: "sal", start: 0, end: 2_000_000_000_000 };
 
 const request = {
   programId,
-  changedBy: asService("desk"),
-  changeReason: "",
-  validateOnly: false,
+  caller: asService("desk"),
+  reason: "",
+  force: true,
   cursor: undefined,
   deadline: undefined,
 };
@@ -51,7 +50,7 @@ test.each([ofUser, ofReason])(
   async (filter) => {
     const { deps } = setUp();
     const first = await cancelReservations(deps, { ...request, filter }, never);
-    expect([first.cancelled.length, first.skipped, first.failures]).toEqual([1_000, 0, []]);
+    expect([first.cancelled.length, first.skipped, first.errors]).toEqual([1_000, 0, []]);
     expect(first.cursor).toBeDefined();
     const next = { ...request, filter, cursor: first.cursor };
     const second = await cancelReservations(deps, next, never);
@@ -63,10 +62,10 @@ test.each([ofUser, ofReason])(
   },
 );
 
-test.each([ofUser, ofReason])("validateOnly writes nothing: %j", async (filter) => {
+test.each([ofUser, ofReason])("without force nothing is written: %j", async (filter) => {
   const { deps, store } = setUp();
   const before = store.dump();
-  const shown = await cancelReservations(deps, { ...request, filter, validateOnly: true }, never);
+  const shown = await cancelReservations(deps, { ...request, filter, force: false }, never);
   expect(shown.cancelled).toHaveLength(1_000);
   expect(store.dump()).toEqual(before);
 });
@@ -78,7 +77,7 @@ test("those that the store does not serve are named, and a further call cancels 
     op === "commit" && refs.some(({ id }) => id === "p#r-7") ? "conflict" : undefined;
   const deadline = performance.now() + 1_000;
   const first = await cancelReservations(deps, { ...request, filter, deadline }, never);
-  expect(first.failures).toEqual([
+  expect(first.errors).toEqual([
     { reservationId: "r-7", error: expect.objectContaining({ retryable: true }) },
   ]);
   store.arriving = undefined;

@@ -21,7 +21,7 @@ const request = {
 
 const retryable = reasons.filter((reason) => reasonTable[reason].retryable);
 
-/** An unknown row cannot become FAILED, and a request for another user is not the row's. */
+/** An unknown record cannot become FAILED, and a request for another user is not the record's. */
 const unknownRow: readonly Reason[] = ["RESERVATION_NOT_FOUND", "INVALID_REQUEST"];
 const refusals = reasons.filter(
   (reason) => !reasonTable[reason].retryable && !unknownRow.includes(reason),
@@ -46,7 +46,7 @@ async function dueReservation() {
 
 async function expectGrantedOnce({ deps, rowOf }: Awaited<ReturnType<typeof dueReservation>>) {
   expect(await executeReservation(deps, attempt)).toMatchObject({ outcome: "DONE", balance: 10 });
-  expect(await rowOf(id)).toMatchObject({ state: "DONE", executed: { entryNumber: 1 } });
+  expect(await rowOf(id)).toMatchObject({ state: "DONE", grant: { entryNumber: 1 } });
   expect(await verifyAccount(deps, request, false)).toMatchObject({
     differences: [],
     entryCount: 1,
@@ -88,7 +88,7 @@ describe("a retryable error", () => {
     await expectGrantedOnce(fixture);
   });
 
-  test.each(retryable)("%s after a refusal leaves the row to the next attempt", async (reason) => {
+  test.each(retryable)("%s after a refusal leaves the record to the next attempt", async (reason) => {
     const fixture = await dueReservation();
     await freezeAccount(fixture.deps, { ...request, eventId: "freeze" });
     const before = fixture.store.dump();
@@ -100,11 +100,11 @@ describe("a retryable error", () => {
 });
 
 describe("a refusal", () => {
-  test.each(refusals)("%s sets the row FAILED, and it stays so", async (reason) => {
+  test.each(refusals)("%s sets the record FAILED, and it stays so", async (reason) => {
     const fixture = await dueReservation();
     const deps = failingAt(fixture.deps, 1, new DomainError(reason, "never"));
     const failure = { reason, message: "never" };
-    const failed = { outcome: "FAILED", row: { state: "FAILED", failure } };
+    const failed = { outcome: "FAILED", record: { state: "FAILED", failure } };
     expect(await executeReservation(deps, attempt)).toMatchObject(failed);
     expect(await executeReservation(fixture.deps, attempt)).toMatchObject(failed);
     expect(await fixture.rowOf(id)).toMatchObject({ state: "FAILED", failure });
@@ -129,12 +129,12 @@ describe("a refusal", () => {
     await grantPoints(full.deps, { ...request, eventId: "most", points: 10 ** 15 });
     const reused = await dueReservation();
     await executeReservation(reused.deps, attempt);
-    await reused.force(id, (row) => ({ ...row, state: "PENDING", hash: "1:another" }));
+    await reused.force(id, (reservation) => ({ ...reservation, state: "PENDING", hash: "1:another" }));
     const lost = await dueReservation();
     lost.store.force(programRef(programId), undefined);
     const reasonOf = async ({ deps }: typeof frozen) => {
-      const { row } = await executeReservation(deps, attempt);
-      return row.failure?.reason;
+      const { reservation } = await executeReservation(deps, attempt);
+      return reservation.failure?.reason;
     };
     expect([await reasonOf(frozen), await reasonOf(full), await reasonOf(reused)]).toEqual([
       "ACCOUNT_FROZEN",
@@ -145,7 +145,7 @@ describe("a refusal", () => {
   });
 });
 
-test("a row that comes back from a backup is granted by the entry that exists", async () => {
+test("a record that comes back from a backup is granted by the entry that exists", async () => {
   const fixture = await dueReservation();
   const pending = await fixture.rowOf(id);
   await executeReservation(fixture.deps, attempt);

@@ -42,7 +42,7 @@ async function dueReservation({ notifies = true } = {}) {
   };
   const { grantNow } = createActivities({
     deps,
-    onDone: (row) => void done.push(row.reservationId),
+    onDone: (reservation) => void done.push(reservation.reservationId),
     onOverdue: () => {},
   });
   /** Makes one attempt of the reservation's run, which was scheduled so long ago. */
@@ -124,10 +124,10 @@ describe("an attempt of a run", () => {
 
   test("notifies of nothing while the reservation waits or has failed", async () => {
     const { attempt, force } = await dueReservation();
-    await force(id, (row) => ({ ...row, state: "CANCELLED" }));
+    await force(id, (reservation) => ({ ...reservation, state: "CANCELLED" }));
     expect(await attempt()).toMatchObject({ step: "CANCELLED" });
     const failure = { reason: "ACCOUNT_FROZEN", message: "frozen" } as const;
-    await force(id, (row) => ({ ...row, state: "FAILED", failure }));
+    await force(id, (reservation) => ({ ...reservation, state: "FAILED", failure }));
     expect(await attempt()).toMatchObject({ step: "FAILED" });
     expect(notify).not.toHaveBeenCalled();
   });
@@ -150,7 +150,7 @@ describe("the reconciler", () => {
     expect(tasks).toHaveLength(1);
     await expect(tasks[0]?.()).rejects.toMatchObject({ reason: "CONTENDED", retryable: true });
 
-    // The next pass does not come back to the row; the run does, if there is one.
+    // The next pass does not come back to the record; the run does, if there is one.
     expect(await executeOverdue(deps, nothing, () => true, observers)).toMatchObject(nothing);
     expect(tasks).toHaveLength(1);
   });

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { ReservationName } from "../../../src/app/ports/reservations.ts";
-import { pendingParts, rowPages } from "../../../src/app/reservations/pending-rows.ts";
+import { pendingParts, reservationPages } from "../../../src/app/reservations/all-reservations.ts";
 import { executeOverdue, type OverdueCounts } from "../../../src/app/reservations/reconcile.ts";
 import type { StartProgress } from "../../../src/contract/reconciler.ts";
 import { asService } from "../../../src/domain/caller.ts";
@@ -55,9 +55,9 @@ describe("executeOverdue", () => {
     await reserve("not-yet", { inMs: -15_000 });
     await reserve("later", { inMs: 60_000 });
     await reserve("cancelled");
-    await force("cancelled", (row) => ({ ...row, state: "CANCELLED" }));
+    await force("cancelled", (reservation) => ({ ...reservation, state: "CANCELLED" }));
     const done: string[] = [];
-    const counts = await executeAll(deps, { onDone: (row) => done.push(row.reservationId) });
+    const counts = await executeAll(deps, { onDone: (reservation) => done.push(reservation.reservationId) });
     expect(counts).toEqual({ ...nothing, overdue: 3, granted: 3, oldestMs: 3_600_000 });
     expect(done.toSorted()).toEqual(["hours", "just-overdue", "synced"]);
     for (const id of done) {
@@ -84,7 +84,7 @@ describe("executeOverdue", () => {
     expect(await rowOf("waits", "paused")).toMatchObject({ state: "DONE" });
   });
 
-  test("names the rows that fail, executes the others, and counts refusals", async () => {
+  test("names the records that fail, executes the others, and counts refusals", async () => {
     const { deps, reserve, rowOf } = createReservationFixture();
     for (const id of namesOf(50)) await reserve(id);
     await reserve("refused", { inMs: -90_000 });
@@ -153,7 +153,7 @@ async function startAll(deps: Deps) {
   throw new Error("the activity never ends");
 }
 
-/** 400 rows of which no run was started, and a port that starts them with these errors. */
+/** 400 records of which no run was started, and a port that starts them with these errors. */
 async function rowsWithoutRuns(
   errorOf: (name: ReservationName, call: number) => Error | undefined,
 ) {
@@ -212,8 +212,8 @@ describe("startAllRuns", () => {
   });
 });
 
-describe("the pages of pending rows", () => {
-  test("have each row once, in one read of each shard", async () => {
+describe("the pages of pending records", () => {
+  test("have each record once, in one read of each shard", async () => {
     const { deps, reserve, addProgram, force } = createReservationFixture();
     addProgram("q");
     for (const id of namesOf(300)) await reserve(id, { inMs: 60_000 });
@@ -221,7 +221,7 @@ describe("the pages of pending rows", () => {
     await reserve("r-0", { programId: "q" });
     const read = vi.fn(deps.reader.reservationsInShard);
     const programs = vi.fn(deps.reader.programs);
-    const page = rowPages(
+    const page = reservationPages(
       { reader: { ...deps.reader, reservationsInShard: read, programs } },
       {
         window: { start: undefined, end: undefined },
@@ -233,19 +233,19 @@ describe("the pages of pending rows", () => {
     let cursor: string | undefined;
     do {
       const { items, cursor: next } = await page(cursor);
-      found.push(...items.map((row) => `${row.programId} ${row.reservationId}`));
+      found.push(...items.map((reservation) => `${reservation.programId} ${reservation.reservationId}`));
       cursor = next;
     } while (cursor !== undefined);
     expect(found.toSorted()).toEqual([...namesOf(300).map((id) => `p ${id}`), "q r-0"].toSorted());
-    // Two programs, 16 shards, rows that are synced and rows that are not.
+    // Two programs, 16 shards, records that are synced and records that are not.
     expect(read).toHaveBeenCalledTimes(2 * 16 * 2);
     expect(programs).toHaveBeenCalledTimes(1);
   });
 
-  test("are as many as the rows need", async () => {
+  test("are as many as the records need", async () => {
     const { deps, reserve } = createReservationFixture();
-    const rows = 1_000;
-    for (const id of namesOf(rows)) await reserve(id, { inMs: 60_000 });
+    const reservations = 1_000;
+    for (const id of namesOf(reservations)) await reserve(id, { inMs: 60_000 });
     const sizes: number[] = [];
     const reader: Deps["reader"] = {
       ...deps.reader,
@@ -255,7 +255,7 @@ describe("the pages of pending rows", () => {
         return page;
       },
     };
-    const page = rowPages(
+    const page = reservationPages(
       { reader },
       {
         window: { start: undefined, end: undefined },
@@ -266,8 +266,8 @@ describe("the pages of pending rows", () => {
     let cursor: string | undefined;
     do ({ cursor } = await page(cursor));
     while (cursor !== undefined);
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(rows);
-    // A full page of each ten rows, and the last page of each shard.
-    expect(sizes.length).toBeLessThanOrEqual(rows / 10 + 2 * 16);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(reservations);
+    // A full page of each ten records, and the last page of each shard.
+    expect(sizes.length).toBeLessThanOrEqual(reservations / 10 + 2 * 16);
   });
 });

@@ -1,4 +1,4 @@
-/** Tests how workflow runs are brought in line with their rows. */
+/** Tests how workflow runs are brought in line with their records. */
 import { describe, expect, test, vi } from "vitest";
 import {
   cancelReservation,
@@ -43,9 +43,9 @@ describe("a change that may be lost", () => {
     await reserve("young", { inMs: hour });
     clock.time += 1;
     expect(await syncRuns(deps, 0, noFailure)).toEqual({ ...nothing, synced: 3 });
-    const refreshed = workflows.refreshReservation.mock.calls.map(([row, timeZone]) => [
-      row.reservationId,
-      row.executeTime,
+    const refreshed = workflows.refreshReservation.mock.calls.map(([reservation, timeZone]) => [
+      reservation.reservationId,
+      reservation.executeTime,
       timeZone,
     ]);
     expect(refreshed.toSorted()).toEqual([
@@ -63,7 +63,7 @@ describe("a change that may be lost", () => {
     expect(await syncRuns(deps, 0, noFailure)).toEqual(nothing);
   });
 
-  test("stays marked when it cannot be sent, and when the row changes meanwhile", async () => {
+  test("stays marked when it cannot be sent, and when the record changes meanwhile", async () => {
     const workflows = spiedWorkflows({
       async refreshReservation({ reservationId }) {
         if (reservationId === "away") throw unavailable();
@@ -102,7 +102,7 @@ test("a run that has ended is started again if its reservation is pending", asyn
 });
 
 describe("a run without progress", () => {
-  test("is terminated when its row has been final for two minutes, or does not exist", async () => {
+  test("is terminated when its record has been final for two minutes, or does not exist", async () => {
     const ids = ["pending", "done", "cancelled", "unknown"];
     const workflows = spiedWorkflows({ overdueRuns: () => runsOf(...ids) });
     const { deps, reserve, clock } = createReservationFixture(workflows);

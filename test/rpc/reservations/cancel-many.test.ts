@@ -41,8 +41,8 @@ const stateOf = async (reservationId: string) => (await read(reservationId))?.st
 const ofUser = (value: string) => ({ case: "userId", value }) as const;
 const ofReason = (reasonPrefix: string, start: number, end: number) =>
   ({
-    case: "reason",
-    value: { reasonPrefix, startTime: hour(start), endTime: hour(end) },
+    case: "reasonFilter",
+    value: { reasonPrefix, executeTimeFrom: hour(start), executeTimeBefore: hour(end) },
   }) as const;
 
 describe("of a user", () => {
@@ -57,42 +57,45 @@ describe("of a user", () => {
     await reserve("l-due", userId, { executeTime: past });
     await reserve("l-later", userId, { executeTime: hour(2) });
     await reserve("l-other", "stays");
-    const request = { filter: ofUser(userId), changeReason: "the user left" };
+    const request = { filter: ofUser(userId), reason: "the user left" };
     const expected = {
       cancelledCount: 3,
       cancelledPoints: 30n,
       reservationIds: ["l-due", "l-failed", "l-later"],
       skippedCount: 0,
-      failedCount: 0,
-      failures: [],
+      errorCount: 0,
+      errors: [],
       nextPageToken: "",
     };
 
-    const shown = await server.reservations.cancelReservations({ ...request, validateOnly: true });
+    const shown = await server.reservations.cancelReservations(request);
     expect(shown).toMatchObject(expected);
     expect(await stateOf("l-later")).toBe(State.PENDING);
 
-    expect(await server.reservations.cancelReservations(request)).toMatchObject(expected);
+    const force = { ...request, force: true };
+    expect(await server.reservations.cancelReservations(force)).toMatchObject(expected);
     for (const id of expected.reservationIds) {
       expect(await read(id)).toMatchObject({
         state: State.CANCELLED,
-        changedBy: "tests",
-        changeReason: "the user left",
+        lastChange: { caller: asService("tests"), reason: "the user left" },
       });
     }
-    expect(await read("l-cancelled")).toMatchObject({ changeReason: "" });
+    expect(await read("l-cancelled")).toMatchObject({ lastChange: { reason: "" } });
     expect(await stateOf("l-done")).toBe(State.DONE);
     expect(await stateOf("l-other")).toBe(State.PENDING);
     await eventually(async () =>
       expect(server.workflows.calls).toContain("cancelReservationRun default l-later"),
     );
 
-    const again = await server.reservations.cancelReservations(request);
+    const again = await server.reservations.cancelReservations(force);
     expect(again).toMatchObject({ cancelledCount: 0, skippedCount: 0, nextPageToken: "" });
   });
 
   test("without any, and of an unknown program", async () => {
-    const none = await server.reservations.cancelReservations({ filter: ofUser("nobody") });
+    const none = await server.reservations.cancelReservations({
+      filter: ofUser("nobody"),
+      force: true,
+    });
     expect(none).toMatchObject({ cancelledCount: 0, cancelledPoints: 0n, nextPageToken: "" });
     const unknown = { programId: "none", filter: ofUser("nobody") };
     expect(await reasonOf(server.reservations.cancelReservations(unknown))).toBe(
@@ -113,13 +116,13 @@ describe("of a reason", () => {
     await execute(server.deps, name);
     expect(await stateOf("s-7")).toBe(State.FAILED);
 
-    const early = { filter: ofReason("sale", 3, 5), changeReason: "sale is over" };
+    const early = { filter: ofReason("sale", 3, 5), reason: "sale is over", force: true };
     expect(await server.reservations.cancelReservations(early)).toMatchObject({
       cancelledCount: 1,
       reservationIds: ["s-3"],
     });
-    const value = { reasonPrefix: "sale", startTime: past, endTime: hour(99) };
-    const all = { filter: { case: "reason", value } as const };
+    const value = { reasonPrefix: "sale", executeTimeFrom: past, executeTimeBefore: hour(99) };
+    const all = { filter: { case: "reasonFilter", value } as const, force: true };
     expect(await server.reservations.cancelReservations(all)).toMatchObject({
       cancelledCount: 3,
       reservationIds: ["s-1", "s-5", "s-7"],
@@ -134,7 +137,8 @@ describe("of a reason", () => {
       [9, 1],
     ] as const) {
       const filter = ofReason("empty", start, end);
-      const { cancelledCount } = await server.reservations.cancelReservations({ filter });
+      const request = { filter, force: true };
+      const { cancelledCount } = await server.reservations.cancelReservations(request);
       expect(cancelledCount).toBe(0);
     }
   });
@@ -151,13 +155,13 @@ describe("many", () => {
     }));
     for (let i = 0; i < count; i += 100) {
       const reservations = all.slice(i, i + 100);
-      await server.reservations.createReservations({ reservations }, { timeoutMs: 60_000 });
+      await server.reservations.batchCreateReservations({ reservations }, { timeoutMs: 60_000 });
     }
   };
 
   test("are named up to 100", async () => {
     await reserveMany("crowd");
-    const request = { filter: ofUser("crowd"), validateOnly: true };
+    const request = { filter: ofUser("crowd") };
     const { cancelledCount, reservationIds } =
       await server.reservations.cancelReservations(request);
     expect(cancelledCount).toBe(count);
@@ -173,31 +177,34 @@ describe("many", () => {
       {
         programId,
         filter: { userId: "hurry" },
-        changedBy: asService("tests"),
-        changeReason: "",
-        validateOnly: false,
+        caller: asService("tests"),
+        reason: "",
+        force: true,
         cursor: undefined,
         deadline: performance.now() + 999,
       },
       () => undefined,
     );
-    expect(first.cancelled.length + first.failures.length).toBe(100);
-    for (const { error } of first.failures) expect(error.retryable).toBe(true);
+    expect(first.cancelled.length + first.errors.length).toBe(100);
+    for (const { error } of first.errors) expect(error.retryable).toBe(true);
     expect(first.cursor).toBeDefined();
 
     const filter = ofUser("hurry");
     const rest = await allResponses((pageToken) =>
-      server.reservations.cancelReservations({ filter, pageToken }, { timeoutMs: 60_000 }),
+      server.reservations.cancelReservations(
+        { filter, force: true, pageToken },
+        { timeoutMs: 60_000 },
+      ),
     );
     const cancelled = rest.reduce((sum, { cancelledCount }) => sum + cancelledCount, 0);
     // What the first call sent, but could not answer before its deadline, may have been cancelled.
     expect(cancelled).toBeLessThanOrEqual(count - first.cancelled.length);
-    const left = await server.reservations.cancelReservations({ filter, validateOnly: true });
+    const left = await server.reservations.cancelReservations({ filter });
     expect(left.cancelledCount).toBe(0);
   });
 
   test("a token is valid only for its request", async () => {
-    const request = { filter: ofUser("crowd"), validateOnly: true };
+    const request = { filter: ofUser("crowd") };
     // A deadline that is too near to begin a second page.
     const { nextPageToken: pageToken } = await eventually(() =>
       server.reservations.cancelReservations(request, { timeoutMs: 1_000 }),
@@ -206,10 +213,10 @@ describe("many", () => {
     const rest = await server.reservations.cancelReservations({ ...request, pageToken });
     expect(rest.cancelledCount).toBe(count - 100);
     for (const wrong of [
-      { ...request, validateOnly: false },
+      { ...request, force: true },
       { ...request, filter: ofUser("stays") },
       { ...request, filter: ofReason("r", 1, 2) },
-      { ...request, changeReason: "x" },
+      { ...request, reason: "x" },
     ]) {
       const call = server.reservations.cancelReservations({ ...wrong, pageToken });
       expect((await refusalOf(call)).fields).toEqual(["page_token"]);
@@ -222,11 +229,11 @@ test("one that is moved out of the window, or granted, meanwhile is skipped", as
   await reserve("m-done", "mover", { reason: "race", executeTime: past });
   await reserve("m-stays", "mover", { reason: "race", executeTime: hour(1) });
   const { deps } = server;
-  // A row that is confirmed as synced while it is listed changes its place in the index.
-  const rows = ["m-moved", "m-done", "m-stays"].map((id) => reservationRef(programId, id));
+  // A record that is confirmed as synced while it is listed changes its place in the index.
+  const refs = ["m-moved", "m-done", "m-stays"].map((id) => reservationRef(programId, id));
   await eventually(async () => {
-    const read = await deps.reader.many(rows);
-    expect(read.filter((row) => row?.unsynced)).toEqual([]);
+    const read = await deps.reader.many(refs);
+    expect(read.filter((each) => each?.unsynced)).toEqual([]);
   });
   const { reservationsInState } = deps.reader;
   // Between the list and the cancel.
@@ -247,16 +254,16 @@ test("one that is moved out of the window, or granted, meanwhile is skipped", as
     {
       programId,
       filter: { reasonPrefix: "race", start: 0, end: Date.UTC(2029, 0, 1, 5) },
-      changedBy: asService("tests"),
-      changeReason: "",
-      validateOnly: false,
+      caller: asService("tests"),
+      reason: "",
+      force: true,
       cursor: undefined,
       deadline: undefined,
     },
     () => undefined,
   );
   expect(result.cancelled.map(({ reservationId }) => reservationId)).toEqual(["m-stays"]);
-  expect([result.skipped, result.failures]).toEqual([2, []]);
+  expect([result.skipped, result.errors]).toEqual([2, []]);
   expect(await stateOf("m-moved")).toBe(State.PENDING);
   expect(await stateOf("m-done")).toBe(State.DONE);
 });

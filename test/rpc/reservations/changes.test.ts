@@ -1,5 +1,6 @@
 /** Tests who changed a reservation last and why, and that a failed one can be cancelled. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
@@ -23,40 +24,48 @@ const read = async (reservationId: string) => {
 };
 
 const lastChange = async (reservationId: string) => {
-  const reservation = await read(reservationId);
-  return [reservation?.changedBy, reservation?.changeReason];
+  const change = (await read(reservationId))?.lastChange;
+  return change && [change.caller?.service, change.reason];
 };
 
 describe("the last change", () => {
-  test("is the creation at first, then a reschedule, then a cancel", async () => {
+  test("is unset at first, then a reschedule, then a cancel", async () => {
     const desk = server.clientsOf("desk").reservations;
     const { reservation } = await create("r-1");
-    expect(reservation).toMatchObject({ caller: "tests", changedBy: "tests", changeReason: "" });
+    expect(reservation).toMatchObject({ creator: asService("tests") });
+    expect(reservation?.lastChange).toBeUndefined();
     const later = at("2029-02-01T00:00:00Z");
-    const moved = { reservationId: "r-1", executeTime: later, changeReason: "moved the party" };
+    const moved = { reservationId: "r-1", executeTime: later, reason: "moved the party" };
     await desk.rescheduleReservation(moved);
     expect(await lastChange("r-1")).toEqual(["desk", "moved the party"]);
+    const first = await read("r-1");
+    expect(first?.lastChange?.time).toEqual(first?.updateTime);
     await server.reservations.cancelReservation({ reservationId: "r-1" });
     expect(await lastChange("r-1")).toEqual(["tests", ""]);
-    expect(await read("r-1")).toMatchObject({ caller: "tests", state: State.CANCELLED });
+    expect(await read("r-1")).toMatchObject({
+      creator: asService("tests"),
+      state: State.CANCELLED,
+    });
   });
 
   test("is not replaced by a call that changes nothing", async () => {
     await create("r-2");
     const desk = server.clientsOf("desk").reservations;
-    const sameTime = { reservationId: "r-2", executeTime, changeReason: "again" };
-    expect((await desk.rescheduleReservation(sameTime)).reservation?.changedBy).toBe("tests");
-    await desk.cancelReservation({ reservationId: "r-2", changeReason: "first" });
-    await server.reservations.cancelReservation({ reservationId: "r-2", changeReason: "second" });
+    const sameTime = { reservationId: "r-2", executeTime, reason: "again" };
+    const { reservation } = await desk.rescheduleReservation(sameTime);
+    expect(reservation).toMatchObject({ creator: asService("tests") });
+    expect(reservation?.lastChange).toBeUndefined();
+    await desk.cancelReservation({ reservationId: "r-2", reason: "first" });
+    await server.reservations.cancelReservation({ reservationId: "r-2", reason: "second" });
     expect(await lastChange("r-2")).toEqual(["desk", "first"]);
   });
 
   test("has a reason of at most 128 bytes", async () => {
-    const changeReason = "あ".repeat(43);
+    const reason = "あ".repeat(43);
     const { fields } = await refusalOf(
-      server.reservations.cancelReservation({ reservationId: "r-1", changeReason }),
+      server.reservations.cancelReservation({ reservationId: "r-1", reason }),
     );
-    expect(fields).toEqual(["change_reason"]);
+    expect(fields).toEqual(["reason"]);
   });
 });
 
@@ -66,15 +75,15 @@ describe("a failed reservation", () => {
     await failReservation(server, name);
     const reservationId = "f-1";
     expect((await read(reservationId))?.state).toBe(State.FAILED);
-    const changeReason = "the user left";
+    const reason = "the user left";
     const { reservation } = await server.reservations.cancelReservation({
       reservationId,
-      changeReason,
+      reason,
     });
     expect(reservation).toMatchObject({
       state: State.CANCELLED,
       failure: { reason: "ACCOUNT_FROZEN" },
-      changeReason,
+      lastChange: { caller: asService("tests"), reason },
     });
     await server.points.unfreezeAccount({ userId: "frozen", eventId: "unfreeze" });
     expect(await reasonOf(server.reservations.retryReservation({ reservationId }))).toBe(
@@ -89,8 +98,10 @@ describe("a failed reservation", () => {
   test("is retried with who and why", async () => {
     await failReservation(server, { programId, reservationId: "f-2", userId: "frozen-2" });
     const desk = server.clientsOf("desk").reservations;
-    const retried = await desk.retryReservation({ reservationId: "f-2", changeReason: "mended" });
-    expect(retried.reservation).toMatchObject({ changedBy: "desk", changeReason: "mended" });
+    const retried = await desk.retryReservation({ reservationId: "f-2", reason: "mended" });
+    expect(retried.reservation).toMatchObject({
+      lastChange: { caller: asService("desk"), reason: "mended" },
+    });
     expect(retried.reservation?.failure).toBeUndefined();
   });
 });
@@ -100,10 +111,10 @@ test("a granted reservation is not cancelled, and keeps its last change", async 
   const due = at("2020-01-01T00:00:00Z");
   await server.reservations.createReservation({ ...name, points: 10n, executeTime: due });
   await execute(server.deps, name);
-  const call = server.reservations.cancelReservation({ reservationId: "d-1", changeReason: "x" });
+  const call = server.reservations.cancelReservation({ reservationId: "d-1", reason: "x" });
   expect(await refusalOf(call)).toMatchObject({
     reason: "WRONG_STATE",
     metadata: { state: "DONE" },
   });
-  expect(await lastChange("d-1")).toEqual(["tests", ""]);
+  expect(await lastChange("d-1")).toBeUndefined();
 });

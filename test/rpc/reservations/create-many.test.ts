@@ -1,6 +1,7 @@
 /** Tests batches of new reservations: each is created or refused on its own, at most once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CreateReservationsResponse } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import type { BatchCreateReservationsResponse } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { eventually } from "../../support/fixtures/waiting.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { type MemoryServer, startMemoryServer } from "../../support/servers/server.ts";
@@ -18,7 +19,7 @@ const item = (reservationId: string) => ({ reservationId, userId: "u", points: 1
 type Change = Partial<ReturnType<typeof item>>;
 
 /** A line for each result: `r-1`, `r-1 replayed`, or the reason of a refusal. */
-const linesOf = ({ results }: CreateReservationsResponse) =>
+const linesOf = ({ results }: BatchCreateReservationsResponse) =>
   results.map(({ outcome: { case: name, value } }) => {
     if (name === "error") return `${value.reason}${value.retryable ? ", retryable" : ""}`;
     return `${value?.reservation?.reservationId}${value?.replayed ? " replayed" : ""}`;
@@ -32,12 +33,12 @@ describe("a batch", () => {
     const wanted = ids("many", 100);
     const reservations = wanted.map(item);
     const create = () =>
-      server.reservations.createReservations({ reservations }, { timeoutMs: 60_000 });
+      server.reservations.batchCreateReservations({ reservations }, { timeoutMs: 60_000 });
     expect(linesOf(await create())).toEqual(wanted);
     const again = await create();
     expect(linesOf(again)).toEqual(wanted.map((id) => `${id} replayed`));
     const { reservation } = await server.reservations.getReservation({ reservationId: "many-99" });
-    expect(reservation).toMatchObject({ points: 10n, caller: "tests", changedBy: "tests" });
+    expect(reservation).toMatchObject({ points: 10n, creator: asService("tests") });
     const started = () => server.workflows.calls.filter((call) => call.includes(" many-"));
     await eventually(async () => expect(started()).toHaveLength(100));
   });
@@ -51,7 +52,7 @@ describe("a batch", () => {
       { ...item("part-2"), executeTime: at("2099-01-01T00:00:00Z") },
       item("part-3"),
     ];
-    const answer = await server.reservations.createReservations({ reservations });
+    const answer = await server.reservations.batchCreateReservations({ reservations });
     expect(linesOf(answer)).toEqual(["part-0 replayed", "ID_REUSED", "INVALID_REQUEST", "part-3"]);
     const { value } = answer.results[2]?.outcome ?? {};
     expect(value).toMatchObject({ message: expect.stringContaining("five years") });
@@ -60,18 +61,18 @@ describe("a batch", () => {
   });
 
   test("may name one id twice: one of them creates it, and each has its answer", async () => {
-    const same = await server.reservations.createReservations({
+    const same = await server.reservations.batchCreateReservations({
       reservations: [item("twice"), item("twice")],
     });
     expect(linesOf(same).sort()).toEqual(["twice", "twice replayed"]);
-    const other = await server.reservations.createReservations({
+    const other = await server.reservations.batchCreateReservations({
       reservations: [item("clash"), { ...item("clash"), points: 11n }],
     });
     expect(linesOf(other).sort()).toEqual(["ID_REUSED", "clash"]);
   });
 
   test("and a single call use the same ids", async () => {
-    const { results } = await server.reservations.createReservations({
+    const { results } = await server.reservations.batchCreateReservations({
       reservations: [item("single")],
     });
     const { replayed } = await server.reservations.createReservation(item("single"));
@@ -91,9 +92,9 @@ describe("a whole batch is refused", () => {
     ["execute_time", { executeTime: at("1969-12-31T23:59:59Z") }],
   ])("by the path of a malformed %s", async (field, wrong) => {
     const reservations = [item("whole-0"), { ...item("whole-1"), ...wrong }];
-    expect(await refusalOf(server.reservations.createReservations({ reservations }))).toMatchObject(
-      { reason: "INVALID_REQUEST", fields: [`reservations[1].${field}`] },
-    );
+    expect(
+      await refusalOf(server.reservations.batchCreateReservations({ reservations })),
+    ).toMatchObject({ reason: "INVALID_REQUEST", fields: [`reservations[1].${field}`] });
     await nothingOf("whole-0");
   });
 
@@ -101,11 +102,11 @@ describe("a whole batch is refused", () => {
     const { reservations: service } = server;
     for (const count of [0, 101]) {
       const reservations = ids("whole", count).map(item);
-      const { fields } = await refusalOf(service.createReservations({ reservations }));
+      const { fields } = await refusalOf(service.batchCreateReservations({ reservations }));
       expect(fields).toEqual(["reservations"]);
     }
     const reservations = [item("whole-0")];
-    const unknown = service.createReservations({ programId: "none", reservations });
+    const unknown = service.batchCreateReservations({ programId: "none", reservations });
     expect(await reasonOf(unknown)).toBe("PROGRAM_NOT_FOUND");
     await nothingOf("whole-0");
   });

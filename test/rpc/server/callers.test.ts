@@ -73,18 +73,17 @@ describe("the service and the subject stand in", () => {
     const desk = server.clientsOf("desk/ben").reservations;
     const request = { reservationId: "r", userId: "reserver", points: 10n, executeTime };
     const { reservation } = await alice.createReservation(request);
-    expect(reservation).toMatchObject({
-      ...{ caller: "shop", callerSubject: "alice" },
-      ...{ changedBy: "shop", changedBySubject: "alice" },
-    });
+    const creator = { service: "shop", subject: "alice" };
+    expect(reservation).toMatchObject({ creator });
+    expect(reservation?.lastChange).toBeUndefined();
     await desk.rescheduleReservation({
       reservationId: "r",
       executeTime: at("2020-01-01T00:00:00Z"),
     });
     const { reservation: moved } = await desk.getReservation({ reservationId: "r" });
     expect(moved).toMatchObject({
-      ...{ caller: "shop", callerSubject: "alice" },
-      ...{ changedBy: "desk", changedBySubject: "ben" },
+      creator,
+      lastChange: { caller: { service: "desk", subject: "ben" } },
     });
     await execute(server.deps, { programId: "default", reservationId: "r", userId: "reserver" });
     expect(await entriesOf("reserver")).toEqual([[Type.ISSUED, "shop", "alice"]]);

@@ -148,9 +148,9 @@ for (const filter of [
 const ofReason = { reasonPrefix: "r", ...window };
 for (const filter of [
   { case: "userId", value: "u" } as const,
-  { case: "reason", value: ofReason } as const,
+  { case: "reasonFilter", value: ofReason } as const,
 ]) {
-  const parameters = { filter, validateOnly: true };
+  const parameters = { filter };
   const schema = reservations.CancelReservationsRequestSchema;
   list(`cancelled reservations, ${filter.case}`, schema, parameters, (r) =>
     server.reservations.cancelReservations(r),

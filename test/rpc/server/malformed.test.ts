@@ -65,7 +65,7 @@ async function call(transport: Transport, desc: DescMethod, schema: DescMessage,
 
 const { grantPoints, getBalance, getLedgerEntry } = PointsService.method;
 const { react } = ReactionService.method;
-const { createReservations } = ReservationService.method;
+const { batchCreateReservations } = ReservationService.method;
 const { uploadBulkGrant, watchBulkGrant } = BulkGrantService.method;
 
 const account = { userId: "u" };
@@ -125,13 +125,13 @@ describe.each(protocols)("JSON over %s", (protocol) => {
     ],
     [
       "a number for a message",
-      createReservations,
+      batchCreateReservations,
       { reservations: [5] },
       "reservations: has to be an array of the right type",
     ],
     [
       "a time that is none",
-      createReservations,
+      batchCreateReservations,
       { reservations: [{ executeTime: "noon" }] },
       "execute_time: has to be a time as 2026-01-01T00:00:00Z",
     ],

@@ -282,12 +282,14 @@ describe("ListReservations", () => {
   test("of a user, in the order of their time", async () => {
     const rest = ["r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8"];
     expect(await ids(ofUser)).toEqual(["r9", ...rest]);
-    expect(await ids({ ...ofUser, startTime: hour(3), endTime: hour(6) })).toEqual([
+    expect(await ids({ ...ofUser, executeTimeFrom: hour(3), executeTimeBefore: hour(6) })).toEqual([
       "r3",
       "r4",
       "r5",
     ]);
-    expect(await ids({ ...ofUser, startTime: hour(6), endTime: hour(6) })).toEqual([]);
+    expect(await ids({ ...ofUser, executeTimeFrom: hour(6), executeTimeBefore: hour(6) })).toEqual(
+      [],
+    );
   });
 
   test("in a state: a pending one that is due is PROCESSING", async () => {
@@ -297,9 +299,11 @@ describe("ListReservations", () => {
     expect(await ids(inState(PROCESSING))).toEqual(["r9"]);
     expect(await ids(inState(CANCELLED))).toEqual(["r4"]);
     expect(await ids(inState(DONE))).toEqual([]);
-    const windowed = { ...inState(PENDING), startTime: hour(2), endTime: hour(6) };
+    const windowed = { ...inState(PENDING), executeTimeFrom: hour(2), executeTimeBefore: hour(6) };
     expect(await ids(windowed)).toEqual(["r2", "r3", "r5"]);
-    expect(await ids({ ...inState(PENDING), endTime: at("2020-01-02T00:00:00Z") })).toEqual([]);
+    expect(
+      await ids({ ...inState(PENDING), executeTimeBefore: at("2020-01-02T00:00:00Z") }),
+    ).toEqual([]);
   });
 
   test("with a reason that begins as requested", async () => {

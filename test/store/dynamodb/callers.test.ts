@@ -30,19 +30,19 @@ const entry = (caller: Caller): LedgerEntry => ({
   caller,
 });
 
-const reservation = (caller: Caller, changedBy: Caller): Reservation => ({
+const reservation = (creator: Caller, changedBy?: Caller): Reservation => ({
   programId: "p",
   reservationId: "r",
   userId: "u",
   points: 1,
   reason: "",
-  caller,
+  creator,
   hash: "1:x",
   executeTime: 1,
   state: "PENDING",
   createTime: 1,
   updateTime: 1,
-  changedBy,
+  ...(changedBy && { lastChange: { caller: changedBy, time: 1, reason: "" } }),
 });
 
 const program = (by: Caller): Program => ({
@@ -85,19 +85,20 @@ describe.each([
     expect(decoded).toEqual(entry(caller));
   });
 
-  test("in a reservation that was not changed", () => {
-    const row = reservation(caller, { ...caller });
-    const { item, decoded } = read(reservationRef("p", "r"), row);
-    expect({ w: item.w, ws: item.ws, mw: item.mw, mws: item.mws }).toEqual(attributes("w"));
-    expect(decoded).toEqual(row);
+  test("in a reservation that was not changed, or by its creator", () => {
+    for (const value of [reservation(caller), reservation(caller, { ...caller })]) {
+      const { item, decoded } = read(reservationRef("p", "r"), value);
+      expect({ w: item.w, ws: item.ws, mw: item.mw, mws: item.mws }).toEqual(attributes("w"));
+      expect(decoded).toEqual(value);
+    }
   });
 
   test("in a reservation that was changed", () => {
     for (const creator of [asService("cafe"), { service: "shop", subject: "ben" }]) {
-      const row = reservation(creator, caller);
-      const { item, decoded } = read(reservationRef("p", "r"), row);
+      const value = reservation(creator, caller);
+      const { item, decoded } = read(reservationRef("p", "r"), value);
       expect({ mw: item.mw, mws: item.mws }).toEqual(attributes("mw"));
-      expect(decoded).toEqual(row);
+      expect(decoded).toEqual(value);
     }
   });
 

@@ -167,15 +167,15 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
     clock.time = Date.UTC(2032, 0, 15);
     const ids = Array.from({ length: 10 }, (_, i) => `r${i}`);
     for (const id of ids) {
-      const row = {
+      const requests = {
         reservationId: id,
         userId,
         points: 5,
         reason: "",
         executeTime: 0,
-        caller: asService("test"),
+        creator: asService("test"),
       };
-      await createReservation({ ...deps, background: () => {} }, { programId, ...row });
+      await createReservation({ ...deps, background: () => {} }, { programId, ...requests });
     }
     store.resetStats();
     const commits: number[] = [];
@@ -186,8 +186,10 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
     const steps = await Promise.all(
       ids.map((id) => executeReservation(fresh, { programId, reservationId: id, userId })),
     );
-    expect(steps.map(({ row }) => row.executed?.entryNumber)).toEqual(ids.map((_, i) => 73 + i));
-    // First one call: account, 36 expiries, its entry, key and row; then the other nine calls.
+    expect(steps.map(({ reservation }) => reservation.grant?.entryNumber)).toEqual(
+      ids.map((_, i) => 73 + i),
+    );
+    // First one call: account, 36 expiries, its entry, key and reservation; then the other nine calls.
     expect(commits).toEqual([40, 28]);
     expect(await balance(deps)).toBe(50);
     expect(await differences(deps)).toEqual([]);
@@ -590,7 +592,7 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
       userId,
       points: 5,
       reason: "",
-      caller: asService("test"),
+      creator: asService("test"),
     };
     await createReservation(deps, { ...requests, executeTime: 0 });
     const pending = (await deps.reader.get(ref))?.value;

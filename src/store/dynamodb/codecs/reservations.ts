@@ -2,8 +2,8 @@
 import type { ReservationShard } from "../../../app/ports/reservations.ts";
 import type { Caller } from "../../../domain/caller.ts";
 import type { Reason } from "../../../domain/errors.ts";
-import type { ReservationState } from "../../../domain/reservation.ts";
-import { N, num, pad, parts, S, text } from "../sdk/attributes.ts";
+import type { Reservation, ReservationState } from "../../../domain/reservation.ts";
+import { type Item, N, num, pad, parts, S, text } from "../sdk/attributes.ts";
 import { decodeCaller, encodeCaller } from "./callers.ts";
 import { type Codec, shardOf } from "./codec.ts";
 
@@ -16,25 +16,23 @@ export const reservation: Codec<"reservation"> = {
     ix: S(`${executeKey(value.executeTime)}#${value.reservationId}`),
     u: S(value.userId),
     p: N(value.points),
-    ...encodeCaller("w", value.caller),
+    ...encodeCaller("w", value.creator),
     h: S(value.hash),
     s: S(value.state),
     c: N(value.createTime),
     m: N(value.updateTime),
     ...(value.reason !== "" && { r: S(value.reason) }),
-    ...(value.executed && { d: N(value.executed.time), n: N(value.executed.entryNumber) }),
-    ...(value.executed?.dueSince !== undefined && { ds: N(value.executed.dueSince) }),
+    ...(value.grant && encodeGrant(value.grant)),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
     ...(value.unsynced && { y: { BOOL: true } }),
-    ...(!isSameCaller(value.changedBy, value.caller) && encodeCaller("mw", value.changedBy)),
-    ...(value.changeReason && { mr: S(value.changeReason) }),
+    ...(value.lastChange && encodeChange(value.lastChange, value.creator)),
   }),
   decode: (item) => {
     const [programId, reservationId] = parts(item, "pk") as [string, string];
-    const executed = {
+    const grant = {
       time: num(item, "d"),
       entryNumber: num(item, "n"),
-      ...(item.ds && { dueSince: num(item, "ds") }),
+      dueSince: num(item, "ds"),
     };
     const failure = { reason: text(item, "fr") as Reason, message: text(item, "fm") };
     return {
@@ -43,26 +41,47 @@ export const reservation: Codec<"reservation"> = {
       userId: text(item, "u"),
       points: num(item, "p"),
       reason: text(item, "r"),
-      caller: decodeCaller(item, "w"),
+      creator: decodeCaller(item, "w"),
       hash: text(item, "h"),
       executeTime: Number(parts(item, "ix")[0]),
       state: text(item, "s") as ReservationState,
       createTime: num(item, "c"),
       updateTime: num(item, "m"),
-      ...(item.d && { executed }),
+      ...(item.d && { grant }),
       ...(item.fr && { failure }),
       ...(item.y && { unsynced: true as const }),
-      changedBy: decodeCaller(item, item.mw ? "mw" : "w"),
-      ...(item.mr && { changeReason: text(item, "mr") }),
+      ...(item.mt && { lastChange: decodeChange(item) }),
     };
   },
 };
+
+const encodeGrant = ({ time, entryNumber, dueSince }: NonNullable<Reservation["grant"]>) => ({
+  d: N(time),
+  n: N(entryNumber),
+  ds: N(dueSince),
+});
+
+/** The caller is stored only where it is not the creator, and the reason only where it is given. */
+const encodeChange = (
+  { caller, time, reason }: NonNullable<Reservation["lastChange"]>,
+  creator: Caller,
+) => ({
+  mt: N(time),
+  ...(!isSameCaller(caller, creator) && encodeCaller("mw", caller)),
+  ...(reason !== "" && { mr: S(reason) }),
+});
+
+const decodeChange = (item: Item): NonNullable<Reservation["lastChange"]> => ({
+  caller: decodeCaller(item, item.mw ? "mw" : "w"),
+  time: num(item, "mt"),
+  reason: text(item, "mr"),
+});
 
 const isSameCaller = (a: Caller, b: Caller): boolean =>
   a.service === b.service && a.subject === b.subject;
 
 /**
- * The hash key of the state index. Rows that are not synced have keys of their own, so that the
+ * The hash key of the state index. Records that are not synced have keys of their own, so that the
  * reconciler finds them without reading the others.
  */
 export const stateKey = (

@@ -28,7 +28,7 @@ export function reservationReads(client: DynamoDBClient, TableName: string): Res
       if (isEmpty(filter)) return { items: [] };
       const shards = await Promise.all(
         keysOf(programId, state).map((key) =>
-          firstRowsOf(client, size, cursor, {
+          firstRecordsOf(client, size, cursor, {
             TableName,
             IndexName: byStateIndex,
             ...matching("is", key, filter, cursor),
@@ -56,21 +56,21 @@ const keysOf = (programId: string, state: ReservationState) =>
   );
 
 /**
- * The first rows of all shards. A shard that is not read to its end is complete up to the row where
- * its read stopped, so the page ends at the earliest of these places.
+ * The first records of all shards. A shard that is not read to its end is complete up to the record
+ * where its read stopped, so the page ends at the earliest of these places.
  */
-function merged(shards: readonly ShardRows[], size: number): Page<Reservation> {
+function merged(shards: readonly ShardRecords[], size: number): Page<Reservation> {
   const stops = shards.flatMap(({ stop }) => stop ?? []).sort();
   const [complete] = stops;
-  const rows = shards
-    .flatMap((shard) => shard.rows)
+  const records = shards
+    .flatMap((shard) => shard.records)
     .filter(({ sort }) => complete === undefined || sort <= complete)
     .sort((a, b) => (a.sort < b.sort ? -1 : 1))
-    // While the index lags behind, a row may be found under its old key and its new one.
+    // While the index lags behind, a record may be found under its old key and its new one.
     .filter(({ sort }, i, all) => sort !== all[i - 1]?.sort);
-  const found = rows.slice(0, size);
-  const cursor = rows.length > size ? found.at(-1)?.sort : complete;
-  return { items: found.map(({ row }) => row), ...(cursor !== undefined && { cursor }) };
+  const found = records.slice(0, size);
+  const cursor = records.length > size ? found.at(-1)?.sort : complete;
+  return { items: found.map(({ record }) => record), ...(cursor !== undefined && { cursor }) };
 }
 
 /** Whether a cursor is a range key of the index by state (execute time, id) before the end. */
@@ -106,22 +106,25 @@ function matching(
   };
 }
 
-/** The first rows of one shard, with their range keys. */
-interface ShardRows {
-  readonly rows: readonly { readonly sort: string; readonly row: Reservation }[];
-  /** The range key of the last row that was read. Absent when the shard has no further rows. */
+/** The first records of one shard, with their range keys. */
+interface ShardRecords {
+  readonly records: readonly { readonly sort: string; readonly record: Reservation }[];
+  /** The range key of the last record that was read. Absent when the shard has no further ones. */
   readonly stop: string | undefined;
 }
 
-/** Reads one row more than a page has, to find out whether a next page exists. */
-async function firstRowsOf(
+/** Reads one record more than a page has, to find out whether a next page exists. */
+async function firstRecordsOf(
   client: DynamoDBClient,
   size: number,
   cursor: string | undefined,
   input: QueryCommandInput,
-): Promise<ShardRows> {
+): Promise<ShardRecords> {
   const command = new QueryCommand({ ...input, Limit: size + 1 });
   const { Items = [], LastEvaluatedKey } = await pageAnswer(client.send(command), cursor);
-  const rows = Items.map((item) => ({ sort: text(item, "ix"), row: reservation.decode(item) }));
-  return { rows, stop: LastEvaluatedKey && text(LastEvaluatedKey, "ix") };
+  const records = Items.map((item) => ({
+    sort: text(item, "ix"),
+    record: reservation.decode(item),
+  }));
+  return { records, stop: LastEvaluatedKey && text(LastEvaluatedKey, "ix") };
 }

@@ -4,15 +4,17 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../../access/v1/caller_pb.ts";
+import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/reservations/v1/reservation.proto.
  */
 export const file_meguri_reservations_v1_reservation: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIu8FCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIvCgtjcmVhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWV4ZWN1dGVkX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2xhdGVuZXNzX21zGAsgASgDEjwKB2ZhaWx1cmUYDCABKAsyKy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLkZhaWx1cmUSDgoGY2FsbGVyGA0gASgJEhQKDGVudHJ5X251bWJlchgOIAEoAxISCgpjaGFuZ2VkX2J5GA8gASgJEhUKDWNoYW5nZV9yZWFzb24YECABKAkSFgoOY2FsbGVyX3N1YmplY3QYESABKAkSGgoSY2hhbmdlZF9ieV9zdWJqZWN0GBIgASgJGioKB0ZhaWx1cmUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkifgoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIRCg1TVEFURV9QRU5ESU5HEAESFAoQU1RBVEVfUFJPQ0VTU0lORxACEg4KClNUQVRFX0RPTkUQAxIQCgxTVEFURV9GQUlMRUQQBBITCg9TVEFURV9DQU5DRUxMRUQQBUI7WjltZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZXNlcnZhdGlvbnMvdjE7cmVzZXJ2YXRpb25zdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CihtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uLnByb3RvEhZtZWd1cmkucmVzZXJ2YXRpb25zLnYxIu8GCgtSZXNlcnZhdGlvbhISCgpwcm9ncmFtX2lkGAEgASgJEhYKDnJlc2VydmF0aW9uX2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGcG9pbnRzGAQgASgDEg4KBnJlYXNvbhgFIAEoCRIwCgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjgKBXN0YXRlGAcgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZRIpCgdjcmVhdG9yGAggASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISLwoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/CgtsYXN0X2NoYW5nZRgLIAEoCzIqLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24uQ2hhbmdlEi4KCmdyYW50X3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGxhdGVuZXNzGA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDGVudHJ5X251bWJlchgOIAEoAxI8CgdmYWlsdXJlGA8gASgLMisubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5GYWlsdXJlGioKB0ZhaWx1cmUSDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkabAoGQ2hhbmdlEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCSJ+CgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIUChBTVEFURV9QUk9DRVNTSU5HEAISDgoKU1RBVEVfRE9ORRADEhAKDFNUQVRFX0ZBSUxFRBAEEhMKD1NUQVRFX0NBTkNFTExFRBAFQjtaOW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Jlc2VydmF0aW9ucy92MTtyZXNlcnZhdGlvbnN2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * Reservation is a grant for a later time.
@@ -28,7 +30,7 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   programId: string;
 
   /**
-   * The id that the caller chose, unique in the program for good.
+   * The id that the creator chose, unique in the program for good.
    *
    * @generated from field: string reservation_id = 2;
    */
@@ -49,7 +51,7 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   points: bigint;
 
   /**
-   * Why, for the ledger entry. Empty when no reason was given.
+   * Why the points are granted, for the ledger entry. Empty when no reason was given.
    *
    * @generated from field: string reason = 5;
    */
@@ -71,47 +73,48 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   state: Reservation_State;
 
   /**
+   * Who created the reservation.
+   *
+   * @generated from field: meguri.access.v1.Caller creator = 8;
+   */
+  creator?: Caller | undefined;
+
+  /**
    * The instant at which the reservation was created.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 8;
+   * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The instant of the last change of the reservation; create_time when there was none.
+   * The instant at which the reservation was written last: created, changed, granted or failed.
    *
-   * @generated from field: google.protobuf.Timestamp update_time = 9;
+   * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
   updateTime?: Timestamp | undefined;
 
   /**
+   * The last reschedule, cancel or retry. Unset when there was none.
+   *
+   * @generated from field: meguri.reservations.v1.Reservation.Change last_change = 11;
+   */
+  lastChange?: Reservation_Change | undefined;
+
+  /**
    * The instant at which the points were granted. Unset unless the state is DONE.
    *
-   * @generated from field: google.protobuf.Timestamp executed_time = 10;
+   * @generated from field: google.protobuf.Timestamp grant_time = 12;
    */
-  executedTime?: Timestamp | undefined;
+  grantTime?: Timestamp | undefined;
 
   /**
-   * How late the points were granted, in milliseconds, 0 or more: executed_time less the later of
-   * execute_time and the last change before the grant, such as a retry. 0 until then.
+   * How late the points were granted, 0 or more, in whole milliseconds: grant_time less the later
+   * of execute_time and the last change before the grant, such as a retry. Unset unless the state
+   * is DONE.
    *
-   * @generated from field: int64 lateness_ms = 11;
+   * @generated from field: google.protobuf.Duration lateness = 13;
    */
-  latenessMs: bigint;
-
-  /**
-   * Why the grant was refused. Set if the state is FAILED, or CANCELLED after a failure.
-   *
-   * @generated from field: meguri.reservations.v1.Reservation.Failure failure = 12;
-   */
-  failure?: Reservation_Failure | undefined;
-
-  /**
-   * The service that created the reservation.
-   *
-   * @generated from field: string caller = 13;
-   */
-  caller: string;
+  lateness?: Duration | undefined;
 
   /**
    * The number of the ledger entry of the grant in its account. 0 unless the state is DONE.
@@ -121,36 +124,11 @@ export type Reservation = Message<"meguri.reservations.v1.Reservation"> & {
   entryNumber: bigint;
 
   /**
-   * The service that created, rescheduled, cancelled or retried the reservation last; "temporal"
-   * for an operator's Update of its workflow.
+   * Why the grant was refused. Set if the state is FAILED, or CANCELLED after a failure.
    *
-   * @generated from field: string changed_by = 15;
+   * @generated from field: meguri.reservations.v1.Reservation.Failure failure = 15;
    */
-  changedBy: string;
-
-  /**
-   * The change_reason of that call. Empty when none was given.
-   *
-   * @generated from field: string change_reason = 16;
-   */
-  changeReason: string;
-
-  /**
-   * The person or workload on whose behalf the service called that created the reservation; equal
-   * to caller where there is none.
-   *
-   * @generated from field: string caller_subject = 17;
-   */
-  callerSubject: string;
-
-  /**
-   * The person or workload on whose behalf the service called that changed the reservation last;
-   * equal to changed_by where there is none. Of an operator's Update, the name that the Update
-   * claims, which is not verified.
-   *
-   * @generated from field: string changed_by_subject = 18;
-   */
-  changedBySubject: string;
+  failure?: Reservation_Failure | undefined;
 };
 
 /**
@@ -187,6 +165,43 @@ export type Reservation_Failure = Message<"meguri.reservations.v1.Reservation.Fa
  */
 export const Reservation_FailureSchema: GenMessage<Reservation_Failure> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation, 0, 0);
+
+/**
+ * Change says who changed a reservation, when and why.
+ *
+ * @generated from message meguri.reservations.v1.Reservation.Change
+ */
+export type Reservation_Change = Message<"meguri.reservations.v1.Reservation.Change"> & {
+  /**
+   * Who rescheduled, cancelled or retried the reservation. Of an operator's Update of the
+   * workflow, the service is "temporal" and the subject the name that the Update claims, which is
+   * not verified.
+   *
+   * @generated from field: meguri.access.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * The instant of the change.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * The reason of the request. Empty when none was given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.reservations.v1.Reservation.Change.
+ * Use `create(Reservation_ChangeSchema)` to create a new message.
+ */
+export const Reservation_ChangeSchema: GenMessage<Reservation_Change> = /*@__PURE__*/
+  messageDesc(file_meguri_reservations_v1_reservation, 0, 1);
 
 /**
  * State is the progress of a reservation: PENDING becomes DONE, FAILED or CANCELLED. A retry

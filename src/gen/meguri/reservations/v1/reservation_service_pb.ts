@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reservations/v1/reservation_service.proto.
  */
 export const file_meguri_reservations_v1_reservation_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uX3NlcnZpY2UucHJvdG8SFm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEi9wEKGENyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiEKDnJlc2VydmF0aW9uX2lkGAIgASgJQgm6SAZyBIjqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jAByLsYAhIZCgZwb2ludHMYBCABKANCCbpIBiIEiOowARIZCgZyZWFzb24YBSABKAlCCbpIBnIE2OowARI/CgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg26SArIAQGyAQSI6jABImcKGUNyZWF0ZVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uEhAKCHJlcGxheWVkGAIgASgIIogBChlDcmVhdGVSZXNlcnZhdGlvbnNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESSAoMcmVzZXJ2YXRpb25zGAIgAygLMiYubWVndXJpLnJlc2VydmF0aW9ucy52MS5OZXdSZXNlcnZhdGlvbkIKukgHkgEECAEQZCLKAQoOTmV3UmVzZXJ2YXRpb24SIQoOcmVzZXJ2YXRpb25faWQYASABKAlCCbpIBnIEiOowARIeCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCEhkKBnBvaW50cxgDIAEoA0IJukgGIgSI6jABEhkKBnJlYXNvbhgEIAEoCUIJukgGcgTY6jABEj8KDGV4ZWN1dGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAEi7gIKGkNyZWF0ZVJlc2VydmF0aW9uc1Jlc3BvbnNlEkoKB3Jlc3VsdHMYASADKAsyOS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uc1Jlc3BvbnNlLlJlc3VsdBqhAQoGUmVzdWx0ElgKB2NyZWF0ZWQYASABKAsyRS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uc1Jlc3BvbnNlLkNyZWF0ZWRSZXNlcnZhdGlvbkgAEjIKBWVycm9yGAIgASgLMiEubWVndXJpLnJlc2VydmF0aW9ucy52MS5JdGVtRXJyb3JIAEIJCgdvdXRjb21lGmAKEkNyZWF0ZWRSZXNlcnZhdGlvbhI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SEAoIcmVwbGF5ZWQYAiABKAgiPwoJSXRlbUVycm9yEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCCJdChVHZXRSZXNlcnZhdGlvblJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIhCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIJukgGcgSI6jABIlIKFkdldFJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uIokDChdMaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAMgASgJQgm6SAZyBODqMAESIAoHdXNlcl9pZBgEIAEoCUINukgGcgSI6jAByLsYAkgAEkYKBXN0YXRlGAUgASgOMikubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXNlcnZhdGlvbi5TdGF0ZUIKukgHggEEEAEgAEgAEjoKCnN0YXJ0X3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEjgKCGVuZF90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIfCg1yZWFzb25fcHJlZml4GAggASgJQgi6SAVyAyiAAUIPCgZmaWx0ZXISBbpIAggBIm4KGExpc3RSZXNlcnZhdGlvbnNSZXNwb25zZRI5CgxyZXNlcnZhdGlvbnMYASADKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKCAQoYQ2FuY2VsUmVzZXJ2YXRpb25SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIQoOcmVzZXJ2YXRpb25faWQYAiABKAlCCbpIBnIEiOowARIgCg1jaGFuZ2VfcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiVQoZQ2FuY2VsUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24igQIKGUNhbmNlbFJlc2VydmF0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCSAASNgoGcmVhc29uGAMgASgLMiQubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZWFzb25GaWx0ZXJIABIgCg1jaGFuZ2VfcmVhc29uGAQgASgJQgm6SAZyBNjqMAESFQoNdmFsaWRhdGVfb25seRgFIAEoCBIdCgpwYWdlX3Rva2VuGAYgASgJQgm6SAZyBODqMAFCDwoGZmlsdGVyEgW6SAIIASKtAQoMUmVhc29uRmlsdGVyEiEKDXJlYXNvbl9wcmVmaXgYASABKAlCCrpIB3IFIAEogAESPQoKc3RhcnRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAESOwoIZW5kX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg26SArIAQGyAQSI6jABItECChpDYW5jZWxSZXNlcnZhdGlvbnNSZXNwb25zZRIXCg9jYW5jZWxsZWRfY291bnQYASABKAUSGAoQY2FuY2VsbGVkX3BvaW50cxgCIAEoAxIXCg9yZXNlcnZhdGlvbl9pZHMYAyADKAkSFQoNc2tpcHBlZF9jb3VudBgEIAEoBRIUCgxmYWlsZWRfY291bnQYBSABKAUSTAoIZmFpbHVyZXMYBiADKAsyOi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uc1Jlc3BvbnNlLkZhaWx1cmUSFwoPbmV4dF9wYWdlX3Rva2VuGAcgASgJGlMKB0ZhaWx1cmUSFgoOcmVzZXJ2YXRpb25faWQYASABKAkSMAoFZXJyb3IYAiABKAsyIS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkl0ZW1FcnJvciLHAQocUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiEKDnJlc2VydmF0aW9uX2lkGAIgASgJQgm6SAZyBIjqMAESPwoMZXhlY3V0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEINukgKyAEBsgEEiOowARIgCg1jaGFuZ2VfcmVhc29uGAQgASgJQgm6SAZyBNjqMAEiWQodUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uIoEBChdSZXRyeVJlc2VydmF0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiEKDnJlc2VydmF0aW9uX2lkGAIgASgJQgm6SAZyBIjqMAESIAoNY2hhbmdlX3JlYXNvbhgDIAEoCUIJukgGcgTY6jABIlQKGFJldHJ5UmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24iXwofUGF1c2VQcm9ncmFtUmVzZXJ2YXRpb25zUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEhkKBnJlYXNvbhgCIAEoCUIJukgGcgTY6jABIlAKIFBhdXNlUHJvZ3JhbVJlc2VydmF0aW9uc1Jlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbSJFCiBSZXN1bWVQcm9ncmFtUmVzZXJ2YXRpb25zUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBIlEKIVJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnNSZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0ylgwKElJlc2VydmF0aW9uU2VydmljZRKTAQoRQ3JlYXRlUmVzZXJ2YXRpb24SMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBoxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ3JlYXRlUmVzZXJ2YXRpb25SZXNwb25zZSIZkAICsrsYEnJlc2VydmF0aW9ucy53cml0ZRKWAQoSQ3JlYXRlUmVzZXJ2YXRpb25zEjEubWVndXJpLnJlc2VydmF0aW9ucy52MS5DcmVhdGVSZXNlcnZhdGlvbnNSZXF1ZXN0GjIubWVndXJpLnJlc2VydmF0aW9ucy52MS5DcmVhdGVSZXNlcnZhdGlvbnNSZXNwb25zZSIZkAICsrsYEnJlc2VydmF0aW9ucy53cml0ZRKJAQoOR2V0UmVzZXJ2YXRpb24SLS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkdldFJlc2VydmF0aW9uUmVxdWVzdBouLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuR2V0UmVzZXJ2YXRpb25SZXNwb25zZSIYkAIBsrsYEXJlc2VydmF0aW9ucy5yZWFkEo8BChBMaXN0UmVzZXJ2YXRpb25zEi8ubWVndXJpLnJlc2VydmF0aW9ucy52MS5MaXN0UmVzZXJ2YXRpb25zUmVxdWVzdBowLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlIhiQAgGyuxgRcmVzZXJ2YXRpb25zLnJlYWQSkwEKEUNhbmNlbFJlc2VydmF0aW9uEjAubWVndXJpLnJlc2VydmF0aW9ucy52MS5DYW5jZWxSZXNlcnZhdGlvblJlcXVlc3QaMS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uUmVzcG9uc2UiGZACArK7GBJyZXNlcnZhdGlvbnMud3JpdGUSlgEKEkNhbmNlbFJlc2VydmF0aW9ucxIxLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ2FuY2VsUmVzZXJ2YXRpb25zUmVxdWVzdBoyLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ2FuY2VsUmVzZXJ2YXRpb25zUmVzcG9uc2UiGZACArK7GBJyZXNlcnZhdGlvbnMud3JpdGUSnwEKFVJlc2NoZWR1bGVSZXNlcnZhdGlvbhI0Lm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVxdWVzdBo1Lm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVzcG9uc2UiGZACArK7GBJyZXNlcnZhdGlvbnMud3JpdGUSkAEKEFJldHJ5UmVzZXJ2YXRpb24SLy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJldHJ5UmVzZXJ2YXRpb25SZXF1ZXN0GjAubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXRyeVJlc2VydmF0aW9uUmVzcG9uc2UiGZACArK7GBJyZXNlcnZhdGlvbnMud3JpdGUSpAEKGFBhdXNlUHJvZ3JhbVJlc2VydmF0aW9ucxI3Lm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUGF1c2VQcm9ncmFtUmVzZXJ2YXRpb25zUmVxdWVzdBo4Lm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUGF1c2VQcm9ncmFtUmVzZXJ2YXRpb25zUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbhKnAQoZUmVzdW1lUHJvZ3JhbVJlc2VydmF0aW9ucxI4Lm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzdW1lUHJvZ3JhbVJlc2VydmF0aW9uc1JlcXVlc3QaOS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnNSZXNwb25zZSIVkAICsrsYDnByb2dyYW1zLmFkbWluQjtaOW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Jlc2VydmF0aW9ucy92MTtyZXNlcnZhdGlvbnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_reservations_v1_reservation, file_meguri_rules_v1_rules]);
+  fileDesc("CjBtZWd1cmkvcmVzZXJ2YXRpb25zL3YxL3Jlc2VydmF0aW9uX3NlcnZpY2UucHJvdG8SFm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEi9wEKGENyZWF0ZVJlc2VydmF0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiEKDnJlc2VydmF0aW9uX2lkGAIgASgJQgm6SAZyBIjqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jAByLsYAhIZCgZwb2ludHMYBCABKANCCbpIBiIEiOowARIZCgZyZWFzb24YBSABKAlCCbpIBnIE2OowARI/CgxleGVjdXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg26SArIAQGyAQSI6jABImcKGUNyZWF0ZVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uEhAKCHJlcGxheWVkGAIgASgIIo0BCh5CYXRjaENyZWF0ZVJlc2VydmF0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARJICgxyZXNlcnZhdGlvbnMYAiADKAsyJi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLk5ld1Jlc2VydmF0aW9uQgq6SAeSAQQIARBkIsoBCg5OZXdSZXNlcnZhdGlvbhIhCg5yZXNlcnZhdGlvbl9pZBgBIAEoCUIJukgGcgSI6jABEh4KB3VzZXJfaWQYAiABKAlCDbpIBnIEiOowAci7GAISGQoGcG9pbnRzGAMgASgDQgm6SAYiBIjqMAESGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAESPwoMZXhlY3V0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEINukgKyAEBsgEEiOowASKCAgofQmF0Y2hDcmVhdGVSZXNlcnZhdGlvbnNSZXNwb25zZRJPCgdyZXN1bHRzGAEgAygLMj4ubWVndXJpLnJlc2VydmF0aW9ucy52MS5CYXRjaENyZWF0ZVJlc2VydmF0aW9uc1Jlc3BvbnNlLlJlc3VsdBqNAQoGUmVzdWx0EkQKB2NyZWF0ZWQYASABKAsyMS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uUmVzcG9uc2VIABIyCgVlcnJvchgCIAEoCzIhLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuSXRlbUVycm9ySABCCQoHb3V0Y29tZSI/CglJdGVtRXJyb3ISDgoGcmVhc29uGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIIl0KFUdldFJlc2VydmF0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiEKDnJlc2VydmF0aW9uX2lkGAIgASgJQgm6SAZyBIjqMAEiUgoWR2V0UmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24imwMKF0xpc3RSZXNlcnZhdGlvbnNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESGgoJcGFnZV9zaXplGAIgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YAyABKAlCCbpIBnIE4OowARIgCgd1c2VyX2lkGAQgASgJQg26SAZyBIjqMAHIuxgCSAASRgoFc3RhdGUYBSABKA4yKS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uLlN0YXRlQgq6SAeCAQQQASAASAASQQoRZXhlY3V0ZV90aW1lX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEkMKE2V4ZWN1dGVfdGltZV9iZWZvcmUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEh8KDXJlYXNvbl9wcmVmaXgYCCABKAlCCLpIBXIDKIABQg8KBmZpbHRlchIFukgCCAEibgoYTGlzdFJlc2VydmF0aW9uc1Jlc3BvbnNlEjkKDHJlc2VydmF0aW9ucxgBIAMoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJInsKGENhbmNlbFJlc2VydmF0aW9uUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiEKDnJlc2VydmF0aW9uX2lkGAIgASgJQgm6SAZyBIjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiVQoZQ2FuY2VsUmVzZXJ2YXRpb25SZXNwb25zZRI4CgtyZXNlcnZhdGlvbhgBIAEoCzIjLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVzZXJ2YXRpb24i+QEKGUNhbmNlbFJlc2VydmF0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCgd1c2VyX2lkGAIgASgJQg26SAZyBIjqMAHIuxgCSAASPQoNcmVhc29uX2ZpbHRlchgDIAEoCzIkLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmVhc29uRmlsdGVySAASGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAESDQoFZm9yY2UYBSABKAgSHQoKcGFnZV90b2tlbhgGIAEoCUIJukgGcgTg6jABQg8KBmZpbHRlchIFukgCCAEivwEKDFJlYXNvbkZpbHRlchIhCg1yZWFzb25fcHJlZml4GAEgASgJQgq6SAdyBSABKIABEkQKEWV4ZWN1dGVfdGltZV9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEINukgKyAEBsgEEiOowARJGChNleGVjdXRlX3RpbWVfYmVmb3JlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEINukgKyAEBsgEEiOowASLgAgoaQ2FuY2VsUmVzZXJ2YXRpb25zUmVzcG9uc2USFwoPY2FuY2VsbGVkX2NvdW50GAEgASgFEhgKEGNhbmNlbGxlZF9wb2ludHMYAiABKAMSFwoPcmVzZXJ2YXRpb25faWRzGAMgAygJEhUKDXNraXBwZWRfY291bnQYBCABKAUSEwoLZXJyb3JfY291bnQYBSABKAUSUwoGZXJyb3JzGAYgAygLMkMubWVndXJpLnJlc2VydmF0aW9ucy52MS5DYW5jZWxSZXNlcnZhdGlvbnNSZXNwb25zZS5SZXNlcnZhdGlvbkVycm9yEhcKD25leHRfcGFnZV90b2tlbhgHIAEoCRpcChBSZXNlcnZhdGlvbkVycm9yEhYKDnJlc2VydmF0aW9uX2lkGAEgASgJEjAKBWVycm9yGAIgASgLMiEubWVndXJpLnJlc2VydmF0aW9ucy52MS5JdGVtRXJyb3IiwAEKHFJlc2NoZWR1bGVSZXNlcnZhdGlvblJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIhCg5yZXNlcnZhdGlvbl9pZBgCIAEoCUIJukgGcgSI6jABEj8KDGV4ZWN1dGVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDbpICsgBAbIBBIjqMAESGQoGcmVhc29uGAQgASgJQgm6SAZyBNjqMAEiWQodUmVzY2hlZHVsZVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uInoKF1JldHJ5UmVzZXJ2YXRpb25SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIQoOcmVzZXJ2YXRpb25faWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJUChhSZXRyeVJlc2VydmF0aW9uUmVzcG9uc2USOAoLcmVzZXJ2YXRpb24YASABKAsyIy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2VydmF0aW9uIl8KH1BhdXNlUHJvZ3JhbVJlc2VydmF0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIZCgZyZWFzb24YAiABKAlCCbpIBnIE2OowASJQCiBQYXVzZVByb2dyYW1SZXNlcnZhdGlvbnNSZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iYAogUmVzdW1lUHJvZ3JhbVJlc2VydmF0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIZCgZyZWFzb24YAiABKAlCCbpIBnIE2OowASJRCiFSZXN1bWVQcm9ncmFtUmVzZXJ2YXRpb25zUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtMqUMChJSZXNlcnZhdGlvblNlcnZpY2USkwEKEUNyZWF0ZVJlc2VydmF0aW9uEjAubWVndXJpLnJlc2VydmF0aW9ucy52MS5DcmVhdGVSZXNlcnZhdGlvblJlcXVlc3QaMS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNyZWF0ZVJlc2VydmF0aW9uUmVzcG9uc2UiGZACArK7GBJyZXNlcnZhdGlvbnMud3JpdGUSpQEKF0JhdGNoQ3JlYXRlUmVzZXJ2YXRpb25zEjYubWVndXJpLnJlc2VydmF0aW9ucy52MS5CYXRjaENyZWF0ZVJlc2VydmF0aW9uc1JlcXVlc3QaNy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkJhdGNoQ3JlYXRlUmVzZXJ2YXRpb25zUmVzcG9uc2UiGZACArK7GBJyZXNlcnZhdGlvbnMud3JpdGUSiQEKDkdldFJlc2VydmF0aW9uEi0ubWVndXJpLnJlc2VydmF0aW9ucy52MS5HZXRSZXNlcnZhdGlvblJlcXVlc3QaLi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkdldFJlc2VydmF0aW9uUmVzcG9uc2UiGJACAbK7GBFyZXNlcnZhdGlvbnMucmVhZBKPAQoQTGlzdFJlc2VydmF0aW9ucxIvLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuTGlzdFJlc2VydmF0aW9uc1JlcXVlc3QaMC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkxpc3RSZXNlcnZhdGlvbnNSZXNwb25zZSIYkAIBsrsYEXJlc2VydmF0aW9ucy5yZWFkEpMBChFDYW5jZWxSZXNlcnZhdGlvbhIwLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuQ2FuY2VsUmVzZXJ2YXRpb25SZXF1ZXN0GjEubWVndXJpLnJlc2VydmF0aW9ucy52MS5DYW5jZWxSZXNlcnZhdGlvblJlc3BvbnNlIhmQAgKyuxgScmVzZXJ2YXRpb25zLndyaXRlEpYBChJDYW5jZWxSZXNlcnZhdGlvbnMSMS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uc1JlcXVlc3QaMi5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLkNhbmNlbFJlc2VydmF0aW9uc1Jlc3BvbnNlIhmQAgKyuxgScmVzZXJ2YXRpb25zLndyaXRlEp8BChVSZXNjaGVkdWxlUmVzZXJ2YXRpb24SNC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlcXVlc3QaNS5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc2NoZWR1bGVSZXNlcnZhdGlvblJlc3BvbnNlIhmQAgKyuxgScmVzZXJ2YXRpb25zLndyaXRlEpABChBSZXRyeVJlc2VydmF0aW9uEi8ubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXRyeVJlc2VydmF0aW9uUmVxdWVzdBowLm1lZ3VyaS5yZXNlcnZhdGlvbnMudjEuUmV0cnlSZXNlcnZhdGlvblJlc3BvbnNlIhmQAgKyuxgScmVzZXJ2YXRpb25zLndyaXRlEqQBChhQYXVzZVByb2dyYW1SZXNlcnZhdGlvbnMSNy5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlBhdXNlUHJvZ3JhbVJlc2VydmF0aW9uc1JlcXVlc3QaOC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlBhdXNlUHJvZ3JhbVJlc2VydmF0aW9uc1Jlc3BvbnNlIhWQAgKyuxgOcHJvZ3JhbXMuYWRtaW4SpwEKGVJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnMSOC5tZWd1cmkucmVzZXJ2YXRpb25zLnYxLlJlc3VtZVByb2dyYW1SZXNlcnZhdGlvbnNSZXF1ZXN0GjkubWVndXJpLnJlc2VydmF0aW9ucy52MS5SZXN1bWVQcm9ncmFtUmVzZXJ2YXRpb25zUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbkI7WjltZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZXNlcnZhdGlvbnMvdjE7cmVzZXJ2YXRpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_reservations_v1_reservation, file_meguri_rules_v1_rules]);
 
 /**
  * CreateReservationRequest describes a grant for a later time.
@@ -108,11 +108,11 @@ export const CreateReservationResponseSchema: GenMessage<CreateReservationRespon
   messageDesc(file_meguri_reservations_v1_reservation_service, 1);
 
 /**
- * CreateReservationsRequest describes grants for later times.
+ * BatchCreateReservationsRequest describes grants for later times.
  *
- * @generated from message meguri.reservations.v1.CreateReservationsRequest
+ * @generated from message meguri.reservations.v1.BatchCreateReservationsRequest
  */
-export type CreateReservationsRequest = Message<"meguri.reservations.v1.CreateReservationsRequest"> & {
+export type BatchCreateReservationsRequest = Message<"meguri.reservations.v1.BatchCreateReservationsRequest"> & {
   /**
    * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
    *
@@ -129,10 +129,10 @@ export type CreateReservationsRequest = Message<"meguri.reservations.v1.CreateRe
 };
 
 /**
- * Describes the message meguri.reservations.v1.CreateReservationsRequest.
- * Use `create(CreateReservationsRequestSchema)` to create a new message.
+ * Describes the message meguri.reservations.v1.BatchCreateReservationsRequest.
+ * Use `create(BatchCreateReservationsRequestSchema)` to create a new message.
  */
-export const CreateReservationsRequestSchema: GenMessage<CreateReservationsRequest> = /*@__PURE__*/
+export const BatchCreateReservationsRequestSchema: GenMessage<BatchCreateReservationsRequest> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation_service, 2);
 
 /**
@@ -187,44 +187,44 @@ export const NewReservationSchema: GenMessage<NewReservation> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation_service, 3);
 
 /**
- * CreateReservationsResponse answers CreateReservations.
+ * BatchCreateReservationsResponse answers BatchCreateReservations.
  *
- * @generated from message meguri.reservations.v1.CreateReservationsResponse
+ * @generated from message meguri.reservations.v1.BatchCreateReservationsResponse
  */
-export type CreateReservationsResponse = Message<"meguri.reservations.v1.CreateReservationsResponse"> & {
+export type BatchCreateReservationsResponse = Message<"meguri.reservations.v1.BatchCreateReservationsResponse"> & {
   /**
    * The results in the order of the request, one for each reservation.
    *
-   * @generated from field: repeated meguri.reservations.v1.CreateReservationsResponse.Result results = 1;
+   * @generated from field: repeated meguri.reservations.v1.BatchCreateReservationsResponse.Result results = 1;
    */
-  results: CreateReservationsResponse_Result[];
+  results: BatchCreateReservationsResponse_Result[];
 };
 
 /**
- * Describes the message meguri.reservations.v1.CreateReservationsResponse.
- * Use `create(CreateReservationsResponseSchema)` to create a new message.
+ * Describes the message meguri.reservations.v1.BatchCreateReservationsResponse.
+ * Use `create(BatchCreateReservationsResponseSchema)` to create a new message.
  */
-export const CreateReservationsResponseSchema: GenMessage<CreateReservationsResponse> = /*@__PURE__*/
+export const BatchCreateReservationsResponseSchema: GenMessage<BatchCreateReservationsResponse> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation_service, 4);
 
 /**
  * Result is what became of one reservation of the request.
  *
- * @generated from message meguri.reservations.v1.CreateReservationsResponse.Result
+ * @generated from message meguri.reservations.v1.BatchCreateReservationsResponse.Result
  */
-export type CreateReservationsResponse_Result = Message<"meguri.reservations.v1.CreateReservationsResponse.Result"> & {
+export type BatchCreateReservationsResponse_Result = Message<"meguri.reservations.v1.BatchCreateReservationsResponse.Result"> & {
   /**
    * Whether the reservation exists now.
    *
-   * @generated from oneof meguri.reservations.v1.CreateReservationsResponse.Result.outcome
+   * @generated from oneof meguri.reservations.v1.BatchCreateReservationsResponse.Result.outcome
    */
   outcome: {
     /**
-     * It exists.
+     * It exists: the answer that CreateReservation would give.
      *
-     * @generated from field: meguri.reservations.v1.CreateReservationsResponse.CreatedReservation created = 1;
+     * @generated from field: meguri.reservations.v1.CreateReservationResponse created = 1;
      */
-    value: CreateReservationsResponse_CreatedReservation;
+    value: CreateReservationResponse;
     case: "created";
   } | {
     /**
@@ -238,39 +238,11 @@ export type CreateReservationsResponse_Result = Message<"meguri.reservations.v1.
 };
 
 /**
- * Describes the message meguri.reservations.v1.CreateReservationsResponse.Result.
- * Use `create(CreateReservationsResponse_ResultSchema)` to create a new message.
+ * Describes the message meguri.reservations.v1.BatchCreateReservationsResponse.Result.
+ * Use `create(BatchCreateReservationsResponse_ResultSchema)` to create a new message.
  */
-export const CreateReservationsResponse_ResultSchema: GenMessage<CreateReservationsResponse_Result> = /*@__PURE__*/
+export const BatchCreateReservationsResponse_ResultSchema: GenMessage<BatchCreateReservationsResponse_Result> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation_service, 4, 0);
-
-/**
- * CreatedReservation is a reservation that this call or an earlier one has created.
- *
- * @generated from message meguri.reservations.v1.CreateReservationsResponse.CreatedReservation
- */
-export type CreateReservationsResponse_CreatedReservation = Message<"meguri.reservations.v1.CreateReservationsResponse.CreatedReservation"> & {
-  /**
-   * The reservation as it is now.
-   *
-   * @generated from field: meguri.reservations.v1.Reservation reservation = 1;
-   */
-  reservation?: Reservation | undefined;
-
-  /**
-   * Whether an earlier call had created the reservation, so that this one changed nothing.
-   *
-   * @generated from field: bool replayed = 2;
-   */
-  replayed: boolean;
-};
-
-/**
- * Describes the message meguri.reservations.v1.CreateReservationsResponse.CreatedReservation.
- * Use `create(CreateReservationsResponse_CreatedReservationSchema)` to create a new message.
- */
-export const CreateReservationsResponse_CreatedReservationSchema: GenMessage<CreateReservationsResponse_CreatedReservation> = /*@__PURE__*/
-  messageDesc(file_meguri_reservations_v1_reservation_service, 4, 1);
 
 /**
  * ItemError says why one item of a batch was refused or not served.
@@ -414,17 +386,17 @@ export type ListReservationsRequest = Message<"meguri.reservations.v1.ListReserv
    * Lists reservations whose execute_time is at or after this instant, in the years 1970 to 9999.
    * Absent means from the first.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 6;
+   * @generated from field: google.protobuf.Timestamp execute_time_from = 6;
    */
-  startTime?: Timestamp | undefined;
+  executeTimeFrom?: Timestamp | undefined;
 
   /**
    * Lists reservations whose execute_time is before this instant, in the years 1970 to 9999. Absent
-   * means up to the last. An end at or before start_time gives an empty list.
+   * means up to the last. One at or before execute_time_from gives an empty list.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 7;
+   * @generated from field: google.protobuf.Timestamp execute_time_before = 7;
    */
-  endTime?: Timestamp | undefined;
+  executeTimeBefore?: Timestamp | undefined;
 
   /**
    * Lists reservations whose reason begins with these characters, at most 128 bytes. Empty means
@@ -493,11 +465,11 @@ export type CancelReservationRequest = Message<"meguri.reservations.v1.CancelRes
   reservationId: string;
 
   /**
-   * Why, as the reservation shows it: at most 128 bytes. Empty means no reason.
+   * Why, for the last_change of the reservation: at most 128 bytes. Empty means no reason.
    *
-   * @generated from field: string change_reason = 3;
+   * @generated from field: string reason = 3;
    */
-  changeReason: string;
+  reason: string;
 };
 
 /**
@@ -558,25 +530,25 @@ export type CancelReservationsRequest = Message<"meguri.reservations.v1.CancelRe
     /**
      * The reservations with a reason and an execute_time.
      *
-     * @generated from field: meguri.reservations.v1.ReasonFilter reason = 3;
+     * @generated from field: meguri.reservations.v1.ReasonFilter reason_filter = 3;
      */
     value: ReasonFilter;
-    case: "reason";
+    case: "reasonFilter";
   } | { case: undefined; value?: undefined };
 
   /**
-   * Why, as the reservations show it: at most 128 bytes. Empty means no reason.
+   * Why they are cancelled, for their last_change: at most 128 bytes. Empty means no reason.
    *
-   * @generated from field: string change_reason = 4;
+   * @generated from field: string reason = 4;
    */
-  changeReason: string;
+  reason: string;
 
   /**
-   * Whether to change nothing and answer what would be cancelled.
+   * Whether to cancel them. Without it, the call changes nothing and answers what it would cancel.
    *
-   * @generated from field: bool validate_only = 5;
+   * @generated from field: bool force = 5;
    */
-  validateOnly: boolean;
+  force: boolean;
 
   /**
    * The next_page_token of the call before, at most 1,024 characters, sent with the same other
@@ -611,17 +583,17 @@ export type ReasonFilter = Message<"meguri.reservations.v1.ReasonFilter"> & {
    * Selects reservations whose execute_time is at or after this instant, in the years 1970 to 9999.
    * Required.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 2;
+   * @generated from field: google.protobuf.Timestamp execute_time_from = 2;
    */
-  startTime?: Timestamp | undefined;
+  executeTimeFrom?: Timestamp | undefined;
 
   /**
-   * Selects reservations whose execute_time is before this instant, in the years 1970 to 9999. An
-   * end at or before start_time selects none. Required.
+   * Selects reservations whose execute_time is before this instant, in the years 1970 to 9999. One
+   * at or before execute_time_from selects none. Required.
    *
-   * @generated from field: google.protobuf.Timestamp end_time = 3;
+   * @generated from field: google.protobuf.Timestamp execute_time_before = 3;
    */
-  endTime?: Timestamp | undefined;
+  executeTimeBefore?: Timestamp | undefined;
 };
 
 /**
@@ -638,7 +610,7 @@ export const ReasonFilterSchema: GenMessage<ReasonFilter> = /*@__PURE__*/
  */
 export type CancelReservationsResponse = Message<"meguri.reservations.v1.CancelReservationsResponse"> & {
   /**
-   * How many reservations this call has cancelled or, with validate_only, would cancel: 0 to 1,000.
+   * How many reservations this call has cancelled or, without force, would cancel: 0 to 1,000.
    *
    * @generated from field: int32 cancelled_count = 1;
    */
@@ -669,16 +641,16 @@ export type CancelReservationsResponse = Message<"meguri.reservations.v1.CancelR
   /**
    * How many could not be cancelled.
    *
-   * @generated from field: int32 failed_count = 5;
+   * @generated from field: int32 error_count = 5;
    */
-  failedCount: number;
+  errorCount: number;
 
   /**
-   * The first 100 that could not be cancelled.
+   * The errors of the first 100 of them.
    *
-   * @generated from field: repeated meguri.reservations.v1.CancelReservationsResponse.Failure failures = 6;
+   * @generated from field: repeated meguri.reservations.v1.CancelReservationsResponse.ReservationError errors = 6;
    */
-  failures: CancelReservationsResponse_Failure[];
+  errors: CancelReservationsResponse_ReservationError[];
 
   /**
    * The opaque page_token of the next call. Empty when all were found.
@@ -696,11 +668,11 @@ export const CancelReservationsResponseSchema: GenMessage<CancelReservationsResp
   messageDesc(file_meguri_reservations_v1_reservation_service, 14);
 
 /**
- * Failure is a reservation that could not be cancelled.
+ * ReservationError says why one reservation could not be cancelled.
  *
- * @generated from message meguri.reservations.v1.CancelReservationsResponse.Failure
+ * @generated from message meguri.reservations.v1.CancelReservationsResponse.ReservationError
  */
-export type CancelReservationsResponse_Failure = Message<"meguri.reservations.v1.CancelReservationsResponse.Failure"> & {
+export type CancelReservationsResponse_ReservationError = Message<"meguri.reservations.v1.CancelReservationsResponse.ReservationError"> & {
   /**
    * The id of the reservation.
    *
@@ -709,7 +681,7 @@ export type CancelReservationsResponse_Failure = Message<"meguri.reservations.v1
   reservationId: string;
 
   /**
-   * Why.
+   * Why it was refused or not served.
    *
    * @generated from field: meguri.reservations.v1.ItemError error = 2;
    */
@@ -717,10 +689,10 @@ export type CancelReservationsResponse_Failure = Message<"meguri.reservations.v1
 };
 
 /**
- * Describes the message meguri.reservations.v1.CancelReservationsResponse.Failure.
- * Use `create(CancelReservationsResponse_FailureSchema)` to create a new message.
+ * Describes the message meguri.reservations.v1.CancelReservationsResponse.ReservationError.
+ * Use `create(CancelReservationsResponse_ReservationErrorSchema)` to create a new message.
  */
-export const CancelReservationsResponse_FailureSchema: GenMessage<CancelReservationsResponse_Failure> = /*@__PURE__*/
+export const CancelReservationsResponse_ReservationErrorSchema: GenMessage<CancelReservationsResponse_ReservationError> = /*@__PURE__*/
   messageDesc(file_meguri_reservations_v1_reservation_service, 14, 0);
 
 /**
@@ -753,11 +725,11 @@ export type RescheduleReservationRequest = Message<"meguri.reservations.v1.Resch
   executeTime?: Timestamp | undefined;
 
   /**
-   * Why, as the reservation shows it: at most 128 bytes. Empty means no reason.
+   * Why, for the last_change of the reservation: at most 128 bytes. Empty means no reason.
    *
-   * @generated from field: string change_reason = 4;
+   * @generated from field: string reason = 4;
    */
-  changeReason: string;
+  reason: string;
 };
 
 /**
@@ -810,11 +782,11 @@ export type RetryReservationRequest = Message<"meguri.reservations.v1.RetryReser
   reservationId: string;
 
   /**
-   * Why, as the reservation shows it: at most 128 bytes. Empty means no reason.
+   * Why, for the last_change of the reservation: at most 128 bytes. Empty means no reason.
    *
-   * @generated from field: string change_reason = 3;
+   * @generated from field: string reason = 3;
    */
-  changeReason: string;
+  reason: string;
 };
 
 /**
@@ -906,6 +878,14 @@ export type ResumeProgramReservationsRequest = Message<"meguri.reservations.v1.R
    * @generated from field: string program_id = 1;
    */
   programId: string;
+
+  /**
+   * Why, for the server's log and for the list of batch operations of Temporal: at most 128 bytes.
+   * Empty means no reason.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
 };
 
 /**
@@ -964,21 +944,21 @@ export const ReservationService: GenService<{
     output: typeof CreateReservationResponseSchema;
   },
   /**
-   * CreateReservations creates up to 100 reservations, each as CreateReservation does: idempotent by
-   * its reservation_id, in a transaction of its own, with a result of its own. A refused one does
-   * not stop the others. Two with the same reservation_id are two calls with this id. A call that
+   * BatchCreateReservations creates up to 100 reservations, each as CreateReservation does:
+   * idempotent by its reservation_id, in a transaction of its own, with a result of its own. A
+   * refused one does not stop the others. Two with the same reservation_id are two calls with this id. A call that
    * ends with an error may have created some of them; sent again, it creates the others.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a malformed field, by its path such as
    * reservations[3].points; nothing was created). Retryable: PROGRAM_STALE. The result of a single
    * one may have the other reasons of CreateReservation.
    *
-   * @generated from rpc meguri.reservations.v1.ReservationService.CreateReservations
+   * @generated from rpc meguri.reservations.v1.ReservationService.BatchCreateReservations
    */
-  createReservations: {
+  batchCreateReservations: {
     methodKind: "unary";
-    input: typeof CreateReservationsRequestSchema;
-    output: typeof CreateReservationsResponseSchema;
+    input: typeof BatchCreateReservationsRequestSchema;
+    output: typeof BatchCreateReservationsResponseSchema;
   },
   /**
    * GetReservation reads one reservation, strongly consistent.
@@ -1009,7 +989,7 @@ export const ReservationService: GenService<{
   },
   /**
    * CancelReservation cancels a reservation whose points are not granted, also a failed one.
-   * Idempotent: a cancelled one stays as it is, with the change_reason of the first cancel.
+   * Idempotent: a cancelled one stays as it is, with the reason of the first cancel.
    *
    * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE). Retryable: CONTENDED.
    *
@@ -1021,17 +1001,18 @@ export const ReservationService: GenService<{
     output: typeof CancelReservationResponseSchema;
   },
   /**
-   * CancelReservations cancels the pending and failed reservations of one user, or those with a
-   * reason and an execute_time, each as CancelReservation does. It finds those that were stored
-   * about a second before, up to 1,000 a call, and fewer when the deadline comes near; with the
-   * next_page_token a further call goes on. One that is granted meanwhile is skipped. Idempotent:
-   * what is cancelled stays so, and a call that ended with an error can be sent again. To be sure
-   * that none is left, repeat it from the first page until it cancels none.
+   * CancelReservations cancels with force the pending and failed reservations of one user, or those
+   * with a reason and an execute_time, each as CancelReservation does. Without force it changes
+   * nothing and answers what it would cancel.
    *
-   * With validate_only it changes nothing and answers what it would cancel.
+   * It finds those that were stored about a second before, up to 1,000 a call, and fewer when the
+   * deadline comes near; with the next_page_token a further call goes on. One that is granted
+   * meanwhile is skipped. Idempotent: what is cancelled stays so, and a call that ended with an
+   * error can be sent again. To be sure that none is left, repeat it from the first page until it
+   * cancels none.
    *
    * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another request). Retryable:
-   * PROGRAM_STALE. A single failure may have the retryable reasons of CancelReservation.
+   * PROGRAM_STALE. The error of a single one may have the retryable reasons of CancelReservation.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.CancelReservations
    */

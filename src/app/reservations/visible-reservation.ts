@@ -3,9 +3,9 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { type Reservation, type VisibleState, visibleState } from "../../domain/reservation.ts";
 
-/** A row and the state that a reader gets. */
+/** A record and the state that a reader gets. */
 export interface VisibleReservation {
-  readonly row: Reservation;
+  readonly reservation: Reservation;
   readonly state: VisibleState;
 }
 
@@ -16,9 +16,9 @@ export interface ReservationName {
   readonly deadline?: number | undefined;
 }
 
-export const visible = (row: Reservation, now: Instant): VisibleReservation => ({
-  row,
-  state: visibleState(row, now),
+export const visible = (reservation: Reservation, now: Instant): VisibleReservation => ({
+  reservation,
+  state: visibleState(reservation, now),
 });
 
 /** The refusal RESERVATION_NOT_FOUND. */

@@ -1,4 +1,4 @@
-/** Reads the reservations of all programs, shard by shard, so that each row is read once. */
+/** Reads the reservations of all programs, shard by shard, so that each record is read once. */
 import type { Program } from "../../domain/program.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -6,17 +6,17 @@ import { allPages, type Page, type Window } from "../ports/pages.ts";
 import { shardCount } from "../ports/points.ts";
 import type { ReservationShard } from "../ports/reservations.ts";
 
-/** Which rows to read. */
+/** Which records to read. */
 interface Selection {
   readonly window: Window;
   /** The parts of the index by state, in their order. */
   readonly parts: readonly Pick<ReservationShard, "state" | "unsynced">[];
-  /** Whether to read the rows of a program. */
+  /** Whether to read the records of a program. */
   isWanted(program: Program): boolean;
 }
 
-/** A place in the rows. Cursors contain it as JSON. */
-interface Place {
+/** A place in the records. Cursors contain it as JSON. */
+interface ShardPlace {
   readonly programId: string;
   /** The index of the shard among those of all parts. */
   readonly shard: number;
@@ -24,17 +24,17 @@ interface Place {
   readonly after?: string | undefined;
 }
 
-/** The largest number of rows in a page. */
-export const rowPageSize = 200;
+/** The largest number of records in a page. */
+export const reservationPageSize = 200;
 
-/** The pending rows, those that are not synced included. */
+/** The pending records, those that are not synced included. */
 export const pendingParts: Selection["parts"] = [
   { state: "PENDING", unsynced: false },
   { state: "PENDING", unsynced: true },
 ];
 
 /** Returns a function that reads the page at a cursor; pages may be empty. */
-export function rowPages(
+export function reservationPages(
   { reader }: Pick<Deps, "reader">,
   { window, parts, isWanted }: Selection,
 ): (cursor: string | undefined) => Promise<Page<Reservation>> {
@@ -50,26 +50,27 @@ export function rowPages(
   }
 
   /** The place after a shard: its next shard, or the first one of the next program. */
-  function nextPlace({ programId, shard }: Place): Place | undefined {
+  function nextPlace({ programId, shard }: ShardPlace): ShardPlace | undefined {
     if (shard + 1 < shards) return { programId, shard: shard + 1 };
     return firstPlace(programIds?.find((each) => each > programId));
   }
 
   return async (cursor) => {
     programIds ??= await wantedPrograms();
-    const place = cursor === undefined ? firstPlace(programIds[0]) : (JSON.parse(cursor) as Place);
+    const place =
+      cursor === undefined ? firstPlace(programIds[0]) : (JSON.parse(cursor) as ShardPlace);
     if (!place) return { items: [] };
     const { programId, shard, after } = place;
     const part = parts[Math.floor(shard / shardCount)] as Selection["parts"][number];
     const page = await reader.reservationsInShard(
       { ...part, programId, shard: shard % shardCount },
       window,
-      { size: rowPageSize, cursor: after },
+      { size: reservationPageSize, cursor: after },
     );
     const next = page.cursor === undefined ? nextPlace(place) : { ...place, after: page.cursor };
     return { items: page.items, ...(next && { cursor: JSON.stringify(next) }) };
   };
 }
 
-const firstPlace = (programId: string | undefined): Place | undefined =>
+const firstPlace = (programId: string | undefined): ShardPlace | undefined =>
   programId === undefined ? undefined : { programId, shard: 0 };

@@ -1,0 +1,35 @@
+/** Changes the record of a reservation in one transaction. */
+import type { Instant } from "../../domain/month.ts";
+import type { Reservation } from "../../domain/reservation.ts";
+import type { Deps } from "../ports/deps.ts";
+import { reservationRef } from "../ports/records.ts";
+import { changeRecord } from "../shared/change-record.ts";
+import {
+  type ReservationName,
+  reservationNotFound,
+  type VisibleReservation,
+  visible,
+} from "./visible-reservation.ts";
+import { syncRun } from "./workflow-runs.ts";
+
+/**
+ * Writes what `change` makes of the reservation; nothing when it returns the same object. Brings
+ * its workflow run in line in the background. Refusals: RESERVATION_NOT_FOUND, and those of
+ * `change`.
+ */
+export async function changeReservation(
+  deps: Pick<Deps, "engine" | "programs" | "workflows" | "background">,
+  { programId, reservationId, deadline }: ReservationName,
+  change: (reservation: Reservation, now: Instant) => Reservation,
+): Promise<VisibleReservation & { readonly isChanged: boolean }> {
+  const { record, isChanged, now } = await changeRecord(
+    deps,
+    { ref: reservationRef(programId, reservationId), deadline },
+    (reservation, { wall }) => {
+      if (!reservation) throw reservationNotFound(reservationId);
+      return change(reservation, wall);
+    },
+  );
+  if (record.unsynced) deps.background(() => syncRun(deps, record));
+  return { ...visible(record, now.wall), isChanged };
+}
