@@ -139,12 +139,15 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     );
     expect(await done(...reserve, "--reservation-id", id)).toContain("replayed");
     expect((await done("reservation", "show", id)).split("\n")).toEqual(
-      expect.arrayContaining([cells("^state", "PENDING$"), cells("^changed by", "rin$")]),
+      expect.arrayContaining([cells("^state", "PENDING$"), cells("^creator", "rin$")]),
     );
     await eventually(async () =>
       expect(await done("reservation", "list", "--user", user)).toContain(id),
     );
     expect(await done("reservation", "reschedule", id, "+2h")).toContain("PENDING: 50 points");
+    expect((await done("reservation", "show", id)).split("\n")).toEqual(
+      expect.arrayContaining([cells("^changed by", "rin$")]),
+    );
     expect(await done("reservation", "cancel", id)).toContain("CANCELLED: 50 points");
     const failing = { programId: "default", reservationId: `${id}-2`, userId: `${user}-frozen` };
     await failReservation(server, failing);
@@ -194,6 +197,43 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await failed(2, "program", "update", id, "--notices", "{")).toContain("--notices");
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
     expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
+  });
+
+  test("reservations that are cancelled together", async () => {
+    const leaver = `${mode}-leaver`;
+    const ids = [`${mode}-many-1`, `${mode}-many-2`];
+    for (const id of ids) {
+      const reserve = ["reserve", leaver, "30", "--at", "2030-12-24T09:00+09:00"];
+      await done(...reserve, "--reservation-id", id, "--reason", `${mode} sale`);
+    }
+    const ofUser = ["reservation", "cancel-many", "--user", leaver];
+    const found = `2 reservations of 60 points: ${ids.join(", ")}\n`;
+    const stateOf = async (reservationId: string) =>
+      (await server.reservations.getReservation({ reservationId })).reservation?.state;
+
+    if (isTerminal) {
+      await eventually(async () => {
+        const asking = meguri.start(...ofUser);
+        await asking.printed("Cancel 2 reservations of 60 points? [y/N] ");
+        asking.type("n\n");
+        expect(await asking.done).toMatchObject({ code: 1 });
+      });
+    } else {
+      await eventually(async () => expect(await done(...ofUser)).toBe(`would cancel ${found}`));
+    }
+    expect(await Promise.all(ids.map(stateOf))).not.toContain(Reservation_State.CANCELLED);
+
+    const window = ["--since", "2030-12-24T00:00Z", "--until", "2030-12-24T01:00Z"];
+    const ofReason = ["reservation", "cancel-many", "--reason-prefix", `${mode} sa`, ...window];
+    expect(await done(...ofReason, "--reason", "over", "--force")).toBe(`cancelled ${found}`);
+    for (const reservationId of ids) {
+      const { reservation } = await server.reservations.getReservation({ reservationId });
+      const lastChange = { caller: { service: "rin" }, reason: "over" };
+      expect(reservation).toMatchObject({ state: Reservation_State.CANCELLED, lastChange });
+    }
+    expect(await failed(2, "reservation", "cancel-many")).toContain("--user or --reason-prefix");
+    expect(await failed(2, ...ofUser, ...window)).toContain("belong to --reason-prefix");
+    expect(await failed(2, ...ofReason.slice(0, 4))).toContain("needs --since and --until");
   });
 
   test("a bulk grant from the check to the corrected sheet", async () => {

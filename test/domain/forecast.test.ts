@@ -168,7 +168,11 @@ describe("against what really happens", () => {
   );
 
   /** Plays the reservations with the functions of the domain, as their workflows do. */
-  function play(start: ReturnType<typeof setUp>, reservations: readonly Reservation[], until: number) {
+  function play(
+    start: ReturnType<typeof setUp>,
+    reservations: readonly Reservation[],
+    until: number,
+  ) {
     const lines: unknown[] = [];
     const addExpiries = (entries: readonly LedgerEntry[]) => {
       for (const { type, effectiveTime, points: expired, balance } of entries) {

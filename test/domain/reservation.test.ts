@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { asService } from "../../src/domain/caller.ts";
 import { DomainError } from "../../src/domain/errors.ts";
 import {
+  type ChangeRequest,
   cancel,
   checkExecuteTime,
   complete,
@@ -46,10 +47,14 @@ const wrongState = (state: string) =>
 
 const desk = { caller: asService("desk"), reason: "asked for" };
 
+/** What a change adds to a reservation. */
+const changedBy = (request: ChangeRequest, time: number) =>
+  ({ lastChange: { ...request, time }, updateTime: time, unsynced: true }) as const;
+
 describe("transitions", () => {
   test("cancel: until the grant has committed, due or not, or refused; CANCELLED stays", () => {
     for (const now of [before, later]) {
-      const cancelled = reservation("CANCELLED", { ...desk, updateTime: now, unsynced: true });
+      const cancelled = reservation("CANCELLED", changedBy(desk, now));
       expect(cancel(reservation("PENDING"), desk, now)).toEqual(cancelled);
     }
     const cancelled = reservation("CANCELLED");
@@ -61,10 +66,8 @@ describe("transitions", () => {
     const cancelled = cancel(reservation("FAILED"), desk, later);
     expect(cancelled).toEqual({
       ...reservation("FAILED"),
-      ...desk,
+      ...changedBy(desk, later),
       state: "CANCELLED",
-      updateTime: later,
-      unsynced: true,
     });
     expect(nextStep(cancelled, later, later + 1)).toBe("CANCELLED");
     expect(() => retry(cancelled, desk, later)).toThrow(wrongState("CANCELLED"));
@@ -72,7 +75,7 @@ describe("transitions", () => {
 
   test("reschedule: only PENDING, to any time", () => {
     const moved = reschedule(reservation("PENDING"), later, desk, before);
-    const expected = { ...desk, executeTime: later, updateTime: before, unsynced: true } as const;
+    const expected = { ...changedBy(desk, before), executeTime: later };
     expect(moved).toEqual(reservation("PENDING", expected));
     const earlier = reschedule(synced(moved), 5, desk, before);
     expect(earlier).toEqual(reservation("PENDING", { ...expected, executeTime: 5 }));
@@ -85,7 +88,7 @@ describe("transitions", () => {
 
   test("retry: FAILED goes back to PENDING", () => {
     const { failure: _, ...rest } = reservation("FAILED");
-    const retried = { ...rest, ...desk, state: "PENDING", updateTime: later, unsynced: true };
+    const retried = { ...rest, ...changedBy(desk, later), state: "PENDING" };
     expect(retry(reservation("FAILED"), desk, later)).toEqual(retried);
     const pending = reservation("PENDING");
     expect(retry(pending, desk, later)).toBe(pending);
@@ -117,7 +120,9 @@ describe("transitions", () => {
     // A FAILED record that a later run completes keeps no failure.
     expect(complete(reservation("FAILED"), 7, later)).not.toHaveProperty("failure");
     const error = new DomainError("ACCOUNT_FROZEN", "m");
-    expect(fail(reservation("PENDING"), error, later)).toEqual(reservation("FAILED", { updateTime: later }));
+    expect(fail(reservation("PENDING"), error, later)).toEqual(
+      reservation("FAILED", { updateTime: later }),
+    );
   });
 });
 
@@ -170,9 +175,9 @@ describe("lateness", () => {
     for (const state of ["PENDING", "FAILED", "CANCELLED"] as const) {
       expect(latenessOf(reservation(state, { updateTime: later }))).toBe(0);
     }
-    expect(latenessOf(reservation("DONE", { grant: { time: later, entryNumber: 7, dueSince: due } }))).toBe(
-      60_000,
-    );
+    expect(
+      latenessOf(reservation("DONE", { grant: { time: later, entryNumber: 7, dueSince: due } })),
+    ).toBe(60_000);
   });
 });
 

@@ -1,9 +1,9 @@
 /** The command that approves a bulk grant, after its content was shown. */
-import { createInterface } from "node:readline";
 import { ApproveBulkGrantResponseSchema, type BulkGrant } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
 import { callerText } from "./callers.ts";
+import { confirm } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
@@ -66,11 +66,5 @@ async function askFor(io: Io, { digest, totalPoints }: BulkGrant): Promise<strin
   if (!io.stdin.isTTY) {
     throw new UsageError(`without a terminal, bulk approve needs --digest; here it is ${digest}`);
   }
-  const { stdin: input, signal } = io;
-  await write(io.stderr, `Approve ${totalPoints} points? [y/N] `);
-  // The terminal edits the line itself, so that Ctrl-C remains a signal.
-  const lines = createInterface({ input, terminal: false, signal });
-  for await (const line of lines) return /^y(es)?$/i.test(line.trim()) ? digest : undefined;
-  signal.throwIfAborted();
-  return undefined;
+  return (await confirm(io, `Approve ${totalPoints} points?`)) ? digest : undefined;
 }

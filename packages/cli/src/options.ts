@@ -18,7 +18,7 @@ export const eventIdOption = () =>
 export const reasonOption = () => new Option("--reason <text>", "why, for the ledger entry");
 
 export const changeReasonOption = () =>
-  new Option("--reason <text>", "why, as the bulk grant shows it");
+  new Option("--reason <text>", "why; it is shown with the change");
 
 /** An option whose value names a value of an enum, such as `FAILED`. */
 export const enumOption = <const Flags extends string>(

@@ -1,5 +1,5 @@
 /** The commands about reservations: grants for a later time. */
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   CancelReservationResponseSchema,
   CreateReservationResponseSchema,
@@ -11,8 +11,10 @@ import {
   Reservation_StateSchema as StateSchema,
 } from "@meguri/client/reservations";
 import { type AddCommand, examples } from "./action.ts";
+import { addCancelMany } from "./cancel-reservations.ts";
 import { UsageError } from "./errors.ts";
 import {
+  changeReasonOption,
   enumName,
   enumOption,
   enumValue,
@@ -22,7 +24,7 @@ import {
   reasonOption,
   timeFormat,
 } from "./options.ts";
-import { type Cell, type Columns, formatTime, printable } from "./output.ts";
+import { type Cell, type Columns, callerText, formatTime, printable } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
 export const addReserve: AddCommand = (parent, inSession) => {
@@ -71,7 +73,7 @@ export const addReservation: AddCommand = (parent, inSession) => {
     .command("reservation")
     .summary("list, show, cancel, move and retry reservations")
     .description("Reservations are grants for a later time. meguri reserve makes one.");
-  for (const add of [addList, addShow, addCancel, addReschedule, addRetry]) {
+  for (const add of [addList, addShow, addCancel, addCancelMany, addReschedule, addRetry]) {
     add(reservation, inSession);
   }
 };
@@ -113,7 +115,10 @@ const addList: AddCommand = (parent, inSession) => {
           user === undefined
             ? { case: "state" as const, value: enumValue(StateSchema, state) }
             : { case: "userId" as const, value: user };
-        const times = { ...(since && { startTime: since }), ...(until && { endTime: until }) };
+        const times = {
+          ...(since && { executeTimeFrom: since }),
+          ...(until && { executeTimeBefore: until }),
+        };
         const pages = pagesOf(async (page) => {
           const request = { programId, filter, ...times, ...page };
           const answer = await meguri.reservations.listReservations(request, call);
@@ -146,11 +151,12 @@ const addShow: AddCommand = (parent, inSession) => {
 const fields = (reservation: Reservation): Cell[][] => [
   ...Object.entries(columns).map(([name, cell]) => [name, cell(reservation)]),
   ["created", reservation.createTime],
-  ["changed", reservation.updateTime],
-  ["changed by", reservation.changedBy],
-  ["change reason", reservation.changeReason],
-  ["granted", reservation.executedTime],
-  ["lateness ms", reservation.latenessMs],
+  ["updated", reservation.updateTime],
+  ["last change", reservation.lastChange?.time],
+  ["changed by", callerText(reservation.lastChange?.caller)],
+  ["change reason", reservation.lastChange?.reason],
+  ["granted", reservation.grantTime],
+  ["lateness ms", reservation.lateness && durationMs(reservation.lateness)],
   ["ledger entry", reservation.entryNumber || undefined],
   ["failure", reservation.failure?.reason],
   ["message", reservation.failure?.message],
@@ -163,12 +169,12 @@ const addCancel: AddCommand = (parent, inSession) => {
     .description("Cancels a reservation whose points are not granted yet, also a failed one.")
     .argument("<reservation-id>", "the reservation")
     .addOption(programOption())
-    .option("--reason <text>", "why, as the reservation shows it", "")
+    .addOption(changeReasonOption())
     .addHelpText("after", examples("meguri reservation cancel xmas-alice --reason moved"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const { program: programId, reason: changeReason } = options;
-        const request = { programId, reservationId, changeReason };
+        const { program: programId, reason } = options;
+        const request = { programId, reservationId, reason };
         const answer = await meguri.reservations.cancelReservation(request, call);
         await out.message(CancelReservationResponseSchema, answer, changed);
       }),
@@ -183,12 +189,12 @@ const addReschedule: AddCommand = (parent, inSession) => {
     .argument("<reservation-id>", "the reservation")
     .argument("<time>", timeFormat, readTime)
     .addOption(programOption())
-    .option("--reason <text>", "why, as the reservation shows it", "")
+    .addOption(changeReasonOption())
     .addHelpText("after", examples("meguri reservation reschedule xmas-alice +2h"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, executeTime, options) => {
-        const { program: programId, reason: changeReason } = options;
-        const request = { programId, reservationId, executeTime, changeReason };
+        const { program: programId, reason } = options;
+        const request = { programId, reservationId, executeTime, reason };
         const answer = await meguri.reservations.rescheduleReservation(request, call);
         await out.message(RescheduleReservationResponseSchema, answer, changed);
       }),
@@ -202,12 +208,12 @@ const addRetry: AddCommand = (parent, inSession) => {
     .description("Tries a failed reservation again: at once, or at its time if that is to come.")
     .argument("<reservation-id>", "the reservation")
     .addOption(programOption())
-    .option("--reason <text>", "why, as the reservation shows it", "")
+    .addOption(changeReasonOption())
     .addHelpText("after", examples("meguri reservation retry xmas-alice"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const { program: programId, reason: changeReason } = options;
-        const request = { programId, reservationId, changeReason };
+        const { program: programId, reason } = options;
+        const request = { programId, reservationId, reason };
         const answer = await meguri.reservations.retryReservation(request, call);
         await out.message(RetryReservationResponseSchema, answer, changed);
       }),

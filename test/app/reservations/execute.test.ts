@@ -88,15 +88,18 @@ describe("a retryable error", () => {
     await expectGrantedOnce(fixture);
   });
 
-  test.each(retryable)("%s after a refusal leaves the record to the next attempt", async (reason) => {
-    const fixture = await dueReservation();
-    await freezeAccount(fixture.deps, { ...request, eventId: "freeze" });
-    const before = fixture.store.dump();
-    const deps = failingAt(fixture.deps, 2, new DomainError(reason, "for a moment"));
-    await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
-    expect(fixture.store.dump()).toEqual(before);
-    expect(await executeReservation(fixture.deps, attempt)).toMatchObject({ outcome: "FAILED" });
-  });
+  test.each(retryable)(
+    "%s after a refusal leaves the record to the next attempt",
+    async (reason) => {
+      const fixture = await dueReservation();
+      await freezeAccount(fixture.deps, { ...request, eventId: "freeze" });
+      const before = fixture.store.dump();
+      const deps = failingAt(fixture.deps, 2, new DomainError(reason, "for a moment"));
+      await expect(executeReservation(deps, attempt)).rejects.toMatchObject({ reason });
+      expect(fixture.store.dump()).toEqual(before);
+      expect(await executeReservation(fixture.deps, attempt)).toMatchObject({ outcome: "FAILED" });
+    },
+  );
 });
 
 describe("a refusal", () => {
@@ -104,7 +107,7 @@ describe("a refusal", () => {
     const fixture = await dueReservation();
     const deps = failingAt(fixture.deps, 1, new DomainError(reason, "never"));
     const failure = { reason, message: "never" };
-    const failed = { outcome: "FAILED", record: { state: "FAILED", failure } };
+    const failed = { outcome: "FAILED", reservation: { state: "FAILED", failure } };
     expect(await executeReservation(deps, attempt)).toMatchObject(failed);
     expect(await executeReservation(fixture.deps, attempt)).toMatchObject(failed);
     expect(await fixture.rowOf(id)).toMatchObject({ state: "FAILED", failure });
@@ -129,7 +132,11 @@ describe("a refusal", () => {
     await grantPoints(full.deps, { ...request, eventId: "most", points: 10 ** 15 });
     const reused = await dueReservation();
     await executeReservation(reused.deps, attempt);
-    await reused.force(id, (reservation) => ({ ...reservation, state: "PENDING", hash: "1:another" }));
+    await reused.force(id, (reservation) => ({
+      ...reservation,
+      state: "PENDING",
+      hash: "1:another",
+    }));
     const lost = await dueReservation();
     lost.store.force(programRef(programId), undefined);
     const reasonOf = async ({ deps }: typeof frozen) => {

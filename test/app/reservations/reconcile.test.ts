@@ -57,7 +57,9 @@ describe("executeOverdue", () => {
     await reserve("cancelled");
     await force("cancelled", (reservation) => ({ ...reservation, state: "CANCELLED" }));
     const done: string[] = [];
-    const counts = await executeAll(deps, { onDone: (reservation) => done.push(reservation.reservationId) });
+    const counts = await executeAll(deps, {
+      onDone: (reservation) => done.push(reservation.reservationId),
+    });
     expect(counts).toEqual({ ...nothing, overdue: 3, granted: 3, oldestMs: 3_600_000 });
     expect(done.toSorted()).toEqual(["hours", "just-overdue", "synced"]);
     for (const id of done) {
@@ -233,7 +235,9 @@ describe("the pages of pending records", () => {
     let cursor: string | undefined;
     do {
       const { items, cursor: next } = await page(cursor);
-      found.push(...items.map((reservation) => `${reservation.programId} ${reservation.reservationId}`));
+      found.push(
+        ...items.map((reservation) => `${reservation.programId} ${reservation.reservationId}`),
+      );
       cursor = next;
     } while (cursor !== undefined);
     expect(found.toSorted()).toEqual([...namesOf(300).map((id) => `p ${id}`), "q r-0"].toSorted());
