@@ -1,5 +1,6 @@
 /** The handlers of the ReservationService that pause and resume a program. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
 import {
   pauseProgramReservations,
@@ -16,6 +17,7 @@ type ProgramPauses = "pauseProgramReservations" | "resumeProgramReservations";
 
 export function programPauses(
   deps: Deps,
+  log: Logger,
 ): Pick<ServiceImpl<typeof ReservationService>, ProgramPauses> {
   const toResponse = async (program: Program) => {
     const { calendar } = await deps.clock.now();
@@ -25,8 +27,14 @@ export function programPauses(
     pauseProgramReservations: async (request, context) =>
       toResponse(await pauseProgramReservations(deps, toInput(request, context))),
 
-    resumeProgramReservations: async (request, context) =>
-      toResponse(await resumeProgramReservations(deps, toInput(request, context))),
+    async resumeProgramReservations(request, context) {
+      const input = toInput(request, context);
+      const program = await resumeProgramReservations(deps, input);
+      const { programId, caller, reason } = input;
+      // The program does not keep who resumed it.
+      log.info({ programId, caller, reason }, "the reservations of a program are resumed");
+      return toResponse(program);
+    },
   };
 }
 

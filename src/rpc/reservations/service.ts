@@ -29,7 +29,7 @@ export function reservationService(
 ): ServiceImpl<typeof ReservationService> {
   return {
     ...reservationBatches(deps, log),
-    ...programPauses(deps),
+    ...programPauses(deps, log),
 
     async createReservation(request, context) {
       const { replayed, ...visible } = await createReservation(deps, {

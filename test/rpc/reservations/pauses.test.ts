@@ -57,12 +57,18 @@ test("meanwhile reservations are created, moved and cancelled, and points grante
 });
 
 test("a resume removes the pause, and signals the waiting runs each time", async () => {
-  const signals = () => server.workflows.calls.filter((call) => call === "refreshPaused paused");
+  const signals = () => server.workflows.calls.filter((call) => call.startsWith("refreshPaused"));
   expect(signals()).toEqual([]);
-  for (const count of [1, 2]) {
-    const { program } = await server.reservations.resumeProgramReservations({ programId });
+  const expected: string[] = [];
+  for (const [reason, because] of [
+    ["the audit is over", " (the audit is over)"],
+    ["", ""],
+  ]) {
+    const request = { programId, reason: reason ?? "" };
+    const { program } = await server.reservations.resumeProgramReservations(request);
     expect(program?.reservationPause).toBeUndefined();
-    await eventually(async () => expect(signals()).toHaveLength(count));
+    expected.push(`refreshPaused paused: the program paused is resumed by tests${because}`);
+    await eventually(async () => expect(signals()).toEqual(expected));
   }
   expect((await pauseOf())?.reservationPause).toBeUndefined();
 });

@@ -26,8 +26,8 @@ export function recordWorkflows(): RecordingWorkflows {
     async terminateRun({ programId, reservationId }) {
       calls.push(`terminateRun ${programId} ${reservationId}`);
     },
-    async refreshPaused(programId) {
-      calls.push(`refreshPaused ${programId}`);
+    async refreshPaused(programId, reason) {
+      calls.push(`refreshPaused ${programId}: ${reason}`);
     },
     async ensureMonthEnd({ programId }) {
       calls.push(`ensureMonthEnd ${programId}`);

@@ -145,7 +145,7 @@ export const ReservationSchema: GenMessage<Reservation> = /*@__PURE__*/
  */
 export type Reservation_Failure = Message<"meguri.reservations.v1.Reservation.Failure"> & {
   /**
-   * A reason of the error list, such as "ACCOUNT_FROZEN".
+   * The reason, as in google.rpc.ErrorInfo, such as "ACCOUNT_FROZEN".
    *
    * @generated from field: string reason = 1;
    */

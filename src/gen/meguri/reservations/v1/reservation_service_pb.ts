@@ -251,7 +251,8 @@ export const BatchCreateReservationsResponse_ResultSchema: GenMessage<BatchCreat
  */
 export type ItemError = Message<"meguri.reservations.v1.ItemError"> & {
   /**
-   * A reason of the error list, such as "ID_REUSED", or "INTERNAL" for a fault of the server.
+   * The reason, as in google.rpc.ErrorInfo, such as "ID_REUSED"; "INTERNAL" for a fault of the
+   * server.
    *
    * @generated from field: string reason = 1;
    */
@@ -880,8 +881,8 @@ export type ResumeProgramReservationsRequest = Message<"meguri.reservations.v1.R
   programId: string;
 
   /**
-   * Why, for the server's log and for the list of batch operations of Temporal: at most 128 bytes.
-   * Empty means no reason.
+   * Why, for the server's log and Temporal's list of batch operations: at most 128 bytes. Empty
+   * means no reason.
    *
    * @generated from field: string reason = 2;
    */
