@@ -13,6 +13,7 @@ import { messagesOf, services } from "../../support/fixtures/descriptors.ts";
 import {
   bulkRules,
   executeTime,
+  executeWindow,
   goodRequests as good,
   header,
   type Init,
@@ -24,7 +25,6 @@ import {
   target,
   tier,
   watch,
-  window,
 } from "../../support/fixtures/good-requests.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -196,7 +196,7 @@ const free = new Set([
   "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
   "Header.validate_only",
-  "CancelReservationsRequest.validate_only",
+  "CancelReservationsRequest.force",
   "VerifyAccountRequest.repair",
   "SetTargetMutedRequest.muted",
   "SetPersonMutedRequest.muted",
@@ -217,7 +217,7 @@ const parts = new Map<string | undefined, Init>([
   ["meguri.bulkgrants.v1.NewRow", newRow],
   ["meguri.reactions.v1.TargetName", target],
   ["meguri.reservations.v1.NewReservation", newReservation],
-  ["meguri.reservations.v1.ReasonFilter", { reasonPrefix: "r", ...window }],
+  ["meguri.reservations.v1.ReasonFilter", { reasonPrefix: "r", ...executeWindow }],
 ]);
 
 /** What no message for people has: expressions, rule ids, and words of protovalidate. */

@@ -132,20 +132,21 @@ for (const userId of ["u", "nobody"]) {
 }
 const { PENDING, PROCESSING, DONE } = Reservation_State;
 const window = { startTime: executeTime, endTime: at("2029-02-01T00:00:00Z") };
+const executeWindow = { executeTimeFrom: window.startTime, executeTimeBefore: window.endTime };
 for (const filter of [
   { case: "userId", value: "u" } as const,
   ...[PENDING, PROCESSING, DONE].map((value) => ({ case: "state", value }) as const),
 ]) {
-  for (const endTime of [window.endTime, executeTime]) {
-    const empty = endTime === executeTime ? " in no time" : "";
-    const parameters = { filter, ...window, endTime };
+  for (const executeTimeBefore of [executeWindow.executeTimeBefore, executeTime]) {
+    const empty = executeTimeBefore === executeTime ? " in no time" : "";
+    const parameters = { filter, ...executeWindow, executeTimeBefore };
     const name = `reservations, ${filter.case} ${filter.value}${empty}`;
     list(name, reservations.ListReservationsRequestSchema, parameters, (r) =>
       server.reservations.listReservations(r),
     );
   }
 }
-const ofReason = { reasonPrefix: "r", ...window };
+const ofReason = { reasonPrefix: "r", ...executeWindow };
 for (const filter of [
   { case: "userId", value: "u" } as const,
   { case: "reasonFilter", value: ofReason } as const,

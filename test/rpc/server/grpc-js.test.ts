@@ -191,7 +191,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { ...reservation, ...account, points: "5", execute_time: later },
     { reservation: { state: "STATE_PENDING", execute_time: later, points: "5" } },
   ],
-  "meguri.reservations.v1.ReservationService/CreateReservations": [
+  "meguri.reservations.v1.ReservationService/BatchCreateReservations": [
     {
       reservations: [
         { reservation_id: "b", user_id: "batch", points: "5", execute_time: later },
@@ -207,7 +207,14 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.reservations.v1.ReservationService/GetReservation": [
     reservation,
-    { reservation: { user_id: "u", caller: "grpc-js" } },
+    {
+      reservation: {
+        user_id: "u",
+        creator: { service: "grpc-js", subject: "grpc-js" },
+        last_change: null,
+        lateness: null,
+      },
+    },
   ],
   "meguri.reservations.v1.ReservationService/ListReservations": [
     { user_id: "u" },
@@ -226,7 +233,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { refused: "WRONG_STATE" },
   ],
   "meguri.reservations.v1.ReservationService/CancelReservations": [
-    { user_id: "batch", reason: "left" },
+    { user_id: "batch", reason: "left", force: true },
     { cancelled_count: 1, cancelled_points: "5", reservation_ids: ["b"], next_page_token: "" },
   ],
   "meguri.reservations.v1.ReservationService/PauseProgramReservations": [

@@ -319,7 +319,7 @@ describe("ListReservations", () => {
     }
     const pending = inState(Reservation_State.PENDING);
     for (const list of [ofShop, pending]) {
-      const named = { ...list, startTime: hour(100) };
+      const named = { ...list, executeTimeFrom: hour(100) };
       expect(await ids({ ...named, reasonPrefix: "sale" })).toEqual(["sale-1", "sale-3"]);
       expect(await ids({ ...named, reasonPrefix: "sale", pageSize: 1 })).toHaveLength(2);
       expect(await ids({ ...named, reasonPrefix: "none" })).toEqual([]);
@@ -334,7 +334,7 @@ describe("ListReservations", () => {
     for (const wrong of [
       { ...ofUser, pageToken },
       { ...inState(Reservation_State.DONE), pageToken },
-      { ...list, startTime: hour(1), pageToken },
+      { ...list, executeTimeFrom: hour(1), pageToken },
       { ...list, reasonPrefix: "r", pageToken },
       { ...list, programId: "a", pageToken },
     ]) {
