@@ -36,7 +36,7 @@ export const addCancelMany: AddCommand = (parent, inSession) => {
     )
     .action(
       inSession(async (session, options) => {
-        const { program: programId, reason } = options;
+        const { program: programId, reason = "" } = options;
         const cancel = (force: boolean) =>
           cancelPages(session, { programId, filter: readFilter(options), reason, force });
         if (!options.force) {

@@ -108,15 +108,6 @@ function cellText(cell: Cell): string {
   return printable(String(cell ?? "")) || "-";
 }
 
-/** Who did something: `shop`, or `alice via shop` for a call on her behalf. */
-export function callerText(
-  caller: { readonly service: string; readonly subject: string } | undefined,
-): string | undefined {
-  if (caller === undefined) return undefined;
-  const { service, subject } = caller;
-  return subject === service ? service : `${subject} via ${service}`;
-}
-
 /** An instant as ISO 8601 in the zone of this machine, in seconds. */
 export function formatTime(time: Timestamp | undefined): string {
   if (time === undefined) return "-";

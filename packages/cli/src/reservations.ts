@@ -11,6 +11,7 @@ import {
   Reservation_StateSchema as StateSchema,
 } from "@meguri/client/reservations";
 import { type AddCommand, examples } from "./action.ts";
+import { callerText } from "./callers.ts";
 import { addCancelMany } from "./cancel-reservations.ts";
 import { UsageError } from "./errors.ts";
 import {
@@ -24,7 +25,7 @@ import {
   reasonOption,
   timeFormat,
 } from "./options.ts";
-import { type Cell, type Columns, callerText, formatTime, printable } from "./output.ts";
+import { type Cell, type Columns, formatTime, printable } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
 export const addReserve: AddCommand = (parent, inSession) => {
@@ -84,7 +85,7 @@ const columns: Columns<Reservation> = {
   user: ({ userId }) => userId,
   points: ({ points }) => points,
   time: ({ executeTime }) => executeTime,
-  creator: ({ creator }) => callerText(creator),
+  creator: ({ creator }) => creator && callerText(creator),
   reason: ({ reason }) => reason,
 };
 
@@ -153,7 +154,7 @@ const fields = (reservation: Reservation): Cell[][] => [
   ["created", reservation.createTime],
   ["updated", reservation.updateTime],
   ["last change", reservation.lastChange?.time],
-  ["changed by", callerText(reservation.lastChange?.caller)],
+  ["changed by", reservation.lastChange?.caller && callerText(reservation.lastChange.caller)],
   ["change reason", reservation.lastChange?.reason],
   ["granted", reservation.grantTime],
   ["lateness ms", reservation.lateness && durationMs(reservation.lateness)],
@@ -173,7 +174,7 @@ const addCancel: AddCommand = (parent, inSession) => {
     .addHelpText("after", examples("meguri reservation cancel xmas-alice --reason moved"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const { program: programId, reason } = options;
+        const { program: programId, reason = "" } = options;
         const request = { programId, reservationId, reason };
         const answer = await meguri.reservations.cancelReservation(request, call);
         await out.message(CancelReservationResponseSchema, answer, changed);
@@ -193,7 +194,7 @@ const addReschedule: AddCommand = (parent, inSession) => {
     .addHelpText("after", examples("meguri reservation reschedule xmas-alice +2h"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, executeTime, options) => {
-        const { program: programId, reason } = options;
+        const { program: programId, reason = "" } = options;
         const request = { programId, reservationId, executeTime, reason };
         const answer = await meguri.reservations.rescheduleReservation(request, call);
         await out.message(RescheduleReservationResponseSchema, answer, changed);
@@ -212,7 +213,7 @@ const addRetry: AddCommand = (parent, inSession) => {
     .addHelpText("after", examples("meguri reservation retry xmas-alice"))
     .action(
       inSession(async ({ meguri, out, call }, reservationId, options) => {
-        const { program: programId, reason } = options;
+        const { program: programId, reason = "" } = options;
         const request = { programId, reservationId, reason };
         const answer = await meguri.reservations.retryReservation(request, call);
         await out.message(RetryReservationResponseSchema, answer, changed);
