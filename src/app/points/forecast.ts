@@ -21,7 +21,7 @@ const readSize = 100;
 /**
  * Forecasts the balance at `time`, and says whether the account is frozen now. Reservations that
  * were changed a moment ago may be missing. Those that are found are neither lost nor counted twice
- * when they are granted meanwhile: their records are read again, after the account, and a grant that
+ * when they are granted meanwhile: their records are read again after the account, and a grant that
  * the account does not have yet has a later entry number. Refusals: PROGRAM_NOT_FOUND, and those of
  * `forecast`.
  */

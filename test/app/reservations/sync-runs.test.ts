@@ -102,7 +102,7 @@ test("a run that has ended is started again if its reservation is pending", asyn
 });
 
 describe("a run without progress", () => {
-  test("is terminated when its record has been final for two minutes, or does not exist", async () => {
+  test("ends when its record has been final for two minutes, or does not exist", async () => {
     const ids = ["pending", "done", "cancelled", "unknown"];
     const workflows = spiedWorkflows({ overdueRuns: () => runsOf(...ids) });
     const { deps, reserve, clock } = createReservationFixture(workflows);

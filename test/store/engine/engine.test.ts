@@ -189,7 +189,7 @@ describe.each(isolations)("request coalescing, applied %s", (isolation) => {
     expect(steps.map(({ reservation }) => reservation.grant?.entryNumber)).toEqual(
       ids.map((_, i) => 73 + i),
     );
-    // First one call: account, 36 expiries, its entry, key and reservation; then the other nine calls.
+    // First one call: account, 36 expiries, its entry, key and record; then nine calls.
     expect(commits).toEqual([40, 28]);
     expect(await balance(deps)).toBe(50);
     expect(await differences(deps)).toEqual([]);
