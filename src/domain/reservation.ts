@@ -133,9 +133,9 @@ export function synced({ unsynced: _, ...reservation }: Reservation): Reservatio
 
 /**
  * Returns what to do now: grant the points, wait, or end in the state of the record. FAILED is
- * final: an activity that is retried after its answer was lost, and any other run, get FAILED until an
- * operator or a caller retries. `resetTime` is the time at which an operator has reset the run of
- * this attempt in Temporal, if any: a reset after the failure is such a retry.
+ * final: an activity that is retried after its answer was lost, and any other run, get FAILED until
+ * an operator or a caller retries. `resetTime` is the time at which an operator has reset the run
+ * of this attempt in Temporal, if any: a reset after the failure is such a retry.
  */
 export function nextStep(
   reservation: Reservation,

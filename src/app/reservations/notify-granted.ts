@@ -11,7 +11,8 @@ import type { Granted } from "./execute.ts";
  * or makes it late. A crash in between is mended by the next attempt of the run, which finds the
  * record done and comes here again. Therefore an attempt of a run throws the retryable error of a
  * notification. The reconciler finds pending records only and would not come back to this one, so
- * it notifies in the background. Throws retryable errors with a message that says what is left to do.
+ * it notifies in the background. Throws retryable errors with a message that says what is left to
+ * do.
  */
 export async function notifyGranted(
   deps: NotifyDeps,
