@@ -5,7 +5,7 @@ import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import {
-  type ReservationName,
+  type ReservationCall,
   reservationNotFound,
   type VisibleReservation,
   visible,
@@ -19,7 +19,7 @@ import { syncRun } from "./workflow-runs.ts";
  */
 export async function changeReservation(
   deps: Pick<Deps, "engine" | "programs" | "workflows" | "background">,
-  { programId, reservationId, deadline }: ReservationName,
+  { programId, reservationId, deadline }: ReservationCall,
   change: (reservation: Reservation, now: Instant) => Reservation,
 ): Promise<VisibleReservation & { readonly isChanged: boolean }> {
   const { record, isChanged, now } = await changeRecord(

@@ -16,7 +16,7 @@ import { changeRecord } from "../shared/change-record.ts";
 import { requestHash } from "../shared/idempotency.ts";
 import { doEach, type ItemResult, type OnFailed } from "./batches.ts";
 import { changeReservation } from "./change-reservation.ts";
-import { type ReservationName, type VisibleReservation, visible } from "./visible-reservation.ts";
+import { type ReservationCall, type VisibleReservation, visible } from "./visible-reservation.ts";
 import { startRun, syncRun } from "./workflow-runs.ts";
 
 /** What a caller reserves. */
@@ -101,7 +101,7 @@ export async function batchCreateReservations(
 /** Cancels a pending or failed reservation. Refusals: RESERVATION_NOT_FOUND, WRONG_STATE. */
 export function cancelReservation(
   deps: CommandDeps,
-  input: ReservationName & ChangeRequest,
+  input: ReservationCall & ChangeRequest,
 ): Promise<VisibleReservation> {
   return changeReservation(deps, input, (reservation, now) => cancel(reservation, input, now));
 }
@@ -112,7 +112,7 @@ export function cancelReservation(
  */
 export function rescheduleReservation(
   deps: CommandDeps,
-  input: ReservationName & ChangeRequest & { readonly executeTime: Instant },
+  input: ReservationCall & ChangeRequest & { readonly executeTime: Instant },
 ): Promise<VisibleReservation> {
   return changeReservation(deps, input, (reservation, now) =>
     reschedule(reservation, input.executeTime, input, now),
@@ -125,7 +125,7 @@ export function rescheduleReservation(
  */
 export function retryReservation(
   deps: CommandDeps,
-  input: ReservationName & ChangeRequest,
+  input: ReservationCall & ChangeRequest,
 ): Promise<VisibleReservation> {
   return changeReservation(deps, input, (reservation, now) => retry(reservation, input, now));
 }

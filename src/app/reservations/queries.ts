@@ -6,7 +6,7 @@ import type { Page, PageRequest, Window } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { ReservationFilter } from "../ports/reservations.ts";
 import {
-  type ReservationName,
+  type ReservationCall,
   reservationNotFound,
   type VisibleReservation,
   visible,
@@ -15,7 +15,7 @@ import {
 /** Reads one reservation. Refusal: RESERVATION_NOT_FOUND. */
 export async function getReservation(
   deps: Pick<Deps, "reader" | "clock">,
-  name: ReservationName,
+  name: ReservationCall,
 ): Promise<VisibleReservation> {
   const found = await deps.reader.get(reservationRef(name.programId, name.reservationId));
   if (!found) throw reservationNotFound(name.reservationId);

@@ -2,6 +2,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { type Reservation, type VisibleState, visibleState } from "../../domain/reservation.ts";
+import type { ReservationName } from "../ports/reservations.ts";
 
 /** A record and the state that a reader gets. */
 export interface VisibleReservation {
@@ -9,13 +10,12 @@ export interface VisibleReservation {
   readonly state: VisibleState;
 }
 
-/** Names one reservation, with the deadline of the caller. */
-export interface ReservationName {
-  readonly programId: string;
-  readonly reservationId: string;
+/** A reservation that a call names, and the deadline of the call. */
+export interface ReservationCall extends ReservationName {
   readonly deadline?: number | undefined;
 }
 
+/** The reservation as its reader gets it at `now`. */
 export const visible = (reservation: Reservation, now: Instant): VisibleReservation => ({
   reservation,
   state: visibleState(reservation, now),

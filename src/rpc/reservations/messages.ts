@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext } from "@connectrpc/connect";
 import type {
-  ReservationName,
+  ReservationCall,
   VisibleReservation,
 } from "../../app/reservations/visible-reservation.ts";
 import { type ChangeRequest, latenessOf, type VisibleState } from "../../domain/reservation.ts";
@@ -35,7 +35,7 @@ export function toState(value: State | undefined): VisibleState {
 export const toName = (
   request: { readonly programId: string; readonly reservationId: string },
   context: HandlerContext,
-): ReservationName => ({
+): ReservationCall => ({
   programId: toProgramId(request.programId),
   reservationId: request.reservationId,
   deadline: deadlineOf(context),
