@@ -12,7 +12,7 @@ Object.assign(timing.reservationTiming.grantAgain.retry, retry);
 Object.assign(timing.changeTiming.cancellation.retry, retry);
 Object.assign(timing.bulkGrantTiming.readRecord.retry, retry);
 Object.assign(timing.bulkGrantTiming.report.retry, retry);
-Object.assign(timing.reconcilerTiming, { intervalMs: 5_000 });
+Object.assign(timing.reconcilerTiming, { intervalMs: 3_000 });
 Object.assign(timing.reconcilerTiming.syncRuns.retry, { initialInterval: "200 milliseconds" });
 Object.assign(timing.grantTiming, { firstMs: 2_000 });
 Object.assign(timing.pollTiming, { firstMs: 200, mostMs: 2_000 });
