@@ -1,6 +1,7 @@
 /** Checks the import arrows and the style that no linter checks; support/tidy.ts has the rules. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { untested } from "./support/tests-of.ts";
 import type { Sources } from "./support/tidy.ts";
 import {
   badStyle,
@@ -43,6 +44,10 @@ describe("this project", () => {
 
   test("keeps builtins and SDKs out of workflows", () => {
     expect(reachedFromWorkflows(sources)).toEqual([]);
+  });
+
+  test("has tests where a reader of a source file looks for them", () => {
+    expect(untested([...sources.keys()])).toEqual([]);
   });
 
   test("is written as the conventions say", () => {
@@ -180,6 +185,17 @@ describe("style", () => {
     ]);
     expect(badStyle(sources)).toEqual([]);
   });
+});
+
+test.each([
+  ["src/domain/account.ts", "test/domain/account.test.ts", []],
+  ["src/rpc/server/grpc/methods.ts", "test/rpc/server/protocols.test.ts", []],
+  ["workflows/reservation.ts", "test/temporal/reset.test.ts", []],
+  ["src/gen/points_pb.ts", "test/domain/account.test.ts", []],
+  ["src/rpc/points/commands.ts", "test/domain/account.test.ts", ["src/rpc/points/commands.ts"]],
+  ["src/domain/account.ts", "test/soak/points.soak.ts", ["src/domain/account.ts"]],
+])("of %s and %s, these have no test: %j", (source, testFile, expected) => {
+  expect(untested([source, testFile])).toEqual(expected);
 });
 
 test("an import circle, types included, is reported with all its files", () => {

@@ -19,7 +19,7 @@ afterAll(() => stack.stop());
 
 const nothingSynced: SyncCounts = { synced: 0, restarted: 0, terminated: 0, failed: 0 };
 
-test("after a check that failed, the next pass checks the same runs, and then newer ones", async () => {
+test("a pass checks runs again after a check that failed, and then newer ones", async () => {
   const { config, client } = stack;
   const taskQueue = "reconciler-without-store";
   const checked: number[] = [];
