@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { timeZoneOf } from "../../domain/time-zone.ts";
-import { driveFields, sheetFields } from "./google/definitions.ts";
 
 const named = {
   /** The first part of a source string, and of the pick-up's schedule id. */
@@ -40,10 +39,36 @@ const s3 = z.strictObject({
   pick_up: pickUp.optional(),
 });
 
-const drive = z.strictObject({ ...named, ...driveFields, pick_up: pickUp.optional() });
+const google = {
+  /** The path of a service account's key file in JSON, as the Google Cloud console makes it. */
+  key_file: z.string().min(1),
+  /** Another address than Google's, such as that of a private gateway. */
+  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+};
 
-/** A spreadsheet has no new files, because its tabs are not moved. */
-const sheet = z.strictObject({ ...named, ...sheetFields, pick_up: z.never().optional() });
+/** An id as it stands in the address of a file, a folder or a spreadsheet. */
+const googleId = z.string().regex(/^[\w-]{1,128}$/);
+
+/** A folder of Google Drive that is shared with the service account as an editor. */
+const drive = z.strictObject({
+  ...named,
+  ...google,
+  type: z.literal("drive"),
+  folder_id: googleId,
+  pick_up: pickUp.optional(),
+});
+
+/**
+ * A spreadsheet of Google Sheets that is shared with the service account as an editor. It has no
+ * new files, because its tabs are not moved.
+ */
+const sheet = z.strictObject({
+  ...named,
+  ...google,
+  type: z.literal("sheet"),
+  spreadsheet_id: googleId,
+  pick_up: z.never().optional(),
+});
 
 const file = z.strictObject({
   sources: z

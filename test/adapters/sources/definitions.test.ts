@@ -105,3 +105,20 @@ describe("the file of the sources", () => {
     expect(() => readSourceDefinitions(path)).toThrow(path);
   });
 });
+
+test("the page about Google shows valid definitions", () => {
+  const { sources } = JSON.parse(codeNamed("docs/google-sources.md", "definitions"));
+  expect(read({ sources })).toEqual(sources);
+});
+
+test.each([
+  { folder_id: "" },
+  { folder_id: "a/b" },
+  { folder_id: "https://drive.google.com/drive/folders/1qG5nN0wYlJx3bT7cVhZ2sRdKuE9mPfAa" },
+  { key_file: "" },
+  { endpoint: "ftp://localhost/" },
+])("a Drive folder with %j is invalid", (changes) => {
+  const valid = { name: "x", identity: "x", type: "drive", folder_id: "1", key_file: "/key.json" };
+  expect(read({ sources: [valid] })).toEqual([valid]);
+  expect(() => read({ sources: [{ ...valid, ...changes }] })).toThrow();
+});

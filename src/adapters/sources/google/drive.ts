@@ -1,14 +1,13 @@
 /** A folder of Google Drive as a source of rows. */
 import type { Readable } from "node:stream";
 import type { drive_v3 } from "@googleapis/drive";
-import type { z } from "zod";
 import { DomainError } from "../../../domain/errors.ts";
+import type { DefinitionOf } from "../definitions.ts";
 import type { Source, SourceFile, VersionedFile } from "../source.ts";
 import { answerOf, driveScope, readServiceAccountKey, signIn } from "./auth.ts";
 import { checkVersion, shortHash } from "./check-version.ts";
-import type { driveFields } from "./definitions.ts";
 
-type Definition = z.output<z.ZodObject<typeof driveFields>>;
+type Definition = Pick<DefinitionOf<"drive">, "folder_id" | "key_file" | "endpoint">;
 
 /** The longest time to read a whole file, in ms. Storing its rows is part of it. */
 const downloadTimeoutMs = 600_000;

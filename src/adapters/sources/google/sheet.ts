@@ -1,17 +1,16 @@
 /** A spreadsheet of Google Sheets as a source of rows: each of its tabs is a file. */
 import type { sheets_v4 } from "@googleapis/sheets";
 import { stringify } from "csv-stringify/sync";
-import type { z } from "zod";
 import { DomainError } from "../../../domain/errors.ts";
 import { maxRows } from "../../../domain/sheet.ts";
+import type { DefinitionOf } from "../definitions.ts";
 import type { Source, SourceFile } from "../source.ts";
 import { answerOf, readServiceAccountKey, sheetsScope, signIn } from "./auth.ts";
 import { checkVersion } from "./check-version.ts";
-import type { sheetFields } from "./definitions.ts";
 import { type SpreadsheetRef, tabNamed, tabRange } from "./tabs.ts";
 import { writeFailedRows } from "./write-failed-rows.ts";
 
-type Definition = z.output<z.ZodObject<typeof sheetFields>>;
+type Definition = Pick<DefinitionOf<"sheet">, "spreadsheet_id" | "key_file" | "endpoint">;
 
 /** So many rows are turned into CSV at a time. */
 const rowsPerChunk = 5_000;

@@ -17,10 +17,9 @@ beforeEach(async () => {
 afterEach(() => google.close());
 
 const driveSource = (key_file = google.keyFile) =>
-  createDriveSource({ type: "drive", folder_id: folderId, key_file, endpoint: google.endpoint });
+  createDriveSource({ folder_id: folderId, key_file, endpoint: google.endpoint });
 const sheetSource = () =>
   createSheetSource({
-    type: "sheet",
     spreadsheet_id: "spreadsheet-1",
     key_file: google.keyFile,
     endpoint: google.endpoint,

@@ -23,7 +23,6 @@ afterEach(() => google.close());
 
 const openSource = () =>
   createDriveSource({
-    type: "drive",
     folder_id: folderId,
     key_file: google.keyFile,
     endpoint: google.endpoint,

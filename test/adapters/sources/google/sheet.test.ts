@@ -12,7 +12,6 @@ let source: Source;
 beforeEach(async () => {
   google = await startGoogleServer();
   source = createSheetSource({
-    type: "sheet",
     spreadsheet_id: "spreadsheet-1",
     key_file: google.keyFile,
     endpoint: google.endpoint,
