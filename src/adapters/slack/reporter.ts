@@ -10,11 +10,20 @@ import { type Reporter, ReportUncertain } from "../../app/ports/bulk-grants.ts";
 import type { WorkflowLinks } from "./links.ts";
 import { messageOf } from "./message.ts";
 
-/** How long one request may take. Longer than the 10 s in which Node gives up a connection. */
-const timeoutMs = 12_000;
+interface SlackTiming {
+  /** How long one request may take. */
+  readonly timeoutMs: number;
+  /** The delay after the first attempt. Each further one is twice as long. */
+  readonly minDelayMs: number;
+}
 
-/** The delays between the attempts are 0.5, 1, 2 and 4 s: Slack takes one message a second. */
-const retries = { retries: 4, minTimeout: 500, factor: 2 };
+/**
+ * A request may take longer than the 10 s in which Node gives up a connection. The delays between
+ * the attempts are 0.5, 1, 2 and 4 s, because Slack takes one message a second.
+ */
+const production: SlackTiming = { timeoutMs: 12_000, minDelayMs: 500 };
+
+const retries = 4;
 
 /** The codes of errors that end a request before it reaches Slack. */
 const unsentCodes: readonly unknown[] = [
@@ -41,7 +50,9 @@ class TemporarilyUnsent extends Error {}
 export function createSlackReporter(options: {
   readonly webhookUrl: string;
   readonly links: WorkflowLinks;
+  readonly timing?: SlackTiming;
 }): Reporter {
+  const { timeoutMs, minDelayMs } = options.timing ?? production;
   const webhook = new IncomingWebhook(options.webhookUrl, {
     timeout: timeoutMs,
     fetch: fetchOnNewConnection,
@@ -61,7 +72,7 @@ export function createSlackReporter(options: {
         }
       };
       await pRetry(attempt, {
-        ...retries,
+        ...{ retries, minTimeout: minDelayMs, factor: 2 },
         shouldRetry: ({ error }) => error instanceof TemporarilyUnsent,
       });
     },

@@ -23,7 +23,9 @@ afterAll(async () => {
 async function started() {
   const slack = await startSlackServer();
   servers.push(slack);
-  return { slack, reporter: createSlackReporter({ webhookUrl: slack.webhookUrl, links }) };
+  const { webhookUrl } = slack;
+  const timing = { timeoutMs: 2_000, minDelayMs: 20 };
+  return { slack, reporter: createSlackReporter({ webhookUrl, links, timing }) };
 }
 
 describe("a report", () => {
