@@ -246,7 +246,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       return [first, { operation: used, attempts }];
     };
     const outcomes: Outcome[] = [];
-    for (let i = 0; i < 120; i += 20) {
+    for (let i = 0; i < operations / 4; i += 20) {
       const some = await Promise.all(Array.from({ length: 20 }, (_, k) => doubled(i + k)));
       outcomes.push(...some.flat());
     }
