@@ -109,7 +109,7 @@ export function expiredMonth(program: Program, now: Instant): Month {
  * already. Throws WRONG_STATE for a shorter one.
  */
 export function lengthen(program: Program, lifetimeMonths: number, now: Instant): Program {
-  const latest = program.lifetimes.at(-1) as LifetimeChange;
+  const latest = newestLifetime(program);
   if (lifetimeMonths === latest.lifetimeMonths) return program;
   if (lifetimeMonths < latest.lifetimeMonths) {
     throw new DomainError("WRONG_STATE", "a lifetime can be lengthened, never shortened", {
@@ -203,7 +203,7 @@ function checkRange(field: string, value: number, min: number, max: number): voi
 
 /** Names the field by its path in a request. */
 const invalidRule = (field: string, message: string) =>
-  new DomainError("INVALID_REQUEST", message, { field: `bulk_rules.${field}` });
+  new DomainError("INVALID_REQUEST", message, { field: `program.bulk_rules.${field}` });
 
 const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
   a.maxPointsPerRow === b.maxPointsPerRow &&
@@ -219,6 +219,10 @@ const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
 export function approvalsFor({ tiers, approvalsAbove }: BulkRules, totalPoints: number): number {
   return tiers.find(({ upToPoints }) => totalPoints <= upToPoints)?.approvals ?? approvalsAbove;
 }
+
+/** The lifetime that was set last. It may not be in effect yet. */
+export const newestLifetime = ({ lifetimes }: Program): LifetimeChange =>
+  lifetimes.at(-1) as LifetimeChange;
 
 const firstLifetime = ({ lifetimes }: Program): number =>
   (lifetimes[0] as LifetimeChange).lifetimeMonths;

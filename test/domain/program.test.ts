@@ -159,7 +159,7 @@ describe("rules for bulk grants", () => {
     expect(() => setBulkRules(without, { ...defaultBulkRules, ...wrong })).toThrow(
       expect.objectContaining({
         reason: "INVALID_REQUEST",
-        metadata: { field: `bulk_rules.${field}` },
+        metadata: { field: `program.bulk_rules.${field}` },
       }),
     );
   });

@@ -66,7 +66,9 @@ async function open(rules: Rules, start: number): Promise<System> {
     },
     setTime,
     async lengthen(months) {
-      await one.programs.updateProgram({ programId, lifetimeMonths: months }).catch(toRefusal);
+      await one.programs
+        .updateProgram({ program: { programId, lifetimeMonths: months } })
+        .catch(toRefusal);
     },
     async sweep() {
       await expireDueInShard(one.deps, { programId, shard: shardOf(userId) }, () => true);

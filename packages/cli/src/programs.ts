@@ -80,6 +80,7 @@ const addUpdate: AddCommand = (parent, inSession) => {
     .option("--lifetime-months <months>", "how long points live, up to 36", readCount)
     .option("--notices <json>", "of what members are notified", readJson(Program_NoticesSchema))
     .option("--bulk-rules <json>", "limits and approvals", readJson(Program_BulkRulesSchema))
+    .option("--etag <etag>", "change nothing unless `program list --json` shows this etag")
     .addHelpText(
       "after",
       examples(
@@ -90,10 +91,10 @@ const addUpdate: AddCommand = (parent, inSession) => {
     )
     .action(
       inSession(async ({ meguri, out, call }, programId, options) => {
-        const { lifetimeMonths = 0, notices, bulkRules } = options;
+        const { lifetimeMonths = 0, notices, bulkRules, etag = "" } = options;
         const changes = { ...(notices && { notices }), ...(bulkRules && { bulkRules }) };
-        const request = { programId, lifetimeMonths, ...changes };
-        const answer = await meguri.programs.updateProgram(request, call);
+        const program = { programId, lifetimeMonths, ...changes, etag };
+        const answer = await meguri.programs.updateProgram({ program }, call);
         await out.message(
           UpdateProgramResponseSchema,
           answer,

@@ -3,6 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import {
   type BulkRules,
   lengthen,
+  newestLifetime,
   type Program,
   type ProgramNotices,
   setBulkRules,
@@ -12,7 +13,9 @@ import { timeZoneOf } from "../../domain/time-zone.ts";
 import type { Deps } from "../ports/deps.ts";
 import { programRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
+import { requireEtag } from "../shared/etags.ts";
 import { changeProgram } from "./change-program.ts";
+import { programEtag } from "./etag.ts";
 import { getProgram } from "./queries.ts";
 
 /**
@@ -56,9 +59,11 @@ export async function createProgram(
 
 /**
  * Lengthens a program's lifetime, which takes effect in two minutes, and sets at once what the
- * members are notified of and the rules for bulk grants. Whatever is absent stays as it is.
- * Refusals, which change nothing: PROGRAM_NOT_FOUND, WRONG_STATE for a shorter lifetime,
- * INVALID_REQUEST as `setBulkRules`.
+ * members are notified of and the rules for bulk grants. Whatever is absent stays as it is. An
+ * update that changes nothing is accepted with any etag, so that it can be sent again after a lost
+ * answer. Refusals, which change nothing: PROGRAM_NOT_FOUND, ETAG_MISMATCH for an etag, if it is
+ * not empty, that is not the present one, WRONG_STATE for a shorter lifetime, INVALID_REQUEST as
+ * `setBulkRules`.
  */
 export async function updateProgram(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "background">,
@@ -67,15 +72,19 @@ export async function updateProgram(
     readonly lifetimeMonths?: number | undefined;
     readonly notices?: ProgramNotices | undefined;
     readonly bulkRules?: BulkRules | undefined;
+    readonly etag?: string;
     readonly deadline: number | undefined;
   },
 ): Promise<Program> {
-  const { programId, lifetimeMonths, notices, bulkRules } = input;
+  const { programId, notices, bulkRules, etag = "" } = input;
   const changed = await changeProgram(deps, input, (program, { calendar }) => {
-    const longer =
-      lifetimeMonths === undefined ? program : lengthen(program, lifetimeMonths, calendar);
-    const notifying = notices ? setNotices(longer, notices) : longer;
-    return bulkRules ? setBulkRules(notifying, bulkRules) : notifying;
+    const newest = newestLifetime(program).lifetimeMonths;
+    const { lifetimeMonths = newest } = input;
+    const notifying = notices ? setNotices(program, notices) : program;
+    const ruled = bulkRules ? setBulkRules(notifying, bulkRules) : notifying;
+    if (ruled === program && lifetimeMonths === newest) return program;
+    requireEtag(etag, programEtag(program));
+    return lengthen(ruled, lifetimeMonths, calendar);
   });
   if (notices) {
     // Reads the program again, because a task that is retried may come after a later update.

@@ -1,28 +1,31 @@
 /** Maps programs and their rules for bulk grants between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { Instant } from "../../domain/month.ts";
+import { programEtag } from "../../app/programs/etag.ts";
 import {
   type BulkRules,
   defaultBulkRules,
-  lifetimeAt,
+  newestLifetime,
   type Program,
+  type ProgramNotices,
   type ReservationPause,
 } from "../../domain/program.ts";
-import type { Program_BulkRules, ProgramSchema } from "../../gen/meguri/programs/v1/program_pb.ts";
+import type {
+  Program_BulkRules,
+  Program as ProgramMessage,
+  ProgramSchema,
+} from "../../gen/meguri/programs/v1/program_pb.ts";
+import { invalid } from "../server/errors.ts";
 import { fromInstant } from "../server/scalars.ts";
 import { fromCaller } from "../shared/callers.ts";
 
-/** The message of a program, with the lifetime in force at `now`. */
-export function fromProgram(
-  program: Program,
-  now: Instant,
-): MessageInitShape<typeof ProgramSchema> {
+/** The message of a program. */
+export function fromProgram(program: Program): MessageInitShape<typeof ProgramSchema> {
   const { programId, timeZone, lifetimes, createTime, reservationPause: pause, notices } = program;
   const { bulkRules = defaultBulkRules } = program;
   return {
     programId,
     timeZone,
-    lifetimeMonths: lifetimeAt(program, now),
+    lifetimeMonths: newestLifetime(program).lifetimeMonths,
     lifetimeChanges: lifetimes.map(({ lifetimeMonths, effectiveTime }, i) => ({
       lifetimeMonths,
       effectiveTime: fromInstant(i === 0 ? createTime : effectiveTime),
@@ -39,6 +42,7 @@ export function fromProgram(
       })),
       approvalsAbove: bulkRules.approvalsAbove,
     },
+    etag: programEtag(program),
   };
 }
 
@@ -48,8 +52,23 @@ const fromPause = ({ time, caller, reason }: ReservationPause) => ({
   reason,
 });
 
+/** The changes of an update. What is named and empty is reset; a lifetime cannot be empty. */
+export function toProgramChanges(masked: Partial<ProgramMessage>) {
+  const { lifetimeMonths, notices = noNotices, bulkRules } = masked;
+  if (lifetimeMonths === 0) throw invalid("program.lifetime_months", "1 to 36");
+  return {
+    lifetimeMonths,
+    ...("notices" in masked && { notices }),
+    ...("bulkRules" in masked && {
+      bulkRules: bulkRules ? toBulkRules(bulkRules) : defaultBulkRules,
+    }),
+  };
+}
+
+const noNotices: ProgramNotices = { expiryDays: 0, reservedGrants: false };
+
 /** The rules of a request that protovalidate has accepted: whatever is unset gets its default. */
-export function toBulkRules(message: Program_BulkRules): BulkRules {
+function toBulkRules(message: Program_BulkRules): BulkRules {
   const { maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove } = message;
   return {
     maxPointsPerRow: Number(maxPointsPerRow) || defaultBulkRules.maxPointsPerRow,

@@ -6,7 +6,6 @@ import {
   pauseProgramReservations,
   resumeProgramReservations,
 } from "../../app/reservations/pause.ts";
-import type { Program } from "../../domain/program.ts";
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { fromProgram } from "../programs/messages.ts";
 import { deadlineOf } from "../server/context.ts";
@@ -19,13 +18,11 @@ export function programPauses(
   deps: Deps,
   log: Logger,
 ): Pick<ServiceImpl<typeof ReservationService>, ProgramPauses> {
-  const toResponse = async (program: Program) => {
-    const { calendar } = await deps.clock.now();
-    return { program: fromProgram(program, calendar) };
-  };
   return {
-    pauseProgramReservations: async (request, context) =>
-      toResponse(await pauseProgramReservations(deps, toInput(request, context))),
+    async pauseProgramReservations(request, context) {
+      const program = await pauseProgramReservations(deps, toInput(request, context));
+      return { program: fromProgram(program) };
+    },
 
     async resumeProgramReservations(request, context) {
       const input = toInput(request, context);
@@ -33,7 +30,7 @@ export function programPauses(
       const { programId, caller, reason } = input;
       // The program does not keep who resumed it.
       log.info({ programId, caller, reason }, "the reservations of a program are resumed");
-      return toResponse(program);
+      return { program: fromProgram(program) };
     },
   };
 }

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   [ann, ben, cho] = ["ann", "ben", "cho"].map(server.clientsOf);
   const bulkRules = { tiers: [{ upToPoints: 100n, approvals: 1 }], approvalsAbove: 2 };
-  await server.programs.updateProgram({ programId: "default", bulkRules });
+  await server.programs.updateProgram({ program: { programId: "default", bulkRules } });
 });
 afterAll(() => server.stop());
 

@@ -11,7 +11,7 @@ beforeAll(async () => {
   server = await startServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   const bulkRules = { maxPointsPerRow: 1_000n, maxTotalPoints: 1_500n, approvalsAbove: 1 };
-  await server.programs.updateProgram({ programId: "default", bulkRules });
+  await server.programs.updateProgram({ program: { programId: "default", bulkRules } });
   await server.points.freezeAccount({ userId: "cold", eventId: "f" });
 });
 afterAll(() => server.stop());

@@ -55,7 +55,7 @@ describe("an unknown account", () => {
       points.verifyProgram(account),
       points.getProgramVerification(account),
       programs.getProgram(account),
-      programs.updateProgram({ ...account, lifetimeMonths: 12 }),
+      programs.updateProgram({ program: { ...account, lifetimeMonths: 12 } }),
       reservations.createReservation({
         ...account,
         reservationId: "r",

@@ -62,7 +62,7 @@ test("follows a lengthening before it takes effect", async () => {
   await server.programs.createProgram(longer);
   const account = { programId: "longer", userId: "u" };
   await server.points.grantPoints({ ...account, eventId: "g", points: 1n });
-  await server.programs.updateProgram({ ...longer, lifetimeMonths: 6 });
+  await server.programs.updateProgram({ program: { ...longer, lifetimeMonths: 6 } });
   const time = at("2028-08-01T00:00:00Z");
   const { forecast } = await server.points.getForecast({ ...account, time });
   expect(linesOf(forecast as Forecast)).toEqual(["2028-07-01T00:00:00 EXPIRY -1 0"]);

@@ -261,7 +261,9 @@ describe("CreateProgram", () => {
   test("the same again works after a lengthening", async () => {
     const one = { ...sent, programId: "lengthened" };
     await server.programs.createProgram(one);
-    await server.programs.updateProgram({ programId: one.programId, lifetimeMonths: 12 });
+    await server.programs.updateProgram({
+      program: { programId: one.programId, lifetimeMonths: 12 },
+    });
     const again = await server.programs.createProgram(one);
     expect(again.replayed).toBe(true);
     expect(again.program?.lifetimeMonths).toBe(6);

@@ -37,26 +37,32 @@ test("a new program has no tiers, the highest caps and one approval for everythi
 
 test("an update sets the rules and leaves all else, and the other way round", async () => {
   const before = await stored();
-  const { program } = await server.programs.updateProgram({ programId, bulkRules: strict });
+  const { program } = await server.programs.updateProgram({
+    program: { programId, bulkRules: strict },
+  });
   expect(program).toMatchObject({ lifetimeMonths: 3, bulkRules: strict });
-  expect(await stored()).toEqual({ ...before, bulkRules: program?.bulkRules });
+  const { bulkRules, etag } = program ?? {};
+  expect(etag).not.toBe(before?.etag);
+  expect(await stored()).toEqual({ ...before, bulkRules, etag });
   const notices = { expiryDays: 7, reservedGrants: true };
-  await server.programs.updateProgram({ programId, notices });
-  await server.programs.updateProgram({ programId, bulkRules: { ...strict, tiers: [] } });
+  await server.programs.updateProgram({ program: { programId, notices } });
+  await server.programs.updateProgram({
+    program: { programId, bulkRules: { ...strict, tiers: [] } },
+  });
   expect(await stored()).toMatchObject({ notices, bulkRules: { ...strict, tiers: [] } });
 });
 
 test("what is unset in the rules gets its default, which is one approval, not none", async () => {
   const bulkRules = { maxTotalPoints: 9n, tiers: [{ upToPoints: 5n, approvals: 0 }] };
-  const { program } = await server.programs.updateProgram({ programId, bulkRules });
+  const { program } = await server.programs.updateProgram({ program: { programId, bulkRules } });
   expect(program?.bulkRules).toMatchObject({ ...defaults, ...bulkRules });
-  await server.programs.updateProgram({ programId, bulkRules: {} });
+  await server.programs.updateProgram({ program: { programId, bulkRules: {} } });
   expect((await stored())?.bulkRules).toMatchObject(defaults);
 });
 
 test("no approval above the tiers is an explicit zero", async () => {
   const bulkRules = { approvalsAbove: 0 };
-  const { program } = await server.programs.updateProgram({ programId, bulkRules });
+  const { program } = await server.programs.updateProgram({ program: { programId, bulkRules } });
   expect(program?.bulkRules).toMatchObject({ ...defaults, approvalsAbove: 0 });
 });
 
@@ -68,9 +74,9 @@ test.each([
   const before = await stored();
   const bulkRules = { tiers: [{ upToPoints: 5n, approvals: 1 }, second] };
   const refusal = await refusalOf(
-    server.programs.updateProgram({ programId, lifetimeMonths: 36, bulkRules }),
+    server.programs.updateProgram({ program: { programId, lifetimeMonths: 36, bulkRules } }),
   );
   expect(refusal).toMatchObject({ code: "InvalidArgument", reason: "INVALID_REQUEST" });
-  expect(refusal.fields).toEqual([`bulk_rules.${field}`]);
+  expect(refusal.fields).toEqual([`program.bulk_rules.${field}`]);
   expect(await stored()).toEqual(before);
 });

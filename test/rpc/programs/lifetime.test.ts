@@ -1,5 +1,5 @@
 /** Tests that a lengthening of a live program applies only to points that have not expired. */
-import { timestampDate } from "@bufbuild/protobuf/wkt";
+import { timestampDate, timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lineOf } from "../../support/fixtures/ledger-lines.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";
@@ -36,11 +36,15 @@ async function changes(): Promise<string[]> {
     const since = effectiveTime ? timestampDate(effectiveTime).toISOString() : "";
     return `${lifetimeMonths} since ${since}`;
   });
-  return [`now ${program?.lifetimeMonths}`, ...(lines ?? [])];
+  const { time } = await server.clock.getTime({});
+  const started = program?.lifetimeChanges.filter(
+    ({ effectiveTime }) => time && effectiveTime && timestampMs(effectiveTime) <= timestampMs(time),
+  );
+  return [`now ${started?.at(-1)?.lifetimeMonths}`, ...(lines ?? [])];
 }
 
 const lengthen = (lifetimeMonths: number) =>
-  server.programs.updateProgram({ programId, lifetimeMonths });
+  server.programs.updateProgram({ program: { programId, lifetimeMonths } });
 
 test("12 months: points of January 2026 expire in January 2027", async () => {
   for (const userId of ["untouched", "touched", "late"]) await grant(userId, "jan");
@@ -53,7 +57,8 @@ test("12 months: points of January 2026 expire in January 2027", async () => {
 test("24 months take effect after two minutes", async () => {
   await setTime("2027-01-10T00:00:00Z");
   const { program } = await lengthen(24);
-  expect(program?.lifetimeMonths).toBe(12);
+  expect(program?.lifetimeMonths).toBe(24);
+  expect((await changes())[0]).toBe("now 12");
   await setTime("2027-01-10T00:01:59.999Z");
   expect((await changes())[0]).toBe("now 12");
   await setTime("2027-01-10T00:02:00Z");

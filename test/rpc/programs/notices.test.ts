@@ -19,10 +19,10 @@ test("a new program notifies of nothing", async () => {
 
 test("an update sets the notices and leaves the lifetime, and the other way round", async () => {
   const notices = { expiryDays: 7, reservedGrants: true };
-  const { program } = await server.programs.updateProgram({ programId, notices });
+  const { program } = await server.programs.updateProgram({ program: { programId, notices } });
   expect(program).toMatchObject({ lifetimeMonths: 3, notices });
   expect(program?.lifetimeChanges).toHaveLength(1);
-  await server.programs.updateProgram({ programId, lifetimeMonths: 6 });
+  await server.programs.updateProgram({ program: { programId, lifetimeMonths: 6 } });
   const longer = await stored();
   expect(longer).toMatchObject({ notices });
   expect(longer?.lifetimeChanges).toHaveLength(2);
@@ -30,7 +30,7 @@ test("an update sets the notices and leaves the lifetime, and the other way roun
 
 test("an update without anything changes nothing", async () => {
   const before = await stored();
-  await server.programs.updateProgram({ programId });
+  await server.programs.updateProgram({ program: { programId } });
   expect(await stored()).toEqual(before);
 });
 
@@ -41,6 +41,6 @@ test("the schedule is ensured with an update of the notices", async () => {
 });
 
 test("notices that are all off are gone", async () => {
-  await server.programs.updateProgram({ programId, notices: {} });
+  await server.programs.updateProgram({ program: { programId, notices: {} } });
   expect((await stored())?.notices).toBeUndefined();
 });

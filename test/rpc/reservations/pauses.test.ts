@@ -36,7 +36,9 @@ test("a pause has time, service and reason, and a second one changes nothing", a
 });
 
 test("a lengthening keeps the pause", async () => {
-  const { program } = await server.programs.updateProgram({ programId, lifetimeMonths: 24 });
+  const { program } = await server.programs.updateProgram({
+    program: { programId, lifetimeMonths: 24 },
+  });
   expect(program?.reservationPause?.caller?.service).toBe("tests");
   expect(program?.lifetimeChanges).toHaveLength(2);
 });

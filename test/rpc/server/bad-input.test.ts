@@ -93,12 +93,14 @@ const bad: Record<string, readonly unknown[]> = {
   "*.version": badVersions,
   "*.notification_id": ["", text(513), "x", notificationId.slice(1), `${notificationId}=`],
   "*.preferences": [undefined],
+  "*.program": [undefined],
   "*.muted_kinds": [
     Array.from({ length: 9 }, (_, i) => `k${i}`),
     ["like", "like"],
     ...["", ...badNames].map((kind) => [kind]),
   ],
   "*.etag": [text(65)],
+  "UpdateProgramRequest.update_mask": [{ paths: ["time_zone"] }, { paths: ["notices", "other"] }],
   "*.update_mask": [{ paths: ["owner_id"] }, { paths: ["all_muted", "other"] }],
   "*.watches": [
     [],
@@ -117,7 +119,7 @@ const bad: Record<string, readonly unknown[]> = {
   "ListNotificationsRequest.state": [3, -1],
   "CreateProgramRequest.program_id": ["", ...badPrograms],
   "GetProgramRequest.program_id": ["", ...badPrograms],
-  "UpdateProgramRequest.program_id": ["", ...badPrograms],
+  "Program.program_id": ["", ...badPrograms],
   "CreateProgramRequest.time_zone": [
     text(65),
     "Mars/Base",
@@ -131,7 +133,7 @@ const bad: Record<string, readonly unknown[]> = {
     "\u0000",
   ],
   "CreateProgramRequest.lifetime_months": badLifetimes,
-  "UpdateProgramRequest.lifetime_months": badLifetimes,
+  "Program.lifetime_months": [0, ...badLifetimes],
   "Notices.expiry_days": [-1, 28],
   "BulkRules.max_points_per_row": badPoints.slice(1),
   "BulkRules.max_total_points": badTotals,
@@ -191,8 +193,13 @@ const bad: Record<string, readonly unknown[]> = {
 
 /** Fields that take anything. */
 const free = new Set([
-  "UpdateProgramRequest.notices",
-  "UpdateProgramRequest.bulk_rules",
+  "Program.notices",
+  "Program.bulk_rules",
+  // An update ignores what it cannot change.
+  "Program.time_zone",
+  "Program.lifetime_changes",
+  "Program.create_time",
+  "Program.reservation_pause",
   "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
   "Header.validate_only",
@@ -209,6 +216,7 @@ const free = new Set([
 const parts = new Map<string | undefined, Init>([
   ["meguri.points.v1.EventRef", { eventId: "e" }],
   ["meguri.notifications.v1.WatchUnreadCountsRequest.Watch", watch],
+  ["meguri.programs.v1.Program", { programId: "default", lifetimeMonths: 12, notices, bulkRules }],
   ["meguri.programs.v1.Program.BulkRules", bulkRules],
   ["meguri.programs.v1.Program.BulkRules.ApprovalTier", tier],
   ["meguri.programs.v1.Program.Notices", notices],

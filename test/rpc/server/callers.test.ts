@@ -147,7 +147,9 @@ describe("any instance of a service may repeat a call, on whose behalf ever it w
 describe("one person through two services", () => {
   const awaiting = async (bulkGrantId: string): Promise<BulkGrant> => {
     const { programs } = server;
-    await programs.updateProgram({ programId: "default", bulkRules: { approvalsAbove: 2 } });
+    await programs.updateProgram({
+      program: { programId: "default", bulkRules: { approvalsAbove: 2 } },
+    });
     await submitLines(server.clientsOf("campaigns/ann"), { bulkGrantId }, "u1,5,");
     return completeCheck(server, bulkGrantId);
   };

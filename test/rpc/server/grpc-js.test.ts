@@ -126,7 +126,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { programs: [{ program_id: "default" }] },
   ],
   "meguri.programs.v1.ProgramService/UpdateProgram": [
-    { program_id: "p", lifetime_months: 4 },
+    {
+      program: { program_id: "p", lifetime_months: 4 },
+      update_mask: { paths: ["lifetime_months"] },
+    },
     { program: { lifetime_changes: [{ lifetime_months: 3 }, { lifetime_months: 4 }] } },
   ],
   "meguri.points.v1.PointsService/GrantPoints": [

@@ -34,7 +34,7 @@ export async function startCampaignStack(rowsPerSecond: number): Promise<Campaig
     env,
   });
   const bulkRules = { maxPointsPerRow: BigInt(maxPointsPerRow) };
-  await server.programs.updateProgram({ programId, bulkRules });
+  await server.programs.updateProgram({ program: { programId, bulkRules } });
   return {
     workers,
     server,

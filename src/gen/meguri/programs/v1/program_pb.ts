@@ -7,15 +7,17 @@ import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
 import type { Caller } from "../../access/v1/caller_pb.ts";
 import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
+import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIvAHCgdQcm9ncmFtEhIKCnByb2dyYW1faWQYASABKAkSEQoJdGltZV96b25lGAIgASgJEhcKD2xpZmV0aW1lX21vbnRocxgDIAEoBRJEChBsaWZldGltZV9jaGFuZ2VzGAQgAygLMioubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTGlmZXRpbWVDaGFuZ2USLwoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkcKEXJlc2VydmF0aW9uX3BhdXNlGAYgASgLMiwubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uUmVzZXJ2YXRpb25QYXVzZRI0Cgdub3RpY2VzGAcgASgLMiMubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uTm90aWNlcxI5CgpidWxrX3J1bGVzGAggASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzGl0KDkxpZmV0aW1lQ2hhbmdlEhcKD2xpZmV0aW1lX21vbnRocxgBIAEoBRIyCg5lZmZlY3RpdmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAadgoQUmVzZXJ2YXRpb25QYXVzZRIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIoCgZjYWxsZXIYAiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIOCgZyZWFzb24YAyABKAkaQgoHTm90aWNlcxIeCgtleHBpcnlfZGF5cxgBIAEoBUIJukgGGgQYGygAEhcKD3Jlc2VydmVkX2dyYW50cxgCIAEoCBrYAgoJQnVsa1J1bGVzEikKEm1heF9wb2ludHNfcGVyX3JvdxgBIAEoA0INukgKIggYgJTr3AMoABIqChBtYXhfdG90YWxfcG9pbnRzGAIgASgDQhC6SA0iCxiAgJqm6q/jASgAEksKBXRpZXJzGAMgAygLMjIubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzLkFwcHJvdmFsVGllckIIukgFkgECEAUSJwoPYXBwcm92YWxzX2Fib3ZlGAQgASgFQgm6SAYaBBgCKABIAIgBARpqCgxBcHByb3ZhbFRpZXISJgoMdXBfdG9fcG9pbnRzGAEgASgDQhC6SA0iCxiAgJqm6q/jASgBEiQKCWFwcHJvdmFscxgCIAEoBUIMukgJyAEBGgQYAigASACIAQFCDAoKX2FwcHJvdmFsc0ISChBfYXBwcm92YWxzX2Fib3ZlQjNaMW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Byb2dyYW1zL3YxO3Byb2dyYW1zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIqEICgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGnYKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAIgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAga2AIKCUJ1bGtSdWxlcxIpChJtYXhfcG9pbnRzX3Blcl9yb3cYASABKANCDbpICiIIGICU69wDKAASKgoQbWF4X3RvdGFsX3BvaW50cxgCIAEoA0IQukgNIgsYgICapuqv4wEoABJLCgV0aWVycxgDIAMoCzIyLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlcy5BcHByb3ZhbFRpZXJCCLpIBZIBAhAFEicKD2FwcHJvdmFsc19hYm92ZRgEIAEoBUIJukgGGgQYAigASACIAQEaagoMQXBwcm92YWxUaWVyEiYKDHVwX3RvX3BvaW50cxgBIAEoA0IQukgNIgsYgICapuqv4wEoARIkCglhcHByb3ZhbHMYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQgwKCl9hcHByb3ZhbHNCEgoQX2FwcHJvdmFsc19hYm92ZUIzWjFtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wcm9ncmFtcy92MTtwcm9ncmFtc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -24,7 +26,7 @@ export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
  */
 export type Program = Message<"meguri.programs.v1.Program"> & {
   /**
-   * The id that the creator chose: 1 to 32 lower-case letters, digits and hyphens.
+   * The id that the creator chose: 1 to 32 lower-case letters, digits and hyphens. Required.
    *
    * @generated from field: string program_id = 1;
    */
@@ -39,16 +41,16 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   timeZone: string;
 
   /**
-   * The lifetime of points in force now, in months, 1 to 36: points granted in month M expire at
-   * the first instant of month M + lifetime_months in time_zone.
+   * The newest lifetime of points, in months, 1 to 36: points granted in month M expire at the first
+   * instant of month M + lifetime_months in time_zone. It never becomes shorter, and takes effect two
+   * minutes after it was written.
    *
    * @generated from field: int32 lifetime_months = 3;
    */
   lifetimeMonths: number;
 
   /**
-   * Every lifetime of the program, oldest first, never empty. The last one may take effect up to
-   * two minutes from now.
+   * Every lifetime of the program, oldest first, never empty. The last one is lifetime_months.
    *
    * @generated from field: repeated meguri.programs.v1.Program.LifetimeChange lifetime_changes = 4;
    */
@@ -82,6 +84,14 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
    * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 8;
    */
   bulkRules?: Program_BulkRules | undefined;
+
+  /**
+   * Changes whenever another field does. An update with an etag is refused unless it is that of the
+   * present program. At most 64 characters.
+   *
+   * @generated from field: string etag = 9;
+   */
+  etag: string;
 };
 
 /**

@@ -5,8 +5,10 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Program, Program_BulkRules, Program_Notices } from "./program_pb.ts";
+import type { Program } from "./program_pb.ts";
 import { file_meguri_programs_v1_program } from "./program_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -15,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program_service.proto.
  */
 export const file_meguri_programs_v1_program_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEieQoUQ3JlYXRlUHJvZ3JhbVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSo6jAByLsYARIaCgl0aW1lX3pvbmUYAiABKAlCB7pIBHICGEASIgoPbGlmZXRpbWVfbW9udGhzGAMgASgFQgm6SAYaBBgkKAAiVwoVQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIQCghyZXBsYXllZBgCIAEoCCI2ChFHZXRQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUAoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgCIAEoCUIJukgGcgTg6jABIl4KFExpc3RQcm9ncmFtc1Jlc3BvbnNlEi0KCHByb2dyYW1zGAEgAygLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIs4BChRVcGRhdGVQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBEiIKD2xpZmV0aW1lX21vbnRocxgCIAEoBUIJukgGGgQYJCgAEjQKB25vdGljZXMYAyABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYBCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMiRQoVVXBkYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbTL2AwoOUHJvZ3JhbVNlcnZpY2USewoNQ3JlYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbhJxCgpHZXRQcm9ncmFtEiUubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXF1ZXN0GiYubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWQSdwoMTGlzdFByb2dyYW1zEicubWVndXJpLnByb2dyYW1zLnYxLkxpc3RQcm9ncmFtc1JlcXVlc3QaKC5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVzcG9uc2UiFJACAbK7GA1wcm9ncmFtcy5yZWFkEnsKDVVwZGF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlc3BvbnNlIhWQAgKyuxgOcHJvZ3JhbXMuYWRtaW5CM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_rules_v1_rules]);
+  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEieQoUQ3JlYXRlUHJvZ3JhbVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSo6jAByLsYARIaCgl0aW1lX3pvbmUYAiABKAlCB7pIBHICGEASIgoPbGlmZXRpbWVfbW9udGhzGAMgASgFQgm6SAYaBBgkKAAiVwoVQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIQCghyZXBsYXllZBgCIAEoCCI2ChFHZXRQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUAoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgCIAEoCUIJukgGcgTg6jABIl4KFExpc3RQcm9ncmFtc1Jlc3BvbnNlEi0KCHByb2dyYW1zGAEgAygLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIn0KFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJFChVVcGRhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtMvYDCg5Qcm9ncmFtU2VydmljZRJ7Cg1DcmVhdGVQcm9ncmFtEigubWVndXJpLnByb2dyYW1zLnYxLkNyZWF0ZVByb2dyYW1SZXF1ZXN0GikubWVndXJpLnByb2dyYW1zLnYxLkNyZWF0ZVByb2dyYW1SZXNwb25zZSIVkAICsrsYDnByb2dyYW1zLmFkbWluEnEKCkdldFByb2dyYW0SJS5tZWd1cmkucHJvZ3JhbXMudjEuR2V0UHJvZ3JhbVJlcXVlc3QaJi5tZWd1cmkucHJvZ3JhbXMudjEuR2V0UHJvZ3JhbVJlc3BvbnNlIhSQAgGyuxgNcHJvZ3JhbXMucmVhZBJ3CgxMaXN0UHJvZ3JhbXMSJy5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVxdWVzdBooLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UHJvZ3JhbXNSZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWQSewoNVXBkYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbkIzWjFtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wcm9ncmFtcy92MTtwcm9ncmFtc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_rules_v1_rules]);
 
 /**
  * CreateProgramRequest describes a program to be created.
@@ -183,40 +185,26 @@ export const ListProgramsResponseSchema: GenMessage<ListProgramsResponse> = /*@_
   messageDesc(file_meguri_programs_v1_program_service, 5);
 
 /**
- * UpdateProgramRequest describes a change of a program.
+ * UpdateProgramRequest has new values for some or all fields of a program that can change.
  *
  * @generated from message meguri.programs.v1.UpdateProgramRequest
  */
 export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequest"> & {
   /**
-   * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
+   * The program, with its id and the new values. Required.
    *
-   * @generated from field: string program_id = 1;
+   * @generated from field: meguri.programs.v1.Program program = 1;
    */
-  programId: string;
+  program?: Program | undefined;
 
   /**
-   * The new lifetime of points in months, 1 to 36, not below the newest one of the program. 0 leaves
-   * it as it is.
+   * The fields to change: lifetime_months, notices, bulk_rules, or "*" for all of them. Each is
+   * replaced as a whole: empty notices notify of nothing, and empty bulk_rules are those that a
+   * program begins with. Without a mask, those that are not empty in the request.
    *
-   * @generated from field: int32 lifetime_months = 2;
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
-  lifetimeMonths: number;
-
-  /**
-   * Of what the members are notified from now on. Unset leaves it as it is.
-   *
-   * @generated from field: meguri.programs.v1.Program.Notices notices = 3;
-   */
-  notices?: Program_Notices | undefined;
-
-  /**
-   * The rules for bulk grants from now on, as a whole. Unset leaves them as they are; an empty
-   * message sets those that a program begins with.
-   *
-   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 4;
-   */
-  bulkRules?: Program_BulkRules | undefined;
+  updateMask?: FieldMask | undefined;
 };
 
 /**
@@ -233,7 +221,7 @@ export const UpdateProgramRequestSchema: GenMessage<UpdateProgramRequest> = /*@_
  */
 export type UpdateProgramResponse = Message<"meguri.programs.v1.UpdateProgramResponse"> & {
   /**
-   * The program as it is now: the new lifetime is the last of its lifetime_changes.
+   * The program as it is now.
    *
    * @generated from field: meguri.programs.v1.Program program = 1;
    */
@@ -294,14 +282,15 @@ export const ProgramService: GenService<{
     output: typeof ListProgramsResponseSchema;
   },
   /**
-   * UpdateProgram lengthens the lifetime of a live program, for every point that has not expired
-   * when the change takes effect, two minutes after it is written. What has expired by then stays
-   * expired. Idempotent: the newest lifetime of the program changes nothing, even when it is not in
-   * force yet. It also sets of what the members are notified, and the rules for bulk grants that are
-   * submitted from then on, at once.
+   * UpdateProgram changes those fields of a program that update_mask names. A longer lifetime takes
+   * effect two minutes after it is written, for every point that has not expired by then. What the
+   * members are notified of changes at once, as do the rules for bulk grants that are submitted from
+   * then on. An etag in the request has to be that of the present program, unless the update changes
+   * nothing. Idempotent.
    *
-   * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE (the lifetime would become shorter), INVALID_REQUEST
-   * (totals of tiers that do not rise, or approvals that fall). Retryable: CONTENDED.
+   * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read),
+   * WRONG_STATE (the lifetime would become shorter), INVALID_REQUEST (a mask with another field,
+   * totals of tiers that do not rise, or approvals that fall). Retryable: CONTENDED.
    *
    * @generated from rpc meguri.programs.v1.ProgramService.UpdateProgram
    */
