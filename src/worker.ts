@@ -42,10 +42,14 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     },
     activities: createActivities({
       deps,
-      onDone(row) {
-        const lateness_ms = metrics.observe(row);
+      onDone(reservation) {
+        const lateness_ms = metrics.observe(reservation);
         log.info(
-          { programId: row.programId, reservationId: row.reservationId, lateness_ms },
+          {
+            programId: reservation.programId,
+            reservationId: reservation.reservationId,
+            lateness_ms,
+          },
           "reservation done",
         );
       },

@@ -5,7 +5,7 @@ import type { Reservation } from "../../src/domain/reservation.ts";
 import { inParallel } from "./load.ts";
 import type { Stack } from "./stack.ts";
 
-/** Waits until all reservations are granted. Returns their rows. */
+/** Waits until all reservations are granted. Returns their records. */
 export async function allDone(
   { deps }: Stack,
   ids: readonly string[],
@@ -16,8 +16,8 @@ export async function allDone(
   for (;;) {
     const left = ids.filter((id) => !done.has(id));
     await inParallel(8, left, async (id) => {
-      const row = (await deps.reader.get(reservationRef("default", id)))?.value;
-      if (row?.state === "DONE") done.set(id, row);
+      const reservation = (await deps.reader.get(reservationRef("default", id)))?.value;
+      if (reservation?.state === "DONE") done.set(id, reservation);
     });
     if (done.size === ids.length) return [...done.values()];
     if (performance.now() > limit) {

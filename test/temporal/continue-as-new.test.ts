@@ -15,7 +15,7 @@ import {
   stateKey,
   userKey,
 } from "../../src/temporal/search-attributes.ts";
-import { rowOf, showsDetails } from "../support/fixtures/operators.ts";
+import { recordOf, showsDetails } from "../support/fixtures/operators.ts";
 import {
   change,
   endsAsCanceled,
@@ -69,7 +69,7 @@ test("a reservation that is rescheduled ten times is granted once", async () => 
 
 test("a continued run still shows how much goes to whom, and can be cancelled", async () => {
   const handle = await continued("stopped", 120);
-  const { executeTime } = await rowOf(stack, "stopped");
+  const { executeTime } = await recordOf(stack, "stopped");
   await eventually(async () => {
     const { typedSearchAttributes: attributes, memo } = await handle.describe();
     // Temporal gives the summary of a run to no other run. The memo and the details have it.

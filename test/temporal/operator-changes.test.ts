@@ -9,7 +9,7 @@ import {
   expectNothingGranted,
   isListed,
   listed,
-  rowOf,
+  recordOf,
   statusOf,
   waitsInBackoff,
 } from "../support/fixtures/operators.ts";
@@ -56,8 +56,8 @@ describe("an Update", () => {
     expect(await move(later)).toEqual({ state: "PENDING", execute_time: later });
     const now = new Date().toISOString();
     expect(await move(now)).toEqual({ state: "PROCESSING", execute_time: now });
-    const row = await expectGrantedOnce(stack, "updated");
-    expect(row).toMatchObject({
+    const reservation = await expectGrantedOnce(stack, "updated");
+    expect(reservation).toMatchObject({
       lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "earlier" },
     });
     expect(await handle.result()).toMatchObject({ step: "DONE", points: 10 });
@@ -74,7 +74,7 @@ describe("an Update", () => {
       state: "CANCELLED",
     });
     await endsAsCanceled(stack, id);
-    const { lastChange } = await rowOf(stack, id);
+    const { lastChange } = await recordOf(stack, id);
     expect(lastChange).toMatchObject({ caller: asService("temporal"), reason: "" });
     expect(await verified(stack, id)).toEqual({ balance: 0, entries: 0 });
   });
@@ -97,12 +97,12 @@ describe("an Update", () => {
     await endsAsCanceled(stack, id);
   });
 
-  test("is refused when the row does not allow it", async () => {
+  test("is refused when the record does not allow it", async () => {
     const { deps, programId } = stack;
     const id = "cancelled";
     await reserveAndStart(stack, { id, inMs: hour });
     const wrongState = { type: "WRONG_STATE", nonRetryable: true };
-    // The run does not know yet that its row is cancelled.
+    // The run does not know yet that its record is cancelled.
     await cancelReservation(withoutTemporal(deps), { ...change, programId, reservationId: id });
     const execute_time = new Date().toISOString();
     expect(await refusalOf(id, "reschedule", { execute_time })).toMatchObject(wrongState);
@@ -116,8 +116,8 @@ describe("an Update", () => {
     const id = "bad";
     await reserveAndStart(stack, { id, inMs: hour });
     // The start of the run is confirmed by then.
-    await eventually(async () => expect((await rowOf(stack, id)).unsynced).toBeUndefined());
-    const before = await rowOf(stack, id);
+    await eventually(async () => expect((await recordOf(stack, id)).unsynced).toBeUndefined());
+    const before = await recordOf(stack, id);
     const times = [
       ...["1926-12-01T00:00:00+09:00", "0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z"],
       ...["275760-09-13T00:00:00Z", "+275760-09-13T00:00:00Z", "-000001-01-01T00:00:00Z"],
@@ -145,7 +145,7 @@ describe("an Update", () => {
     for (const arg of ["because", { reason: "x".repeat(129) }, { changed_by: 1 }]) {
       expect(await refusalOf(id, "cancel", arg), JSON.stringify(arg)).toMatchObject(invalid);
     }
-    expect(await rowOf(stack, id)).toEqual(before);
+    expect(await recordOf(stack, id)).toEqual(before);
     const filter = { state: "PENDING" } as const;
     const window = { start: undefined, end: undefined };
     const page = { size: 100, cursor: undefined };
@@ -166,7 +166,7 @@ describe("Terminate does not cancel a reservation", () => {
     const { runId } = await handle.describe();
     await handle.terminate("a mistake");
     await isListed(stack, id, 'ExecutionStatus = "Terminated"');
-    expect((await rowOf(stack, id)).state).toBe("PENDING");
+    expect((await recordOf(stack, id)).state).toBe("PENDING");
     return runId;
   }
 
@@ -245,7 +245,7 @@ describe("a run that was started by hand", () => {
     expect(await statusOf(handle)).toBe("FAILED");
     expect(await eventsOf(handle)).not.toContain("workflowTaskFailed");
     await expectNothingGranted(stack, "by-hand");
-    expect((await rowOf(stack, "by-hand")).state).toBe("PENDING");
+    expect((await recordOf(stack, "by-hand")).state).toBe("PENDING");
   });
 
   test("with good input is listed like any other", async () => {
@@ -257,7 +257,7 @@ describe("a run that was started by hand", () => {
       taskQueue: config.taskQueue,
       args: [input(id)],
     });
-    const { executeTime } = await rowOf(stack, id);
+    const { executeTime } = await recordOf(stack, id);
     // The dev server compares times as texts without trailing zeros, so no time equals "….120Z".
     const [from, to] = [executeTime - 1_000, executeTime + 1_000].map((time) =>
       new Date(time).toISOString(),

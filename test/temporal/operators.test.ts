@@ -8,7 +8,7 @@ import {
   isListed,
   isPending,
   metadataOf,
-  rowOf,
+  recordOf,
   showsDetails,
   waitsInBackoff,
 } from "../support/fixtures/operators.ts";
@@ -53,7 +53,7 @@ describe("an operator sees", () => {
   test("how much goes to whom, from whom and when", async () => {
     const id = "seen";
     const handle = await reserveAndStart(stack, { id, points: 120, inMs: 400 * day });
-    const { executeTime } = await rowOf(stack, id);
+    const { executeTime } = await recordOf(stack, id);
     const described = await handle.describe();
     expect(await described.staticSummary()).toBe("120 points for seen");
     expect(described.memo).toEqual({ summary: "120 points for seen" });
@@ -86,7 +86,7 @@ describe("an operator sees", () => {
   test("it in lists, by each of its search attributes", async () => {
     const id = "listed";
     const handle = await reserveAndStart(stack, { id, points: 77, inMs: 400 * day });
-    const { executeTime } = await rowOf(stack, id);
+    const { executeTime } = await recordOf(stack, id);
     const [from, to] = [-1, 1].map((ms) => new Date(executeTime + ms).toISOString());
     for (const each of [
       `MeguriProgram = "${stack.programId}"`,
@@ -106,7 +106,7 @@ describe("an operator sees", () => {
     const { deps, programId } = stack;
     const id = "moved";
     const handle = await reserveAndStart(stack, { id, inMs: 40 * day });
-    const old = [(await rowOf(stack, id)).executeTime];
+    const old = [(await recordOf(stack, id)).executeTime];
     const expectOnly = async (time: number) => {
       await eventually(async () => {
         expect(await waitsInBackoff(handle)).toBe(`waits until ${inTokyo(time)}`);
@@ -160,9 +160,9 @@ describe("an operator sees", () => {
   test("when it was granted, how late, and the balance", async () => {
     const id = "granted";
     const handle = await reserveAndStart(stack, { id, points: 30, inMs: 500 });
-    const row = await expectGrantedOnce(stack, id, 30);
-    const executed_time = inTokyo(row.grant?.time ?? 0);
-    const lateness_ms = latenessOf(row);
+    const reservation = await expectGrantedOnce(stack, id, 30);
+    const executed_time = inTokyo(reservation.grant?.time ?? 0);
+    const lateness_ms = latenessOf(reservation);
     expect(await handle.result()).toEqual({
       ...{ step: "DONE", points: 30, balance: 30, executed_time, lateness_ms, entry_number: 1 },
     });
@@ -200,7 +200,7 @@ describe("an operator sees", () => {
       if (id === "by-update") await handle.executeUpdate("cancel", { args: [update] });
       else await cancelReservation(deps, { programId, reservationId: id, ...given });
       await endsAsCanceled(stack, id);
-      expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", ...given });
+      expect(await recordOf(stack, id)).toMatchObject({ state: "CANCELLED", ...given });
       const details = await showsDetails(handle, "Cancelled");
       expect(details).toBe(`10 points for ${id}. Cancelled by ${shown} (the shop closed).`);
     }

@@ -11,7 +11,7 @@ import {
   expectNothingGranted,
   isListed,
   isPending,
-  rowOf,
+  recordOf,
   showsDetails,
 } from "../support/fixtures/operators.ts";
 import {
@@ -69,7 +69,7 @@ test("what is due while the program is paused is granted after the resume", asyn
       `10 points for ${id}. The program is paused by desk (an audit). ` +
         "The points are granted after ResumeProgramReservations.",
     );
-    expect((await rowOf(stack, id)).state).toBe("PENDING");
+    expect((await recordOf(stack, id)).state).toBe("PENDING");
   }
   expect(await sweepOverdue()).toMatchObject({ overdue: 0, granted: 0 });
   for (const id of ids) await expectNothingGranted(stack, id);

@@ -81,7 +81,7 @@ const later = (ms: number): Deps => ({
 
 const noCounts = { overdue: 0, oldestMs: 0, granted: 0, refused: 0, failed: 0, failures: [] };
 
-/** What the reconciler does with overdue rows. No other test of this file leaves any. */
+/** What the reconciler does with overdue records. No other test of this file leaves any. */
 const executeAll = () =>
   executeOverdue(stack.deps, noCounts, () => true, {
     onDone: () => {},
@@ -92,7 +92,7 @@ const executeAll = () =>
 const syncAll = (ms: number) =>
   syncRuns(later(ms), Date.now() - minute, (_, error) => expect.unreachable(String(error)));
 
-async function rowOf(reservationId: string): Promise<Reservation> {
+async function recordOf(reservationId: string): Promise<Reservation> {
   const { deps, programId } = stack;
   return (await getReservation(deps, { programId, reservationId })).reservation;
 }
@@ -112,14 +112,14 @@ async function isTerminatedByCheck(id: string, ms: number): Promise<void> {
 describe("a run that makes no progress", () => {
   test("on a queue without workers is granted without it, and then terminated", async () => {
     const handle = await reserveAndStart(stack, { id: "unpolled", inMs: -5 * minute });
-    await eventually(async () => expect(await rowOf("unpolled")).not.toHaveProperty("unsynced"));
+    await eventually(async () => expect(await recordOf("unpolled")).not.toHaveProperty("unsynced"));
     expect(await executeAll()).toMatchObject({ overdue: 1, granted: 1 });
     await expectGrantedOnce(stack, "unpolled");
     await syncAll(minute);
     const { runId, status } = await handle.describe();
     expect(status.name).toBe("RUNNING");
     await isTerminatedByCheck("unpolled", 3 * minute);
-    // The run that was terminated is not started again, because its row is done.
+    // The run that was terminated is not started again, because its record is done.
     await syncAll(3 * minute);
     expect((await handle.describe()).runId).toBe(runId);
   });
@@ -160,14 +160,14 @@ describe("a call to Temporal that was lost", () => {
   test("when a reservation was created is made again", async () => {
     const { deps, programId } = stack;
     await reserve(withoutTemporal(deps), programId, { id: "unstarted", inMs: hour });
-    const unsynced = await rowOf("unstarted");
+    const unsynced = await recordOf("unstarted");
     expect(unsynced).toMatchObject({ state: "PENDING", unsynced: true });
     await syncAll(9_000);
     await expect(handleOf(stack, "unstarted").describe()).rejects.toThrow();
     expect(await syncAll(11_000)).toMatchObject({ synced: 1 });
     expect((await handleOf(stack, "unstarted").describe()).status.name).toBe("RUNNING");
     const { unsynced: _, ...synced } = unsynced;
-    expect(await rowOf("unstarted")).toEqual(synced);
+    expect(await recordOf("unstarted")).toEqual(synced);
     expect(await syncAll(11_000)).toMatchObject({ synced: 0 });
   });
 
@@ -185,7 +185,7 @@ describe("a call to Temporal that was lost", () => {
     await reserveAndStart(stack, { id: "lost-move", inMs: hour });
     await reserveAndStart(stack, { id: "lost-cancel", inMs: hour });
     for (const id of ["lost-move", "lost-cancel"]) {
-      await eventually(async () => expect(await rowOf(id)).not.toHaveProperty("unsynced"));
+      await eventually(async () => expect(await recordOf(id)).not.toHaveProperty("unsynced"));
     }
     const executeTime = Date.now() + 2_000;
     const move = { ...change, programId, reservationId: "lost-move", executeTime };
@@ -205,7 +205,7 @@ async function detailsOf(workflowId: string): Promise<string> {
   return metadata.currentDetails ?? "";
 }
 
-test("the reconciler heals runs and rows, and a slow Temporal delays no grant", async () => {
+test("the reconciler heals runs and records, and a slow Temporal delays no grant", async () => {
   const { deps, programId, client, config } = stack;
   const slow = Promise.withResolvers<void>();
   await startOtherWorker({
@@ -213,15 +213,15 @@ test("the reconciler heals runs and rows, and a slow Temporal delays no grant", 
       ...deps,
       workflows: {
         ...deps.workflows,
-        async refreshReservation(row, timeZone) {
+        async refreshReservation(reservation, timeZone) {
           await slow.promise;
-          await deps.workflows.refreshReservation(row, timeZone);
+          await deps.workflows.refreshReservation(reservation, timeZone);
         },
       },
     }),
   });
   const terminated = await reserveAndStart(stack, { id: "terminated", inMs: hour });
-  await eventually(async () => expect(await rowOf("terminated")).not.toHaveProperty("unsynced"));
+  await eventually(async () => expect(await recordOf("terminated")).not.toHaveProperty("unsynced"));
   await terminated.terminate("a mistake");
   await reserve(withoutTemporal(deps), programId, { id: "overdue", inMs: -minute });
   await reserve(withoutTemporal(deps), programId, { id: "unsent", inMs: hour });
@@ -253,7 +253,7 @@ test("the reconciler heals runs and rows, and a slow Temporal delays no grant", 
   await reconciler.terminate();
 });
 
-/** Makes the last change of a row older than the time after which it is sent again. */
+/** Makes the last change of a record older than the time after which it is sent again. */
 async function age(reservationId: string): Promise<void> {
   const ref = reservationRef(stack.programId, reservationId);
   await stack.deps.engine.transact({
@@ -262,8 +262,8 @@ async function age(reservationId: string): Promise<void> {
     expectAbsent: [],
     deadline: undefined,
     decide(tx) {
-      const row = tx.get(ref);
-      if (row) tx.put(ref, { ...row, updateTime: row.updateTime - minute });
+      const reservation = tx.get(ref);
+      if (reservation) tx.put(ref, { ...reservation, updateTime: reservation.updateTime - minute });
     },
   });
 }

@@ -12,7 +12,7 @@ import {
   expectNothingGranted,
   isListed,
   isPending,
-  rowOf,
+  recordOf,
   showsDetails,
   statusOf,
   waitsInBackoff,
@@ -46,7 +46,7 @@ const byOperator = {
 /** Expects that the request has cancelled the reservation, for good. */
 async function expectCancelled(id: string): Promise<void> {
   await endsAsCanceled(stack, id);
-  expect(await rowOf(stack, id)).toMatchObject({ state: "CANCELLED", lastChange: byOperator });
+  expect(await recordOf(stack, id)).toMatchObject({ state: "CANCELLED", lastChange: byOperator });
   expect(await statusOf(handleOf(stack, id))).toBe("CANCELLED");
   await showsDetails(handleOf(stack, id), "Cancelled by temporal (cancellation requested in");
   await expectNothingGranted(stack, id);
@@ -71,7 +71,7 @@ describe("Request Cancellation cancels a reservation", () => {
 
   test("that is held until its moment, which comes later", async () => {
     const handle = await reserveAndStart(stack, { id: "held", inMs: 6_000 });
-    const { executeTime } = await rowOf(stack, "held");
+    const { executeTime } = await recordOf(stack, "held");
     const attempted = requestAfter("held", executeTime);
     await isPending(handle, "grantWhenDue", "STARTED");
     await handle.cancel();
@@ -79,7 +79,7 @@ describe("Request Cancellation cancels a reservation", () => {
     // On a busy machine the attempt may be given up before its moment.
     await Promise.race([attempted, sleep(executeTime + 5_000 - Date.now())]);
     await expectNothingGranted(stack, "held");
-    expect(await rowOf(stack, "held")).toMatchObject({
+    expect(await recordOf(stack, "held")).toMatchObject({
       state: "CANCELLED",
       lastChange: byOperator,
     });
@@ -92,7 +92,7 @@ describe("Request Cancellation cancels a reservation", () => {
     await isPending(handle, "grantAgain", "SCHEDULED");
     await handle.cancel();
     await isPending(handle, "cancelReservation", "SCHEDULED");
-    expect(await rowOf(stack, "retrying")).toMatchObject({ state: "PENDING" });
+    expect(await recordOf(stack, "retrying")).toMatchObject({ state: "PENDING" });
     proxy.down(false);
     await expectCancelled("retrying");
   });
@@ -112,10 +112,10 @@ describe("Request Cancellation cancels a reservation", () => {
   test("that the reconciler has set FAILED while the run sleeps", async () => {
     const handle = await reserveAndStart(stack, { id: "failed-asleep", inMs: hour });
     await grantElsewhere("failed-asleep", true);
-    expect((await rowOf(stack, "failed-asleep")).state).toBe("FAILED");
+    expect((await recordOf(stack, "failed-asleep")).state).toBe("FAILED");
     await handle.cancel();
     await expectCancelled("failed-asleep");
-    const { failure } = await rowOf(stack, "failed-asleep");
+    const { failure } = await recordOf(stack, "failed-asleep");
     expect(failure?.reason).toBe("ACCOUNT_FROZEN");
   });
 });
@@ -161,7 +161,7 @@ test("a FAILED reservation, whose run has ended, is cancelled by CancelReservati
   await cancelReservation(deps, { programId, reservationId: id, ...given });
   expect(await reaches(stack, id, "CANCELLED")).toMatchObject(given);
   await freeze(stack, id, false);
-  await eventually(async () => expect((await rowOf(stack, id)).unsynced).toBeUndefined());
+  await eventually(async () => expect((await recordOf(stack, id)).unsynced).toBeUndefined());
   expect(await statusOf(handle)).toBe("FAILED");
   await expectNothingGranted(stack, id);
 });

@@ -84,16 +84,16 @@ const plainEvents = [
 describe("a reservation", () => {
   test("is granted at its time, not before, in 12 events", async () => {
     await reserve(stack.deps, stack.programId, { id: "normal", inMs: 1_500 });
-    const row = await expectGrantedOnce(stack, "normal");
-    expect(row.grant?.time).toBeGreaterThanOrEqual(row.executeTime);
+    const reservation = await expectGrantedOnce(stack, "normal");
+    expect(reservation.grant?.time).toBeGreaterThanOrEqual(reservation.executeTime);
     await handleOf(stack, "normal").result();
     expect(await eventsOf(handleOf(stack, "normal"))).toEqual(plainEvents);
     expect(await handleOf(stack, "normal").result()).toEqual({
       step: "DONE",
       points: 10,
       balance: 10,
-      executed_time: formatInstant(row.grant?.time ?? 0, "Asia/Tokyo"),
-      lateness_ms: latenessOf(row),
+      executed_time: formatInstant(reservation.grant?.time ?? 0, "Asia/Tokyo"),
+      lateness_ms: latenessOf(reservation),
       entry_number: 1,
     });
   });
@@ -146,7 +146,7 @@ describe("a reservation", () => {
     expect(await verified(stack, "cancelled")).toEqual({ balance: 0, entries: 0 });
   });
 
-  test("follows its row to an earlier and to a later time", async () => {
+  test("follows its record to an earlier and to a later time", async () => {
     const { deps, programId } = stack;
     await reserveAndStart(stack, { id: "earlier", inMs: hour });
     await reserveAndStart(stack, { id: "later", inMs: 700 });
@@ -164,11 +164,12 @@ describe("a reservation", () => {
       executeTime: executeTime + 1_000,
       ...change,
     });
-    const rows = [
+    const reservations = [
       await expectGrantedOnce(stack, "earlier"),
       await expectGrantedOnce(stack, "later"),
     ];
-    for (const row of rows) expect(row.grant?.time).toBeGreaterThanOrEqual(row.executeTime);
+    for (const reservation of reservations)
+      expect(reservation.grant?.time).toBeGreaterThanOrEqual(reservation.executeTime);
     expect(await stateOf(stack, "later")).toBe("DONE");
   });
 });

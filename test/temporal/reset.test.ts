@@ -16,8 +16,8 @@ import {
   expectNothingGranted,
   isListed,
   isPending,
+  recordOf,
   reset,
-  rowOf,
   showsDetails,
   statusOf,
   waitsInBackoff,
@@ -50,17 +50,17 @@ const grantedOnce = { balance: 10, entries: 3 };
 async function failsFrozen(id: string): Promise<void> {
   const ended = handleOf(stack, id).result();
   await expect(ended).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
-  expect((await rowOf(stack, id)).state).toBe("FAILED");
+  expect((await recordOf(stack, id)).state).toBe("FAILED");
 }
 
-/** Makes a reservation whose row and run have failed. */
+/** Makes a reservation whose record and run have failed. */
 async function fail(id: string): Promise<void> {
   await freeze(stack, id, true);
   await reserveAndStart(stack, { id });
   await failsFrozen(id);
 }
 
-/** Fails the row as the reconciler does, while its run sleeps and no worker runs. */
+/** Fails the record as the reconciler does, while its run sleeps and no worker runs. */
 async function failBySweep(id: string): Promise<void> {
   const { deps, programId } = stack;
   const handle = await reserveAndStart(stack, { id, inMs: hour });
@@ -76,7 +76,7 @@ async function failBySweep(id: string): Promise<void> {
     onFailed: () => {},
   });
   expect(swept).toMatchObject({ refused: 1, granted: 0, failed: 0 });
-  expect((await rowOf(stack, id)).state).toBe("FAILED");
+  expect((await recordOf(stack, id)).state).toBe("FAILED");
 }
 
 async function restartWorker(): Promise<void> {
@@ -88,7 +88,7 @@ describe.each(["first", "last"] as const)("a reset to the %s workflow task grant
     await freeze(stack, id, false);
     const handle = await reset(stack, id, to, reapply);
     expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, balance: 10 });
-    expect((await rowOf(stack, id)).state).toBe("DONE");
+    expect((await recordOf(stack, id)).state).toBe("DONE");
     expect(await verified(stack, id)).toEqual(grantedOnce);
   }
 
@@ -156,10 +156,10 @@ describe.each(["first", "last"] as const)(
       const id = `done-${to}`;
       const first = await reserveAndStart(stack, { id });
       const result = await first.result();
-      const row = await rowOf(stack, id);
+      const reservation = await recordOf(stack, id);
       const again = await reset(stack, id, to);
       expect(await again.result()).toEqual(result);
-      expect(await rowOf(stack, id)).toEqual(row);
+      expect(await recordOf(stack, id)).toEqual(reservation);
       expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
     });
 
@@ -169,9 +169,9 @@ describe.each(["first", "last"] as const)(
       await waitsInBackoff(handle);
       await handle.cancel();
       await endsAsCanceled(stack, id);
-      const row = synced(await rowOf(stack, id));
+      const reservation = synced(await recordOf(stack, id));
       await (await reset(stack, id, to)).result().catch(() => {});
-      expect(synced(await rowOf(stack, id))).toEqual(row);
+      expect(synced(await recordOf(stack, id))).toEqual(reservation);
       await expectNothingGranted(stack, id);
     });
   },
@@ -202,7 +202,7 @@ describe("without a retry, nothing grants a FAILED reservation", () => {
     const id = "stale";
     await freeze(stack, id, true);
     const handle = await reserveAndStart(stack, { id, inMs: hour });
-    const pending = await rowOf(stack, id);
+    const pending = await recordOf(stack, id);
     const { programId } = stack;
     const move = { ...change, programId, reservationId: id, executeTime: Date.now() };
     await rescheduleReservation(deps, move);
@@ -216,7 +216,7 @@ describe("without a retry, nothing grants a FAILED reservation", () => {
 
     await startRun(deps, { ...pending, executeTime: Date.now() });
     await failsFrozen(id);
-    expect((await rowOf(stack, id)).state).toBe("FAILED");
+    expect((await recordOf(stack, id)).state).toBe("FAILED");
     await expectNothingGranted(stack, id);
   });
 });
@@ -249,8 +249,8 @@ describe("the Update retry", () => {
     expect(view).toMatchObject({ state: "PROCESSING" });
     const started = await startWorkflowOperation.workflowHandle();
     expect(await started.result()).toMatchObject({ step: "DONE", balance: 10 });
-    const row = await reaches(stack, id, "DONE");
-    expect(row).toMatchObject({
+    const reservation = await reaches(stack, id, "DONE");
+    expect(reservation).toMatchObject({
       lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "unfrozen" },
     });
     expect(await verified(stack, id)).toEqual(grantedOnce);
@@ -262,7 +262,7 @@ describe("the Update retry", () => {
     proxy.down(true);
     const handle = await reserveAndStart(stack, { id });
     await isPending(handle, "grantAgain", "SCHEDULED");
-    const { lastChange } = await rowOf(stack, id);
+    const { lastChange } = await recordOf(stack, id);
     proxy.down(false);
     const answer = await handle.executeUpdate("retry").catch(({ cause }: Error) => cause);
     // The run may have been faster.
@@ -272,7 +272,7 @@ describe("the Update retry", () => {
         : { state: (answer as ReservationView).state },
     );
     expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
-    expect((await rowOf(stack, id)).lastChange).toEqual(lastChange);
+    expect((await recordOf(stack, id)).lastChange).toEqual(lastChange);
     expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
   });
 });

@@ -45,7 +45,7 @@ test("a failure with an ambiguous result stays a failure", async () => {
   await freeze(stack, "lost", false);
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
   proxy.faults({});
-  // The local activity got no answer, so that a second activity has read the row.
+  // The local activity got no answer, so that a second activity has read the record.
   expect(await eventsOf(handle)).toContain("activityTaskScheduled");
   expect(await reaches(stack, "lost", "FAILED")).toMatchObject({
     failure: { reason: "ACCOUNT_FROZEN" },

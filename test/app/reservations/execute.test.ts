@@ -22,9 +22,9 @@ const request = {
 const retryable = reasons.filter((reason) => reasonTable[reason].retryable);
 
 /** An unknown record cannot become FAILED, and a request for another user is not the record's. */
-const unknownRow: readonly Reason[] = ["RESERVATION_NOT_FOUND", "INVALID_REQUEST"];
+const unknownRecord: readonly Reason[] = ["RESERVATION_NOT_FOUND", "INVALID_REQUEST"];
 const refusals = reasons.filter(
-  (reason) => !reasonTable[reason].retryable && !unknownRow.includes(reason),
+  (reason) => !reasonTable[reason].retryable && !unknownRecord.includes(reason),
 );
 
 /** The same dependencies, whose transaction with this number fails. Others are committed. */
@@ -44,9 +44,9 @@ async function dueReservation() {
   return fixture;
 }
 
-async function expectGrantedOnce({ deps, rowOf }: Awaited<ReturnType<typeof dueReservation>>) {
+async function expectGrantedOnce({ deps, recordOf }: Awaited<ReturnType<typeof dueReservation>>) {
   expect(await executeReservation(deps, attempt)).toMatchObject({ outcome: "DONE", balance: 10 });
-  expect(await rowOf(id)).toMatchObject({ state: "DONE", grant: { entryNumber: 1 } });
+  expect(await recordOf(id)).toMatchObject({ state: "DONE", grant: { entryNumber: 1 } });
   expect(await verifyAccount(deps, request, false)).toMatchObject({
     differences: [],
     entryCount: 1,
@@ -110,11 +110,11 @@ describe("a refusal", () => {
     const failed = { outcome: "FAILED", reservation: { state: "FAILED", failure } };
     expect(await executeReservation(deps, attempt)).toMatchObject(failed);
     expect(await executeReservation(fixture.deps, attempt)).toMatchObject(failed);
-    expect(await fixture.rowOf(id)).toMatchObject({ state: "FAILED", failure });
+    expect(await fixture.recordOf(id)).toMatchObject({ state: "FAILED", failure });
     expect(await fixture.entryCount(id)).toBe(0);
   });
 
-  test.each(unknownRow)("%s is thrown and changes nothing", async (reason) => {
+  test.each(unknownRecord)("%s is thrown and changes nothing", async (reason) => {
     const fixture = await dueReservation();
     const before = fixture.store.dump();
     const other = {
@@ -154,7 +154,7 @@ describe("a refusal", () => {
 
 test("a record that comes back from a backup is granted by the entry that exists", async () => {
   const fixture = await dueReservation();
-  const pending = await fixture.rowOf(id);
+  const pending = await fixture.recordOf(id);
   await executeReservation(fixture.deps, attempt);
   await fixture.force(id, () => pending);
   await expectGrantedOnce(fixture);

@@ -71,9 +71,9 @@ const busy = () => Promise.reject(new DomainError("CONTENDED", "a busy inbox"));
 
 describe("an attempt of a run", () => {
   test("notifies the user once the points are granted", async () => {
-    const { attempt, rowOf, done } = await dueReservation();
+    const { attempt, recordOf, done } = await dueReservation();
     notify.mockImplementation(async () => {
-      expect(await rowOf(id)).toMatchObject({ state: "DONE" });
+      expect(await recordOf(id)).toMatchObject({ state: "DONE" });
     });
     expect(await attempt()).toMatchObject({ step: "DONE", points: 10 });
     expect(notify.mock.calls.map(([, sent]) => sent)).toEqual([notice]);
@@ -81,10 +81,10 @@ describe("an attempt of a run", () => {
   });
 
   test("whose notification fails is repeated, with the same event and no other grant", async () => {
-    const { attempt, rowOf, entryCount, done } = await dueReservation();
+    const { attempt, recordOf, entryCount, done } = await dueReservation();
     notify.mockImplementation(busy);
     await expect(attempt()).rejects.toMatchObject({ type: "CONTENDED", nonRetryable: false });
-    const granted = await rowOf(id);
+    const granted = await recordOf(id);
     expect(granted).toMatchObject({ state: "DONE" });
 
     notify.mockReset();
@@ -92,7 +92,7 @@ describe("an attempt of a run", () => {
     expect(step).toMatchObject({ step: "DONE", points: 10, balance: 10 });
     expect(notify.mock.calls.map(([, sent]) => sent)).toEqual([notice]);
     // The time of the grant, and so its lateness, is that of the first attempt.
-    expect(await rowOf(id)).toEqual(granted);
+    expect(await recordOf(id)).toEqual(granted);
     expect(await entryCount(id)).toBe(1);
     expect(done).toEqual([id]);
   });
@@ -141,11 +141,11 @@ describe("the reconciler", () => {
   };
 
   test("notifies in the background, and a failure there fails no grant", async () => {
-    const { deps, tasks, rowOf } = await dueReservation();
+    const { deps, tasks, recordOf } = await dueReservation();
     notify.mockImplementation(busy);
     const counts = await executeOverdue(deps, nothing, () => true, observers);
     expect(counts).toMatchObject({ overdue: 1, granted: 1, failed: 0 });
-    expect(await rowOf(id)).toMatchObject({ state: "DONE" });
+    expect(await recordOf(id)).toMatchObject({ state: "DONE" });
     expect(notify).not.toHaveBeenCalled();
     expect(tasks).toHaveLength(1);
     await expect(tasks[0]?.()).rejects.toMatchObject({ reason: "CONTENDED", retryable: true });

@@ -47,7 +47,7 @@ function failingFor(deps: Deps, errors: Readonly<Record<string, Error>>): Deps {
 describe("executeOverdue", () => {
   test("executes what is overdue by more than 15 s, and asks Temporal nothing", async () => {
     const workflows = spiedWorkflows();
-    const { deps, reserve, rowOf, force, entryCount } = createReservationFixture(workflows);
+    const { deps, reserve, recordOf, force, entryCount } = createReservationFixture(workflows);
     await reserve("hours", { inMs: -3_600_000 });
     await reserve("just-overdue", { inMs: -15_001 });
     await reserve("synced", { inMs: -20_000 });
@@ -63,31 +63,31 @@ describe("executeOverdue", () => {
     expect(counts).toEqual({ ...nothing, overdue: 3, granted: 3, oldestMs: 3_600_000 });
     expect(done.toSorted()).toEqual(["hours", "just-overdue", "synced"]);
     for (const id of done) {
-      expect(await rowOf(id)).toMatchObject({ state: "DONE" });
+      expect(await recordOf(id)).toMatchObject({ state: "DONE" });
       expect(await entryCount(id)).toBe(1);
     }
     for (const id of ["not-yet", "later"]) {
-      expect(await rowOf(id)).toMatchObject({ state: "PENDING" });
+      expect(await recordOf(id)).toMatchObject({ state: "PENDING" });
     }
-    expect(await rowOf("cancelled")).toMatchObject({ state: "CANCELLED" });
+    expect(await recordOf("cancelled")).toMatchObject({ state: "CANCELLED" });
     for (const call of Object.values(workflows)) expect(call).not.toHaveBeenCalled();
     expect(await executeAll(deps, {})).toEqual(nothing);
   });
 
   test("leaves the reservations of a paused program until it is resumed", async () => {
-    const { deps, reserve, rowOf, addProgram } = createReservationFixture();
+    const { deps, reserve, recordOf, addProgram } = createReservationFixture();
     addProgram("paused", { time: 0, caller: asService("ann"), reason: "" });
     await reserve("waits", { programId: "paused" });
     await reserve("other");
     expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });
-    expect(await rowOf("waits", "paused")).toMatchObject({ state: "PENDING" });
+    expect(await recordOf("waits", "paused")).toMatchObject({ state: "PENDING" });
     addProgram("paused");
     expect(await executeAll(deps, {})).toMatchObject({ overdue: 1, granted: 1 });
-    expect(await rowOf("waits", "paused")).toMatchObject({ state: "DONE" });
+    expect(await recordOf("waits", "paused")).toMatchObject({ state: "DONE" });
   });
 
   test("names the records that fail, executes the others, and counts refusals", async () => {
-    const { deps, reserve, rowOf } = createReservationFixture();
+    const { deps, reserve, recordOf } = createReservationFixture();
     for (const id of namesOf(50)) await reserve(id);
     await reserve("refused", { inMs: -90_000 });
     const errors = {
@@ -103,8 +103,9 @@ describe("executeOverdue", () => {
       { programId, reservationId: "r-33", reason: "INTERNAL" },
     ]);
     expect(onFailed).toHaveBeenCalledTimes(2);
-    expect(await rowOf("refused")).toMatchObject({ state: "FAILED" });
-    for (const id of ["r-7", "r-33"]) expect(await rowOf(id)).toMatchObject({ state: "PENDING" });
+    expect(await recordOf("refused")).toMatchObject({ state: "FAILED" });
+    for (const id of ["r-7", "r-33"])
+      expect(await recordOf(id)).toMatchObject({ state: "PENDING" });
     expect(await executeAll(deps, {})).toMatchObject({ overdue: 2, granted: 2, failed: 0 });
   });
 
@@ -156,7 +157,7 @@ async function startAll(deps: Deps) {
 }
 
 /** 400 records of which no run was started, and a port that starts them with these errors. */
-async function rowsWithoutRuns(
+async function reservationsWithoutRuns(
   errorOf: (name: ReservationName, call: number) => Error | undefined,
 ) {
   let calls = 0;
@@ -179,17 +180,17 @@ const unavailable = () => new DomainError("WORKFLOWS_UNAVAILABLE", "for a moment
 describe("startAllRuns", () => {
   test("starts few runs twice when 0.5 % of the starts fail", async () => {
     const random = randomFrom(3);
-    const all = await rowsWithoutRuns(() => (random() < 0.005 ? unavailable() : undefined));
+    const all = await reservationsWithoutRuns(() => (random() < 0.005 ? unavailable() : undefined));
     const { counts } = await startAll(all.deps);
     expect(counts).toEqual({ started: 400, failed: 0, failures: [] });
     expect([...all.started.keys()].toSorted()).toEqual(all.ids.toSorted());
     expect(all.callCount()).toBeGreaterThan(400);
     expect(all.callCount()).toBeLessThanOrEqual(404);
-    for (const id of all.ids) expect(await all.rowOf(id)).not.toHaveProperty("unsynced");
+    for (const id of all.ids) expect(await all.recordOf(id)).not.toHaveProperty("unsynced");
   });
 
   test("goes on after an outage of Temporal where it was", async () => {
-    const all = await rowsWithoutRuns((_, call) =>
+    const all = await reservationsWithoutRuns((_, call) =>
       call > 150 && call <= 400 ? unavailable() : undefined,
     );
     const { counts, attempts } = await startAll(all.deps);
@@ -200,7 +201,7 @@ describe("startAllRuns", () => {
 
   test("starts the others when one start is always refused", async () => {
     const invalid = Object.assign(new Error("3 INVALID_ARGUMENT: too long"), { code: 3 });
-    const all = await rowsWithoutRuns(({ reservationId }) =>
+    const all = await reservationsWithoutRuns(({ reservationId }) =>
       reservationId === "r-17" ? invalid : undefined,
     );
     const { counts, attempts } = await startAll(all.deps);
@@ -210,7 +211,7 @@ describe("startAllRuns", () => {
       attempts: 1,
     });
     expect(all.started.size).toBe(399);
-    expect(await all.rowOf("r-17")).toMatchObject({ state: "PENDING", unsynced: true });
+    expect(await all.recordOf("r-17")).toMatchObject({ state: "PENDING", unsynced: true });
   });
 });
 

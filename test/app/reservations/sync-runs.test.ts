@@ -33,7 +33,7 @@ const unavailable = () => new DomainError("WORKFLOWS_UNAVAILABLE", "away");
 describe("a change that may be lost", () => {
   test("is sent again after 10 s, and then not again", async () => {
     const workflows = spiedWorkflows();
-    const { deps, clock, reserve, rowOf } = createReservationFixture(workflows);
+    const { deps, clock, reserve, recordOf } = createReservationFixture(workflows);
     for (const id of ["created", "moved", "cancelled"]) await reserve(id, { inMs: hour });
     const executeTime = clock.time + 2 * hour;
     await rescheduleReservation(deps, { ...change, reservationId: "moved", executeTime });
@@ -57,9 +57,9 @@ describe("a change that may be lost", () => {
       reservationId: "cancelled",
     });
     for (const id of ["created", "moved", "cancelled"]) {
-      expect(await rowOf(id)).not.toHaveProperty("unsynced");
+      expect(await recordOf(id)).not.toHaveProperty("unsynced");
     }
-    expect(await rowOf("young")).toMatchObject({ unsynced: true });
+    expect(await recordOf("young")).toMatchObject({ unsynced: true });
     expect(await syncRuns(deps, 0, noFailure)).toEqual(nothing);
   });
 
@@ -71,14 +71,14 @@ describe("a change that may be lost", () => {
         await rescheduleReservation(deps, { ...change, reservationId, executeTime });
       },
     });
-    const { deps, clock, reserve, rowOf } = createReservationFixture(workflows);
+    const { deps, clock, reserve, recordOf } = createReservationFixture(workflows);
     for (const id of ["away", "moved-meanwhile"]) await reserve(id, { inMs: hour });
     clock.time += 20_000;
     const onFailed = vi.fn();
     expect(await syncRuns(deps, 0, onFailed)).toEqual({ ...nothing, synced: 1, failed: 1 });
     expect(onFailed.mock.calls[0]?.[0]).toMatchObject({ programId, reservationId: "away" });
     for (const id of ["away", "moved-meanwhile"]) {
-      expect(await rowOf(id)).toMatchObject({ unsynced: true });
+      expect(await recordOf(id)).toMatchObject({ unsynced: true });
     }
   });
 });

@@ -49,15 +49,17 @@ function bulkGrantReads(
 ): Omit<BulkGrantReader, "rowsOfBlock"> {
   return {
     async bulkGrants({ programId, state, start, end }, page) {
-      const rows = allOf(records, "bulkGrant")
-        .filter((row) => row.programId === programId && (state ?? row.state) === row.state)
+      const list = allOf(records, "bulkGrant")
+        .filter(
+          (record) => record.programId === programId && (state ?? record.state) === record.state,
+        )
         .filter(({ createTime }) => createTime >= (start ?? 0))
         .filter(({ createTime }) => end === undefined || createTime < end)
-        .map((row) => ({
-          sort: `${padBack(row.createTime)}#${sortBack(row.bulkGrantId)}`,
-          row,
+        .map((record) => ({
+          sort: `${padBack(record.createTime)}#${sortBack(record.bulkGrantId)}`,
+          record,
         }));
-      return pageOf(`bulk grants ${programId}#${state}`, rows, page);
+      return pageOf(`bulk grants ${programId}#${state}`, list, page);
     },
 
     blockChecks: async (uploadId, page) =>
@@ -69,7 +71,7 @@ function bulkGrantReads(
     pendingUploads: async (page) =>
       pageOf(
         "pending uploads",
-        allOf(records, "pendingUpload").map((row) => ({ sort: row.uploadId, row })),
+        allOf(records, "pendingUpload").map((record) => ({ sort: record.uploadId, record })),
         page,
       ),
   };
@@ -85,5 +87,5 @@ const numbered = <K extends "blockCheck" | "blockOutcome">(
     .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${uploadId}#`))
     .map(({ ref, value }) => {
       const block = Number(ref.id.split("#")[1]);
-      return { sort: pad(block), row: { ...(structuredClone(value) as Records[K]), block } };
+      return { sort: pad(block), record: { ...(structuredClone(value) as Records[K]), block } };
     });

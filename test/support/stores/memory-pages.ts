@@ -10,10 +10,10 @@ export interface Stored {
   readonly version: number;
 }
 
-/** A row and the text by which it is sorted. */
+/** A record and the text by which it is sorted. */
 export interface Sorted<T> {
   readonly sort: string;
-  readonly row: T;
+  readonly record: T;
 }
 
 const digits = 16;
@@ -38,20 +38,20 @@ export const allOf = <K extends Kind>(
     .filter(({ ref }) => ref.kind === kind)
     .map(({ value }) => structuredClone(value) as Records[K]);
 
-/** One page of a list. A full page has a cursor, even when no row follows. */
+/** One page of a list. A full page has a cursor, even when no record follows. */
 export function pageOf<T>(
   list: string,
-  rows: readonly Sorted<T>[],
+  sorted: readonly Sorted<T>[],
   { size, cursor }: PageRequest,
 ): Page<T> {
   const after = cursor === undefined ? "" : parse(cursor, list);
-  const found = rows
+  const found = sorted
     .toSorted(bySort)
     .filter(({ sort }) => sort > after)
     .slice(0, size);
   const last = found.at(-1);
   return {
-    items: found.map(({ row }) => row),
+    items: found.map(({ record }) => record),
     ...(found.length === size && last && { cursor: JSON.stringify({ list, after: last.sort }) }),
   };
 }

@@ -51,10 +51,10 @@ export function memberReads(records: MemoryRecords, answer: Answer): MemberReade
   };
 }
 
-const firstOf = (rows: readonly Reaction[]) => rows.slice(0, shownFirst + 1);
-const latestOf = (rows: readonly Reaction[]) => rows.toReversed().slice(0, shownLatest + 1);
+const firstOf = (list: readonly Reaction[]) => list.slice(0, shownFirst + 1);
+const latestOf = (list: readonly Reaction[]) => list.toReversed().slice(0, shownLatest + 1);
 
-/** Copies only the requested rows, because the models read every target after every step. */
+/** Copies only the requested records, because the models read every target after every step. */
 const reactionsTo = (
   records: MemoryRecords,
   { type, id }: TargetName,
@@ -74,7 +74,7 @@ const ownedBy = <K extends "unreadGroup" | "readGroup" | "mutedPerson">(
 ) =>
   [...records.values()]
     .filter(({ ref }) => ref.kind === kind && ref.id.startsWith(`${ownerId}#`))
-    .map(({ ref, value }) => ({ name: ref.id, row: structuredClone(value) as Records[K] }));
+    .map(({ ref, value }) => ({ name: ref.id, record: structuredClone(value) as Records[K] }));
 
 export function reactionReads(
   records: MemoryRecords,
@@ -91,30 +91,30 @@ export function reactionReads(
   return {
     async reactions({ target, kind, notified }, page) {
       const { from, to } = notified ?? { from: 0, to: Number.MAX_SAFE_INTEGER };
-      const rows = reactionsTo(records, target, kind).filter(
+      const reactions = reactionsTo(records, target, kind).filter(
         ({ version }) => version >= from && version <= to,
       );
       const list = `reactions ${target.type}#${target.id}#${kind}`;
-      const sorted = rows.map((row) => ({ sort: padBack(row.version), row }));
+      const sorted = reactions.map((record) => ({ sort: padBack(record.version), record }));
       const found = pageOf(list, sorted, page);
-      return { ...found, items: found.items.filter((row) => row.notified || !notified) };
+      return { ...found, items: found.items.filter((record) => record.notified || !notified) };
     },
 
     async reactionsOfUser(userId, page) {
-      const rows = allOf(records, "reaction")
-        .flatMap((row) => activeRow(row) ?? [])
-        .filter((row) => row.userId === userId && !isEventKind(row.kind));
-      const sorted = rows.map((row) => {
-        const { target, kind, createTime } = row;
-        return { sort: `${padBack(createTime)}#${target.type}#${target.id}#${kind}`, row };
+      const list = allOf(records, "reaction")
+        .flatMap((record) => activeRow(record) ?? [])
+        .filter((record) => record.userId === userId && !isEventKind(record.kind));
+      const sorted = list.map((record) => {
+        const { target, kind, createTime } = record;
+        return { sort: `${padBack(createTime)}#${target.type}#${target.id}#${kind}`, record };
       });
       return pageOf(`reactions of ${userId}`, sorted, page);
     },
 
     async pendingPurges(page) {
-      const sorted = allOf(records, "pendingPurge").map((row) => ({
-        sort: `${row.target.type}#${row.target.id}`,
-        row,
+      const sorted = allOf(records, "pendingPurge").map((record) => ({
+        sort: `${record.target.type}#${record.target.id}`,
+        record,
       }));
       return pageOf("pending purges", sorted, page);
     },
@@ -122,23 +122,23 @@ export function reactionReads(
     async unreadGroups(ownerId, newestFirst, page, before = Number.MAX_SAFE_INTEGER) {
       const order = newestFirst ? padBack : pad;
       const sorted = ownedBy(records, "unreadGroup", ownerId)
-        .filter(({ row }) => versionOf(row) < before)
-        .map(({ row }) => ({ sort: order(versionOf(row)), row }));
+        .filter(({ record }) => versionOf(record) < before)
+        .map(({ record }) => ({ sort: order(versionOf(record)), record }));
       return pageOf(`unread ${ownerId}`, sorted, page);
     },
 
     async readGroups(ownerId, now, page, before = Number.MAX_SAFE_INTEGER) {
       const sorted = ownedBy(records, "readGroup", ownerId)
-        .filter(({ row }) => versionOf(row) < before)
-        .map(({ name, row }) => ({ sort: `${padBack(versionOf(row))}#${name}`, row }));
+        .filter(({ record }) => versionOf(record) < before)
+        .map(({ name, record }) => ({ sort: `${padBack(versionOf(record))}#${name}`, record }));
       const found = pageOf(`history ${ownerId}`, sorted, page);
       return { ...found, items: found.items.filter(({ expireTime }) => expireTime > now) };
     },
 
     async mutedPeople(ownerId, page) {
-      const sorted = ownedBy(records, "mutedPerson", ownerId).map(({ name, row }) => ({
+      const sorted = ownedBy(records, "mutedPerson", ownerId).map(({ name, record }) => ({
         sort: name,
-        row,
+        record,
       }));
       return pageOf(`muted ${ownerId}`, sorted, page);
     },

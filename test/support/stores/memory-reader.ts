@@ -31,34 +31,34 @@ export function createReader(
     programs: async (page) =>
       pageOf(
         "programs",
-        all("program").map((row) => ({ sort: row.programId, row })),
+        all("program").map((record) => ({ sort: record.programId, record })),
         page,
       ),
 
     async entries({ programId, userId }, { from, to, newestFirst, types }, page) {
-      const rows = [...records.values()]
+      const list = [...records.values()]
         .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ value }) => structuredClone(value) as LedgerEntry)
         .filter(({ number }) => number >= from && number <= to)
-        .map((row) => ({ sort: (newestFirst ? padBack : pad)(row.number), row }));
-      const found = pageOf(`entries ${programId}#${userId}`, rows, page);
+        .map((record) => ({ sort: (newestFirst ? padBack : pad)(record.number), record }));
+      const found = pageOf(`entries ${programId}#${userId}`, list, page);
       const wanted = found.items.filter(({ type }) => types.length === 0 || types.includes(type));
       return { ...found, items: wanted };
     },
 
     async storedEntries({ programId, userId }, page) {
-      const rows = [...records.values()]
+      const list = [...records.values()]
         .filter(({ ref }) => ref.kind === "entry" && ref.id.startsWith(`${programId}#${userId}#`))
         .map(({ ref, value }) => ({
           sort: pad(Number(ref.id.split("#").at(-1))),
-          row: structuredClone(value) as LedgerEntry,
+          record: structuredClone(value) as LedgerEntry,
         }));
-      return pageOf(`stored ${programId}#${userId}`, rows, page);
+      return pageOf(`stored ${programId}#${userId}`, list, page);
     },
 
     async entryCopies({ programId, userId }, { from, to }, segment, segments, page) {
       const scanned = [...records.values()]
-        .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
+        .map(({ ref, value }) => ({ sort: nameOf(ref), record: { ref, value } }))
         .filter(({ sort }) => shardOf(sort) % segments === segment);
       const found = pageOf("entry copies", scanned, page);
       const copies = found.items
@@ -80,7 +80,7 @@ export function createReader(
         `due ${programId}#${shard}`,
         due.map(({ userId, oldest }) => ({
           sort: `${pad(oldest as number)}#${userId}`,
-          row: { programId, userId },
+          record: { programId, userId },
         })),
         page,
       );
@@ -89,7 +89,7 @@ export function createReader(
     async accounts(programId, segment, segments, page) {
       const scanned = [...records.values()]
         .filter(({ ref }) => ref.kind !== "reservation")
-        .map(({ ref, value }) => ({ sort: nameOf(ref), row: { ref, value } }))
+        .map(({ ref, value }) => ({ sort: nameOf(ref), record: { ref, value } }))
         .filter(({ sort }) => shardOf(sort) % segments === segment);
       const found = pageOf("accounts", scanned, page);
       const names = found.items.flatMap(({ ref, value }) =>
@@ -106,39 +106,41 @@ export function createReader(
 }
 
 function reservationReads(records: ReadonlyMap<string, Stored>): ReservationReader {
-  const rowsInState = (programId: string, state: Reservation["state"]) =>
+  const inState = (programId: string, state: Reservation["state"]) =>
     allOf(records, "reservation").filter(
-      (row) => row.programId === programId && row.state === state,
+      (record) => record.programId === programId && record.state === state,
     );
   return {
     async reservationsOfUser({ programId, userId }, filter, page) {
-      const rows = allOf(records, "reservation")
-        .filter((row) => row.programId === programId && row.userId === userId)
+      const list = allOf(records, "reservation")
+        .filter((record) => record.programId === programId && record.userId === userId)
         .filter(isWithin(filter))
         .map(sorted);
-      const found = pageOf(`reservations ${programId}#${userId}`, rows, page);
+      const found = pageOf(`reservations ${programId}#${userId}`, list, page);
       return { ...found, items: found.items.filter(hasReason(filter)) };
     },
 
     async reservationsInState(programId, state, filter, { size, cursor }) {
-      const rows = rowsInState(programId, state)
+      const list = inState(programId, state)
         .filter(isWithin(filter))
         .map(sorted)
         .filter(({ sort }) => cursor === undefined || sort > cursor)
         .sort(bySort);
-      const found = rows.slice(0, size);
+      const found = list.slice(0, size);
       const last = found.at(-1)?.sort;
       return {
-        items: found.map(({ row }) => row).filter(hasReason(filter)),
-        ...(rows.length > size && last !== undefined && { cursor: last }),
+        items: found.map(({ record }) => record).filter(hasReason(filter)),
+        ...(list.length > size && last !== undefined && { cursor: last }),
       };
     },
 
     reservationsInShard: async ({ programId, state, unsynced, shard }, window, page) =>
       pageOf(
         `shard ${programId}#${state}#${unsynced}#${shard}`,
-        rowsInState(programId, state)
-          .filter((row) => !!row.unsynced === unsynced && shardOf(row.reservationId) === shard)
+        inState(programId, state)
+          .filter(
+            (record) => !!record.unsynced === unsynced && shardOf(record.reservationId) === shard,
+          )
           .filter(isWithin(window))
           .map(sorted),
         page,
@@ -146,12 +148,12 @@ function reservationReads(records: ReadonlyMap<string, Stored>): ReservationRead
   };
 }
 
-const sorted = (row: Reservation): Sorted<Reservation> => ({
-  sort: `${pad(row.executeTime)}#${row.reservationId}`,
-  row,
+const sorted = (record: Reservation): Sorted<Reservation> => ({
+  sort: `${pad(record.executeTime)}#${record.reservationId}`,
+  record,
 });
 
-/** As in DynamoDB, the filter drops rows of a page that was read without it. */
+/** As in DynamoDB, the filter drops records of a page that was read without it. */
 const hasReason =
   ({ reasonPrefix = "" }: ReservationFilter) =>
   ({ reason }: Reservation): boolean =>
