@@ -3,7 +3,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
-import { cancelReservations } from "../../app/reservations/cancel-many.ts";
+import { cancelReservations } from "../../app/reservations/cancel-reservations.ts";
 import { batchCreateReservations } from "../../app/reservations/commands.ts";
 import {
   type BatchCreateReservationsRequest,

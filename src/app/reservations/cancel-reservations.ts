@@ -43,7 +43,7 @@ interface ReservationError {
 }
 
 /** What one call has done. With a cursor, there may be more to cancel. */
-interface CancelManyResult {
+interface CancelResult {
   /** The reservations that the call has cancelled or, without `force`, would cancel. */
   readonly cancelled: readonly Reservation[];
   /** How many were granted, cancelled or moved out of the window before the call reached them. */
@@ -63,7 +63,7 @@ export async function cancelReservations(
   deps: CancelDeps,
   request: CancelRequest,
   onFailed: OnFailed,
-): Promise<CancelManyResult> {
+): Promise<CancelResult> {
   await deps.programs.get(request.programId);
   const latest = (request.deadline ?? Number.POSITIVE_INFINITY) - answerMs;
   const total = { cancelled: [] as Reservation[], skipped: 0, errors: [] as ReservationError[] };

@@ -1,7 +1,7 @@
 /** Tests that the reservations of a user, or of a reason and a time, are cancelled together. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { reservationRef } from "../../../src/app/ports/records.ts";
-import { cancelReservations } from "../../../src/app/reservations/cancel-many.ts";
+import { cancelReservations } from "../../../src/app/reservations/cancel-reservations.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { Reservation_State as State } from "../../../src/gen/meguri/reservations/v1/reservation_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";

@@ -1,7 +1,7 @@
 /** Tests that a call cancels at most 1,000 reservations, and that a repeated one loses none. */
 import { expect, test } from "vitest";
 import { programRef, reservationRef } from "../../../src/app/ports/records.ts";
-import { cancelReservations } from "../../../src/app/reservations/cancel-many.ts";
+import { cancelReservations } from "../../../src/app/reservations/cancel-reservations.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
