@@ -200,7 +200,10 @@ describe("an operator sees", () => {
       if (id === "by-update") await handle.executeUpdate("cancel", { args: [update] });
       else await cancelReservation(deps, { programId, reservationId: id, ...given });
       await endsAsCanceled(stack, id);
-      expect(await recordOf(stack, id)).toMatchObject({ state: "CANCELLED", ...given });
+      expect(await recordOf(stack, id)).toMatchObject({
+        state: "CANCELLED",
+        lastChange: given,
+      });
       const details = await showsDetails(handle, "Cancelled");
       expect(details).toBe(`10 points for ${id}. Cancelled by ${shown} (the shop closed).`);
     }

@@ -159,7 +159,7 @@ test("a FAILED reservation, whose run has ended, is cancelled by CancelReservati
   await expect(handle.result()).rejects.toMatchObject({ cause: { type: "ACCOUNT_FROZEN" } });
   const given = { caller: asService("desk"), reason: "the shop closed" };
   await cancelReservation(deps, { programId, reservationId: id, ...given });
-  expect(await reaches(stack, id, "CANCELLED")).toMatchObject(given);
+  expect(await reaches(stack, id, "CANCELLED")).toMatchObject({ lastChange: given });
   await freeze(stack, id, false);
   await eventually(async () => expect((await recordOf(stack, id)).unsynced).toBeUndefined());
   expect(await statusOf(handle)).toBe("FAILED");
