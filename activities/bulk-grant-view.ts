@@ -45,12 +45,12 @@ export const toCounts = (
   { checked }: BulkGrant,
   counts: RunCounts | undefined,
 ): BulkGrantCounts => ({
-  granted: counts?.granted ?? 0,
+  granted: counts?.grantedCount ?? 0,
   granted_points: counts?.grantedPoints ?? 0,
-  already_granted: checked?.alreadyGranted ?? 0,
-  failed: counts?.failed ?? 0,
-  invalid: checked?.invalid ?? 0,
-  not_run: counts?.notRun ?? 0,
+  already_granted: checked?.alreadyGrantedCount ?? 0,
+  failed: counts?.failedCount ?? 0,
+  invalid: checked?.invalidCount ?? 0,
+  not_run: counts?.notRunCount ?? 0,
   failed_by_code: counts?.problemCounts ?? {},
 });
 
@@ -111,7 +111,7 @@ function endOf(bulkGrant: BulkGrant): string {
 
 const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGrant): string =>
   [
-    checked && checked.invalid > 0 && `${checked.invalid} rows are invalid.`,
+    checked && checked.invalidCount > 0 && `${checked.invalidCount} rows are invalid.`,
     exceededMaxTotalPoints !== undefined &&
       `The program allows at most ${exceededMaxTotalPoints} points in all.`,
   ]

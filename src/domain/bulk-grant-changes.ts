@@ -114,7 +114,7 @@ export function endValidation(
   now: Instant,
 ): BulkGrant {
   if (record.state !== "VALIDATING" || record.revision.number !== revision) return record;
-  const isValid = checked.invalid === 0 && limits.exceededMaxTotalPoints === undefined;
+  const isValid = checked.invalidCount === 0 && limits.exceededMaxTotalPoints === undefined;
   const approved = limits.requiredApprovalCount === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
     ...record,
@@ -223,8 +223,8 @@ export function start(record: BulkGrant, now: Instant): BulkGrant {
 export function finish(record: BulkGrant, run: number, result: RunCounts, now: Instant): BulkGrant {
   if (record.state !== "RUNNING" || record.run !== run) return record;
   const { cancelRequest, pause: _, ...rest } = record;
-  const done = result.failed > 0 ? "DONE_WITH_FAILURES" : "DONE";
-  const state = cancelRequest && result.notRun > 0 ? "CANCELLED" : done;
+  const done = result.failedCount > 0 ? "DONE_WITH_FAILURES" : "DONE";
+  const state = cancelRequest && result.notRunCount > 0 ? "CANCELLED" : done;
   return { ...rest, result, state, endTime: now, updateTime: now };
 }
 

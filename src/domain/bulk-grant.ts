@@ -103,18 +103,18 @@ export interface Revision {
 
 /** The counts of a validation. */
 export interface CheckCounts {
-  readonly invalid: number;
-  readonly alreadyGranted: number;
+  readonly invalidCount: number;
+  readonly alreadyGrantedCount: number;
   readonly alreadyGrantedPoints: number;
 }
 
 /** The counts of a run. Granted rows of a reversal are those that were revoked. */
 export interface RunCounts {
-  readonly granted: number;
+  readonly grantedCount: number;
   readonly grantedPoints: number;
-  readonly failed: number;
+  readonly failedCount: number;
   /** Rows that were not executed, because the bulk grant was cancelled. */
-  readonly notRun: number;
+  readonly notRunCount: number;
   readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
 }
 

@@ -66,10 +66,10 @@ const action = (of: string, actor: ChangeRequest = desk, number = 1) => ({
   time: now,
 });
 const counts = (more: Partial<RunCounts> = {}): RunCounts => ({
-  granted: 3,
+  grantedCount: 3,
   grantedPoints: 60,
-  failed: 0,
-  notRun: 0,
+  failedCount: 0,
+  notRunCount: 0,
   problemCounts: {},
   ...more,
 });
@@ -138,17 +138,17 @@ describe("submit", () => {
     (state) => {
       const before = row(state, {
         approvals: [{ ...boss, time: t0 }],
-        checked: { invalid: 1, alreadyGranted: 1, alreadyGrantedPoints: 5 },
+        checked: { invalidCount: 1, alreadyGrantedCount: 1, alreadyGrantedPoints: 5 },
         reminded: true,
         run: 2,
         startTime: t0,
         endTime: t0,
-        result: counts({ failed: 1 }),
+        result: counts({ failedCount: 1 }),
         report: "SENT",
       });
       expect(submitNext(before)).toEqual(
         row("VALIDATING", {
-          grantedBefore: counts({ failed: 1 }).grantedPoints,
+          grantedBefore: counts({ failedCount: 1 }).grantedPoints,
           revision: { ...next, number: 2, digest: "digest-2" },
           updateTime: now,
           remindTime: now + times.reminderMs,
@@ -249,7 +249,7 @@ describe("submit", () => {
 });
 
 describe("endValidation", () => {
-  const valid = { invalid: 0, alreadyGranted: 1, alreadyGrantedPoints: 10 };
+  const valid = { invalidCount: 0, alreadyGrantedCount: 1, alreadyGrantedPoints: 10 };
   const validating = (more: Partial<Revision>) =>
     row("VALIDATING", { revision: { ...revision, ...more } });
 
@@ -291,7 +291,7 @@ describe("endValidation", () => {
 
   test("a sheet with a bad row, or above the program's cap, is INVALID, approvals or not", () => {
     for (const requiredApprovalCount of [0, 1]) {
-      const bad = { ...valid, invalid: 1 };
+      const bad = { ...valid, invalidCount: 1 };
       expect(end(validating({ requiredApprovalCount }), bad).state).toBe("INVALID");
       const above = validating({ requiredApprovalCount, exceededMaxTotalPoints: 50 });
       expect(end(above).state).toBe("INVALID");
@@ -447,14 +447,14 @@ describe("people's other changes", () => {
       run: 1,
       startTime: t0,
       endTime: t0,
-      result: counts({ failed: 1 }),
+      result: counts({ failedCount: 1 }),
       report: "SENT",
     });
     expect(retryFailedRows(failed, desk, now)).toEqual(
       row("RUNNING", {
         run: 2,
         startTime: t0,
-        result: counts({ failed: 1 }),
+        result: counts({ failedCount: 1 }),
         updateTime: now,
         actions: [action("RETRY")] as never,
       }),
@@ -497,11 +497,11 @@ describe("what time and runs do", () => {
 
   test("finish: DONE, or DONE_WITH_FAILURES when a row has failed", () => {
     const running = row("RUNNING", { run: 2 });
-    for (const [failed, state] of [
+    for (const [failedCount, state] of [
       [0, "DONE"],
       [1, "DONE_WITH_FAILURES"],
     ] as const) {
-      const result = counts({ failed });
+      const result = counts({ failedCount });
       expect(finish(running, 2, result, now)).toEqual(
         row(state, { run: 2, result, endTime: now, updateTime: now }),
       );
@@ -512,9 +512,9 @@ describe("what time and runs do", () => {
     const paused = pause(row("RUNNING", { run: 1 }), desk, now);
     const stopping = cancel(paused, desk, now);
     for (const [result, state] of [
-      [counts({ granted: 1, notRun: 2 }), "CANCELLED"],
-      [counts({ granted: 1, failed: 1, notRun: 1 }), "CANCELLED"],
-      [counts({ failed: 1 }), "DONE_WITH_FAILURES"],
+      [counts({ grantedCount: 1, notRunCount: 2 }), "CANCELLED"],
+      [counts({ grantedCount: 1, failedCount: 1, notRunCount: 1 }), "CANCELLED"],
+      [counts({ failedCount: 1 }), "DONE_WITH_FAILURES"],
       [counts(), "DONE"],
     ] as const) {
       const { actions } = stopping;

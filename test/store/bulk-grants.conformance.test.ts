@@ -61,7 +61,7 @@ describe.each(stores)("%s: records of bulk grants", (_, open) => {
       alreadyGrantedPoints: 0,
       problems: [],
     };
-    const outcome: BlockOutcome = { run: 1, granted: 0, grantedPoints: 0, failures: [] };
+    const outcome: BlockOutcome = { run: 1, grantedCount: 0, grantedPoints: 0, failures: [] };
     const writes = [
       putBulkGrant(row),
       write(bulkRevisionRef(programId, bulkGrantId, 1), revisionOf(uploadId)),
@@ -233,7 +233,12 @@ describe.each(stores)("%s: the rows of an upload", (_, open) => {
       alreadyGrantedPoints: block * 7,
       problems: failures,
     };
-    const outcome: BlockOutcome = { run: 1, granted: block, grantedPoints: block * 9, failures };
+    const outcome: BlockOutcome = {
+      run: 1,
+      grantedCount: block,
+      grantedPoints: block * 9,
+      failures,
+    };
     return { check, outcome };
   };
 
@@ -265,7 +270,7 @@ describe.each(stores)("%s: the rows of an upload", (_, open) => {
     });
     for (const size of [1, 3, 100]) expect(await listed(size)).toEqual({ checks, outcomes });
     // A second run writes the outcome again.
-    const again: BlockOutcome = { run: 2, granted: 250, grantedPoints: 9, failures: [] };
+    const again: BlockOutcome = { run: 2, grantedCount: 250, grantedPoints: 9, failures: [] };
     await fill(store, [write(blockOutcomeRef(uploadId, 9), again, 1)]);
     expect((await listed(5)).outcomes[2]).toEqual({ ...again, block: 9 });
   });

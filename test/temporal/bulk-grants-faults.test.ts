@@ -128,7 +128,7 @@ test("a run with a long history continues as new, where it was", async () => {
   const text = new TextDecoder().decode(input?.payloads?.[0]?.data ?? undefined);
   // Of two lanes with three blocks in all, the one that has blocks left.
   expect(JSON.parse(text)).toMatchObject({ left: { step: "RUN", run: 1, revision: 1 } });
-  const { granted } = (await readBulk(short, "long")).progress;
+  const { grantedCount: granted } = (await readBulk(short, "long")).progress;
   const lanes: { from: number; to: number }[] = JSON.parse(text).left.lanes;
   expect(lanes.reduce((sum, { from, to }) => sum + to - from, 0)).toBe((750 - granted) / 250);
   await run.executeUpdate("resume", { args: by });

@@ -198,13 +198,13 @@ describe("a bulk grant half way", () => {
       expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
     });
     const { progress } = await readBulk(stack, "paused");
-    expect(progress.granted % 250).toBe(0);
-    expect(progress.granted).toBeLessThan(750);
+    expect(progress.grantedCount % 250).toBe(0);
+    expect(progress.grantedCount).toBeLessThan(750);
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({
-      counts: { granted: progress.granted },
+      counts: { granted: progress.grantedCount },
     });
     const { 10: granted } = await balances(stack, userIds);
-    expect(granted).toBe(progress.granted);
+    expect(granted).toBe(progress.grantedCount);
 
     await update("paused", "resume", { changed_by: "op" });
     expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 750 } });
@@ -226,7 +226,7 @@ describe("a bulk grant half way", () => {
     // The rest, as the next revision.
     await submitted({ id: "cancelled", userIds: [...userIds, "cancelled-new"] });
     const next = await comesTo(stack, "cancelled", "AWAITING_APPROVAL");
-    expect(next.checked).toMatchObject({ alreadyGranted: granted });
+    expect(next.checked).toMatchObject({ alreadyGrantedCount: granted });
     await approve(stack.deps, next);
     await comesTo(stack, "cancelled", "DONE");
     expect(await balances(stack, [...userIds, "cancelled-new"])).toEqual({ 10: 751 });

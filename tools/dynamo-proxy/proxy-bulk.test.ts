@@ -56,7 +56,7 @@ async function setUp() {
 const first = { size: 10, cursor: undefined };
 const outcome = (run: number): BlockOutcome => ({
   run,
-  granted: 3,
+  grantedCount: 3,
   grantedPoints: 9,
   failures: [],
 });

@@ -29,13 +29,13 @@ function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): str
 }
 
 function checkLines({ checked, revision }: BulkGrant): string[] {
-  const { alreadyGranted = 0, alreadyGrantedPoints = 0, invalid = 0 } = checked ?? {};
+  const { alreadyGrantedCount = 0, alreadyGrantedPoints = 0, invalidCount = 0 } = checked ?? {};
   const { exceededMaxTotalPoints: cap, sameContentBulkGrantId } = revision;
   return [
-    ...(invalid > 0 ? [`Invalid: ${rows(invalid)}`] : []),
+    ...(invalidCount > 0 ? [`Invalid: ${rows(invalidCount)}`] : []),
     ...(cap === undefined ? [] : [`Above the program's cap of ${points(cap)}`]),
-    ...(alreadyGranted > 0
-      ? [`Granted before: ${rows(alreadyGranted)}, ${points(alreadyGrantedPoints)}`]
+    ...(alreadyGrantedCount > 0
+      ? [`Granted before: ${rows(alreadyGrantedCount)}, ${points(alreadyGrantedPoints)}`]
       : []),
     ...(sameContentBulkGrantId ? [`The same rows as \`${escaped(sameContentBulkGrantId)}\``] : []),
   ];
@@ -47,9 +47,11 @@ function runLines(result: RunCounts, isReversal: boolean): string[] {
     .map(([code, count]) => `${code} ${count.toLocaleString("en-US")}`);
   const verb = isReversal ? "Revoked" : "Granted";
   return [
-    `${verb}: ${rows(result.granted)}, ${points(result.grantedPoints)}`,
-    ...(result.failed > 0 ? [`Failed: ${rows(result.failed)} (${codes.join(", ")})`] : []),
-    ...(result.notRun > 0 ? [`Not executed: ${rows(result.notRun)}`] : []),
+    `${verb}: ${rows(result.grantedCount)}, ${points(result.grantedPoints)}`,
+    ...(result.failedCount > 0
+      ? [`Failed: ${rows(result.failedCount)} (${codes.join(", ")})`]
+      : []),
+    ...(result.notRunCount > 0 ? [`Not executed: ${rows(result.notRunCount)}`] : []),
   ];
 }
 

@@ -26,8 +26,8 @@ export interface SheetCheck {
   readonly rowCount: number;
   /** The sum over all rows without a problem of their own. */
   readonly totalPoints: number;
-  readonly invalid: number;
-  readonly alreadyGranted: number;
+  readonly invalidCount: number;
+  readonly alreadyGrantedCount: number;
   readonly problemCounts: Readonly<Record<string, number>>;
   /** The first 1,000. */
   readonly problems: readonly SheetFinding[];
@@ -53,7 +53,7 @@ export async function checkSheet(
   if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
   const findings = createFindings();
   const digest = createRowsDigest();
-  let [rowCount, totalPoints, invalid, alreadyGranted] = [0, 0, 0, 0];
+  let [rowCount, totalPoints, invalidCount, alreadyGrantedCount] = [0, 0, 0, 0];
 
   async function check(block: readonly SheetRow[]): Promise<void> {
     const found = await checkBlock(deps, name, block);
@@ -66,8 +66,8 @@ export async function checkSheet(
       if (!row.problem) totalPoints += row.points;
     }
     rowCount += block.length;
-    invalid += found.problems.length;
-    alreadyGranted += found.alreadyGranted.length;
+    invalidCount += found.problems.length;
+    alreadyGrantedCount += found.alreadyGranted.length;
   }
 
   const rows = readRows(content, { bulkGrantId, maxPointsPerRow });
@@ -79,7 +79,7 @@ export async function checkSheet(
   }
   const [first] = await deps.reader.many([bulkContentRef(programId, digest.digest())]);
   return {
-    ...{ rowCount, totalPoints, invalid, alreadyGranted },
+    ...{ rowCount, totalPoints, invalidCount, alreadyGrantedCount },
     ...findings.result(),
     ...(first &&
       first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),

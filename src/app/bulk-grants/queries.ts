@@ -53,7 +53,7 @@ export async function getBulkGrant(
 /** The progress: the result of an ended run, or what the blocks that are done have counted. */
 export async function progressOf(deps: ReadDeps, bulkGrant: BulkGrant): Promise<BulkGrantProgress> {
   if (bulkGrant.state === "RUNNING") return countOutcomes(deps, bulkGrant);
-  return bulkGrant.result ?? { granted: 0, grantedPoints: 0, failed: 0 };
+  return bulkGrant.result ?? { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
 }
 
 /** Lists bulk grants by create time, newest first; in one state, or in all. */

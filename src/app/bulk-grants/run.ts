@@ -35,7 +35,8 @@ type RunDeps = Pick<Deps, "engine" | "readAhead" | "reader" | "programs" | "awai
 type RunRange = BlockRange & { readonly run: number };
 
 /** What the work on a range has done; the counts of all blocks are in the store. */
-export type RunProgress = RangeProgress & Pick<RunCounts, "granted" | "grantedPoints" | "failed">;
+export type RunProgress = RangeProgress &
+  Pick<RunCounts, "grantedCount" | "grantedPoints" | "failedCount">;
 
 /**
  * Executes the blocks of a range until `shouldContinue` returns false. Each block first reads the
@@ -49,15 +50,15 @@ export async function runBlocks(
   shouldContinue: (progress: RunProgress & { readonly next: number }) => boolean,
   onFailed: (userId: string, error: unknown) => void,
 ): Promise<RunProgress> {
-  let counts = { granted: 0, grantedPoints: 0, failed: 0 };
+  let counts = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
   for (let block = range.from; block < range.to; ) {
     const bulkGrant = await readBulkGrant(deps, range);
     if (!isRunning(bulkGrant, range)) return { ...counts, next: block, stopped: true };
     const outcome = await runBlock(deps, bulkGrant, block, onFailed);
     counts = {
-      granted: counts.granted + outcome.granted,
+      grantedCount: counts.grantedCount + outcome.grantedCount,
       grantedPoints: counts.grantedPoints + outcome.grantedPoints,
-      failed: counts.failed + outcome.failures.length,
+      failedCount: counts.failedCount + outcome.failures.length,
     };
     block += 1;
     if (block < range.to && !shouldContinue({ ...counts, next: block })) {
@@ -94,15 +95,15 @@ async function runBlock(
       }),
     ),
   );
-  let [granted, grantedPoints] = [0, 0];
+  let [grantedCount, grantedPoints] = [0, 0];
   const failures: BlockProblem[] = [];
   for (const [i, result] of results.entries()) {
     if (result.status === "rejected") throw result.reason;
     const { value } = result;
     if ("code" in value) failures.push({ index: left[i] as number, ...value });
-    else [granted, grantedPoints] = [granted + 1, grantedPoints + value.points];
+    else [grantedCount, grantedPoints] = [grantedCount + 1, grantedPoints + value.points];
   }
-  const outcome = { run, granted, grantedPoints, failures };
+  const outcome = { run, grantedCount, grantedPoints, failures };
   return changeOutcome(deps, revision.uploadId, block, addOutcome(outcome));
 }
 
@@ -156,7 +157,7 @@ const addOutcome =
     if (before.run === outcome.run) return before;
     return {
       ...outcome,
-      granted: before.granted + outcome.granted,
+      grantedCount: before.grantedCount + outcome.grantedCount,
       grantedPoints: before.grantedPoints + outcome.grantedPoints,
     };
   };
@@ -224,7 +225,7 @@ async function keepBlockOutcome(
   const problems = before?.failures ?? left.map((index) => ({ index, code: "NOT_RUN" as const }));
   await changeOutcome(deps, uploadId, block, () => ({
     run,
-    granted: (before?.granted ?? 0) + granted.size,
+    grantedCount: (before?.grantedCount ?? 0) + granted.size,
     grantedPoints: [...granted.values()].reduce((a, b) => a + b, before?.grantedPoints ?? 0),
     failures: problems.filter(({ index }) => !granted.has(index)),
   }));
@@ -235,21 +236,22 @@ export async function countOutcomes(
   { reader }: Pick<Deps, "reader">,
   { revision, checked }: BulkGrant,
 ): Promise<RunCounts> {
-  let [granted, grantedPoints, failed] = [0, 0, 0];
+  let [grantedCount, grantedPoints, failedCount] = [0, 0, 0];
   const problemCounts: Partial<Record<RowCode, number>> = {};
   const read = (page: Parameters<typeof reader.blockOutcomes>[1]) =>
     reader.blockOutcomes(revision.uploadId, page);
   for await (const outcomes of allPages(maxSheetBlocks, read)) {
     for (const outcome of outcomes) {
-      granted += outcome.granted;
+      grantedCount += outcome.grantedCount;
       grantedPoints += outcome.grantedPoints;
       for (const { code } of outcome.failures) {
         if (code === "NOT_RUN") continue;
-        failed += 1;
+        failedCount += 1;
         problemCounts[code] = (problemCounts[code] ?? 0) + 1;
       }
     }
   }
-  const notRun = revision.rowCount - (checked?.alreadyGranted ?? 0) - granted - failed;
-  return { granted, grantedPoints, failed, notRun, problemCounts };
+  const alreadyGrantedCount = checked?.alreadyGrantedCount ?? 0;
+  const notRunCount = revision.rowCount - alreadyGrantedCount - grantedCount - failedCount;
+  return { grantedCount, grantedPoints, failedCount, notRunCount, problemCounts };
 }

@@ -71,7 +71,7 @@ export async function completeValidation(
 ): Promise<BulkGrant> {
   const bulkGrant = await readBulkGrant(deps, name);
   const { uploadId } = bulkGrant.revision;
-  let counts: CheckCounts = { invalid: 0, alreadyGranted: 0, alreadyGrantedPoints: 0 };
+  let counts: CheckCounts = { invalidCount: 0, alreadyGrantedCount: 0, alreadyGrantedPoints: 0 };
   for await (const checks of allPages(maxSheetBlocks, (page) =>
     deps.reader.blockChecks(uploadId, page),
   )) {
@@ -121,7 +121,7 @@ async function limitsOf(
 
 /** Adds what was found in a block. */
 export const added = (counts: CheckCounts, found: BlockCheck): CheckCounts => ({
-  invalid: counts.invalid + found.problems.length,
-  alreadyGranted: counts.alreadyGranted + found.alreadyGranted.length,
+  invalidCount: counts.invalidCount + found.problems.length,
+  alreadyGrantedCount: counts.alreadyGrantedCount + found.alreadyGranted.length,
   alreadyGrantedPoints: counts.alreadyGrantedPoints + found.alreadyGrantedPoints,
 });

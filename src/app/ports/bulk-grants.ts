@@ -30,7 +30,7 @@ export interface BlockProblem extends RowProblem {
 export interface BlockOutcome {
   /** The run that has written it last. */
   readonly run: number;
-  readonly granted: number;
+  readonly grantedCount: number;
   readonly grantedPoints: number;
   /** The rows that were not granted. */
   readonly failures: readonly BlockProblem[];
@@ -79,9 +79,9 @@ export type BulkGrantEvent =
 
 /** How far the run of the current revision has come. */
 export interface BulkGrantProgress {
-  readonly granted: number;
+  readonly grantedCount: number;
   readonly grantedPoints: number;
-  readonly failed: number;
+  readonly failedCount: number;
 }
 
 /** Sends reports to people. */

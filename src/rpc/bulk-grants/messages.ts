@@ -108,8 +108,8 @@ export function fromBulkGrant(bulkGrant: BulkGrant): MessageInitShape<typeof Bul
     reversedBulkGrantId: revision.reversedBulkGrantId ?? "",
     sameContentBulkGrantId: revision.sameContentBulkGrantId ?? "",
     exceededMaxTotalPoints: BigInt(revision.exceededMaxTotalPoints ?? 0),
-    invalidCount: checked?.invalid ?? 0,
-    alreadyGrantedCount: checked?.alreadyGranted ?? 0,
+    invalidCount: checked?.invalidCount ?? 0,
+    alreadyGrantedCount: checked?.alreadyGrantedCount ?? 0,
     alreadyGrantedPoints: BigInt(checked?.alreadyGrantedPoints ?? 0),
     run: bulkGrant.run,
     ...(result && { result: fromResult(result) }),
@@ -146,19 +146,23 @@ const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSch
   revision: action.revision,
 });
 
-const fromResult = ({ granted, grantedPoints, failed, notRun, problemCounts }: RunCounts) => ({
-  ...fromProgress({ granted, grantedPoints, failed }),
-  notRunCount: notRun,
+const fromResult = ({ notRunCount, problemCounts, ...progress }: RunCounts) => ({
+  ...fromProgress(progress),
+  notRunCount,
   problemCounts: fromCounts(problemCounts),
 });
 
 const fromCounts = (counts: Readonly<Partial<Record<string, number>>>) =>
   Object.entries(counts).map(([code, count = 0]) => ({ code, count }));
 
-const fromProgress = ({ granted, grantedPoints, failed }: BulkGrantWithProgress["progress"]) => ({
-  grantedCount: granted,
+const fromProgress = ({
+  grantedCount,
+  grantedPoints,
+  failedCount,
+}: BulkGrantWithProgress["progress"]) => ({
+  grantedCount,
   grantedPoints: BigInt(grantedPoints),
-  failedCount: failed,
+  failedCount,
 });
 
 /** The messages of a bulk grant and its progress. */
@@ -188,8 +192,8 @@ export function fromRow({
 export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheckSchema> => ({
   rowCount: check.rowCount,
   totalPoints: BigInt(check.totalPoints),
-  invalidCount: check.invalid,
-  alreadyGrantedCount: check.alreadyGranted,
+  invalidCount: check.invalidCount,
+  alreadyGrantedCount: check.alreadyGrantedCount,
   problemCounts: fromCounts(check.problemCounts),
   problems: check.problems.map((problem) => ({ ...problem })),
   sameContentBulkGrantId: check.sameContentBulkGrantId ?? "",

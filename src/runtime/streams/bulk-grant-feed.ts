@@ -16,7 +16,7 @@ const pollJitter = 0.1;
 /** How many outcomes of blocks one request reads. */
 const pageSize = 200;
 
-const noProgress: BulkGrantProgress = { granted: 0, grantedPoints: 0, failed: 0 };
+const noProgress: BulkGrantProgress = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
 
 /** What a feed reads of the store. */
 export type BulkGrantSource = Pick<Reader, "get" | "blockOutcomes">;
@@ -109,22 +109,28 @@ async function progressOf(
   reader: Pick<Reader, "blockOutcomes">,
   uploadId: string,
 ): Promise<BulkGrantProgress> {
-  let { granted, grantedPoints, failed } = noProgress;
+  let { grantedCount, grantedPoints, failedCount } = noProgress;
   for await (const outcomes of allPages(pageSize, (page) => reader.blockOutcomes(uploadId, page))) {
     for (const outcome of outcomes) {
-      granted += outcome.granted;
+      grantedCount += outcome.grantedCount;
       grantedPoints += outcome.grantedPoints;
-      failed += outcome.failures.length;
+      failedCount += outcome.failures.length;
     }
   }
-  return { granted, grantedPoints, failed };
+  return { grantedCount, grantedPoints, failedCount };
 }
 
-const progressIn = ({ granted, grantedPoints, failed }: BulkGrantProgress): BulkGrantProgress => ({
-  granted,
+const progressIn = ({
+  grantedCount,
   grantedPoints,
-  failed,
+  failedCount,
+}: BulkGrantProgress): BulkGrantProgress => ({
+  grantedCount,
+  grantedPoints,
+  failedCount,
 });
 
 const isSame = (a: BulkGrantProgress, b: BulkGrantProgress): boolean =>
-  a.granted === b.granted && a.grantedPoints === b.grantedPoints && a.failed === b.failed;
+  a.grantedCount === b.grantedCount &&
+  a.grantedPoints === b.grantedPoints &&
+  a.failedCount === b.failedCount;

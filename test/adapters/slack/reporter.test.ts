@@ -56,7 +56,13 @@ describe("a report", () => {
       bulkGrant: {
         ...bulkGrant,
         state: "CANCELLED",
-        result: { granted: 1, grantedPoints: 1, failed: 0, notRun: 9_999, problemCounts: {} },
+        result: {
+          grantedCount: 1,
+          grantedPoints: 1,
+          failedCount: 0,
+          notRunCount: 9_999,
+          problemCounts: {},
+        },
         actions: [
           {
             action: "REJECT",
@@ -94,7 +100,7 @@ describe("a report", () => {
         exceededMaxTotalPoints: 900_000,
         sameContentBulkGrantId: "winter",
       },
-      checked: { invalid: 300, alreadyGranted: 0, alreadyGrantedPoints: 0 },
+      checked: { invalidCount: 300, alreadyGrantedCount: 0, alreadyGrantedPoints: 0 },
     };
     await reporter.send({ ...outcome, bulkGrant: invalid });
     expect(slack.messages[0]).toContain(
@@ -229,7 +235,7 @@ const bulkGrant: BulkGrant = {
   },
   createTime: 0,
   updateTime: 0,
-  checked: { invalid: 0, alreadyGranted: 12, alreadyGrantedPoints: 1_200 },
+  checked: { invalidCount: 0, alreadyGrantedCount: 12, alreadyGrantedPoints: 1_200 },
   approvals: [
     { caller: asService("ben"), time: 0, reason: "checked the sums" },
     { caller: asService("chie"), time: 0, reason: "" },
@@ -238,10 +244,10 @@ const bulkGrant: BulkGrant = {
   expireTime: Date.UTC(2026, 10, 26),
   run: 1,
   result: {
-    granted: 9_700,
+    grantedCount: 9_700,
     grantedPoints: 970_000,
-    failed: 288,
-    notRun: 0,
+    failedCount: 288,
+    notRunCount: 0,
     problemCounts: { INTERNAL: 88, ACCOUNT_FROZEN: 200 },
   },
   actions: [],

@@ -53,7 +53,7 @@ test("an end that comes before a dead worker's block is run again loses no row",
   await expect(dying).rejects.toThrow("dies here");
   await expect(finishRun(deps, name, 1)).rejects.toThrow("run 1 of b has not executed block 0");
   expect(await runAll(deps, "b", 1, 1)).toMatchObject({
-    head: { state: "DONE", result: { granted: 2, grantedPoints: 30, notRun: 0 } },
+    head: { state: "DONE", result: { grantedCount: 2, grantedPoints: 30, notRunCount: 0 } },
   });
 });
 
@@ -67,7 +67,7 @@ test("a row that a stalled worker grants late fails when the next revision diffe
   const late = runBlocks(stalled, firstBlock, () => true, unexpected);
   await answerTo(deps, { op: "cancel", id: "b", by: "ann" });
   expect(await answerTo(deps, { op: "finish", id: "b", run: 1 })).toMatchObject({
-    head: { state: "CANCELLED", result: { granted: 0, notRun: 1 } },
+    head: { state: "CANCELLED", result: { grantedCount: 0, notRunCount: 1 } },
   });
   await submit(deps, "b", { u1: 20 });
   await validate(deps, "b", 2);

@@ -42,6 +42,6 @@ test("a sheet that repeats what was granted needs no more approvals", async () =
   await runAll(deps, "b", 1, 1);
   await submit(deps, "b", { u1: 80, u3: 10 });
   expect(await validate(deps, "b", 2)).toMatchObject({
-    head: { state: "AWAITING_APPROVAL", alreadyGranted: 1, requiredApprovalCount: 1 },
+    head: { state: "AWAITING_APPROVAL", alreadyGrantedCount: 1, requiredApprovalCount: 1 },
   });
 });

@@ -39,10 +39,10 @@ const action = {
   reason: "",
 } as const;
 const result: RunCounts = {
-  granted: 7,
+  grantedCount: 7,
   grantedPoints: 70,
-  failed: 3,
-  notRun: 0,
+  failedCount: 3,
+  notRunCount: 0,
   problemCounts: { ACCOUNT_FROZEN: 3 },
 };
 

@@ -185,16 +185,16 @@ export function countsOf(rows: readonly Row[]): Counts {
     ({ outcome }) => typeof outcome === "string" && outcome !== "NOT_RUN",
   ).length;
   return {
-    granted: granted.length,
+    grantedCount: granted.length,
     grantedPoints: granted.reduce((total, points) => total + points, 0),
-    failed,
+    failedCount: failed,
   };
 }
 
 export const sum = (a: Counts, b: Counts): Counts => ({
-  granted: a.granted + b.granted,
+  grantedCount: a.grantedCount + b.grantedCount,
   grantedPoints: a.grantedPoints + b.grantedPoints,
-  failed: a.failed + b.failed,
+  failedCount: a.failedCount + b.failedCount,
 });
 
 export function shownState({ state }: Campaign, row: Row): [string, RowCode?] {
@@ -221,8 +221,8 @@ export const headOf = (campaign: Campaign): Head => ({
   exceededMaxTotalPoints: campaign.exceededMaxTotalPoints,
   reverses: campaign.reverses,
   sameContentBulkGrantId: campaign.sameContentBulkGrantId,
-  invalid: campaign.checked?.invalid,
-  alreadyGranted: campaign.checked?.already,
+  invalidCount: campaign.checked?.invalid,
+  alreadyGrantedCount: campaign.checked?.already,
   alreadyGrantedPoints: campaign.checked?.alreadyPoints,
   result: campaign.result,
   lastAction: campaign.lastAction,

@@ -309,7 +309,7 @@ export class Oracle {
   #run({ id, revision, run, from, to, limit, diesAfter }: Of<"run">): Answer {
     const campaign = this.#find(id);
     let rowsUntilDeath = diesAfter ?? Number.POSITIVE_INFINITY;
-    let counts: Counts = { granted: 0, grantedPoints: 0, failed: 0 };
+    let counts: Counts = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
     for (let block = from; block < to; block++) {
       const isWanted =
         campaign.state === "RUNNING" &&
@@ -372,8 +372,8 @@ export class Oracle {
       problemCounts[outcome] = (problemCounts[outcome] ?? 0) + 1;
     }
     const counts = countsOf(campaign.rows);
-    campaign.result = { ...counts, notRun: left.length, problemCounts };
-    const ended = counts.failed > 0 ? "DONE_WITH_FAILURES" : "DONE";
+    campaign.result = { ...counts, notRunCount: left.length, problemCounts };
+    const ended = counts.failedCount > 0 ? "DONE_WITH_FAILURES" : "DONE";
     campaign.state = left.length > 0 ? "CANCELLED" : ended;
     campaign.paused = false;
     campaign.cancelling = false;
@@ -430,12 +430,12 @@ export class Oracle {
 
   shown(id: string): Shown {
     const campaign = this.#find(id);
-    const none: Counts = { granted: 0, grantedPoints: 0, failed: 0 };
-    const { granted, grantedPoints, failed } = campaign.result ?? none;
+    const none: Counts = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
+    const { grantedCount, grantedPoints, failedCount } = campaign.result ?? none;
     const isRunning = campaign.state === "RUNNING";
     return {
       head: headOf(campaign),
-      progress: isRunning ? countsOf(campaign.rows) : { granted, grantedPoints, failed },
+      progress: isRunning ? countsOf(campaign.rows) : { grantedCount, grantedPoints, failedCount },
       rows: campaign.rows.map((row, i) => [i + 2, row.userId, ...shownState(campaign, row)]),
     };
   }

@@ -61,9 +61,9 @@ export type Request =
   | { readonly op: "rules"; readonly rules: BulkRules };
 
 export interface Counts {
-  readonly granted: number;
+  readonly grantedCount: number;
   readonly grantedPoints: number;
-  readonly failed: number;
+  readonly failedCount: number;
 }
 
 /** What a record shows, without its digest and its actions. */
@@ -82,15 +82,15 @@ export interface Head {
   readonly exceededMaxTotalPoints: number | undefined;
   readonly reverses: string | undefined;
   readonly sameContentBulkGrantId: string | undefined;
-  readonly invalid: number | undefined;
-  readonly alreadyGranted: number | undefined;
+  readonly invalidCount: number | undefined;
+  readonly alreadyGrantedCount: number | undefined;
   readonly alreadyGrantedPoints: number | undefined;
   readonly result: Result | undefined;
   readonly lastAction: string | undefined;
 }
 
 export interface Result extends Counts {
-  readonly notRun: number;
+  readonly notRunCount: number;
   readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
 }
 

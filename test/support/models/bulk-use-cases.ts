@@ -208,10 +208,10 @@ export async function show(deps: Deps, id: string, pageSize: number): Promise<Sh
     problem ? [`${row.line} ${problem.code}`] : [],
   );
   if (String(failed) !== String(expected)) throw new Error(`failed rows: ${failed}, ${expected}`);
-  const { granted, grantedPoints, failed: failedCount } = progress;
+  const { grantedCount, grantedPoints, failedCount } = progress;
   return {
     head: headOf(bulkGrant),
-    progress: { granted, grantedPoints, failed: failedCount },
+    progress: { grantedCount, grantedPoints, failedCount },
     rows: listed.map(({ row, state, problem }) =>
       problem ? [row.line, row.userId, state, problem.code] : [row.line, row.userId, state],
     ),
@@ -235,8 +235,8 @@ function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
     exceededMaxTotalPoints: revision.exceededMaxTotalPoints,
     reverses: revision.reversedBulkGrantId,
     sameContentBulkGrantId: revision.sameContentBulkGrantId,
-    invalid: checked?.invalid,
-    alreadyGranted: checked?.alreadyGranted,
+    invalidCount: checked?.invalidCount,
+    alreadyGrantedCount: checked?.alreadyGrantedCount,
     alreadyGrantedPoints: checked?.alreadyGrantedPoints,
     result: row.result,
     lastAction: last && `${last.action} ${last.caller.subject}`,

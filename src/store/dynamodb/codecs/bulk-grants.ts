@@ -135,16 +135,16 @@ function decodeRevision(item: Item): Revision {
   };
 }
 
-const encodeCheck = ({ invalid, alreadyGranted, alreadyGrantedPoints }: CheckCounts) =>
-  numbers([invalid, alreadyGranted, alreadyGrantedPoints]);
+const encodeCheck = (checked: CheckCounts) =>
+  numbers([checked.invalidCount, checked.alreadyGrantedCount, checked.alreadyGrantedPoints]);
 
 function decodeCheck(item: Item): CheckCounts {
-  const [invalid = 0, alreadyGranted = 0, alreadyGrantedPoints = 0] = nums(item, "c");
-  return { invalid, alreadyGranted, alreadyGrantedPoints };
+  const [invalidCount = 0, alreadyGrantedCount = 0, alreadyGrantedPoints = 0] = nums(item, "c");
+  return { invalidCount, alreadyGrantedCount, alreadyGrantedPoints };
 }
 
 const encodeResult = (result: RunCounts): Item => ({
-  o: numbers([result.granted, result.grantedPoints, result.failed, result.notRun]),
+  o: numbers([result.grantedCount, result.grantedPoints, result.failedCount, result.notRunCount]),
   f: {
     M: Object.fromEntries(
       Object.entries(result.problemCounts).map(([code, count]) => [code, N(count)]),
@@ -153,12 +153,12 @@ const encodeResult = (result: RunCounts): Item => ({
 });
 
 function decodeResult(item: Item): RunCounts {
-  const [granted = 0, grantedPoints = 0, failed = 0, notRun = 0] = nums(item, "o");
+  const [grantedCount = 0, grantedPoints = 0, failedCount = 0, notRunCount = 0] = nums(item, "o");
   const byCode = item.f?.M ?? {};
   const problemCounts = Object.fromEntries(
     Object.keys(byCode).map((code) => [code, num(byCode, code)]),
   );
-  return { granted, grantedPoints, failed, notRun, problemCounts };
+  return { grantedCount, grantedPoints, failedCount, notRunCount, problemCounts };
 }
 
 const encodeApproval = (approval: Approval): AttributeValue => encodeActed(approval, []);
@@ -245,15 +245,15 @@ export const blockCheck: Codec<"blockCheck"> = {
 export const blockOutcome: Codec<"blockOutcome"> = {
   table: "bulk",
   key: (id) => blockKey("O", id),
-  encode: ({ run, granted, grantedPoints, failures }) => ({
+  encode: ({ run, grantedCount, grantedPoints, failures }) => ({
     n: N(run),
-    g: N(granted),
+    g: N(grantedCount),
     p: N(grantedPoints),
     e: { L: failures.map(encodeProblem) },
   }),
   decode: (item) => ({
     run: num(item, "n"),
-    granted: num(item, "g"),
+    grantedCount: num(item, "g"),
     grantedPoints: num(item, "p"),
     failures: (item.e?.L ?? []).map(decodeProblem),
   }),
