@@ -16,7 +16,7 @@ import { pointsQueries } from "../../src/rpc/points/queries.ts";
 import { verifications } from "../../src/rpc/points/verifications.ts";
 import { callerOf } from "../../src/rpc/server/context.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";
-import { toProgramId } from "../../src/rpc/server/scalars.ts";
+import { toProgramId } from "../../src/rpc/shared/scalars.ts";
 import { commit, config, deps, log, serve } from "../support/plain-way.ts";
 
 type Item = Record<string, AttributeValue>;

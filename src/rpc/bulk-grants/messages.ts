@@ -28,8 +28,8 @@ import {
   BulkGrant_State as State,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
-import { fromInstant, toProgramId } from "../server/scalars.ts";
 import { fromCaller } from "../shared/callers.ts";
+import { fromInstant, toProgramId } from "../shared/scalars.ts";
 
 const states: Readonly<Record<BulkGrantState, State>> = {
   VALIDATING: State.VALIDATING,

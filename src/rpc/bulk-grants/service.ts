@@ -17,8 +17,8 @@ import {
   ListBulkGrantRowsRequestSchema,
   ListBulkGrantsRequestSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { toOptionalInstant, toProgramId } from "../server/scalars.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { toOptionalInstant, toProgramId } from "../shared/scalars.ts";
 import {
   fromBulkGrant,
   fromRow,

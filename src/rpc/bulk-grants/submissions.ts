@@ -10,7 +10,7 @@ import type {
   CheckSheetRequest,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { callerOf } from "../server/context.ts";
-import { toOptionalInstant } from "../server/scalars.ts";
+import { toOptionalInstant } from "../shared/scalars.ts";
 import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
 import { contentsOf, readContent, readHeader, toNewRow } from "./uploads.ts";
 

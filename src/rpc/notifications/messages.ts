@@ -10,7 +10,7 @@ import {
 } from "../../gen/meguri/notifications/v1/notification_pb.ts";
 import type { ActorSchema } from "../../gen/meguri/reactions/v1/actor_pb.ts";
 import { fromTarget } from "../reactions/targets.ts";
-import { fromInstant } from "../server/scalars.ts";
+import { fromInstant } from "../shared/scalars.ts";
 import { encodeId } from "./ids.ts";
 
 export const fromUnreadCount = ({

@@ -18,8 +18,8 @@ import {
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { fromTarget, toTarget } from "../reactions/targets.ts";
 import { deadlineOf } from "../server/context.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { maskedFields } from "../server/update-masks.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { maskedFields } from "../shared/update-masks.ts";
 
 type Handlers = Pick<
   ServiceImpl<typeof NotificationService>,

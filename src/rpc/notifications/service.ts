@@ -18,8 +18,8 @@ import {
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { toTarget } from "../reactions/targets.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { toSafeInteger } from "../server/scalars.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { toSafeInteger } from "../shared/scalars.ts";
 import { decodeId } from "./ids.ts";
 import { fromMember, fromNotification, fromUnreadCount } from "./messages.ts";
 import { preferences } from "./preferences.ts";

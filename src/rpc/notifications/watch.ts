@@ -11,7 +11,7 @@ import {
   type WatchUnreadCountsRequest,
   type WatchUnreadCountsResponseSchema,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { toSafeInteger } from "../server/scalars.ts";
+import { toSafeInteger } from "../shared/scalars.ts";
 import { fromUnreadCount } from "./messages.ts";
 
 export const unreadCountStreams = ({

@@ -17,7 +17,7 @@ import {
   ExpiredPointsPolicy as Policy,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
-import { toProgramId, toSafeInteger } from "../server/scalars.ts";
+import { toProgramId, toSafeInteger } from "../shared/scalars.ts";
 import { fromEntry, toEventRef } from "./ledger-entries.ts";
 
 type Commands =

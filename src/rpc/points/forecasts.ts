@@ -7,7 +7,7 @@ import type { ForecastChange } from "../../domain/forecast.ts";
 import { Forecast_Change_Kind as Kind } from "../../gen/meguri/points/v1/forecast_pb.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
-import { fromInstant, toInstant } from "../server/scalars.ts";
+import { fromInstant, toInstant } from "../shared/scalars.ts";
 import { toAccount } from "./queries.ts";
 
 export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "getForecast"> {

@@ -8,7 +8,7 @@ import {
   type LedgerEntrySchema,
   LedgerEntry_Type as Type,
 } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
-import { fromInstant } from "../server/scalars.ts";
+import { fromInstant } from "../shared/scalars.ts";
 
 const origins: Readonly<Record<Origin, EventOrigin>> = {
   c: EventOrigin.CALLER,

@@ -18,8 +18,8 @@ import {
   type PointsService,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { invalid } from "../server/errors.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { fromInstant, toOptionalInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { fromInstant, toOptionalInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
 import { fromEntry, toEntryTypes, toEventRef } from "./ledger-entries.ts";
 
 type Queries = "getBalance" | "listLedgerEntries" | "getLedgerEntry";

@@ -11,7 +11,7 @@ import {
   ProgramVerification_State as State,
 } from "../../gen/meguri/points/v1/program_verification_pb.ts";
 import { deadlineOf } from "../server/context.ts";
-import { fromInstant, toProgramId } from "../server/scalars.ts";
+import { fromInstant, toProgramId } from "../shared/scalars.ts";
 import { toAccount } from "./queries.ts";
 
 type Verifications = "verifyAccount" | "verifyProgram" | "getProgramVerification";

@@ -15,8 +15,8 @@ import type {
   ProgramSchema,
 } from "../../gen/meguri/programs/v1/program_pb.ts";
 import { invalid } from "../server/errors.ts";
-import { fromInstant } from "../server/scalars.ts";
 import { fromCaller } from "../shared/callers.ts";
+import { fromInstant } from "../shared/scalars.ts";
 
 /** The message of a program. */
 export function fromProgram(program: Program): MessageInitShape<typeof ProgramSchema> {

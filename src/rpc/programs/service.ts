@@ -14,8 +14,8 @@ import {
 } from "../../gen/meguri/programs/v1/program_service_pb.ts";
 import { mayUseProgram } from "../server/authorize.ts";
 import { deadlineOf, identityOf } from "../server/context.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { maskedFields } from "../server/update-masks.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { maskedFields } from "../shared/update-masks.ts";
 import { fromProgram, toProgramChanges } from "./messages.ts";
 
 export function programService(deps: Deps): ServiceImpl<typeof ProgramService> {

@@ -28,8 +28,8 @@ import {
   type UnreactRequest,
 } from "../../gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { fromInstant } from "../server/scalars.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { fromInstant } from "../shared/scalars.ts";
 import { fromTarget, toKind, toTarget } from "./targets.ts";
 
 export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {

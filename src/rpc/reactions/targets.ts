@@ -6,7 +6,7 @@ import type {
   TargetSchema,
   TargetName as WireName,
 } from "../../gen/meguri/reactions/v1/target_pb.ts";
-import { fromInstant } from "../server/scalars.ts";
+import { fromInstant } from "../shared/scalars.ts";
 
 /** The target that a request names. The schema requires the field, so it is set. */
 export function toTarget(request: { readonly target?: WireName | undefined }): TargetName {

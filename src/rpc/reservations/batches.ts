@@ -14,8 +14,8 @@ import {
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { toInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { toInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
 import { fromReservation, toChange, toExecuteTime } from "./messages.ts";
 
 type Batches = "batchCreateReservations" | "cancelReservations";

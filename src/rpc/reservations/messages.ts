@@ -13,8 +13,8 @@ import {
 } from "../../gen/meguri/reservations/v1/reservation_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { invalid } from "../server/errors.ts";
-import { fromInstant, toInstant, toProgramId } from "../server/scalars.ts";
 import { fromCaller } from "../shared/callers.ts";
+import { fromInstant, toInstant, toProgramId } from "../shared/scalars.ts";
 
 const states: Readonly<Record<VisibleState, State>> = {
   PENDING: State.PENDING,

@@ -9,7 +9,7 @@ import {
 import type { ReservationService } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { fromProgram } from "../programs/messages.ts";
 import { deadlineOf } from "../server/context.ts";
-import { toProgramId } from "../server/scalars.ts";
+import { toProgramId } from "../shared/scalars.ts";
 import { toChange } from "./messages.ts";
 
 type ProgramPauses = "pauseProgramReservations" | "resumeProgramReservations";

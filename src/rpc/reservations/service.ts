@@ -16,8 +16,8 @@ import {
   type ReservationService,
 } from "../../gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { callerOf } from "../server/context.ts";
-import { requestedPage } from "../server/page-tokens.ts";
-import { toOptionalInstant, toProgramId, toSafeInteger } from "../server/scalars.ts";
+import { requestedPage } from "../shared/page-tokens.ts";
+import { toOptionalInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
 import { reservationBatches } from "./batches.ts";
 import { fromReservation, toChange, toExecuteTime, toName, toState } from "./messages.ts";
 import { programPauses } from "./program-pauses.ts";

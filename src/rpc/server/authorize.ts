@@ -11,10 +11,10 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Identity } from "../../app/ports/identity.ts";
 import type { TargetOwners } from "../../app/ports/reactions.ts";
 import { DomainError } from "../../domain/errors.ts";
+import type { TargetName } from "../../domain/target.ts";
 import { Role, role, scope } from "../../gen/meguri/access/v1/access_pb.ts";
-import type { TargetName } from "../../gen/meguri/reactions/v1/target_pb.ts";
+import { toProgramId } from "../shared/scalars.ts";
 import { identityOf } from "./context.ts";
-import { toProgramId } from "./scalars.ts";
 
 /** The fields that name something in a request, and the fields that lead to others. */
 interface NamingFields {
@@ -115,7 +115,7 @@ async function isWithinLimits(
       return value === "" || beginsWithOne(value as string, actorPrefixes);
     case Role.TARGET: {
       if (ownerPrefixes === undefined) return true;
-      const { type, id } = (value as ReflectMessage).message as TargetName;
+      const { type, id } = (value as ReflectMessage).message as Message & TargetName;
       const ownerId = await owners.of({ type, id }).catch(ignoreUnknown);
       return ownerId === undefined || beginsWithOne(ownerId, ownerPrefixes);
     }

@@ -4,7 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { Deps } from "../../app/ports/deps.ts";
 import { advanceTime, getTime, setTime } from "../../app/testing/test-clock.ts";
 import type { ClockService } from "../../gen/meguri/testing/v1/clock_service_pb.ts";
-import { fromInstant, toInstant, toMilliseconds } from "../server/scalars.ts";
+import { fromInstant, toInstant, toMilliseconds } from "../shared/scalars.ts";
 
 export function clockService(deps: Deps): ServiceImpl<typeof ClockService> {
   return {

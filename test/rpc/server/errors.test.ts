@@ -19,8 +19,8 @@ import {
 } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { InvalidRequest, toConnectError } from "../../../src/rpc/server/errors.ts";
 import { interceptors } from "../../../src/rpc/server/interceptors.ts";
-import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
-import { toInstant, toMilliseconds, toSafeInteger } from "../../../src/rpc/server/scalars.ts";
+import { requestedPage } from "../../../src/rpc/shared/page-tokens.ts";
+import { toInstant, toMilliseconds, toSafeInteger } from "../../../src/rpc/shared/scalars.ts";
 import { expectedReasons } from "../../support/fixtures/expected-reasons.ts";
 import { refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 

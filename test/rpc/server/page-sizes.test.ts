@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import pLimit from "p-limit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ListProgramsRequestSchema } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
-import { requestedPage } from "../../../src/rpc/server/page-tokens.ts";
+import { requestedPage } from "../../../src/rpc/shared/page-tokens.ts";
 import { submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { at, refusalOf } from "../../support/servers/refusal.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { clone, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import type { PageRequest } from "../../app/ports/pages.ts";
-import { invalid } from "./errors.ts";
+import { invalid } from "../server/errors.ts";
 
 const defaultPageSize = 50;
 const defaultMaxPageSize = 200;

@@ -2,7 +2,7 @@
 import { type Duration, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Instant } from "../../domain/month.ts";
 import { defaultProgramId } from "../../domain/program.ts";
-import { invalid } from "./errors.ts";
+import { invalid } from "../server/errors.ts";
 
 /** A timestamp in whole milliseconds; smaller fractions are cut off. Refuses times before 1970. */
 export function toInstant(time: Timestamp, field: string): Instant {
