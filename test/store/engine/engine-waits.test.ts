@@ -1,6 +1,7 @@
 /**
- * Tests the commit engine on a store that is slow, contended, silent or ambiguous. Timers are
- * faked, so that durations are exact, however slow the machine is.
+ * Tests the commit engine on a store that is slow, contended, silent or ambiguous: `contention.ts`,
+ * `store-requests.ts` and `retry-budget.ts`. Timers are faked, so that durations are exact, however
+ * slow the machine is.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
@@ -186,7 +187,7 @@ describe("version conflicts", () => {
     expect(await differences(deps)).toEqual([]);
   });
 
-  test("after an outage has ended, conflicts are CONTENDED again", async () => {
+  test("when the store serves again, conflicts are CONTENDED again", async () => {
     const { deps, store } = createAccountFixture();
     store.arriving = faultsOnCommit([
       "throttled",
@@ -198,7 +199,7 @@ describe("version conflicts", () => {
   });
 });
 
-describe("an outage of the store", () => {
+describe("a store that is unavailable", () => {
   test("STORE_UNAVAILABLE after five seconds without a read", async () => {
     const { deps, store } = createAccountFixture();
     store.arriving = () => "unavailable";

@@ -1,4 +1,4 @@
-/** Tests both stores alike: queries for the members of an unread group. */
+/** Tests both stores alike: the queries of `group-members.ts` for members of an unread group. */
 import { describe, expect, test } from "vitest";
 import { noActor, type Reaction, type TargetName } from "../../../src/domain/target.ts";
 import { newTarget, put, range, reaction, refOf } from "../../support/fixtures/reaction-rows.ts";
