@@ -29,12 +29,11 @@ export function toView(
     block_count: Math.ceil(revision.rowCount / rowsPerBlock),
     row_count: revision.rowCount,
     total_points: revision.totalPoints,
-    submitter: revision.submitter.service,
-    submitter_subject: revision.submitter.subject,
+    submitter: revision.submitter,
     ...(source !== undefined && { source }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
-    required_approvals: revision.requiredApprovalCount,
-    approved_by: approvals.map(({ caller }) => displayCaller(caller)),
+    required_approval_count: revision.requiredApprovalCount,
+    approvers: approvals.map(({ caller }) => caller),
     counts: toCounts(bulkGrant, counts),
     details: detailsOf(bulkGrant, timeZone),
     ...(waitMs !== undefined && { wait_ms: waitMs }),
@@ -45,20 +44,20 @@ export const toCounts = (
   { checked }: BulkGrant,
   counts: RunCounts | undefined,
 ): BulkGrantCounts => ({
-  granted: counts?.grantedCount ?? 0,
+  granted_count: counts?.grantedCount ?? 0,
   granted_points: counts?.grantedPoints ?? 0,
-  already_granted: checked?.alreadyGrantedCount ?? 0,
-  failed: counts?.failedCount ?? 0,
-  invalid: checked?.invalidCount ?? 0,
-  not_run: counts?.notRunCount ?? 0,
-  failed_by_code: counts?.problemCounts ?? {},
+  already_granted_count: checked?.alreadyGrantedCount ?? 0,
+  failed_count: counts?.failedCount ?? 0,
+  invalid_count: checked?.invalidCount ?? 0,
+  not_run_count: counts?.notRunCount ?? 0,
+  problem_counts: counts?.problemCounts ?? {},
 });
 
 export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantStatus => ({
   state,
   revision: revision.number,
   digest: revision.digest,
-  approved_by: approvals.map(({ caller }) => displayCaller(caller)),
+  approvers: approvals.map(({ caller }) => caller),
 });
 
 /** What is waited for or was done, and what people can do now. */

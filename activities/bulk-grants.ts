@@ -159,6 +159,6 @@ function nameOf(input: BulkGrantInput): BulkGrantName {
 }
 
 function actorOf(input: BulkChangeInput) {
-  const { changed_by, note = "" } = check(input, { changed_by: "string" });
-  return { caller: fromTemporal(changed_by), reason: note };
+  const { subject, reason = "" } = check(input, { subject: "string" });
+  return { caller: fromTemporal(subject), reason };
 }

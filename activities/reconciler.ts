@@ -30,7 +30,7 @@ import { heartbeatWhile, runStep } from "./steps.ts";
 /** What a worker observes of reservations. */
 export interface Observers {
   /** Called for every reservation that was granted; again if an attempt is repeated. */
-  readonly onDone: (row: Reservation) => void;
+  readonly onDone: (reservation: Reservation) => void;
   /** Called with the overdue reservations that a pass of the reconciler has found. */
   readonly onOverdue: (overdue: { readonly count: number; readonly oldestMs: number }) => void;
 }
@@ -64,7 +64,7 @@ export function reconcilerActivities(deps: Deps, { onDone, onOverdue }: Observer
     },
 
     /**
-     * Corrects the runs that are not in line with their rows. Starts purges that never ran, and
+     * Corrects the runs that are not in line with their records. Starts purges that never ran, and
      * runs of bulk grants that are missing; drops uploads that were cut off.
      */
     async syncRuns({ since }: Required<ReconcilerInput>): Promise<SyncCounts> {

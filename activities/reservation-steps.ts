@@ -1,45 +1,54 @@
 /** Turns what an attempt has done into the step that the workflow gets. */
 import type { Execution } from "../src/app/reservations/execute.ts";
+import type { ChangeView } from "../src/contract/changes.ts";
 import type { ReservationStep } from "../src/contract/reservations.ts";
-import { displayCaller } from "../src/domain/caller.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant, type Instant } from "../src/domain/month.ts";
-import { latenessOf, type Reservation } from "../src/domain/reservation.ts";
+import { latenessOf, type Reservation, type ReservationChange } from "../src/domain/reservation.ts";
 
 /** `runId` is the run that reads the step. */
 export function toStep(execution: Execution, timeZone: string, runId: string): ReservationStep {
   const { outcome, reservation } = execution;
+  const at = (time: Instant) => formatInstant(time, timeZone);
+  const toChange = ({ caller, time, reason }: ReservationChange): ChangeView => ({
+    caller,
+    time: at(time),
+    reason,
+  });
+  const { executeTime, lastChange } = reservation;
   switch (outcome) {
     case "WAIT":
       return {
         step: "WAIT",
-        execute_time: formatInstant(finite(reservation.executeTime), timeZone),
-        ...(reservation.lastChange && changeOf(reservation)),
+        execute_time: at(finite(executeTime)),
+        ...(lastChange && { last_change: toChange(lastChange) }),
       };
-    case "PAUSED": {
-      const { caller, reason } = execution.pause;
-      return { step: "PAUSED", paused_by: displayCaller(caller), reason };
-    }
+    case "PAUSED":
+      return { step: "PAUSED", pause: toChange(execution.pause) };
     case "DONE":
       return {
         step: "DONE",
+        execute_time: at(executeTime),
+        grant_time: at(reservation.grant?.time ?? reservation.updateTime),
+        lateness: formatDuration(latenessOf(reservation)),
         points: reservation.points,
-        balance: execution.balance,
-        executed_time: formatInstant(reservation.grant?.time ?? reservation.updateTime, timeZone),
-        lateness_ms: latenessOf(reservation),
+        available_points: execution.balance,
         entry_number: reservation.grant?.entryNumber ?? 0,
       };
     case "CANCELLED":
-      return { step: "CANCELLED", ...changeOf(reservation) };
+      return { step: "CANCELLED", last_change: toChange(cancellationOf(reservation)) };
     case "FAILED":
       return { step: "FAILED", ...failureOf(reservation), run_id: runId };
   }
 }
 
-const changeOf = ({ lastChange, creator }: Reservation) => ({
-  changed_by: displayCaller(lastChange?.caller ?? creator),
-  reason: lastChange?.reason ?? "",
-});
+/** Spells a duration as Protobuf JSON does: seconds with no or three decimals. */
+const formatDuration = (ms: number): string =>
+  `${ms % 1_000 === 0 ? ms / 1_000 : (ms / 1_000).toFixed(3)}s`;
+
+/** A cancelled reservation has a last change, its cancellation. */
+const cancellationOf = ({ lastChange, creator, updateTime }: Reservation): ReservationChange =>
+  lastChange ?? { caller: creator, time: updateTime, reason: "" };
 
 const failureOf = ({ failure }: Reservation) =>
   failure ?? { reason: "INTERNAL", message: "the record has no reason for its failure" };

@@ -3,6 +3,7 @@ import { activityInfo, log } from "@temporalio/activity";
 import { TemporalFailure } from "@temporalio/common";
 import type { NotifyDeps } from "../src/app/notifications/notify.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
+import type { ReservationName } from "../src/app/ports/reservations.ts";
 import {
   cancelReservation,
   rescheduleReservation,
@@ -15,8 +16,8 @@ import {
 } from "../src/app/reservations/execute.ts";
 import { notifyGranted } from "../src/app/reservations/notify-granted.ts";
 import type { VisibleReservation } from "../src/app/reservations/visible-reservation.ts";
+import type { ChangeInput } from "../src/contract/changes.ts";
 import type {
-  ChangeInput,
   GrantInput,
   RescheduleInput,
   ReservationKey,
@@ -71,9 +72,9 @@ export function reservationActivities(deps: Deps, onDone: (reservation: Reservat
   }
 
   /**
-   * Returns what follows from the row for a run that was reset: its history may end before a move,
-   * so that it waits for another time than the row's. Returns undefined when the time is the row's,
-   * and for a run that was not reset.
+   * Returns what follows from the record for a run that was reset: its history may end before a
+   * move, so that it waits for another time than the record's. Returns undefined when the time is
+   * that of the record, and for a run that was not reset.
    */
   async function stepAfterReset(input: GrantInput): Promise<ReservationStep | undefined> {
     if (resetTimeOf(input.original_run_id) === undefined) return undefined;
@@ -105,7 +106,7 @@ export function reservationActivities(deps: Deps, onDone: (reservation: Reservat
       return attempt(input);
     },
 
-    /** Grants the points if they are due. Otherwise returns the step that follows from the row. */
+    /** Grants the points if they are due. Otherwise returns what follows from the record. */
     grantNow: async (input: GrantInput): Promise<ReservationStep> =>
       attempt(check(input, grantFields)),
 
@@ -153,7 +154,7 @@ async function notify(deps: NotifyDeps, granted: Granted): Promise<void> {
   }
 }
 
-/** The run that handles an Update reads its row again by itself, so it needs no signal. */
+/** The run that handles an Update reads its record again by itself, so it needs no signal. */
 const withoutSignal = (deps: Deps): Deps => ({
   ...deps,
   workflows: { ...deps.workflows, refreshReservation: async () => {} },
@@ -194,15 +195,13 @@ function toRetry(error: unknown): ReservationStep {
 
 /** An Update without an argument has `null` when it was sent by the Web UI. */
 function toChange(change: ChangeInput | null | undefined): ChangeRequest {
-  const { changed_by, reason = "" } = change ?? {};
-  return { caller: fromTemporal(changed_by), reason };
+  const { subject, reason = "" } = change ?? {};
+  return { caller: fromTemporal(subject), reason };
 }
 
-function toName(key: ReservationKey) {
-  const { program: programId, reservation: reservationId } = check(key, {
-    program: "string",
-    reservation: "string",
-  });
+function toName(key: ReservationKey): ReservationName {
+  const fields = { program_id: "string", reservation_id: "string" };
+  const { program_id: programId, reservation_id: reservationId } = check(key, fields);
   return { programId, reservationId };
 }
 

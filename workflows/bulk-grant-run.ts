@@ -89,11 +89,11 @@ async function cancelBulkGrant(key: BulkGrantInput): Promise<void> {
 }
 
 const cancellation: BulkChangeInput = {
-  changed_by: "temporal",
-  note: "cancellation requested in Temporal",
+  subject: "temporal",
+  reason: "cancellation requested in Temporal",
 };
 
-type Change = (key: BulkGrantInput, change: BulkChangeInput) => Promise<BulkGrantStatus>;
+type ChangeActivity = (key: BulkGrantInput, change: BulkChangeInput) => Promise<BulkGrantStatus>;
 
 /** The updates change the record, as the RPCs do, and then request a refresh. */
 function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
@@ -106,14 +106,14 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
     });
   const approve = defineUpdate<BulkGrantStatus, [BulkApproveInput]>("approve");
   setHandler(approve, (change) => answer(() => forUpdates.approveBulkGrant(key, change)), {
-    description: "Approves the revision with this digest: {changed_by, digest, note?}.",
+    description: "Approves the revision with this digest: {subject, digest, reason?}.",
     validator: checkApprove,
   });
-  const set = (name: string, description: string, change: Change) =>
+  const set = (name: string, description: string, change: ChangeActivity) =>
     setHandler(
       defineUpdate<BulkGrantStatus, [BulkChangeInput]>(name),
       (input) => answer(() => change(key, input)),
-      { description: `${description}: {changed_by, note?}.`, validator: checkChange },
+      { description: `${description}: {subject, reason?}.`, validator: checkChange },
     );
   set("reject", "Rejects what awaits approval", forUpdates.rejectBulkGrant);
   set("cancel", "Cancels it, or stops it after the rows under way", forUpdates.cancelBulkGrant);
@@ -129,8 +129,8 @@ function checkApprove(input: BulkApproveInput): void {
 }
 
 function checkChange(input: BulkChangeInput | null | undefined): void {
-  checkText("changed_by", input?.changed_by, 1, 64);
-  if (input?.note !== undefined) checkText("note", input.note, 0, 128);
+  checkText("subject", input?.subject, 1, 64);
+  if (input?.reason !== undefined) checkText("reason", input.reason, 0, 128);
 }
 
 function checkText(field: string, value: unknown, min: number, max: number): void {

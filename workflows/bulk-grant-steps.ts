@@ -120,9 +120,9 @@ async function remind({ key }: BulkRun): Promise<void> {
 /** Reports the outcome. What is not reported for certain is read from the record again. */
 async function report(
   { key }: BulkRun,
-  { source, counts: { failed, invalid, not_run } }: BulkGrantView,
+  { source, counts: { failed_count, invalid_count, not_run_count } }: BulkGrantView,
 ): Promise<BulkGrantView | undefined> {
-  if (source !== undefined && failed + invalid + not_run > 0) {
+  if (source !== undefined && failed_count + invalid_count + not_run_count > 0) {
     await orNothing(writeFailuresToSource(key));
   }
   return orNothing(reportOutcome(key));

@@ -44,24 +44,23 @@ const listedOf = (view: BulkGrantView) => ({
   program: view.program_id,
   state: view.step === "PAUSED" ? view.step : view.state,
   points: view.total_points,
-  caller: view.submitter,
+  caller: view.submitter.service,
   executeTime: view.execute_time === undefined ? undefined : new Date(view.execute_time),
 });
 
 /** The state, what is waited for, people, counts and the digest, as an operator reads them. */
 function markdownOf(view: BulkGrantView): string {
-  const { state, details, source, approved_by, required_approvals, counts } = view;
-  const { submitter: service, submitter_subject: subject } = view;
-  const submitter = displayCaller({ service, subject });
-  const approved = approved_by.length > 0 ? approved_by.join(", ") : "nobody yet";
+  const { state, details, source, submitter, approvers, counts } = view;
+  const { required_approval_count: required } = view;
+  const approved = approvers.map(displayCaller).join(", ");
   return [
     `**${state}**: ${details}`,
     "",
     `- bulk grant: ${view.bulk_grant_id}, revision ${view.revision}`,
     `- in all: ${number(view.total_points)} points, ${number(view.row_count)} rows`,
-    `- submitted by: ${submitter}${source === undefined ? "" : ` from ${source}`}`,
-    `- approved by: ${required_approvals === 0 ? "not required" : approved}` +
-      (required_approvals > 1 ? ` (${required_approvals} are required)` : ""),
+    `- submitted by: ${displayCaller(submitter)}${source === undefined ? "" : ` from ${source}`}`,
+    `- approved by: ${required === 0 ? "not required" : approved || "nobody yet"}` +
+      (required > 1 ? ` (${required} are required)` : ""),
     ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
     ...countLines(counts),
     `- digest: \`${view.digest}\``,
@@ -70,13 +69,13 @@ function markdownOf(view: BulkGrantView): string {
 
 function countLines(counts: BulkGrantCounts): string[] {
   const rows: [string, number][] = [
-    ["granted", counts.granted],
-    ["already granted before", counts.already_granted],
-    ["failed", counts.failed],
-    ["invalid", counts.invalid],
-    ["not run", counts.not_run],
+    ["granted", counts.granted_count],
+    ["already granted before", counts.already_granted_count],
+    ["failed", counts.failed_count],
+    ["invalid", counts.invalid_count],
+    ["not run", counts.not_run_count],
   ];
-  const codes = Object.entries(counts.failed_by_code);
+  const codes = Object.entries(counts.problem_counts);
   return [
     `- rows: ${rows.map(([name, count]) => `${number(count)} ${name}`).join(", ")}`,
     ...codes.map(([code, count]) => `  - ${code}: ${number(count)}`),

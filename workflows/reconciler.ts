@@ -27,7 +27,7 @@ const { syncRuns } = proxyActivities<Activities>(reconcilerTiming.syncRuns);
 
 /**
  * Executes the reservations that are overdue, every 30 s, and corrects workflow runs that are not
- * in line with their rows. The correction runs beside the passes: while Temporal or a long list
+ * in line with their records. The correction runs beside the passes: while Temporal or a long list
  * slows it down, no reservation waits for it.
  */
 export async function reconciler({ since }: ReconcilerInput): Promise<void> {

@@ -9,9 +9,11 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
+import type { ChangeInput } from "../src/contract/changes.ts";
 import {
-  type ChangeInput,
+  detailsQuery,
   type RescheduleInput,
+  type ReservationInput,
   type ReservationKey,
   type ReservationView,
   refreshSignal,
@@ -20,7 +22,7 @@ import { orRefusal, refusalOf, refuse } from "./failures.ts";
 import { changeTiming } from "./timing.ts";
 
 const refresh = defineSignal(refreshSignal);
-const state = defineQuery<string>("state");
+const details = defineQuery<string>(detailsQuery);
 const cancel = defineUpdate<ReservationView, [ChangeInput | undefined]>("cancel");
 const reschedule = defineUpdate<ReservationView, [RescheduleInput]>("reschedule");
 const retry = defineUpdate<ReservationView, [ChangeInput | undefined]>("retry");
@@ -39,17 +41,18 @@ export interface Run {
   untilRefresh<T>(work: () => Promise<T>): Promise<T | undefined>;
   /** Cancels the reservation if Temporal was asked to cancel the run, as CancelReservation does. */
   cancelIfRequested(): Promise<void>;
-  /** Shows what the run does, in the Web UI and as the answer of the query `state`. */
+  /** Shows what the run does, in the Web UI and as the answer of the query `details`. */
   showDetails(text: string): void;
 }
 
 /** Sets the handlers of a run. To be called in the run's outermost scope. */
-export function createRun(key: ReservationKey): Run {
+export function createRun({ program_id, reservation_id }: ReservationInput): Run {
+  const key: ReservationKey = { program_id, reservation_id };
   let isRefreshRequested = false;
   let isCancelRequested = false;
   let isCancelAnswered = false;
   let interruptible: CancellationScope | undefined;
-  let details = "";
+  let shown = "";
   const requestRefresh = () => {
     isRefreshRequested = true;
     interruptible?.cancel();
@@ -58,8 +61,8 @@ export function createRun(key: ReservationKey): Run {
     isCancelRequested = true;
     requestRefresh();
   });
-  setHandler(state, () => details, { description: "What the reservation waits for or does." });
-  setHandler(refresh, requestRefresh, { description: "Reads the reservation's row again." });
+  setHandler(details, () => shown, { description: "What the reservation waits for or does." });
+  setHandler(refresh, requestRefresh, { description: "Reads the reservation's record again." });
   setUpdates(key, requestRefresh);
   return {
     isRefreshRequested: () => isRefreshRequested,
@@ -92,7 +95,7 @@ export function createRun(key: ReservationKey): Run {
       }
     },
     showDetails(text) {
-      details = text;
+      shown = text;
       setCurrentDetails(text);
     },
   };
@@ -100,7 +103,7 @@ export function createRun(key: ReservationKey): Run {
 
 const cancellation: ChangeInput = { reason: "cancellation requested in Temporal" };
 
-/** The updates change the row, as the RPCs do, and then request a refresh. */
+/** The updates change the record, as the RPCs do, and then request a refresh. */
 function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
   // A cancelled run still answers: the cancellation of the reservation requests that of the run.
   const answer = (change: () => Promise<ReservationView>) =>
@@ -111,20 +114,20 @@ function setUpdates(key: ReservationKey, requestRefresh: () => void): void {
     return view;
   };
   setHandler(cancel, (change) => answer(() => forUpdates.cancelReservation(key, change)), {
-    description: "Cancels the reservation, as CancelReservation does: {changed_by?, reason?}.",
+    description: "Cancels the reservation, as CancelReservation does: {subject?, reason?}.",
     validator: checkChange,
   });
   const move = (change: RescheduleInput) =>
     afterwards(() => forUpdates.rescheduleReservation(key, change));
   setHandler(reschedule, move, {
     description:
-      'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", changed_by?, reason?}.',
+      'Moves the reservation: {execute_time: "2026-12-01T00:00:00+09:00", subject?, reason?}.',
     validator: checkReschedule,
   });
   setHandler(retry, (change) => afterwards(() => forUpdates.retryReservation(key, change)), {
     description:
       "Sets a FAILED reservation to PENDING, and tries one that is RETRYING at once: " +
-      "{changed_by?, reason?}.",
+      "{subject?, reason?}.",
     validator: checkChange,
   });
 }
@@ -151,9 +154,9 @@ function isInCalendar(time: string): boolean {
 
 function checkChange(input: ChangeInput | null | undefined): void {
   if (typeof (input ?? {}) !== "object") {
-    throw refuse("the argument must be an object: {changed_by?, reason?}", invalid);
+    throw refuse("the argument must be an object: {subject?, reason?}", invalid);
   }
-  for (const field of ["changed_by", "reason"] as const) {
+  for (const field of ["subject", "reason"] as const) {
     const value: unknown = input?.[field];
     const isText = typeof value === "string" && byteLength(value) <= maxBytes[field];
     if (value !== undefined && !isText) {
@@ -162,7 +165,7 @@ function checkChange(input: ChangeInput | null | undefined): void {
   }
 }
 
-const maxBytes = { changed_by: 64, reason: 128 };
+const maxBytes = { subject: 64, reason: 128 };
 const byteLength = (text: string) => new TextEncoder().encode(text).length;
 const invalid = "INVALID_REQUEST";
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;

@@ -1,8 +1,10 @@
 /** What operators see of a run of a reservation: current details and search attributes. */
 import { defineSearchAttributeKey } from "@temporalio/common";
 import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import type { ChangeView } from "../src/contract/changes.ts";
 import type { ReservationInput, ReservationStep } from "../src/contract/reservations.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { displayCaller } from "../src/domain/caller.ts";
 import type { Run } from "./reservation-run.ts";
 
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
@@ -29,7 +31,7 @@ export function createView(input: ReservationInput, run: Run): View {
   return {
     show(step) {
       run.showDetails(`${input.points} points for ${input.user_id}. ${detailsOf(step, run)}`);
-      if (step.step === "WAIT") executeTime = step.execute_time;
+      if (step.step === "WAIT" || step.step === "DONE") executeTime = step.execute_time;
       const next = { ...stateOf(step), executeTime: new Date(executeTime) };
       upsertChanges(listed, next);
       listed = next;
@@ -77,7 +79,7 @@ function upsertChanges(before: AtStart, after: Listed): void {
 function detailsOf(step: ReservationStep, run: Run): string {
   switch (step.step) {
     case "WAIT":
-      return `Waits until ${step.execute_time}.${lastChange(step)}`;
+      return `Waits until ${step.execute_time}.${lastChange(step.last_change)}`;
     case "RETRY":
       return (
         `Due, and tried again at least every 15 s: ${step.message} (${step.reason}). ` +
@@ -85,17 +87,17 @@ function detailsOf(step: ReservationStep, run: Run): string {
       );
     case "PAUSED":
       return (
-        `The program is paused by ${step.paused_by}${because(step.reason)}. ` +
+        `The program is paused ${byOf(step.pause)}. ` +
         "The points are granted after ResumeProgramReservations."
       );
     case "DONE":
       return (
-        `Granted at ${step.executed_time}, ${step.lateness_ms} ms late: balance ${step.balance}, ` +
-        `ledger entry ${step.entry_number}.` +
+        `Granted at ${step.grant_time}, ${step.lateness} late: ${step.available_points} points ` +
+        `available, ledger entry ${step.entry_number}.` +
         (run.isCancelRequested() ? " The requested cancellation came too late." : "")
       );
     case "CANCELLED":
-      return `Cancelled by ${step.changed_by}${because(step.reason)}.`;
+      return `Cancelled ${byOf(step.last_change)}.`;
     case "FAILED":
       return (
         `Refused: ${step.message} (${step.reason}).\n\n**What to do now:** ` +
@@ -105,10 +107,11 @@ function detailsOf(step: ReservationStep, run: Run): string {
   }
 }
 
-const lastChange = ({ changed_by, reason = "" }: { changed_by?: string; reason?: string }) =>
-  changed_by === undefined ? "" : ` Changed last by ${changed_by}${because(reason)}.`;
+const lastChange = (change: ChangeView | undefined) =>
+  change ? ` Changed last ${byOf(change)}.` : "";
 
-const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
+const byOf = ({ caller, reason }: ChangeView) =>
+  `by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`;
 
 /** How an operator removes the cause of a refused grant. */
 const advice: Readonly<Record<string, string>> = {

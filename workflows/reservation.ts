@@ -23,20 +23,21 @@ import { reservationTiming } from "./timing.ts";
 
 const { minLeadMs, leadSpreadMs, graceMs, pausedMs } = reservationTiming;
 
-/** Reads the row after a change: a local activity, which adds one event to the history. */
+/** Reads the record after a change: a local activity, which adds one event to the history. */
 const { grantNow } = proxyLocalActivities<Activities>(reservationTiming.grantNow);
 
 type FinalStep = Extract<ReservationStep, { step: "DONE" | "CANCELLED" | "FAILED" }>;
 
 /**
- * Waits until a reservation is due and has its points granted. The row decides, and this workflow
- * follows it. Cancelling the run cancels the reservation, unless its points are granted already.
+ * Waits until a reservation is due and has its points granted. The record decides, and this
+ * workflow follows it. Cancelling the run cancels the reservation, unless its points are granted
+ * already.
  *
  * A refusal fails the workflow, not retryable, with the reason as the type of the failure.
  */
 export async function reservation(input: ReservationInput): Promise<ReservationStep> {
-  const run = createRun(keyOf(checked(input)));
-  const last = await CancellationScope.nonCancellable(() => followRow(input, run));
+  const run = createRun(checked(input));
+  const last = await CancellationScope.nonCancellable(() => followRecord(input, run));
   // Temporal shows the run as Canceled only for this failure.
   if (last.step === "CANCELLED" && run.isCancelRequested()) {
     throw new CancelledFailure("the reservation is cancelled");
@@ -44,8 +45,8 @@ export async function reservation(input: ReservationInput): Promise<ReservationS
   return last;
 }
 
-/** Follows the row until it is final. */
-async function followRow(input: ReservationInput, run: Run): Promise<FinalStep> {
+/** Follows the record until it is final. */
+async function followRecord(input: ReservationInput, run: Run): Promise<FinalStep> {
   const view = createView(input, run);
   let executeTime = input.execute_time_at_start;
   const fixed = {
@@ -70,7 +71,7 @@ async function followRow(input: ReservationInput, run: Run): Promise<FinalStep> 
     const next: ReservationStep | undefined = await run.untilRefresh(() =>
       proceed(current, grantInput),
     );
-    step = next ?? (await readChangedRow(grantInput, run));
+    step = next ?? (await readChangedRecord(grantInput, run));
   }
 }
 
@@ -131,8 +132,8 @@ function grantAgain(input: GrantInput): Promise<ReservationStep> {
   return orRefusal(grantAgain(input));
 }
 
-/** Reads the row after a requested refresh. A requested cancellation changes it first. */
-async function readChangedRow(input: GrantInput, run: Run): Promise<ReservationStep> {
+/** Reads the record after a requested refresh. A requested cancellation changes it first. */
+async function readChangedRecord(input: GrantInput, run: Run): Promise<ReservationStep> {
   run.takeRefresh();
   await run.cancelIfRequested();
   return orRefusal(grantNow(input));
@@ -148,11 +149,6 @@ async function continueWhenLong(
   if (!workflowInfo().continueAsNewSuggested || !isIdle) return;
   await continueAsNew<typeof reservation>({ ...input, execute_time_at_start: executeTime });
 }
-
-const keyOf = ({ program_id, reservation_id }: ReservationInput) => ({
-  program: program_id,
-  reservation: reservation_id,
-});
 
 /** Refuses malformed input: an error that is not a failure would repeat the task for ever. */
 function checked(input: ReservationInput): ReservationInput {

@@ -1,5 +1,8 @@
 /** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
 
+import type { Caller } from "../domain/caller.ts";
+import type { ChangeInput } from "./changes.ts";
+
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
   `bulk-grant/${programId}/${bulkGrantId}`;
 
@@ -48,12 +51,11 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly block_count: number;
   readonly row_count: number;
   readonly total_points: number;
-  readonly submitter: string;
-  readonly submitter_subject: string;
+  readonly submitter: Caller;
   readonly source?: string;
   readonly execute_time?: string;
-  readonly required_approvals: number;
-  readonly approved_by: readonly string[];
+  readonly required_approval_count: number;
+  readonly approvers: readonly Caller[];
   readonly counts: BulkGrantCounts;
   /** What is waited for or was done, in words, for operators. */
   readonly details: string;
@@ -61,15 +63,16 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly wait_ms?: number;
 }
 
-/** The counts of a bulk grant, as its result and its query show them. */
+/** The counts of rows of a bulk grant, as its result and its query show them. */
 export interface BulkGrantCounts {
-  readonly granted: number;
+  readonly granted_count: number;
   readonly granted_points: number;
-  readonly already_granted: number;
-  readonly failed: number;
-  readonly invalid: number;
-  readonly not_run: number;
-  readonly failed_by_code: Readonly<Record<string, number>>;
+  readonly already_granted_count: number;
+  readonly failed_count: number;
+  readonly invalid_count: number;
+  readonly not_run_count: number;
+  /** The failed rows by their code. */
+  readonly problem_counts: Readonly<Record<string, number>>;
 }
 
 /** The result of a bulk grant's run. */
@@ -98,13 +101,8 @@ export interface BlocksResult {
   readonly counts?: BulkGrantCounts;
 }
 
-/** Changes a bulk grant from Temporal. */
-export interface BulkChangeInput {
-  /** The name of the person, at most 64 bytes. Required, because approvals are by two people. */
-  readonly changed_by: string;
-  /** At most 128 bytes. */
-  readonly note?: string;
-}
+/** Who changes a bulk grant by an Update: a name is required, as approvals are by two people. */
+export type BulkChangeInput = ChangeInput & Required<Pick<ChangeInput, "subject">>;
 
 /** The argument of the `approve` update. */
 export interface BulkApproveInput extends BulkChangeInput {
@@ -116,5 +114,5 @@ export interface BulkGrantStatus {
   readonly state: string;
   readonly revision: number;
   readonly digest: string;
-  readonly approved_by: readonly string[];
+  readonly approvers: readonly Caller[];
 }

@@ -1,4 +1,5 @@
 /** The workflow of a reservation: its id, signal and Updates, and its inputs and steps. */
+import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
   `reservation/${programId}/${reservationId}`;
@@ -11,16 +12,23 @@ export function reservationOf(
   return programId && reservationId ? { programId, reservationId } : undefined;
 }
 
-/** The signal upon which the workflow of a reservation reads its row again. */
-export const refreshSignal = "look";
+/** The signal upon which the workflow of a reservation reads its record again. */
+export const refreshSignal = "refresh";
 
-/** Starts the workflow of one reservation. Operators read it as the input of the run. */
-export interface ReservationInput {
+/** The query for what the run of a reservation waits for or does, as operators read it. */
+export const detailsQuery = "details";
+
+/** Names a reservation. */
+export interface ReservationKey {
   readonly program_id: string;
   readonly reservation_id: string;
+}
+
+/** Starts the workflow of one reservation. Operators read it as the input of the run. */
+export interface ReservationInput extends ReservationKey {
   readonly user_id: string;
   readonly points: number;
-  /** RFC 3339, in the zone of the program. The row may have another one by now. */
+  /** RFC 3339, in the zone of the program. The record may have another one by now. */
   readonly execute_time_at_start: string;
 }
 
@@ -35,21 +43,20 @@ export interface GrantInput extends ReservationInput {
 }
 
 /**
- * The step that a grant activity has made or that follows from the row. Times are RFC 3339. After
- * RETRY, a retryable error, the workflow tries again.
+ * The step that a grant activity has made or that follows from the record. Times are RFC 3339 in
+ * the zone of the program. After RETRY, a retryable error, the workflow tries again.
  */
 export type ReservationStep =
   | {
       readonly step: "WAIT";
       readonly execute_time: string;
-      /** Who moved or retried it last, and why. Absent when it was not changed. */
-      readonly changed_by?: string;
-      readonly reason?: string;
+      /** The last move or retry. Absent when there was none. */
+      readonly last_change?: ChangeView;
     }
-  | { readonly step: "PAUSED"; readonly paused_by: string; readonly reason: string }
+  | { readonly step: "PAUSED"; readonly pause: ChangeView }
   | { readonly step: "RETRY"; readonly reason: string; readonly message: string }
   | ReservationResult
-  | { readonly step: "CANCELLED"; readonly changed_by: string; readonly reason: string }
+  | { readonly step: "CANCELLED"; readonly last_change: ChangeView }
   | {
       readonly step: "FAILED";
       readonly reason: string;
@@ -61,31 +68,19 @@ export type ReservationStep =
 /** The result of a run whose points are granted. */
 interface ReservationResult {
   readonly step: "DONE";
+  readonly execute_time: string;
+  readonly grant_time: string;
+  /** How late the points were granted, spelled as Protobuf JSON spells it, such as "0.019s". */
+  readonly lateness: string;
   readonly points: number;
   /** The points of the account after the grant. */
-  readonly balance: number;
-  readonly executed_time: string;
-  readonly lateness_ms: number;
+  readonly available_points: number;
   readonly entry_number: number;
-}
-
-/** Who changes a reservation from Temporal, and why. Both may be left out. */
-export interface ChangeInput {
-  /** The name of the operator, at most 64 bytes. */
-  readonly changed_by?: string;
-  /** At most 128 bytes. */
-  readonly reason?: string;
 }
 
 /** The argument of the `reschedule` update: an RFC 3339 time with a zone. */
 export interface RescheduleInput extends ChangeInput {
   readonly execute_time: string;
-}
-
-/** Names a reservation to the activities of the updates. */
-export interface ReservationKey {
-  readonly program: string;
-  readonly reservation: string;
 }
 
 /** The reservation after an update. */

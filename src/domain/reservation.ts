@@ -49,7 +49,7 @@ export interface ChangeRequest {
 }
 
 /** A change that was made. */
-interface ReservationChange extends ChangeRequest {
+export interface ReservationChange extends ChangeRequest {
   readonly time: Instant;
 }
 

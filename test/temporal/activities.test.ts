@@ -45,7 +45,7 @@ async function failureOf(
 }
 
 const cancel = ({ cancelReservation }: Activities) =>
-  cancelReservation({ program: "p", reservation: "r" });
+  cancelReservation({ program_id: "p", reservation_id: "r" });
 
 describe("a failed activity", () => {
   test.each(reasons)("has the reason %s, and whether Temporal retries it", async (reason) => {
@@ -83,7 +83,7 @@ describe("a failed activity", () => {
       }
     }
     const timeless = ({ rescheduleReservation }: Activities) =>
-      rescheduleReservation({ program: "p", reservation: "r" }, { execute_time: "soon" });
+      rescheduleReservation({ program_id: "p", reservation_id: "r" }, { execute_time: "soon" });
     expect(await failureOf(undefined, timeless)).toMatchObject(refused);
   });
 });

@@ -65,7 +65,7 @@ test("a bulk grant outlives Temporal at submit and at approve, workers and its r
   });
   await run.terminate("an operator");
   await startRuns();
-  expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 300 } });
+  expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 300 } });
   expect(await balances(stack, userIds)).toEqual({ 10: 300 });
   await stop();
 });
@@ -118,7 +118,7 @@ test("a run with a long history continues as new, where it was", async () => {
   await eventually(async () => {
     expect((await balances(short, userIds.slice(0, 100)))[10]).toBeGreaterThan(10);
   });
-  const by = [{ changed_by: "operator" }] as [unknown];
+  const by = [{ subject: "operator" }] as [unknown];
   const { runId } = await run.describe();
   await run.executeUpdate("pause", { args: by });
   await showsDetails(run, "Paused by operator via temporal.");
@@ -132,6 +132,6 @@ test("a run with a long history continues as new, where it was", async () => {
   const lanes: { from: number; to: number }[] = JSON.parse(text).left.lanes;
   expect(lanes.reduce((sum, { from, to }) => sum + to - from, 0)).toBe((750 - granted) / 250);
   await run.executeUpdate("resume", { args: by });
-  expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 750 } });
+  expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 750 } });
   expect(await balances(short, userIds)).toEqual({ 10: 750 });
 });

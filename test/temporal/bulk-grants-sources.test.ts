@@ -38,7 +38,7 @@ const start = (workflowId: string, input: Omit<BulkGrantFromSourceInput, "progra
 const approveByUpdate = async (id: string) => {
   const { digest } = (await comesTo(stack, id, "AWAITING_APPROVAL")).revision;
   await bulkGrantRun(stack, id).executeUpdate("approve", {
-    args: [{ changed_by: "approver", digest }] as [unknown],
+    args: [{ subject: "approver", digest }] as [unknown],
   });
 };
 
@@ -51,7 +51,7 @@ describe("bulkGrantFromSource", () => {
     await approveByUpdate("own");
     expect(await run.result()).toMatchObject({
       state: "DONE",
-      counts: { granted: 2, granted_points: 30 },
+      counts: { granted_count: 2, granted_points: 30 },
     });
     const { revision } = (await readBulk(stack, "own")).bulkGrant;
     expect(revision).toMatchObject({ submitter: asService("nightly-batch"), source });

@@ -71,30 +71,28 @@ describe("a bulk grant", () => {
     expect(await (await run.describe()).staticSummary()).toBe("grant 3,000 points in 300 rows");
 
     const { digest } = revision;
-    const bySubmitter = { changed_by: "submitter", digest };
+    const bySubmitter = { subject: "submitter", digest };
     expect(await refusal(update("life", "approve", bySubmitter))).toContain("submitter");
-    expect(await refusal(update("life", "approve", { changed_by: "b", digest: "x" }))).toContain(
+    expect(await refusal(update("life", "approve", { subject: "b", digest: "x" }))).toContain(
       "another digest",
     );
-    expect(await refusal(update("life", "approve", { digest }))).toContain("changed_by");
-    expect(await refusal(update("life", "pause", { changed_by: "b" }))).toContain(
-      "AWAITING_APPROVAL",
-    );
-    expect(await update("life", "approve", { changed_by: "approver", digest })).toEqual({
+    expect(await refusal(update("life", "approve", { digest }))).toContain("subject");
+    expect(await refusal(update("life", "pause", { subject: "b" }))).toContain("AWAITING_APPROVAL");
+    expect(await update("life", "approve", { subject: "approver", digest })).toEqual({
       state: "APPROVED",
       revision: 1,
       digest,
-      approved_by: ["approver via temporal"],
+      approvers: [{ service: "temporal", subject: "approver" }],
     });
 
     const counts = {
-      granted: 300,
+      granted_count: 300,
       granted_points: 3_000,
-      already_granted: 0,
-      failed: 0,
-      invalid: 0,
-      not_run: 0,
-      failed_by_code: {},
+      already_granted_count: 0,
+      failed_count: 0,
+      invalid_count: 0,
+      not_run_count: 0,
+      problem_counts: {},
     };
     expect(await run.result()).toEqual({
       program_id: stack.programId,
@@ -126,12 +124,12 @@ describe("a bulk grant", () => {
     expect(await bulkGrantRun(stack, "twice").result()).toMatchObject({
       state: "INVALID",
       revision: 1,
-      counts: { invalid: 1 },
+      counts: { invalid_count: 1 },
     });
     await submitted({ id: "twice", userIds: ["twice-a", "twice-b"] });
     const { revision } = await comesTo(stack, "twice", "AWAITING_APPROVAL");
     expect(revision.number).toBe(2);
-    await update("twice", "reject", { changed_by: "approver", reason: "not this one" });
+    await update("twice", "reject", { subject: "approver", reason: "not this one" });
     const run = bulkGrantRun(stack, "twice");
     expect(await run.result()).toMatchObject({ state: "REJECTED", revision: 2 });
     expect((await metadataOf(run)).currentDetails).toContain(
@@ -156,12 +154,12 @@ describe("a bulk grant", () => {
     await approve(stack.deps, bulkGrant);
     const run = bulkGrantRun(stack, "waits");
     await showsDetails(run, "Approved, and starts at ");
-    await update("waits", "pause", { changed_by: "op" });
+    await update("waits", "pause", { subject: "op" });
     await showsDetails(run, "Paused by op via temporal.");
-    await update("waits", "resume", { changed_by: "op" });
+    await update("waits", "resume", { subject: "op" });
     await showsDetails(run, "Approved, and starts at ");
-    await update("waits", "cancel", { changed_by: "op" });
-    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
+    await update("waits", "cancel", { subject: "op" });
+    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted_count: 0 } });
   });
 
   test("is reported again when it waits, and cancelled when it is never approved", async () => {
@@ -170,7 +168,7 @@ describe("a bulk grant", () => {
     const run = bulkGrantRun(stack, "late");
     await eventually(async () => expect(messagesAbout("late")).toHaveLength(1));
     expect((await readBulk(stack, "late")).bulkGrant.state).toBe("AWAITING_APPROVAL");
-    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted: 0 } });
+    expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted_count: 0 } });
     expect((await metadataOf(run)).currentDetails).toContain("not approved in time");
     expect(messagesAbout("late")).toHaveLength(1);
   });
@@ -192,7 +190,7 @@ describe("a bulk grant half way", () => {
   test("is paused after the rows under way, and resumed", async () => {
     const userIds = await underWay("paused");
     const run = bulkGrantRun(stack, "paused");
-    await update("paused", "pause", { changed_by: "op", reason: "a question" });
+    await update("paused", "pause", { subject: "op", reason: "a question" });
     await showsDetails(run, "Paused by op via temporal (a question).");
     await eventually(async () => {
       expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
@@ -201,13 +199,13 @@ describe("a bulk grant half way", () => {
     expect(progress.grantedCount % 250).toBe(0);
     expect(progress.grantedCount).toBeLessThan(750);
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({
-      counts: { granted: progress.grantedCount },
+      counts: { granted_count: progress.grantedCount },
     });
     const { 10: granted } = await balances(stack, userIds);
     expect(granted).toBe(progress.grantedCount);
 
-    await update("paused", "resume", { changed_by: "op" });
-    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted: 750 } });
+    await update("paused", "resume", { subject: "op" });
+    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 750 } });
     expect(await balances(stack, userIds)).toEqual({ 10: 750 });
     expect(messagesAbout("paused")).toHaveLength(1);
   });
@@ -220,7 +218,11 @@ describe("a bulk grant half way", () => {
     const { counts, state } = await bulkGrantRun(stack, "cancelled").result();
     const { 10: granted, 0: notRun } = await balances(stack, userIds);
     expect(state).toBe("CANCELLED");
-    expect(counts).toMatchObject({ granted, not_run: notRun, failed: 0 });
+    expect(counts).toMatchObject({
+      granted_count: granted,
+      not_run_count: notRun,
+      failed_count: 0,
+    });
     expect(messagesAbout("cancelled")).toHaveLength(1);
 
     // The rest, as the next revision.
@@ -265,7 +267,7 @@ describe("rows that fail", () => {
     await approve(deps, bulkGrant);
     expect(await bulkGrantRun(stack, "frozen").result()).toMatchObject({
       state: "DONE_WITH_FAILURES",
-      counts: { granted: 2, failed: 1, failed_by_code: { ACCOUNT_FROZEN: 1 } },
+      counts: { granted_count: 2, failed_count: 1, problem_counts: { ACCOUNT_FROZEN: 1 } },
     });
     expect(messagesAbout("frozen")).toHaveLength(1);
     expect((await metadataOf(bulkGrantRun(stack, "frozen"))).currentDetails).toContain(
@@ -308,7 +310,7 @@ test("a reversal revokes what was granted, as a bulk grant of its own", async ()
   await approve(deps, bulkGrant);
   expect(await bulkGrantRun(stack, "undo").result()).toMatchObject({
     state: "DONE",
-    counts: { granted: 300, granted_points: 3_000 },
+    counts: { granted_count: 300, granted_points: 3_000 },
   });
   expect(await balances(stack, userIds)).toEqual({ 0: 300 });
 });

@@ -59,7 +59,7 @@ test("a reservation that is rescheduled ten times is granted once", async () => 
   const executeTime = Date.now() + 500;
   await rescheduleReservation(deps, { ...change, programId, reservationId: "moved", executeTime });
   await expectGrantedOnce(stack, "moved");
-  expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
+  expect(await handle.result()).toMatchObject({ step: "DONE", available_points: 10 });
   const { memo, typedSearchAttributes } = await handle.describe();
   expect(memo).toEqual({ summary: "10 points for moved" });
   expect(typedSearchAttributes.get(programKey)).toBe(programId);

@@ -50,7 +50,7 @@ describe("an Update", () => {
     const handle = await reserveAndStart(stack, { id: "updated", inMs: hour });
     const move = (execute_time: string) =>
       handle.executeUpdate("reschedule", {
-        args: [{ execute_time, changed_by: "aki", reason: "earlier" }],
+        args: [{ execute_time, subject: "aki", reason: "earlier" }],
       });
     const later = new Date(Date.now() + 2 * hour).toISOString();
     expect(await move(later)).toEqual({ state: "PENDING", execute_time: later });
@@ -136,13 +136,13 @@ describe("an Update", () => {
       ...[undefined, null, execute_time, {}, { execute_time: Date.now() }, { execute_time: null }],
       ...[
         { execute_time, reason: 7 },
-        { execute_time, changed_by: "x".repeat(65) },
+        { execute_time, subject: "x".repeat(65) },
       ],
     ];
     for (const arg of bad) {
       expect(await refusalOf(id, "reschedule", arg), JSON.stringify(arg)).toMatchObject(invalid);
     }
-    for (const arg of ["because", { reason: "x".repeat(129) }, { changed_by: 1 }]) {
+    for (const arg of ["because", { reason: "x".repeat(129) }, { subject: 1 }]) {
       expect(await refusalOf(id, "cancel", arg), JSON.stringify(arg)).toMatchObject(invalid);
     }
     expect(await recordOf(stack, id)).toEqual(before);
@@ -281,7 +281,7 @@ describe("a run that was started by hand", () => {
         }),
       ),
     );
-    for (const result of runs) expect(result).toMatchObject({ step: "DONE", balance: 10 });
+    for (const result of runs) expect(result).toMatchObject({ step: "DONE", available_points: 10 });
     await expectGrantedOnce(stack, "by-hand-good");
   });
 });

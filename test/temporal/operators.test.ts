@@ -1,4 +1,6 @@
 /** Tests what operators see of a reservation in Temporal. */
+import { toJson } from "@bufbuild/protobuf";
+import { DurationSchema, durationFromMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancelReservation, rescheduleReservation } from "../../src/app/reservations/commands.ts";
 import { asService } from "../../src/domain/caller.ts";
@@ -79,7 +81,7 @@ describe("an operator sees", () => {
     });
     const waits = `120 points for seen. Waits until ${inTokyo(executeTime)}.`;
     expect(await showsDetails(handle, "Waits")).toBe(waits);
-    expect(await handle.query("state")).toBe(waits);
+    expect(await handle.query("details")).toBe(waits);
     expect(await waitsInBackoff(handle)).toBe(`waits until ${inTokyo(executeTime)}`);
   });
 
@@ -129,7 +131,7 @@ describe("an operator sees", () => {
     await showsDetails(handle, "Changed last by tests (asked for).");
     const earlier = Date.now() + 30 * day;
     const execute_time = new Date(earlier).toISOString();
-    const args = [{ execute_time, changed_by: "yuki" }] as [unknown];
+    const args = [{ execute_time, subject: "yuki" }] as [unknown];
     await handle.executeUpdate("reschedule", { args });
     await expectOnly(earlier);
     await showsDetails(handle, "Changed last by yuki via temporal.");
@@ -161,14 +163,16 @@ describe("an operator sees", () => {
     const id = "granted";
     const handle = await reserveAndStart(stack, { id, points: 30, inMs: 500 });
     const reservation = await expectGrantedOnce(stack, id, 30);
-    const executed_time = inTokyo(reservation.grant?.time ?? 0);
-    const lateness_ms = latenessOf(reservation);
+    const execute_time = inTokyo(reservation.executeTime);
+    const grant_time = inTokyo(reservation.grant?.time ?? 0);
+    const lateness = toJson(DurationSchema, durationFromMs(latenessOf(reservation)));
     expect(await handle.result()).toEqual({
-      ...{ step: "DONE", points: 30, balance: 30, executed_time, lateness_ms, entry_number: 1 },
+      ...{ step: "DONE", points: 30, available_points: 30, entry_number: 1 },
+      ...{ execute_time, grant_time, lateness },
     });
     expect(await showsDetails(handle, "Granted")).toBe(
-      `30 points for granted. Granted at ${executed_time}, ${lateness_ms} ms late: ` +
-        "balance 30, ledger entry 1.",
+      `30 points for granted. Granted at ${grant_time}, ${lateness} late: ` +
+        "30 points available, ledger entry 1.",
     );
     await isListed(stack, id, 'MeguriState = "DONE" AND ExecutionStatus = "Completed"');
   });
@@ -189,7 +193,7 @@ describe("an operator sees", () => {
   test("who cancelled it and why, by a call and by an Update alike", async () => {
     const { deps, programId } = stack;
     const reason = "the shop closed";
-    const update = { changed_by: "desk", reason };
+    const update = { subject: "desk", reason };
     const cases = [
       ["by-call", asService("desk"), "desk"],
       ["by-update", { service: "temporal", subject: "desk" }, "desk via temporal"],
@@ -200,10 +204,7 @@ describe("an operator sees", () => {
       if (id === "by-update") await handle.executeUpdate("cancel", { args: [update] });
       else await cancelReservation(deps, { programId, reservationId: id, ...given });
       await endsAsCanceled(stack, id);
-      expect(await recordOf(stack, id)).toMatchObject({
-        state: "CANCELLED",
-        lastChange: given,
-      });
+      expect(await recordOf(stack, id)).toMatchObject({ state: "CANCELLED", lastChange: given });
       const details = await showsDetails(handle, "Cancelled");
       expect(details).toBe(`10 points for ${id}. Cancelled by ${shown} (the shop closed).`);
     }
@@ -219,7 +220,7 @@ describe("an operator sees", () => {
     }
     const names = described("updateDefinitions").map(({ name }) => name);
     expect(names.sort()).toEqual(["cancel", "reschedule", "retry"]);
-    expect(described("queryDefinitions").map(({ name }) => name)).toEqual(["state"]);
-    expect(described("signalDefinitions").map(({ name }) => name)).toEqual(["look"]);
+    expect(described("queryDefinitions").map(({ name }) => name)).toEqual(["details"]);
+    expect(described("signalDefinitions").map(({ name }) => name)).toEqual(["refresh"]);
   });
 });

@@ -77,7 +77,10 @@ test("what is due while the program is paused is granted after the resume", asyn
   await resume(stack);
   for (const id of ids) {
     await expectGrantedOnce(stack, id);
-    expect(await handleOf(stack, id).result()).toMatchObject({ step: "DONE", balance: 10 });
+    expect(await handleOf(stack, id).result()).toMatchObject({
+      step: "DONE",
+      available_points: 10,
+    });
     // The batch operation of the resume has signalled the run, which would have slept for minutes.
     expect(await eventsOf(handleOf(stack, id))).toContain("workflowExecutionSignaled");
     await isListed(stack, id, 'MeguriState = "DONE" AND MeguriReason IS NULL');
@@ -137,6 +140,6 @@ test("the reconciler grants what is overdue when the signals of a resume are los
   await expectGrantedOnce(stack, id);
   // A later resume, although there is no pause, tells the run.
   await resume(stack);
-  expect(await handleOf(stack, id).result()).toMatchObject({ step: "DONE", balance: 10 });
+  expect(await handleOf(stack, id).result()).toMatchObject({ step: "DONE", available_points: 10 });
   await expectGrantedOnce(stack, id);
 });

@@ -136,9 +136,9 @@ describe("Request Cancellation comes too late", () => {
     await waitsInBackoff(handle);
     await grantElsewhere("late");
     await handle.cancel();
-    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, balance: 10 });
+    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, available_points: 10 });
     expect(await statusOf(handle)).toBe("COMPLETED");
-    const details = await showsDetails(handle, "balance 10");
+    const details = await showsDetails(handle, "10 points available");
     expect(details).toContain("The requested cancellation came too late.");
     await expectGrantedOnce(stack, "late");
   });
@@ -146,7 +146,7 @@ describe("Request Cancellation comes too late", () => {
   test("but a grant without it says nothing of a cancellation", async () => {
     await reserve(stack.deps, stack.programId, { id: "plain" });
     await expectGrantedOnce(stack, "plain");
-    const details = await showsDetails(handleOf(stack, "plain"), "balance 10");
+    const details = await showsDetails(handleOf(stack, "plain"), "10 points available");
     expect(details).not.toContain("cancellation");
   });
 });

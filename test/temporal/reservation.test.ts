@@ -1,5 +1,8 @@
 /** Tests the reservation workflow with a real worker, a real Temporal and a real store. */
+
 import { randomUUID } from "node:crypto";
+import { toJson } from "@bufbuild/protobuf";
+import { DurationSchema, durationFromMs } from "@bufbuild/protobuf/wkt";
 import { WorkflowFailedError } from "@temporalio/client";
 import type { ApplicationFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
@@ -90,10 +93,11 @@ describe("a reservation", () => {
     expect(await eventsOf(handleOf(stack, "normal"))).toEqual(plainEvents);
     expect(await handleOf(stack, "normal").result()).toEqual({
       step: "DONE",
+      execute_time: formatInstant(reservation.executeTime, "Asia/Tokyo"),
+      grant_time: formatInstant(reservation.grant?.time ?? 0, "Asia/Tokyo"),
+      lateness: toJson(DurationSchema, durationFromMs(latenessOf(reservation))),
       points: 10,
-      balance: 10,
-      executed_time: formatInstant(reservation.grant?.time ?? 0, "Asia/Tokyo"),
-      lateness_ms: latenessOf(reservation),
+      available_points: 10,
       entry_number: 1,
     });
   });
@@ -101,7 +105,10 @@ describe("a reservation", () => {
   test("whose time has passed is granted at once", async () => {
     await reserve(stack.deps, stack.programId, { id: "past", inMs: -hour });
     await expectGrantedOnce(stack, "past");
-    expect(await handleOf(stack, "past").result()).toMatchObject({ step: "DONE", balance: 10 });
+    expect(await handleOf(stack, "past").result()).toMatchObject({
+      step: "DONE",
+      available_points: 10,
+    });
     expect(await eventsOf(handleOf(stack, "past"))).toEqual(plainEvents);
   });
 
@@ -133,7 +140,7 @@ describe("a reservation", () => {
     );
     steps.push(await runActivity("delivered", run), await runActivity("delivered", randomUUID()));
     for (const step of steps) {
-      expect(step).toMatchObject({ step: "DONE", balance: 10, entry_number: 1 });
+      expect(step).toMatchObject({ step: "DONE", available_points: 10, entry_number: 1 });
     }
     await expectGrantedOnce(stack, "delivered");
   });

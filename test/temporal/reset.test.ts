@@ -87,7 +87,7 @@ describe.each(["first", "last"] as const)("a reset to the %s workflow task grant
   async function expectResetGrants(id: string, reapply = true): Promise<void> {
     await freeze(stack, id, false);
     const handle = await reset(stack, id, to, reapply);
-    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, balance: 10 });
+    expect(await handle.result()).toMatchObject({ step: "DONE", points: 10, available_points: 10 });
     expect((await recordOf(stack, id)).state).toBe("DONE");
     expect(await verified(stack, id)).toEqual(grantedOnce);
   }
@@ -244,11 +244,11 @@ describe("the Update retry", () => {
     });
     const view = await client.workflow.executeUpdateWithStart("retry", {
       startWorkflowOperation,
-      args: [{ changed_by: "aki", reason: "unfrozen" }],
+      args: [{ subject: "aki", reason: "unfrozen" }],
     });
     expect(view).toMatchObject({ state: "PROCESSING" });
     const started = await startWorkflowOperation.workflowHandle();
-    expect(await started.result()).toMatchObject({ step: "DONE", balance: 10 });
+    expect(await started.result()).toMatchObject({ step: "DONE", available_points: 10 });
     const reservation = await reaches(stack, id, "DONE");
     expect(reservation).toMatchObject({
       lastChange: { caller: { service: "temporal", subject: "aki" }, reason: "unfrozen" },
@@ -271,7 +271,7 @@ describe("the Update retry", () => {
         ? { type: answer.type }
         : { state: (answer as ReservationView).state },
     );
-    expect(await handle.result()).toMatchObject({ step: "DONE", balance: 10 });
+    expect(await handle.result()).toMatchObject({ step: "DONE", available_points: 10 });
     expect((await recordOf(stack, id)).lastChange).toEqual(lastChange);
     expect(await verified(stack, id)).toEqual({ balance: 10, entries: 1 });
   });

@@ -29,7 +29,7 @@ test("an outage of the store is waited out, and operators see it", async () => {
     expect(failure?.message).not.toMatch(/AWS|DynamoDB|ECONN|socket/i);
     expect(failure?.stackTrace ?? "").toBe("");
   });
-  await eventually(async () => expect(await handle.query("state")).toContain("tried again"));
+  await eventually(async () => expect(await handle.query("details")).toContain("tried again"));
   proxy.down(false);
   await expectGrantedOnce(stack, "away");
   expect(await handle.result()).toMatchObject({ step: "DONE" });
