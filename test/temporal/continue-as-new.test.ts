@@ -56,7 +56,7 @@ async function continued(id: string, points: number) {
 test("a reservation that is rescheduled ten times is granted once", async () => {
   const { deps, programId } = stack;
   const handle = await continued("moved", 10);
-  const executeTime = Date.now() + 500;
+  const executeTime = Date.now() + 2_000;
   await rescheduleReservation(deps, { ...change, programId, reservationId: "moved", executeTime });
   await expectGrantedOnce(stack, "moved");
   expect(await handle.result()).toMatchObject({ step: "DONE", available_points: 10 });
