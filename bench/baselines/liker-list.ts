@@ -4,7 +4,7 @@
  * transaction, so that the two differ only by the size of the list.
  */
 import { unreadGroupRef } from "../../src/app/ports/records.ts";
-import { defaultKind } from "../../src/domain/target.ts";
+import { defaultKind } from "../../src/domain/kinds.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { type Item, itemWriteUnits } from "../capacity.ts";
 import { commentOf, displayName } from "../support/likes.ts";

@@ -13,7 +13,8 @@ import {
   unreadGroupRef,
 } from "../../src/app/ports/records.ts";
 import { authenticateByHeader } from "../../src/auth/header.ts";
-import { defaultKind, type TargetName } from "../../src/domain/target.ts";
+import { defaultKind } from "../../src/domain/kinds.ts";
+import type { TargetName } from "../../src/domain/target.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { reactionService } from "../../src/rpc/reactions/service.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../src/app/reactions/purge-target.ts";
 import { deleteTarget } from "../../src/app/reactions/targets.ts";
 import { compose } from "../../src/compose.ts";
-import { defaultKind } from "../../src/domain/target.ts";
+import { defaultKind } from "../../src/domain/kinds.ts";
 import type { ReadGroup } from "../../src/domain/unread-group.ts";
 import { createLogger } from "../../src/log.ts";
 import { noWorkflows } from "../../test/support/servers/no-workflows.ts";

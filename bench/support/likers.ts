@@ -1,8 +1,8 @@
 /** Writes comments with many likers into the tables directly, all of them unread. */
 import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../../src/app/ports/records.ts";
 import { emptyInbox } from "../../src/domain/inbox.ts";
+import { defaultKind } from "../../src/domain/kinds.ts";
 import { type ReactionState, react } from "../../src/domain/reaction.ts";
-import { defaultKind } from "../../src/domain/target.ts";
 import { versionOf } from "../../src/domain/unread-group.ts";
 import { displayName, type Liked, register } from "./likes.ts";
 import { type Seed, seed } from "./seed.ts";
@@ -25,17 +25,17 @@ export async function seedLikers(
 ): Promise<ReactionState> {
   const target = await register(stack, liked);
   const start = Date.now() - likers * apartMs;
-  let state: ReactionState = { target, inbox: emptyInbox, group: undefined, row: undefined };
-  const rows: Seed[] = [];
+  let state: ReactionState = { target, inbox: emptyInbox, group: undefined, reaction: undefined };
+  const seeds: Seed[] = [];
   for (let i = 1; i <= likers; i++) {
     const actor = { userId: likerName(i), displayName };
-    const reaction = { actor, now: start + i * apartMs, silent: false };
-    const after = react({ ...state, row: undefined }, defaultKind, reaction);
+    const given = { actor, now: start + i * apartMs, silent: false };
+    const after = react({ ...state, reaction: undefined }, defaultKind, given);
     const ref = reactionRef(target, defaultKind, actor.userId);
-    rows.push({ ref, value: after.row, version: after.row.version });
+    seeds.push({ ref, value: after.reaction, version: after.reaction.version });
     state = after;
   }
-  await seed(stack, rows);
+  await seed(stack, seeds);
   await seed(stack, [
     { ref: targetRef(target), value: state.target, version: 1 + likers },
     ...inboxSeeds(liked.ownerId, state),

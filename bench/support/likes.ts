@@ -1,6 +1,7 @@
 /** The calls that the benchmarks of reactions and notifications make. */
 import { registerTarget } from "../../src/app/reactions/targets.ts";
-import { defaultKind, type Target } from "../../src/domain/target.ts";
+import { defaultKind } from "../../src/domain/kinds.ts";
+import type { Target } from "../../src/domain/target.ts";
 import {
   ListNotificationsRequest_State,
   NotificationService,

@@ -2,15 +2,9 @@
 import { cutToBytes } from "./display-text.ts";
 import { DomainError } from "./errors.ts";
 import { type Inbox, replaceGroup } from "./inbox.ts";
+import { isEventKind, kindName, type StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
-import {
-  countOf,
-  isEventKind,
-  type Reaction,
-  shownKind,
-  type Target,
-  type WithdrawnReaction,
-} from "./target.ts";
+import { countOf, type Reaction, type Target, type WithdrawnReaction } from "./target.ts";
 import {
   type Actor,
   countedOf,
@@ -33,12 +27,12 @@ export interface ReactionState {
   readonly inbox: Inbox;
   /** The owner's unread group of this target and kind. */
   readonly group: UnreadGroup | undefined;
-  readonly row: Reaction | WithdrawnReaction | undefined;
+  readonly reaction: Reaction | WithdrawnReaction | undefined;
 }
 
-/** Returns the reaction of a row, unless it was taken back. */
-export const activeRow = (row: ReactionState["row"]): Reaction | undefined =>
-  row && "userId" in row ? row : undefined;
+/** Returns the reaction, unless it was taken back. */
+export const unlessWithdrawn = (reaction: ReactionState["reaction"]): Reaction | undefined =>
+  reaction && "userId" in reaction ? reaction : undefined;
 
 /** Who reacts, when, and whether the caller or the owner's mutes of people keep the owner out. */
 interface NewReaction {
@@ -52,9 +46,9 @@ interface NewReaction {
  * it is silent, the owner's own or muted, or the owner has read an earlier one of this person a
  * short while ago. Refusal: LIMIT_EXCEEDED for the seventeenth kind.
  */
-export function react(state: ReactionState, kind: string, reaction: NewReaction) {
+export function react(state: ReactionState, kind: StoredKind, given: NewReaction) {
   const { target, inbox, group } = state;
-  const { actor, now } = reaction;
+  const { actor, now } = given;
   const count = countOf(target, kind) + 1;
   if (count === 1 && Object.keys(target.counts).length >= maxKinds) {
     throw new DomainError("LIMIT_EXCEEDED", `a target holds at most ${maxKinds} kinds`, {
@@ -63,65 +57,67 @@ export function react(state: ReactionState, kind: string, reaction: NewReaction)
   }
   const version = inbox.version + 1;
   const { type, id } = target;
-  const quietUntil = state.row?.quietUntil;
-  const row: Reaction = {
+  const quietUntil = state.reaction?.quietUntil;
+  const reaction: Reaction = {
     target: { type, id },
     kind,
     userId: actor.userId,
     displayName: cutToBytes(actor.displayName, maxNameBytes),
     version,
-    notified: notifies(state, kind, reaction),
+    notified: notifies(state, kind, given),
     createTime: now,
     ...(quietUntil !== undefined && quietUntil > now && { quietUntil }),
   };
   const counted = withCount(target, kind, count);
-  if (!row.notified) return { target: counted, inbox: { ...inbox, version }, group, row };
-  const joined = join(group, row);
+  if (!reaction.notified) {
+    return { target: counted, inbox: { ...inbox, version }, group, reaction };
+  }
+  const joined = join(group, reaction);
   const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(joined));
-  return { target: counted, inbox: nextInbox, group: joined, row } satisfies ReactionState;
+  return { target: counted, inbox: nextInbox, group: joined, reaction } satisfies ReactionState;
 }
 
 function notifies(
-  { target, inbox, row }: ReactionState,
-  kind: string,
+  { target, inbox, reaction }: ReactionState,
+  kind: StoredKind,
   { actor, now, silent }: NewReaction,
 ): boolean {
   const { allMuted, mutedKinds } = inbox.preferences;
-  const isMuted = target.muted || allMuted || mutedKinds.includes(shownKind(kind));
-  const isQuiet = row?.quietUntil !== undefined && row.quietUntil > now;
+  const isMuted = target.muted || allMuted || mutedKinds.includes(kindName(kind));
+  const isQuiet = reaction?.quietUntil !== undefined && reaction.quietUntil > now;
   return !silent && !isMuted && !isQuiet && actor.userId !== target.ownerId;
 }
 
 /**
- * Takes the reaction `row` back, and removes it from the unread group if it is a member. If the
- * owner has read it already, the row remains until `coolDownMs` after the reaction, so that the
+ * Takes a reaction back, and removes it from the unread group if it is a member. If the owner has
+ * read it already, its record remains until `coolDownMs` after the reaction, so that the
  * same person does not notify the owner again by reacting once more. `refill` has the members whom
  * the group shows in the place of this one (`endsToRefill`).
  */
 export function withdraw(
   { target, inbox, group }: ReactionState,
-  row: Reaction,
+  reaction: Reaction,
   { now, coolDownMs }: { readonly now: Instant; readonly coolDownMs: number },
   refill?: Partial<Ends>,
 ): ReactionState {
-  const { kind } = row;
+  const { kind } = reaction;
   const counted = withCount(target, kind, countOf(target, kind) - 1);
-  if (isMember(group, row)) {
-    const remaining = leave(group, row, now, refill);
+  if (isMember(group, reaction)) {
+    const remaining = leave(group, reaction, now, refill);
     const nextInbox = replaceGroup(inbox, countedOf(group), countedOf(remaining));
-    return { target: counted, inbox: nextInbox, group: remaining, row: undefined };
+    return { target: counted, inbox: nextInbox, group: remaining, reaction: undefined };
   }
-  const isRead = row.notified && !isEventKind(kind);
-  const quietUntil = isRead ? row.createTime + coolDownMs : (row.quietUntil ?? 0);
+  const isRead = reaction.notified && !isEventKind(kind);
+  const quietUntil = isRead ? reaction.createTime + coolDownMs : (reaction.quietUntil ?? 0);
   return {
     target: counted,
     inbox: { ...inbox, version: inbox.version + 1 },
     group,
-    row: quietUntil > now ? { quietUntil } : undefined,
+    reaction: quietUntil > now ? { quietUntil } : undefined,
   };
 }
 
-function withCount(target: Target, kind: string, count: number): Target {
+function withCount(target: Target, kind: StoredKind, count: number): Target {
   const { [kind]: _, ...otherCounts } = target.counts;
   return { ...target, counts: count > 0 ? { ...otherCounts, [kind]: count } : otherCounts };
 }

@@ -1,5 +1,6 @@
 /** Targets, reactions to them, and the guards that require a target to exist or to be active. */
 import { DomainError } from "./errors.ts";
+import type { StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
 
 /** Names a target. */
@@ -13,8 +14,8 @@ export interface Target extends TargetName {
   readonly ownerId: string;
   readonly title: string;
   readonly link: string;
-  /** The number of reactions by kind. A kind without reactions has no property. */
-  readonly counts: Readonly<Record<string, number>>;
+  /** The number of reactions and events by kind. A kind without any has no property. */
+  readonly counts: Readonly<Record<StoredKind, number>>;
   /** While it is true, new reactions do not notify the owner. */
   readonly muted: boolean;
   readonly createTime: Instant;
@@ -31,10 +32,10 @@ export interface PendingPurge {
   readonly deleteTime: Instant;
 }
 
-/** An active reaction of one person, of one kind. */
+/** An active reaction of one person, of one kind; or an event, which is stored in the same way. */
 export interface Reaction {
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: StoredKind;
   readonly userId: string;
   /** The person's name at the time of the reaction; for display only. */
   readonly displayName: string;
@@ -55,21 +56,8 @@ export interface WithdrawnReaction {
   readonly quietUntil: Instant;
 }
 
-/** Begins the stored kinds of events, which no kind of a caller begins with. */
-const eventMark = "~";
-
-/** Returns the kind under which events of Notify are stored, apart from reactions of that kind. */
-export const eventKind = (kind: string): string => eventMark + kind;
-
-export const isEventKind = (kind: string): boolean => kind.startsWith(eventMark);
-
-/** Returns the kind as callers know it. */
-export const shownKind = (kind: string): string => (isEventKind(kind) ? kind.slice(1) : kind);
-
 /** In the place of a user id: all events without an actor are one member. */
 export const noActor = "";
-
-export const defaultKind = "like";
 
 /** The type of the targets that Meguri registers itself. */
 export const reservedType = "meguri";
@@ -77,8 +65,8 @@ export const reservedType = "meguri";
 /** A title is cut to this many bytes of UTF-8. */
 export const maxTitleBytes = 96;
 
-/** Returns the number of reactions of one kind. */
-export const countOf = ({ counts }: Target, kind: string): number =>
+/** Returns the number of reactions, or of events, of one kind. */
+export const countOf = ({ counts }: Target, kind: StoredKind): number =>
   Object.hasOwn(counts, kind) ? (counts[kind] as number) : 0;
 
 /** Requires a target that is not deleted. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */

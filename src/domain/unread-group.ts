@@ -1,4 +1,5 @@
 /** Unread groups: how members join and leave, which of them are shown, and what is counted. */
+import type { StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
 import type { Reaction, TargetName } from "./target.ts";
 
@@ -17,7 +18,7 @@ export interface Member extends Actor {
 
 /** Reactions of one kind to one target, as they are shown. */
 export interface Group {
-  readonly kind: string;
+  readonly kind: StoredKind;
   readonly target: TargetName;
   /** The number of members. */
   readonly peopleCount: number;

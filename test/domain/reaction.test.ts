@@ -13,7 +13,7 @@ import {
 } from "../support/fixtures/unread-group-fixture.ts";
 
 const first = (target: Target, kind: string, name = "Ann") =>
-  react({ target, inbox: emptyInbox, group: undefined, row: undefined }, kind, {
+  react({ target, inbox: emptyInbox, group: undefined, reaction: undefined }, kind, {
     actor: { userId: "ann", displayName: name },
     now: 5,
     silent: false,
@@ -35,7 +35,7 @@ describe("a reaction", () => {
         leaveTime: 0,
         recent: { after: 0, count: 1, middle: 0, lateCount: 1, middleTime: 5 },
       },
-      row: {
+      reaction: {
         target: { type: "post", id: "1" },
         kind: "like",
         userId: "ann",
@@ -108,7 +108,7 @@ describe("a reaction", () => {
 
 describe("an owner is not notified of a reaction", () => {
   const actor = { userId: "ann", displayName: "Ann" };
-  const state = { target: post, inbox: emptyInbox, group: undefined, row: undefined };
+  const state = { target: post, inbox: emptyInbox, group: undefined, reaction: undefined };
   const muting = (preferences: Partial<Preferences>): Inbox => ({
     ...emptyInbox,
     preferences: { ...emptyInbox.preferences, ...preferences },
@@ -125,7 +125,7 @@ describe("an owner is not notified of a reaction", () => {
     ["event of another kind", { inbox: muting({ mutedKinds: ["join"] }) }, "~like", false, true],
   ])("%s", (_, changed, kind, silent, notified) => {
     const after = react({ ...state, ...changed }, kind, { actor, now: 5, silent });
-    expect(after.row).toMatchObject({ notified, version: 1 });
+    expect(after.reaction).toMatchObject({ notified, version: 1 });
     expect(after.target.counts).toEqual({ [kind]: 1 });
     expect(after.group?.peopleCount).toBe(notified ? 1 : undefined);
     expect(badgeOf(after.inbox)).toEqual(
@@ -145,13 +145,13 @@ describe("a cool-down", () => {
     unread.like("a");
     await unread.read(1);
     await unread.unlike("a");
-    expect(unread.rowOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
+    expect(unread.reactionOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
     expect(unread.target.counts).toEqual({});
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 1 });
     expect(unread.group).toBeUndefined();
     expect(unread.inbox).toEqual(inboxWith(4, 0, 0));
-    expect(unread.rowOf("a")).toMatchObject({ notified: false, quietUntil: 1 + coolDownMs });
+    expect(unread.reactionOf("a")).toMatchObject({ notified: false, quietUntil: 1 + coolDownMs });
   });
 
   test("lasts from the reaction that was read on, however often it is repeated", async () => {
@@ -160,20 +160,20 @@ describe("a cool-down", () => {
     await unread.read(1);
     for (let i = 0; i < 3; i++) {
       await unread.unlike("a");
-      expect(unread.rowOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
+      expect(unread.reactionOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
       unread.wait(100);
       unread.like("a");
       expect(unread.group).toBeUndefined();
     }
     unread.wait(coolDownMs);
     await unread.unlike("a");
-    expect(unread.rowOf("a")).toBeUndefined();
+    expect(unread.reactionOf("a")).toBeUndefined();
     unread.like("a");
     expect(unread.group?.peopleCount).toBe(1);
-    expect(unread.rowOf("a")).not.toHaveProperty("quietUntil");
+    expect(unread.reactionOf("a")).not.toHaveProperty("quietUntil");
   });
 
-  test("is over before its row is deleted", async () => {
+  test("is over before its record is deleted", async () => {
     const unread = createUnreadGroup(coolDownMs);
     unread.like("a");
     await unread.read(1);
@@ -181,14 +181,14 @@ describe("a cool-down", () => {
     unread.wait(coolDownMs);
     unread.like("a");
     expect(unread.group?.peopleCount).toBe(1);
-    expect(unread.rowOf("a")).not.toHaveProperty("quietUntil");
+    expect(unread.reactionOf("a")).not.toHaveProperty("quietUntil");
   });
 
   test("does not begin with a reaction that is unread, or that notified nobody", async () => {
     const unread = createUnreadGroup(coolDownMs);
     unread.like("a", "owner");
     await unread.unlike("a", "owner");
-    expect([unread.rowOf("a"), unread.rowOf("owner")]).toEqual([undefined, undefined]);
+    expect([unread.reactionOf("a"), unread.reactionOf("owner")]).toEqual([undefined, undefined]);
     unread.like("a");
     expect(unread.group?.peopleCount).toBe(1);
   });
@@ -203,14 +203,14 @@ describe("a cool-down", () => {
   });
 
   test("does not begin with an event", () => {
-    const state = { target: post, inbox: emptyInbox, group: undefined, row: undefined };
+    const state = { target: post, inbox: emptyInbox, group: undefined, reaction: undefined };
     const actor = { userId: "ann", displayName: "Ann" };
-    const { row, ...after } = react(state, "~comment", { actor, now: 5, silent: false });
-    const read = { ...after, group: undefined, row };
+    const { reaction, ...after } = react(state, "~comment", { actor, now: 5, silent: false });
+    const read = { ...after, group: undefined, reaction };
     const times = { now: 6, coolDownMs };
-    expect(withdraw(read, row, times).row).toBeUndefined();
-    const like = { ...row, kind: "like" };
-    expect(withdraw(read, like, times).row).toEqual({ quietUntil: 5 + coolDownMs });
+    expect(withdraw(read, reaction, times).reaction).toBeUndefined();
+    const like = { ...reaction, kind: "like" };
+    expect(withdraw(read, like, times).reaction).toEqual({ quietUntil: 5 + coolDownMs });
   });
 });
 
@@ -243,7 +243,7 @@ test.each([
   ["25 bytes a family, no part of one", "👨‍👩‍👧‍👦".repeat(3), "👨‍👩‍👧‍👦".repeat(2)],
   ["nothing", "", ""],
 ])("names are cut to 64 bytes: %s", (_, given, kept) => {
-  const { row, group } = first(post, "like", given);
-  expect(row.displayName).toBe(kept);
+  const { reaction, group } = first(post, "like", given);
+  expect(reaction.displayName).toBe(kept);
   expect(group?.firstMembers).toMatchObject([{ userId: "ann", displayName: kept }]);
 });

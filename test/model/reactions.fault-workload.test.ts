@@ -29,7 +29,7 @@ import { answerTo, show } from "../support/models/reactions-use-cases.ts";
 import {
   applyAll,
   type RequestLog,
-  type Rows,
+  type StoredReactions,
   sendUntilAnswered,
 } from "../support/models/reactions-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
@@ -182,14 +182,14 @@ const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
   read: read.map((group) => ({ ...group, times: [] })),
 });
 
-/** The rows of the owner's targets by their versions. */
-async function rowsOf({ targets }: RequestLog): Promise<Rows> {
-  const rows = targets.flatMap((target) =>
+/** The records of the owner's targets by their versions. */
+async function recordsOf({ targets }: RequestLog): Promise<StoredReactions> {
+  const records = targets.flatMap((target) =>
     [...kinds, comments].map((kind) =>
       allItems((page) => direct.deps.reader.reactions({ target, kind }, page)),
     ),
   );
-  return new Map((await Promise.all(rows)).flat().map((row) => [row.version, row]));
+  return new Map((await Promise.all(records)).flat().map((record) => [record.version, record]));
 }
 
 /** Compares what can be read with the oracle, and with the last requests of each user. */
@@ -200,7 +200,7 @@ async function check(log: RequestLog, callers: readonly Caller[]): Promise<Shown
   for (const target of deleted) await purge(direct.deps, target);
   const shown = await show(direct.deps, log.ownerId, selection);
   checkSums(shown);
-  const oracle = applyAll(log, shown.badge.version, await rowsOf(log));
+  const oracle = applyAll(log, shown.badge.version, await recordsOf(log));
   for (const target of deleted) {
     oracle.apply({ op: "delete", target }, 0);
     oracle.purge(target);

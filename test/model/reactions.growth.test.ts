@@ -69,9 +69,9 @@ async function liked(name: string, count: number): Promise<string> {
   const registered = await registerTarget(direct.deps, { target, ownerId, ...known });
   const createTime = registered.createTime;
   const actor = (i: number) => ({ userId: userOf(i), displayName: nameOf(i) });
-  const rows = Array.from({ length: count }, (_, i) => {
-    const row = { target, kind, ...actor(i + 1), version: i + 1, notified: true, createTime };
-    return item(reactionRef(target, kind, row.userId), row, i + 1);
+  const records = Array.from({ length: count }, (_, i) => {
+    const record = { target, kind, ...actor(i + 1), version: i + 1, notified: true, createTime };
+    return item(reactionRef(target, kind, record.userId), record, i + 1);
   });
   const member = (i: number) => ({ ...actor(i), version: i, createTime });
   const late = Math.min(count, 90);
@@ -88,7 +88,7 @@ async function liked(name: string, count: number): Promise<string> {
   const counts = { version: count, notificationCount: 1, peopleCount: count };
   const inbox = { ...emptyInbox, ...counts, unseen: [count] };
   await write("reactions", [
-    ...rows,
+    ...records,
     item(targetRef(target), { ...registered, counts: { [kind]: count } }, count + 1),
   ]);
   await write("notifications", [
@@ -181,7 +181,7 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
     const growth = large[what].bytesWritten / small[what].bytesWritten;
     expect(growth, what).toBeLessThan(1.1);
   }
-  // Target, inbox, group and row: two units each; one for each of the row's two index entries, two
+  // Target, inbox, group and record: two units each; one for each of the record's two index entries, two
   // for the group's index entry, which is replaced.
   expect(large.like.exactly).toMatchObject({ itemsWritten: 4, usage: { writes: 12 } });
 

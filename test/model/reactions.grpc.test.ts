@@ -70,7 +70,7 @@ const system: System = {
     ...rest,
     unread: unread.map(withoutTimes),
     read: read.map(withoutTimes),
-    targets: targets.map((target) => ({ ...target, rows: {} })),
+    targets: targets.map((target) => ({ ...target, records: {} })),
   }),
   send: (ownerId, request, process) => answer(process === 0 ? one : two, ownerId, request),
   show,
@@ -270,6 +270,6 @@ async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Pro
     reactors: Object.fromEntries(
       await Promise.all(kinds.map(async (kind) => [kind, await reactorsOf(kind)])),
     ),
-    rows: {},
+    records: {},
   };
 }

@@ -19,7 +19,7 @@ import {
   rowsFrom,
 } from "../support/fixtures/bulk-records.ts";
 import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
-import { range } from "../support/fixtures/reaction-rows.ts";
+import { range } from "../support/fixtures/stored-reactions.ts";
 import { patience } from "../support/fixtures/waiting.ts";
 import {
   bothStores,

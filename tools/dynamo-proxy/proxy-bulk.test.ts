@@ -16,7 +16,7 @@ import {
   putBulkGrant,
   rowsFrom,
 } from "../../test/support/fixtures/bulk-records.ts";
-import { range } from "../../test/support/fixtures/reaction-rows.ts";
+import { range } from "../../test/support/fixtures/stored-reactions.ts";
 import { patience } from "../../test/support/fixtures/waiting.ts";
 import { write } from "../../test/support/stores/both-stores.ts";
 import { deleteTables } from "../../test/support/stores/delete-tables.ts";

@@ -1,5 +1,6 @@
 /** The use cases that mark notifications as read or seen. */
 import { emptyInbox, type Inbox, markSeen } from "../../domain/inbox.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
 import { markRead, needsSplit } from "../../domain/notification.ts";
 import type { TargetName } from "../../domain/target.ts";
 import { firstVersionOf, versionOf } from "../../domain/unread-group.ts";
@@ -15,7 +16,7 @@ import { lookUpSplit } from "./member-lookups.ts";
 export interface UnreadName {
   readonly ownerId: string;
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: StoredKind;
 }
 
 /** The version of the unread count that the owner has seen, and the deadline of the caller. */

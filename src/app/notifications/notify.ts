@@ -2,14 +2,9 @@
 import { type Caller, noCaller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Inbox } from "../../domain/inbox.ts";
-import { activeRow, react, withdraw } from "../../domain/reaction.ts";
-import {
-  eventKind,
-  noActor,
-  reservedType,
-  type Target,
-  type TargetName,
-} from "../../domain/target.ts";
+import { eventKind } from "../../domain/kinds.ts";
+import { react, unlessWithdrawn, withdraw } from "../../domain/reaction.ts";
+import { noActor, reservedType, type Target, type TargetName } from "../../domain/target.ts";
 import type { Actor } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
 import { Missing } from "../ports/engine.ts";
@@ -25,6 +20,7 @@ interface EventInput {
   /** Unique for the owner, until `historyMs` after the event. */
   readonly eventId: string;
   readonly target: TargetName;
+  /** The kind as callers name it. */
   readonly kind: string;
   /** Without a user id: an event without an actor, whose name is what is displayed. */
   readonly actor: Actor;
@@ -65,7 +61,7 @@ async function notifyOwner(
   const event = notifiedEventRef(ownerId, eventId);
   const { inbox, ...result } = await deps.engine.transact({
     key: refs.inbox,
-    readSet: [refs.target, refs.inbox, refs.group, refs.row],
+    readSet: [refs.target, refs.inbox, refs.group, refs.reaction],
     expectAbsent: [event, mutedPersonRef(ownerId, userId)],
     deadline,
     decide(tx, { wall }): (NotifyResult & { inbox?: Inbox }) | Missing {
@@ -78,15 +74,15 @@ async function notifyOwner(
         tx.put(refs.target, { ...newTarget, createTime: wall, updateTime: wall });
       }
       const before = readState(tx, refs);
-      const row = activeRow(before.row);
-      const refill = row && refillOf(tx, deps.reader, refs, before, row, wall);
+      const earlier = unlessWithdrawn(before.reaction);
+      const refill = earlier && refillOf(tx, deps.reader, refs, before, earlier, wall);
       if (refill instanceof Missing) return refill;
       const times = { now: wall, coolDownMs: 0 };
-      const state = row ? withdraw(before, row, times, refill) : before;
+      const state = earlier ? withdraw(before, earlier, times, refill) : before;
       const silent = isPersonMuted(tx, ownerId, state.inbox, userId);
       const after = react(state, name.kind, { actor, now: wall, silent });
       putState(tx, refs, before, after);
-      const { notified } = after.row;
+      const { notified } = after.reaction;
       tx.put(event, { hash, notified, expireTime: wall + deps.historyMs });
       return { notified, replayed: false, inbox: after.inbox };
     },

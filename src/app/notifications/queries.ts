@@ -1,8 +1,9 @@
 /** The use cases that list notifications and their actors. */
 import { DomainError } from "../../domain/errors.ts";
 import { emptyInbox } from "../../domain/inbox.ts";
+import { isEventKind, kindName } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
-import { isEventKind, type Reaction, shownKind, type Target } from "../../domain/target.ts";
+import type { Reaction, Target } from "../../domain/target.ts";
 import {
   firstVersionOf,
   type Member,
@@ -78,7 +79,7 @@ function toNotification(
   return {
     id: { ownerId, target: group.target, kind, ...(isRead && { readVersion: version }) },
     target,
-    kind: shownKind(kind),
+    kind: kindName(kind),
     source: isEventKind(kind) ? "EVENT" : "REACTION",
     peopleCount,
     firstMembers,

@@ -1,5 +1,6 @@
 /** Lists of unread and read groups, reads of many inboxes at once, and of members of a group. */
 import type { Inbox } from "../../domain/inbox.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reaction, TargetName } from "../../domain/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
@@ -33,7 +34,7 @@ export interface NotificationReader extends MemberReader {
 /** Names the notified reactions of one kind to one target, which are the members of its groups. */
 export interface MembersName {
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: StoredKind;
 }
 
 /** The members at the ends of a range, at each end one more than a group shows. */

@@ -1,11 +1,12 @@
 /** Reads of reactions, the owner of a target, and the purge of a deleted target. */
+import type { StoredKind } from "../../domain/kinds.ts";
 import type { PendingPurge, Reaction, TargetName } from "../../domain/target.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
 /** The reactions to list: all, or the notified ones of a range of versions, both included. */
 interface ReactionsQuery {
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: StoredKind;
   readonly notified?: { readonly from: number; readonly to: number };
 }
 
@@ -21,7 +22,7 @@ export interface ReactionReader {
 /** Deletes the reactions to a deleted target page by page, without the engine. */
 export interface Purger {
   /** Deletes up to 1,000 reactions of one kind. Returns whether there may be more. */
-  reactions(target: TargetName, kind: string): Promise<boolean>;
+  reactions(target: TargetName, kind: StoredKind): Promise<boolean>;
 }
 
 /** The owners of targets, which never change. */

@@ -2,6 +2,7 @@
 import type { Account } from "../../domain/account.ts";
 import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
 import type { Inbox } from "../../domain/inbox.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
@@ -92,20 +93,20 @@ export const pendingPurgeRef = ({ type, id }: TargetName): Ref<"pendingPurge"> =
   ref("pendingPurge", type, id);
 export const reactionRef = (
   { type, id }: TargetName,
-  kind: string,
+  kind: StoredKind,
   userId: string,
 ): Ref<"reaction"> => ref("reaction", type, id, kind, userId);
 export const inboxRef = (ownerId: string): Ref<"inbox"> => ref("inbox", ownerId);
 export const unreadGroupRef = (
   ownerId: string,
   { type, id }: TargetName,
-  kind: string,
+  kind: StoredKind,
 ): Ref<"unreadGroup"> => ref("unreadGroup", ownerId, kind, type, id);
 export const readGroupRef = (
   ownerId: string,
   version: number,
   { type, id }: TargetName,
-  kind: string,
+  kind: StoredKind,
 ): Ref<"readGroup"> => ref("readGroup", ownerId, version, kind, type, id);
 export const mutedPersonRef = (ownerId: string, userId: string): Ref<"mutedPerson"> =>
   ref("mutedPerson", ownerId, userId);

@@ -1,12 +1,13 @@
 /** The use cases that set and take back a reaction. */
 import type { Inbox } from "../../domain/inbox.ts";
+import { isEventKind, type ReactionKind } from "../../domain/kinds.ts";
 import {
-  activeRow,
   type ReactionState,
   react as reactTo,
+  unlessWithdrawn,
   withdraw,
 } from "../../domain/reaction.ts";
-import { countOf, isEventKind, type Target, type TargetName } from "../../domain/target.ts";
+import { countOf, type Target, type TargetName } from "../../domain/target.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -20,7 +21,7 @@ type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts" |
 /** Names one person's reaction of one kind to one target, with the deadline of the caller. */
 export interface ReactionInput {
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: ReactionKind;
   readonly userId: string;
   readonly deadline?: number | undefined;
 }
@@ -30,7 +31,7 @@ interface ReactInput extends ReactionInput {
   /** Whether it replaces the person's reactions of other kinds to the target. */
   readonly exclusive?: boolean;
   /** Whether the owner is not notified. */
-  readonly silent?: boolean;
+  readonly suppressNotification?: boolean;
 }
 
 export interface ReactionResult {
@@ -44,7 +45,7 @@ export interface ReactionResult {
 type Changed = ReactionResult & { readonly inbox?: Inbox };
 
 /**
- * Sets a reaction: writes row, counts, unread group and inbox by one transaction. An active
+ * Sets a reaction: writes the reaction, its count, the unread group and the inbox by one transaction. An active
  * reaction stays as it is. An exclusive one takes back the person's other kinds in the same
  * transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the seventeenth kind.
  */
@@ -62,7 +63,7 @@ export async function react(deps: ReactionDeps, input: ReactInput): Promise<Reac
 function reactRequest<U extends UndeclaredKinds = never>(
   deps: ReactionDeps,
   ownerId: string,
-  { silent = false, ...input }: ReactInput,
+  { suppressNotification = false, ...input }: ReactInput,
   kinds: readonly string[] = [],
   checkKinds?: (target: Target) => U | undefined,
 ): TransactionRequest<Changed | U> {
@@ -78,10 +79,10 @@ function reactRequest<U extends UndeclaredKinds = never>(
       refs.target,
       refs.inbox,
       refs.group,
-      ...otherRefs.flatMap(({ group, row }) => [group, row]),
+      ...otherRefs.flatMap(({ group, reaction }) => [group, reaction]),
     ],
     // Probably absent, which saves their reads.
-    expectAbsent: [refs.row, mutedPersonRef(ownerId, userId)],
+    expectAbsent: [refs.reaction, mutedPersonRef(ownerId, userId)],
     deadline,
     decide(tx, { wall }) {
       const first = readState(tx, refs);
@@ -93,10 +94,14 @@ function reactRequest<U extends UndeclaredKinds = never>(
       }
       const before = readState(tx, refs);
       let after = before;
-      if (!activeRow(before.row)) {
+      if (!unlessWithdrawn(before.reaction)) {
         const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
         const actor = { userId, displayName };
-        after = reactTo(before, kind, { actor, now: wall, silent: silent || isMuted });
+        after = reactTo(before, kind, {
+          actor,
+          now: wall,
+          silent: suppressNotification || isMuted,
+        });
         putState(tx, refs, before, after);
       }
       const reactionCount = countOf(after.target, kind);
@@ -115,7 +120,7 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
   const refs = refsOf(ownerId, input);
   const changed = await deps.engine.transact({
     key: refs.inbox,
-    readSet: [refs.target, refs.inbox, refs.group, refs.row],
+    readSet: [refs.target, refs.inbox, refs.group, refs.reaction],
     expectAbsent: [],
     deadline: input.deadline,
     decide(tx, { wall }): Changed | Missing {
@@ -139,11 +144,11 @@ function takeBack(
 ): ReactionState | Missing | undefined {
   const refs = refsOf(ownerId, name);
   const before = readState(tx, refs);
-  const row = activeRow(before.row);
-  if (!row) return undefined;
-  const refill = refillOf(tx, reader, refs, before, row, now);
+  const reaction = unlessWithdrawn(before.reaction);
+  if (!reaction) return undefined;
+  const refill = refillOf(tx, reader, refs, before, reaction, now);
   if (refill instanceof Missing) return refill;
-  const after = withdraw(before, row, { now, coolDownMs }, refill);
+  const after = withdraw(before, reaction, { now, coolDownMs }, refill);
   putState(tx, refs, before, after);
   return after;
 }

@@ -1,5 +1,6 @@
 /** The use cases that purge what a deleted target has left, and start purges that never ran. */
 import { type Inbox, replaceGroup } from "../../domain/inbox.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
 import type { Target, TargetName } from "../../domain/target.ts";
 import { countedOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -53,7 +54,7 @@ export async function readKindsToPurge(
 export async function purgeReactions(
   deps: Pick<Deps, "reader" | "purger">,
   target: TargetName,
-  kind: string,
+  kind: StoredKind,
 ): Promise<boolean> {
   return (await tombstoneOf(deps, target)) ? deps.purger.reactions(target, kind) : false;
 }

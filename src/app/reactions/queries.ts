@@ -1,9 +1,9 @@
 /** The use cases that read reactions. */
 import pLimit from "p-limit";
-import { activeRow } from "../../domain/reaction.ts";
+import { isEventKind, type ReactionKind } from "../../domain/kinds.ts";
+import { unlessWithdrawn } from "../../domain/reaction.ts";
 import {
   countOf,
-  isEventKind,
   type Reaction,
   requireActive,
   type Target,
@@ -50,7 +50,7 @@ export async function reactionSummaries(
     if (!stored) return { ...summary, state: "UNKNOWN" };
     if (stored.deleteTime !== undefined) return { ...summary, state: "DELETED" };
     const kinds = reactionKinds(stored);
-    const byKind = <T>(of: (kind: string) => T) =>
+    const byKind = <T>(of: (kind: ReactionKind) => T) =>
       Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
     return {
       ...summary,
@@ -65,14 +65,14 @@ export async function reactionSummaries(
 /** A target and one kind of reactions to it. */
 interface TargetKind {
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: ReactionKind;
 }
 
 /** The kinds of reactions to a target, without the kinds of events. */
-const reactionKinds = ({ counts }: Target): string[] =>
+const reactionKinds = ({ counts }: Target): ReactionKind[] =>
   Object.keys(counts).filter((kind) => !isEventKind(kind));
 
-const groupName = ({ type, id }: TargetName, kind: string): string => `${type}#${id}#${kind}`;
+const groupName = ({ type, id }: TargetName, kind: ReactionKind): string => `${type}#${id}#${kind}`;
 
 /** Returns the names of the groups in which the viewer has an active reaction. */
 async function ownReactions(
@@ -80,10 +80,10 @@ async function ownReactions(
   active: readonly TargetKind[],
   viewerId: string,
 ): Promise<ReadonlySet<string>> {
-  const rows = await reader.many(
+  const stored = await reader.many(
     active.map(({ target, kind }) => reactionRef(target, kind, viewerId)),
   );
-  const own = active.filter((_, i) => activeRow(rows[i]));
+  const own = active.filter((_, i) => unlessWithdrawn(stored[i]));
   return new Set(own.map(({ target, kind }) => groupName(target, kind)));
 }
 
@@ -109,7 +109,7 @@ async function latestReactions(
 export async function listTargetReactions(
   { reader }: Pick<Deps, "reader">,
   target: TargetName,
-  kind: string,
+  kind: ReactionKind,
   page: PageRequest,
 ): Promise<Page<Reaction>> {
   requireActive((await reader.get(targetRef(target)))?.value);

@@ -1,6 +1,7 @@
 /** The records that one reaction changes, read and put as one state. */
 import { emptyInbox } from "../../domain/inbox.ts";
-import { activeRow, type ReactionState } from "../../domain/reaction.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
+import { type ReactionState, unlessWithdrawn } from "../../domain/reaction.ts";
 import { type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
 import { type Ends, endsToRefill, isMember, versionOf } from "../../domain/unread-group.ts";
 import { lookUpEnds } from "../notifications/member-lookups.ts";
@@ -9,10 +10,10 @@ import type { Missing, Transaction } from "../ports/engine.ts";
 import type { MemberReader } from "../ports/notifications.ts";
 import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/records.ts";
 
-/** Names one person's reaction of one kind to one target. */
+/** Names one person's reaction, or event, of one kind about one target. */
 interface ReactionName {
   readonly target: TargetName;
-  readonly kind: string;
+  readonly kind: StoredKind;
   readonly userId: string;
 }
 
@@ -21,7 +22,7 @@ export const refsOf = (ownerId: string, { target, kind, userId }: ReactionName) 
   target: targetRef(target),
   inbox: inboxRef(ownerId),
   group: unreadGroupRef(ownerId, target, kind),
-  row: reactionRef(target, kind, userId),
+  reaction: reactionRef(target, kind, userId),
 });
 
 type ReactionRefs = ReturnType<typeof refsOf>;
@@ -31,7 +32,7 @@ export const readState = (tx: Transaction, refs: ReactionRefs): ReactionState =>
   target: requireActive(tx.get(refs.target)),
   inbox: tx.get(refs.inbox) ?? emptyInbox,
   group: tx.get(refs.group),
-  row: tx.get(refs.row),
+  reaction: tx.get(refs.reaction),
 });
 
 /** Puts what differs between two states. New records begin with a version of the inbox. */
@@ -43,22 +44,23 @@ export function putState(
 ): void {
   tx.put(refs.target, after.target);
   tx.put(refs.inbox, after.inbox);
-  if (after.row) tx.put(refs.row, after.row, activeRow(after.row)?.version);
-  else if (before.row) tx.delete(refs.row);
+  if (after.reaction)
+    tx.put(refs.reaction, after.reaction, unlessWithdrawn(after.reaction)?.version);
+  else if (before.reaction) tx.delete(refs.reaction);
   if (after.group === before.group) return;
   if (after.group) tx.put(refs.group, after.group, versionOf(after.group));
   else tx.delete(refs.group);
 }
 
-/** Looks up the members whom the group shows when the person of `row` leaves it. */
+/** Looks up the members whom the group shows when the person of `reaction` leaves it. */
 export function refillOf(
   tx: Transaction,
   reader: MemberReader,
   refs: ReactionRefs,
   { group }: ReactionState,
-  row: Reaction,
+  reaction: Reaction,
   now: Now["wall"],
 ): Partial<Ends> | Missing | undefined {
-  const ends = isMember(group, row) ? endsToRefill(group, row.userId) : undefined;
+  const ends = isMember(group, reaction) ? endsToRefill(group, reaction.userId) : undefined;
   return group && ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
 }

@@ -47,8 +47,8 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     },
 
     async react(request, context) {
-      const { displayName, exclusive, suppressNotification: silent } = request;
-      const input = { ...toInput(request, context), displayName, exclusive, silent };
+      const { displayName, exclusive, suppressNotification } = request;
+      const input = { ...toInput(request, context), displayName, exclusive, suppressNotification };
       return fromResult(await react(deps, input));
     },
 

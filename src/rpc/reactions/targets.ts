@@ -1,7 +1,7 @@
 /** Maps targets and kinds between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { defaultKind, type ReactionKind } from "../../domain/kinds.ts";
 import type { Target, TargetName } from "../../domain/target.ts";
-import { defaultKind } from "../../domain/target.ts";
 import type {
   TargetSchema,
   TargetName as WireName,
@@ -15,7 +15,7 @@ export function toTarget(request: { readonly target?: WireName | undefined }): T
 }
 
 /** A kind of a request, where empty means the default kind. */
-export const toKind = (kind: string): string => kind || defaultKind;
+export const toKind = (kind: string): ReactionKind => kind || defaultKind;
 
 export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
   const { type, id, ownerId, title, link, muted, createTime, updateTime, deleteTime } = target;

@@ -5,6 +5,7 @@ import {
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
 import type { CountedSplit, MemberReader } from "../../app/ports/notifications.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
 import type { Reaction, TargetName } from "../../domain/target.ts";
 import { shownFirst, shownLatest } from "../../domain/unread-group.ts";
 import { reaction, reactionsKey } from "./codecs/reactions.ts";
@@ -23,7 +24,7 @@ const firstPage = 32;
 const maxVersion = Number.MAX_SAFE_INTEGER;
 
 /** A query for the notified reactions of one kind to a target, with versions in a range. */
-export const notifiedIn = (target: TargetName, kind: string, from: number, to: number) => ({
+export const notifiedIn = (target: TargetName, kind: StoredKind, from: number, to: number) => ({
   IndexName: byVersionIndex,
   ConsistentRead: true,
   KeyConditionExpression: "pk = :p AND n BETWEEN :from AND :to",
@@ -41,7 +42,7 @@ type RangeQuery = (from: number, to: number) => QueryCommandInput;
 /** Reads members by `client`, which sends each request once. */
 export function memberReads(client: DynamoDBClient, TableName: string): MemberReader {
   const rangeQuery =
-    ({ target, kind }: { readonly target: TargetName; readonly kind: string }): RangeQuery =>
+    ({ target, kind }: { readonly target: TargetName; readonly kind: StoredKind }): RangeQuery =>
     (from, to) => ({ TableName, ...notifiedIn(target, kind, from, to) });
   const first = (query: QueryCommandInput) => membersAtEnd(client, query, true, firstWanted);
   const latest = (query: QueryCommandInput) => membersAtEnd(client, query, false, latestWanted);

@@ -11,7 +11,7 @@ import { join, type UnreadGroup } from "../../../src/domain/unread-group.ts";
 import { post } from "../../support/fixtures/unread-group-fixture.ts";
 
 const ref = unreadGroupRef("owner", post, "like");
-const rowOf = (version: number): Reaction => ({
+const recordOf = (version: number): Reaction => ({
   target: { type: post.type, id: post.id },
   kind: "like",
   userId: `u${version}`,
@@ -21,26 +21,26 @@ const rowOf = (version: number): Reaction => ({
   createTime: 100 * version,
 });
 
-/** The rows of the versions from `from` to `to`. */
-const rows = (from: number, to: number): Reaction[] =>
-  Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => rowOf(from + i));
+/** The records of the versions from `from` to `to`. */
+const records = (from: number, to: number): Reaction[] =>
+  Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => recordOf(from + i));
 const groupOf = (count: number, change: Partial<UnreadGroup> = {}): UnreadGroup => ({
-  ...(rows(1, count).reduce<UnreadGroup | undefined>(join, undefined) as UnreadGroup),
+  ...(records(1, count).reduce<UnreadGroup | undefined>(join, undefined) as UnreadGroup),
   ...change,
 });
 
 /** A reader whose answers a test replaces; by default all members are there. */
 const reading = (count: number, change: Partial<MemberReader> = {}): MemberReader => ({
-  membersAfter: async (_, after, limit) => rows(after + 1, count).slice(0, limit),
+  membersAfter: async (_, after, limit) => records(after + 1, count).slice(0, limit),
   memberEnds: async (_, from, to) => ({
-    first: rows(from, to).slice(0, 3),
-    latest: rows(from, to).toReversed().slice(0, 4),
+    first: records(from, to).slice(0, 3),
+    latest: records(from, to).toReversed().slice(0, 4),
   }),
   splitMembers: async (_, { from, at, to }, total) => ({
     count: at - from + 1,
     ...(total === undefined && { restCount: to - at }),
-    first: rows(at + 1, to).slice(0, 3),
-    latest: rows(from, at).toReversed().slice(0, 4),
+    first: records(at + 1, to).slice(0, 3),
+    latest: records(from, at).toReversed().slice(0, 4),
   }),
   ...change,
 });
@@ -71,8 +71,8 @@ describe("a split", () => {
     const lookup = split(at, now);
     const found = await lookup.read();
     expect(found?.result).toMatchObject({ readCount: at, lasts, version: count });
-    expect(found?.result.latestRead.slice(0, 3)).toEqual(rows(at - 2, at).toReversed());
-    expect(found?.result.firstUnread.slice(0, 2)).toEqual(rows(at + 1, at + 2));
+    expect(found?.result.latestRead.slice(0, 3)).toEqual(records(at - 2, at).toReversed());
+    expect(found?.result.firstUnread.slice(0, 2)).toEqual(records(at + 1, at + 2));
     expect(found?.unchanged).toEqual([]);
     const later = { ...groupOf(count + 1), leaveCount: 0 };
     const next = lookUpSplit({ reader: reading(count + 1), ref, group: later, now }, at);
@@ -90,7 +90,7 @@ describe("a split", () => {
       lookUpSplit({ reader, ref, group, now }, 101),
       lookUpSplit({ reader, ref: later, group, now }, 100),
       lookUpSplit({ reader, ref, group: { ...group, ...left }, now }, 100),
-      lookUpSplit({ reader, ref, group: { ...group, firstMembers: rows(9, 10) }, now }, 100),
+      lookUpSplit({ reader, ref, group: { ...group, firstMembers: records(9, 10) }, now }, 100),
       lookUpEnds({ reader, ref, group, now }, { first: true, latest: false }),
       lookUpEnds({ reader, ref, group, now }, { first: true, latest: true }),
     ].map(({ name }) => name);
@@ -99,10 +99,10 @@ describe("a split", () => {
 
   test.each<[string, number, number, Partial<MemberReader>]>([
     ["no first unread member", 100, calm, splits({ first: [] })],
-    ["one first unread member of many", 100, calm, splits({ first: [rowOf(101)] })],
+    ["one first unread member of many", 100, calm, splits({ first: [recordOf(101)] })],
     ["no latest read member", 100, calm, splits({ latest: [] })],
-    ["too few recent members", 190, busy, { membersAfter: async () => rows(137, count) }],
-    ["too many recent members", 190, busy, { membersAfter: async () => rows(135, count) }],
+    ["too few recent members", 190, busy, { membersAfter: async () => records(137, count) }],
+    ["too many recent members", 190, busy, { membersAfter: async () => records(135, count) }],
     ["no older members", 136, busy, { memberEnds: async () => ({ first: [], latest: [] }) }],
   ])("is read again when the store finds %s", async (_, at, now, found) => {
     expect(await split(at, now, found).read()).toBeUndefined();
@@ -114,12 +114,12 @@ describe("a split", () => {
     const early = await split(100, busy, {}, left).read();
     expect(early?.result.readCount).toBe(100);
     const { after, middle } = group.recent;
-    const seen = [...rows(101, 103), ...rows(97, 100).toReversed()];
+    const seen = [...records(101, 103), ...records(97, 100).toReversed()];
     expect(early?.unchanged).toEqual(
       seen.map((value) => ({ ref: reactionRef(post, "like", value.userId), value })),
     );
     const recent = await split(190, busy, {}, left).read();
-    expect(recent?.unchanged.map(({ value }) => value)).toEqual(rows(middle + 1, count));
+    expect(recent?.unchanged.map(({ value }) => value)).toEqual(records(middle + 1, count));
     const missing = splits({ count: 100, restCount: after - 101 });
     expect(await split(100, busy, missing, left).read()).toBeUndefined();
     const doubled = splits({ count: 101, restCount: after - 100 });
@@ -129,7 +129,7 @@ describe("a split", () => {
 
 /** A reader whose splits at 100 differ in this. */
 function splits(change: Partial<CountedSplit>): Partial<MemberReader> {
-  const whole = { count: 100, first: rows(101, 103), latest: rows(97, 100).toReversed() };
+  const whole = { count: 100, first: records(101, 103), latest: records(97, 100).toReversed() };
   return { splitMembers: async () => ({ ...whole, ...change }) };
 }
 
@@ -145,19 +145,19 @@ describe("the ends of a group", () => {
 
   test("the first ones outlast a join, the latest ones do not", async () => {
     const first = await ends({ first: true, latest: false }).read();
-    expect(first?.result).toEqual({ first: rows(1, 3), lasts: true, version: count });
+    expect(first?.result).toEqual({ first: records(1, 3), lasts: true, version: count });
     const latest = await ends({ first: false, latest: true }).read();
     expect(latest?.result).toMatchObject({ lasts: false });
-    expect(latest?.result.latest?.slice(0, 4)).toEqual(rows(197, count).toReversed());
+    expect(latest?.result.latest?.slice(0, 4)).toEqual(records(197, count).toReversed());
     expect(latest?.result).not.toHaveProperty("first");
   });
 
   test("are read again when a recent member is missing, and name what was seen", async () => {
-    const missing = { membersAfter: async () => rows(137, count) };
+    const missing = { membersAfter: async () => records(137, count) };
     expect(await ends({ first: false, latest: true }, missing).read()).toBeUndefined();
     const found = await ends({ first: true, latest: false }, {}, left).read();
     const { after } = groupOf(count).recent;
-    const seen = [...rows(1, 3), ...rows(after - 3, after).toReversed()];
+    const seen = [...records(1, 3), ...records(after - 3, after).toReversed()];
     expect(found?.unchanged.map(({ value }) => value)).toEqual(seen);
   });
 });

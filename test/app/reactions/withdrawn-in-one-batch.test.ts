@@ -7,7 +7,7 @@ import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
-test("leaves a withdrawn row with the version of the reaction, which changes on", async () => {
+test("leaves a withdrawn record with the version of the reaction, which changes on", async () => {
   const { deps, store, clock } = memoryDeps();
   const target = { type: "post", id: "1" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
@@ -35,9 +35,12 @@ test("leaves a withdrawn row with the version of the reaction, which changes on"
   await Promise.all(calls);
   expect(batches).toHaveLength(2);
 
-  const row = nameOf(reactionRef(target, "like", "user"));
+  const record = nameOf(reactionRef(target, "like", "user"));
   const quietUntil = clock.time + deps.coolDownMs;
-  expect(store.dump()[row]).toEqual({ value: { quietUntil }, version: 3 });
+  expect(store.dump()[record]).toEqual({ value: { quietUntil }, version: 3 });
   await react(deps, like);
-  expect(store.dump()[row]).toMatchObject({ value: { notified: false, version: 6 }, version: 4 });
+  expect(store.dump()[record]).toMatchObject({
+    value: { notified: false, version: 6 },
+    version: 4,
+  });
 });

@@ -65,12 +65,12 @@ describe("a person whose like the owner has read", () => {
     await owner.register("x");
     await owner.react("x", "A");
     await owner.unreact("x", "A");
-    expect(await rowsOf(owner, "A")).toEqual([]);
+    expect(await recordsOf(owner, "A")).toEqual([]);
     await owner.react("x", "A");
     expect(await owner.unread()).toEqual(["x: A ... A (1 at 3)"]);
   });
 
-  test("is in no count and no list after taking it back, though a row remains", async () => {
+  test("is in no count and no list after taking it back, though a record remains", async () => {
     const owner = createOwner(server);
     await owner.register("x");
     const userId = `${owner.ownerId}-guest`;
@@ -79,7 +79,7 @@ describe("a person whose like the owner has read", () => {
     await server.reactions.react(wow);
     await readAll(owner);
     await owner.unreact("x", userId);
-    expect(await rowsOf(owner, userId)).toHaveLength(2);
+    expect(await recordsOf(owner, userId)).toHaveLength(2);
     const target = owner.target("x");
     const { reactions } = server;
     const request = { targets: [target], viewerId: userId, includeLatestActors: true };
@@ -111,7 +111,7 @@ describe("a person whose like the owner has read", () => {
         await owner.react("x", "A");
         expect(await readAll(owner)).toBe(1n);
         await owner.unreact("x", "A");
-        expect(await rowsOf(owner, "A")).toEqual([]);
+        expect(await recordsOf(owner, "A")).toEqual([]);
       }
       expect(await owner.history()).toHaveLength(3);
     } finally {
@@ -135,8 +135,8 @@ describe("a person whose like the owner has read", () => {
   });
 });
 
-/** The stored rows of a person's reactions to the target `x`. */
-async function rowsOf({ target }: Owner, userId: string): Promise<string[]> {
+/** The stored records of a person's reactions to the target `x`. */
+async function recordsOf({ target }: Owner, userId: string): Promise<string[]> {
   const items = await dump(server);
   return items.filter(
     (item) => item.includes(`"sk",{"S":"${userId}"}`) && item.includes(target("x").id),

@@ -31,8 +31,8 @@ async function kindsOf({ target }: Owner, userId: string, kinds: readonly string
   const found = await Promise.all(
     kinds.map((kind) => server.reactions.listTargetReactions({ target: target("x"), kind })),
   );
-  const rows = found.flatMap(({ reactions }) => reactions);
-  return rows.filter((row) => row.userId === userId).map(({ kind }) => kind);
+  const records = found.flatMap(({ reactions }) => reactions);
+  return records.filter((record) => record.userId === userId).map(({ kind }) => kind);
 }
 
 describe("an exclusive reaction", () => {

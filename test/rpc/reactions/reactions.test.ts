@@ -143,12 +143,12 @@ describe("ListTargetReactions", () => {
       server.reactions.listTargetReactions({ target, pageSize, pageToken }),
     );
     for (const page of pages) expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
-    const rows = pages.flatMap(({ reactions }) => reactions);
-    for (const { userId, displayName, kind, target: to, createTime } of rows) {
+    const records = pages.flatMap(({ reactions }) => reactions);
+    for (const { userId, displayName, kind, target: to, createTime } of records) {
       expect([displayName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
       expect(createTime?.seconds).toBeGreaterThan(0n);
     }
-    return rows.map(({ userId }) => userId);
+    return records.map(({ userId }) => userId);
   }
 
   test.each([1, 3, 7, 200])("newest first, in pages of %i", async (pageSize) => {
@@ -204,11 +204,11 @@ describe("ListUserReactions", () => {
       const pages = await allResponses((pageToken) =>
         server.reactions.listUserReactions({ userId: "reader", pageSize: 2, pageToken }),
       );
-      const rows = pages.flatMap(({ reactions }) => reactions);
-      for (const { userId, displayName, kind } of rows) {
+      const records = pages.flatMap(({ reactions }) => reactions);
+      for (const { userId, displayName, kind } of records) {
         expect([userId, displayName, kind]).toEqual(["reader", "READER", "like"]);
       }
-      return rows.map(({ target }) => target?.id ?? "");
+      return records.map(({ target }) => target?.id ?? "");
     };
     const expected = names.map(({ id }) => id);
     await expect.poll(listed).toEqual(expected);

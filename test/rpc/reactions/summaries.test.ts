@@ -118,7 +118,7 @@ describe("viewer_reacted", () => {
     ]);
     await owner.unreact("x", "A");
     expect(await own("A")).toEqual(["wow"]);
-    // After a mark-read, a row remains of a reaction that is taken back; it is none.
+    // After a mark-read, a record remains of a reaction that is taken back; it is none.
     await owner.readAll(100);
     await owner.unreact("x", "B");
     await owner.react("x", "C");

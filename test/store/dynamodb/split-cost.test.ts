@@ -7,7 +7,7 @@ import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts
 import { createDynamoReader } from "../../../src/store/dynamodb/readers/index.ts";
 import { type Clients, createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { createTables, tableName } from "../../../src/store/dynamodb/tables.ts";
-import { newTarget, put, range, reaction } from "../../support/fixtures/reaction-rows.ts";
+import { newTarget, put, range, reaction } from "../../support/fixtures/stored-reactions.ts";
 import { fill } from "../../support/stores/both-stores.ts";
 import { deleteTables } from "../../support/stores/delete-tables.ts";
 

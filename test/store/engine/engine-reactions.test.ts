@@ -71,20 +71,20 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   test("a call sees the versions after its own writes", async () => {
     const { deps } = await createFixture("a");
     const seen: number[] = [];
-    const see = (tx: Transaction) => void seen.push(tx.recordVersion(refs.row("a")));
+    const see = (tx: Transaction) => void seen.push(tx.recordVersion(refs.record("a")));
     const call = deps.engine.transact({
       key: refs.inbox,
-      readSet: [refs.row("a")],
+      readSet: [refs.record("a")],
       expectAbsent: [],
       deadline: undefined,
       decide(tx) {
-        const row = tx.get(refs.row("a"));
-        if (!row) throw new Error("there is no row");
+        const record = tx.get(refs.record("a"));
+        if (!record) throw new Error("there is no record");
         see(tx);
-        tx.delete(refs.row("a"));
-        expect(tx.get(refs.row("a"))).toBeUndefined();
+        tx.delete(refs.record("a"));
+        expect(tx.get(refs.record("a"))).toBeUndefined();
         see(tx);
-        tx.put(refs.row("a"), row);
+        tx.put(refs.record("a"), record);
         see(tx);
       },
     });
@@ -99,7 +99,7 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
       await unlike(other, "a");
       await like(other, "a");
     });
-    const ref = refs.row("a");
+    const ref = refs.record("a");
     const call = deps.engine.transact({
       key: refs.inbox,
       readSet: [ref],
@@ -171,7 +171,7 @@ describe.each(isolations)("records that are only read, applied %s", (isolation) 
     await settled(read(deps, 2));
     await settled(like(deps, "b"));
     await coalesced(deps, () => [unlike(deps, "a")]);
-    // The row stays for the cool-down.
+    // The record stays for the cool-down.
     expect(commits.at(-1)?.toSorted()).toEqual([
       "check unreadGroup",
       "put inbox",
@@ -207,7 +207,7 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
     const userIds = Array.from({ length: 128 }, (_, i) => `u${i}`);
     const answers = await coalesced(deps, () => userIds.map((userId) => like(deps, userId)));
     expect(answers).toEqual(userIds.map((_, i) => done(i + 1)));
-    // 97 rows with target, inbox and group, then the rest; and the call ahead of them.
+    // 97 records with target, inbox and group, then the rest; and the call ahead of them.
     expect(store.stats).toMatchObject({ commits: 2, writtenItems: 128 + 6, queries: 0 });
     expect((await check()).unread).toEqual(userIds);
   });
@@ -226,7 +226,7 @@ describe.each(isolations)("costs, applied %s", (isolation) => {
 });
 
 test("names of records are made of their keys", () => {
-  const all = [refs.target, refs.inbox, refs.group, refs.row("a")].map(nameOf);
+  const all = [refs.target, refs.inbox, refs.group, refs.record("a")].map(nameOf);
   expect(all).toEqual([
     "target#post#1",
     "inbox#owner",

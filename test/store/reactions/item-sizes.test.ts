@@ -14,7 +14,7 @@ import {
   refOf,
   unreadGroup,
   unreadRefOf,
-} from "../../support/fixtures/reaction-rows.ts";
+} from "../../support/fixtures/stored-reactions.ts";
 
 test.each(largestRecords)("the largest %s is under 1 KB", (_, ref, value) => {
   expect(itemSize(toItem(ref, value, Number.MAX_SAFE_INTEGER - 1))).toBeLessThan(1024);
@@ -22,19 +22,23 @@ test.each(largestRecords)("the largest %s is under 1 KB", (_, ref, value) => {
 
 describe("attributes of an item", () => {
   const name = newTarget();
-  const row = reaction(name, 1);
+  const record = reaction(name, 1);
   const event = reaction(name, 1, { kind: "~comment" });
   const item = (ref: Ref, value: Records[Kind]): Item => toItem(ref, value, 1);
 
   test.each<[string, Item, string | undefined]>([
-    ["a withdrawn reaction", item(refOf(row), { quietUntil: 5_001 }), "6"],
+    ["a withdrawn reaction", item(refOf(record), { quietUntil: 5_001 }), "6"],
     ["a read group", itemOfRead(5_001), "6"],
     [
       "an event's id",
       item(notifiedEventRef("o", "e"), { hash: "h", notified: true, expireTime: 5_000 }),
       "5",
     ],
-    ["a reaction in its cool-down", item(refOf(row), { ...row, quietUntil: 5_001 }), undefined],
+    [
+      "a reaction in its cool-down",
+      item(refOf(record), { ...record, quietUntil: 5_001 }),
+      undefined,
+    ],
     ["an event", item(refOf(event), event), undefined],
     ["an inbox", item(inboxRef("o"), inbox(1)), undefined],
     ["an unread group", itemOfUnread(), undefined],
@@ -42,10 +46,10 @@ describe("attributes of an item", () => {
     expect(ttl?.N).toBe(seconds);
   });
 
-  test("only active rows are in by-n, and only reactions in by-person", () => {
-    const rows = [item(refOf(row), row), item(refOf(event), event)];
+  test("only active records are in by-n, and only reactions in by-person", () => {
+    const records = [item(refOf(record), record), item(refOf(event), event)];
     const withdrawn = item(reactionRef(name, "like", "u"), { quietUntil: 5_001 });
-    expect([...rows, withdrawn].map((each) => ["n" in each, "t" in each])).toEqual([
+    expect([...records, withdrawn].map((each) => ["n" in each, "t" in each])).toEqual([
       [true, true],
       [true, false],
       [false, false],

@@ -1,7 +1,7 @@
 /** Tests both stores alike: the queries of `group-members.ts` for members of an unread group. */
 import { describe, expect, test } from "vitest";
 import { noActor, type Reaction, type TargetName } from "../../../src/domain/target.ts";
-import { newTarget, put, range, reaction, refOf } from "../../support/fixtures/reaction-rows.ts";
+import { newTarget, put, range, reaction, refOf } from "../../support/fixtures/stored-reactions.ts";
 import { bothStores, fill, write } from "../../support/stores/both-stores.ts";
 
 const { stores } = bothStores();
@@ -19,11 +19,11 @@ type Read =
     };
 
 describe.each(stores)("%s: members of a group", (_, open) => {
-  /** Sets up a target with rows, and a query that returns the versions of the members. */
-  async function setUp(rowsOf: (name: TargetName) => readonly Reaction[]) {
+  /** Sets up a target with records, and a query that returns the versions of the members. */
+  async function setUp(recordsOf: (name: TargetName) => readonly Reaction[]) {
     const { store, reader } = open();
     const name = newTarget();
-    await fill(store, rowsOf(name).map(put));
+    await fill(store, recordsOf(name).map(put));
     const query = async (wanted: Read, kind = "like") => {
       const members = { target: name, kind };
       switch (wanted.read) {
@@ -38,7 +38,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
           return reader.splitMembers(members, wanted, wanted.total);
       }
     };
-    const versionsOf = (rows: readonly Reaction[]) => rows.map(({ version }) => version);
+    const versionsOf = (records: readonly Reaction[]) => records.map(({ version }) => version);
     const versions = async (wanted: Read, kind?: string) => {
       const { count, first, latest } = await query(wanted, kind);
       return [count, versionsOf(first), versionsOf(latest)];
@@ -76,7 +76,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
 
   test("split: counts up to a version; the latest before it, the first after it", async () => {
     const { versions } = await setUp(likes(range(1, 100)));
-    // The rows after 60 are recent members, which the count leaves out.
+    // The records after 60 are recent members, which the count leaves out.
     const split = { read: "split", from: 3, to: 60, total: 58 } as const;
     expect(await versions({ ...split, at: 20 })).toEqual([18, [21, 22, 23], [20, 19, 18, 17]]);
     expect(await versions({ ...split, at: 3 })).toEqual([1, [4, 5, 6], [3]]);
@@ -174,7 +174,7 @@ describe.each(stores)("%s: members of a group", (_, open) => {
   });
 
   test("counts over many pages, on either side of a split", async () => {
-    // Pages end at 1 MB; these rows are larger than real ones, so that there are several pages.
+    // Pages end at 1 MB; these records are larger than real ones, so that there are several pages.
     const heavy = { displayName: "n".repeat(30_000) };
     const { versions } = await setUp((name) => range(1, 90).map((n) => reaction(name, n, heavy)));
     const split = { read: "split", from: 1, to: 90, total: 90 } as const;

@@ -16,7 +16,7 @@ import {
   readGroup,
   unreadGroup,
   unreadRefOf,
-} from "../../support/fixtures/reaction-rows.ts";
+} from "../../support/fixtures/stored-reactions.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
 import {
   bothStores,

@@ -17,7 +17,7 @@ import {
   reaction,
   refOf,
   target,
-} from "../../support/fixtures/reaction-rows.ts";
+} from "../../support/fixtures/stored-reactions.ts";
 import { patience } from "../../support/fixtures/waiting.ts";
 import { bothStores, fill, pages, remove, write } from "../../support/stores/both-stores.ts";
 
@@ -29,8 +29,8 @@ describe.each(stores)("%s: reactions", (_, open) => {
   test("to a target, newest first: all, and the notified ones in a range", async () => {
     const { store, reader } = open();
     const name = newTarget();
-    const rows = range(1, 25).map((n) => reaction(name, n, { notified: n % 5 !== 3 }));
-    await fill(store, rows.map(put));
+    const records = range(1, 25).map((n) => reaction(name, n, { notified: n % 5 !== 3 }));
+    await fill(store, records.map(put));
     await fill(store, [
       put(reaction(name, 26, { kind: "love" })),
       put(reaction(name, 27, { kind: "~like" })),
@@ -38,7 +38,7 @@ describe.each(stores)("%s: reactions", (_, open) => {
       write(reactionRef(name, "like", "gone"), withdrawn),
     ]);
     const query = { target: name, kind: "like" };
-    const newest = rows.toReversed();
+    const newest = records.toReversed();
     for (const size of [1, 10, 100]) {
       const found = await pages((page) => reader.reactions(query, page), size);
       expect(found.flat()).toEqual(newest);
@@ -47,7 +47,7 @@ describe.each(stores)("%s: reactions", (_, open) => {
     for (const size of [1, 4, 100]) {
       const list = (page: PageRequest) => reader.reactions({ ...query, notified }, page);
       expect((await pages(list, size)).flat()).toEqual(
-        newest.filter((row) => row.notified && row.version >= 4 && row.version <= 20),
+        newest.filter((record) => record.notified && record.version >= 4 && record.version <= 20),
       );
     }
     const unknown = { target: newTarget(), kind: "like" };
@@ -58,14 +58,14 @@ describe.each(stores)("%s: reactions", (_, open) => {
     const { store, reader } = open();
     const userId = newUser();
     // Some at the same instant; their versions are of different owners and give no order.
-    const rows = range(0, 11).map((i) =>
+    const records = range(0, 11).map((i) =>
       reaction(newTarget(), 100 - i, {
         userId,
         createTime: Math.floor(i / 2),
         notified: i % 3 === 0,
       }),
     );
-    await fill(store, rows.map(put));
+    await fill(store, records.map(put));
     await fill(store, [
       put(reaction(newTarget(), 1, { userId, kind: "~comment" })),
       write(reactionRef(newTarget(), "like", userId), withdrawn),
@@ -74,12 +74,12 @@ describe.each(stores)("%s: reactions", (_, open) => {
     await vi.waitFor(async () => {
       const found = (await list(5)).flat();
       expect(found.map(({ createTime }) => createTime)).toEqual(
-        rows.map(({ createTime }) => createTime).reverse(),
+        records.map(({ createTime }) => createTime).reverse(),
       );
       const byNumber = (a: Reaction, b: Reaction) => b.version - a.version;
-      expect(found.toSorted(byNumber)).toEqual(rows);
+      expect(found.toSorted(byNumber)).toEqual(records);
     }, patience);
-    const [first, second] = rows as [Reaction, Reaction];
+    const [first, second] = records as [Reaction, Reaction];
     await fill(store, [remove(refOf(first), 100), write(refOf(second), withdrawn, 99)]);
     await vi.waitFor(async () => expect((await list(100)).flat()).toHaveLength(10), patience);
   });
@@ -89,22 +89,22 @@ describe.each(stores)("%s: reactions", (_, open) => {
     const name = newTarget();
     const event = reaction(name, 1, { kind: "~comment", userId: noActor });
     const purge = { target: name, ownerId: "owner", deleteTime: 1 };
-    const row = reaction(name, 2, { userId: "T" });
+    const record = reaction(name, 2, { userId: "T" });
     await fill(store, [
       write(targetRef(name), target(name)),
       write(pendingPurgeRef(name), purge),
       put(event),
-      put(row),
+      put(record),
     ]);
     // The sort keys of these items as ids of people.
     const listed = async (userId: string) => {
       const found = await pages((page) => reader.reactionsOfUser(userId, page), 99);
       return found.flat().filter((each) => each.target.id === name.id);
     };
-    await vi.waitFor(async () => expect(await listed("T")).toEqual([row]), patience);
+    await vi.waitFor(async () => expect(await listed("T")).toEqual([record]), patience);
     expect(await listed(`${name.type}#${name.id}`)).toEqual([]);
     expect(await listed("#")).toEqual([]);
-    await fill(store, [remove(refOf(row), 2), remove(pendingPurgeRef(name), 1)]);
+    await fill(store, [remove(refOf(record), 2), remove(pendingPurgeRef(name), 1)]);
   });
 });
 
@@ -112,35 +112,35 @@ describe.each(stores)("%s: purges", (_, open) => {
   test("of reactions of one kind to one target, 1,000 at a time", async () => {
     const { store, reader, purger } = open();
     const [name, userId] = [newTarget(), newUser()];
-    const rows = range(1, 1_030).map((n) => reaction(name, n, { userId: `u${n}` }));
+    const records = range(1, 1_030).map((n) => reaction(name, n, { userId: `u${n}` }));
     const gone = reactionRef(name, "like", userId);
     const kept = [
       reaction(name, 2_000, { kind: "love", userId }),
       reaction(name, 2_001, { kind: "~like", userId }),
       reaction({ ...name, id: `${name.id}x` }, 2_002, { userId }),
     ];
-    await fill(store, [...[...rows, ...kept].map(put), write(gone, withdrawn)]);
+    await fill(store, [...[...records, ...kept].map(put), write(gone, withdrawn)]);
     expect(await purger.reactions(name, "like")).toBe(true);
-    const left = await reader.many([gone, ...rows.map(refOf)]);
-    expect(left.filter((row) => row !== undefined)).toHaveLength(31);
+    const left = await reader.many([gone, ...records.map(refOf)]);
+    expect(left.filter((record) => record !== undefined)).toHaveLength(31);
     expect(await purger.reactions(name, "like")).toBe(false);
     expect(await purger.reactions(name, "like")).toBe(false);
-    const found = await reader.many([gone, ...rows.map(refOf)]);
-    expect(found.every((row) => row === undefined)).toBe(true);
+    const found = await reader.many([gone, ...records.map(refOf)]);
+    expect(found.every((record) => record === undefined)).toBe(true);
     expect(await reader.many(kept.map(refOf))).toEqual(kept);
   });
 
   test("of events of one kind, with the member without an actor", async () => {
     const { store, reader, purger } = open();
     const name = newTarget();
-    const rows = [noActor, "u"].map((userId, i) =>
+    const records = [noActor, "u"].map((userId, i) =>
       reaction(name, i + 1, { kind: "~comment", userId }),
     );
-    await fill(store, rows.map(put));
+    await fill(store, records.map(put));
     expect(await purger.reactions(name, "comment")).toBe(false);
-    expect(await reader.many(rows.map(refOf))).toEqual(rows);
+    expect(await reader.many(records.map(refOf))).toEqual(records);
     expect(await purger.reactions(name, "~comment")).toBe(false);
-    expect(await reader.many(rows.map(refOf))).toEqual([undefined, undefined]);
+    expect(await reader.many(records.map(refOf))).toEqual([undefined, undefined]);
   });
 
   test("are listed while they are pending, by type and id, with nothing else", async () => {

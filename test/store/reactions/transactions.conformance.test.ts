@@ -24,7 +24,7 @@ import {
   target,
   unreadGroup,
   unreadRefOf,
-} from "../../support/fixtures/reaction-rows.ts";
+} from "../../support/fixtures/stored-reactions.ts";
 import { bothStores, check, fill, remove, write } from "../../support/stores/both-stores.ts";
 import { firstVersion } from "../../support/stores/first-version.ts";
 
@@ -65,7 +65,7 @@ describe.each(stores)("%s: transactions", (_, open) => {
       await fill(store, [write(ref, value, version)]);
       expect(await store.read([ref])).toEqual([{ value, version: version + 1 }]);
     }
-    // TTL deletes the row. The next reaction takes a later version of the inbox.
+    // TTL deletes the record. The next reaction takes a later version of the inbox.
     await fill(store, [remove(ref, 10), put({ ...reaction(a.target, 99), version: 11 })]);
     await fill(store, [put({ ...a, version: 12 })]);
     expect(await store.read([ref])).toEqual([{ value: { ...a, version: 12 }, version: 12 }]);
@@ -206,12 +206,12 @@ describe.each(stores)("%s: records", (_, open) => {
   test("many come in the requested order, repeated and absent ones included", async () => {
     const { store, reader } = open();
     const name = newTarget();
-    const rows = range(1, 130).map((n) => reaction(name, n));
-    await fill(store, rows.map(put));
+    const records = range(1, 130).map((n) => reaction(name, n));
+    await fill(store, records.map(put));
     await fill(store, [write(targetRef(name), target(name))]);
     const indexes = range(0, 259).map((i) => i % 140);
     const found = await reader.many(indexes.map((i) => reactionRef(name, "like", `user-${i + 1}`)));
-    expect(found).toEqual(indexes.map((i) => rows[i]));
+    expect(found).toEqual(indexes.map((i) => records[i]));
     expect(await reader.many([targetRef(name), targetRef(newTarget())])).toEqual([
       target(name),
       undefined,

@@ -20,8 +20,8 @@ import {
   emptyState,
   type Line,
   type Member,
-  type Row,
   type State,
+  type StoredReaction,
   shownOf,
   stateOf,
   type TargetState,
@@ -72,7 +72,7 @@ export class Oracle {
   /** How many react; undefined for a target to which nobody can react. */
   count({ target, kind }: LineName): number | undefined {
     const state = stateOf(this.#state, target);
-    return state && !state.deleted ? (state.rows[kind]?.length ?? 0) : undefined;
+    return state && !state.deleted ? (state.records[kind]?.length ?? 0) : undefined;
   }
 
   /** Whether a target is or was registered. */
@@ -82,9 +82,9 @@ export class Oracle {
 
   /** The kinds with which a person reacts. */
   kindsOf(target: TargetName, userId: string): string[] {
-    const rows = Object.entries(stateOf(this.#state, target)?.rows ?? {});
-    return rows
-      .filter(([kind, of]) => !isEvents(kind) && of.some((row) => row.userId === userId))
+    const records = Object.entries(stateOf(this.#state, target)?.records ?? {});
+    return records
+      .filter(([kind, of]) => !isEvents(kind) && of.some((record) => record.userId === userId))
       .map(([kind]) => kind);
   }
 
@@ -136,7 +136,7 @@ export class Oracle {
   /** The rest of a purge, after `readKindsToPurge`. It does not change an active target. */
   purge(target: TargetName): void {
     const state = stateOf(this.#state, target);
-    if (state?.deleted) state.rows = {};
+    if (state?.deleted) state.records = {};
   }
 
   shown(selection: Selection, now: number): Shown {
@@ -149,9 +149,9 @@ export class Oracle {
     targets: readonly TargetName[],
   ): { reaction: string; time: number }[] {
     return targets.flatMap((target) =>
-      Object.entries(stateOf(this.#state, target)?.rows ?? {}).flatMap(([kind, rows]) =>
-        rows
-          .filter((row) => row.userId === userId && !isEvents(kind))
+      Object.entries(stateOf(this.#state, target)?.records ?? {}).flatMap(([kind, records]) =>
+        records
+          .filter((record) => record.userId === userId && !isEvents(kind))
           .map(({ time }) => ({ reaction: `${textOf(target)} ${kind}`, time })),
       ),
     );
@@ -159,7 +159,7 @@ export class Oracle {
 
   #register(target: TargetName, title: string): Answer {
     if (stateOf(this.#state, target)) return this.#change(target, { title });
-    const lists = { purgedKinds: [], rows: {}, quiet: {} };
+    const lists = { purgedKinds: [], records: {}, quiet: {} };
     const fresh: TargetState = { title, muted: false, deleted: false, ...lists };
     this.#state.targets[textOf(target)] = fresh;
     return answerOf(fresh);
@@ -178,7 +178,7 @@ export class Oracle {
     this.#state.unread = unread.filter((line) => !same(line.target, target));
     this.#state.version += unread.length - this.#state.unread.length;
     state.deleted = true;
-    state.purgedKinds = Object.keys(state.rows);
+    state.purgedKinds = Object.keys(state.records);
     return answerOf(state);
   }
 
@@ -195,14 +195,15 @@ export class Oracle {
     const own = this.kindsOf(target, userId);
     const replaced = exclusive ? own.filter((each) => each !== kind) : [];
     const isNew = !own.includes(kind);
-    const ended = replaced.filter((each) => state.rows[each]?.length === 1).length;
-    const kindCount = Object.keys(state.rows).length - ended;
-    if (isNew && !state.rows[kind] && kindCount >= mostKinds) return { refused: "LIMIT_EXCEEDED" };
+    const ended = replaced.filter((each) => state.records[each]?.length === 1).length;
+    const kindCount = Object.keys(state.records).length - ended;
+    if (isNew && !state.records[kind] && kindCount >= mostKinds)
+      return { refused: "LIMIT_EXCEEDED" };
     for (const each of replaced) this.#takeBack(state, { target, kind: each, userId }, now);
     if (isNew) this.#add(state, request, now, silent);
     return {
       changed: isNew || replaced.length > 0,
-      reactionCount: state.rows[kind]?.length as number,
+      reactionCount: state.records[kind]?.length as number,
     };
   }
 
@@ -212,7 +213,7 @@ export class Oracle {
     if ("refused" in state) return state;
     const changed = this.kindsOf(target, userId).includes(kind);
     if (changed) this.#takeBack(state, request, now);
-    return { changed, reactionCount: state.rows[kind]?.length ?? 0 };
+    return { changed, reactionCount: state.records[kind]?.length ?? 0 };
   }
 
   #notify(request: RequestOf<"notify">, now: number): Answer {
@@ -226,10 +227,10 @@ export class Oracle {
     }
     const state = this.#active(target);
     if ("refused" in state) return state;
-    if (!state.rows[kind] && Object.keys(state.rows).length >= mostKinds) {
+    if (!state.records[kind] && Object.keys(state.records).length >= mostKinds) {
       return { refused: "LIMIT_EXCEEDED" };
     }
-    if (state.rows[kind]?.some((row) => row.userId === userId)) {
+    if (state.records[kind]?.some((record) => record.userId === userId)) {
       this.#takeBack(state, request, now);
     }
     const notified = this.#add(state, request, now, false);
@@ -238,7 +239,7 @@ export class Oracle {
     return { notified, replayed: false };
   }
 
-  /** Adds a row, to the unread line as well if it notifies the owner; returns whether it does. */
+  /** Adds a record, to the unread line as well if it notifies the owner; returns whether it does. */
   #add(
     state: TargetState,
     { target, kind, userId, displayName }: LineName & { userId: string; displayName: string },
@@ -257,8 +258,8 @@ export class Oracle {
     const notified = !silent && !isQuiet && !isMuted && userId !== this.#rules.ownerId;
     const version = ++this.#state.version;
     const member: Member = { userId, displayName: shorten(displayName), version, time: now };
-    const row: Row = { ...member, notified, ...(isQuiet && { quietUntil }) };
-    state.rows[kind] = [...(state.rows[kind] ?? []), row];
+    const record: StoredReaction = { ...member, notified, ...(isQuiet && { quietUntil }) };
+    state.records[kind] = [...(state.records[kind] ?? []), record];
     if (!notified) return false;
     const line = this.unreadOf({ target, kind });
     if (line) (line as Line).members.push(member);
@@ -266,26 +267,26 @@ export class Oracle {
     return true;
   }
 
-  /** Removes a row, and its member from the unread line. */
+  /** Removes a record, and its member from the unread line. */
   #takeBack(
     state: TargetState,
     { target, kind, userId }: LineName & { userId: string },
     now: number,
   ): void {
-    const rows = state.rows[kind] ?? [];
-    const row = rows.find((each) => each.userId === userId) as Row;
+    const records = state.records[kind] ?? [];
+    const record = records.find((each) => each.userId === userId) as StoredReaction;
     this.#state.version += 1;
-    if (rows.length > 1) state.rows[kind] = rows.filter((each) => each !== row);
-    else delete state.rows[kind];
+    if (records.length > 1) state.records[kind] = records.filter((each) => each !== record);
+    else delete state.records[kind];
     const line = this.unreadOf({ target, kind });
-    if (line?.members.some(({ version }) => version === row.version)) {
-      const left = line.members.filter(({ version }) => version !== row.version);
+    if (line?.members.some(({ version }) => version === record.version)) {
+      const left = line.members.filter(({ version }) => version !== record.version);
       if (left.length > 0) (line as Line).members = left;
       else this.#drop(line);
       return;
     }
-    const wasRead = row.notified && !isEvents(kind);
-    const quietUntil = wasRead ? row.time + this.#rules.coolDownMs : (row.quietUntil ?? 0);
+    const wasRead = record.notified && !isEvents(kind);
+    const quietUntil = wasRead ? record.time + this.#rules.coolDownMs : (record.quietUntil ?? 0);
     if (quietUntil > now) state.quiet[`${kind} ${userId}`] = quietUntil;
   }
 

@@ -106,7 +106,7 @@ export interface ShownTarget {
   /** Who reacts, newest first, or the reason of the refusal. */
   readonly reactors: Readonly<Record<string, readonly string[] | string>>;
   /** The versions of all reactions and events, newest first, those that notified nobody marked. */
-  readonly rows: Readonly<Record<string, readonly string[]>>;
+  readonly records: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What is read, and for which viewer. */
@@ -136,8 +136,8 @@ export interface Shown {
 export const lineText = (line: Pick<ShownLine, "target" | "kind" | "version" | "seen">): string =>
   `${textOf(line.target)} ${line.kind} ${line.version}${line.seen ? "" : " new"}`;
 
-/** A row as text. */
-export const rowText = ({ version, notified }: { version: number; notified: boolean }): string =>
+/** A record as text. */
+export const recordText = ({ version, notified }: { version: number; notified: boolean }): string =>
   `${version}${notified ? "" : " silent"}`;
 
 export const textOf = ({ type, id }: TargetName): string => `${type}/${id}`;

@@ -4,7 +4,7 @@ import {
   isEvents,
   label,
   lineText,
-  rowText,
+  recordText,
   type Selection,
   type Shown,
   type ShownLine,
@@ -22,7 +22,7 @@ export interface Member {
 }
 
 /** A member that is counted, whether it notified the owner or not. */
-export interface Row extends Member {
+export interface StoredReaction extends Member {
   readonly notified: boolean;
   /** Until then the same person does not notify the owner again. */
   readonly quietUntil?: number;
@@ -35,7 +35,7 @@ export interface TargetState {
   /** The kinds at the time of the deletion: every purge reads them. */
   purgedKinds: string[];
   /** By kind of line, in the order of the versions. */
-  rows: Record<string, Row[]>;
+  records: Record<string, StoredReaction[]>;
   /** By kind and user: until when a reaction that was taken back keeps the person quiet. */
   quiet: Record<string, number>;
 }
@@ -119,11 +119,11 @@ export const stateOf = ({ targets }: State, target: TargetName): TargetState | u
 
 function lineOf(state: State, line: Line, seen: boolean, readTimes: readonly number[]): ShownLine {
   const { target, kind, members } = line;
-  const { title = "", rows = {} } = stateOf(state, target) ?? {};
+  const { title = "", records = {} } = stateOf(state, target) ?? {};
   const version = lastOf(line);
   const from = (members[0] as Member).version;
-  const present = (rows[kind] ?? []).filter(
-    (row) => row.notified && row.version >= from && row.version <= version,
+  const present = (records[kind] ?? []).filter(
+    (record) => record.notified && record.version >= from && record.version <= version,
   );
   const first = members.slice(0, 2);
   const latest = members.slice(-3).reverse();
@@ -148,13 +148,13 @@ function targetOf(
 ): ShownTarget {
   const by = <T>(of: (kind: string) => T, all = kinds) =>
     Object.fromEntries(all.map((kind) => [kind, of(kind)]));
-  const of = (kind: string) => (state?.rows[kind] ?? []).toReversed();
+  const of = (kind: string) => (state?.records[kind] ?? []).toReversed();
   const { title = "", muted = false } = state ?? {};
-  const rows = by((kind) => of(kind).map(rowText), [...kinds, ...eventKinds]);
-  const shown = { title, muted, counts: {}, own: [], recent: {}, rows };
+  const records = by((kind) => of(kind).map(recordText), [...kinds, ...eventKinds]);
+  const shown = { title, muted, counts: {}, own: [], recent: {}, records };
   if (!state) return { ...shown, state: "UNKNOWN", reactors: by(() => "TARGET_NOT_FOUND") };
   if (state.deleted) return { ...shown, state: "DELETED", reactors: by(() => "TARGET_DELETED") };
-  const reacted = Object.keys(state.rows)
+  const reacted = Object.keys(state.records)
     .filter((kind) => !isEvents(kind))
     .sort();
   return {

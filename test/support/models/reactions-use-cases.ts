@@ -1,5 +1,4 @@
 /** Sends the requests of the reactions models to the use cases, and reads what they show. */
-
 import {
   markAllNotificationsRead,
   markNotificationRead,
@@ -36,7 +35,7 @@ import {
   lineText,
   plainKind,
   type Request,
-  rowText,
+  recordText,
   type Selection,
   type Shown,
   type ShownLine,
@@ -58,8 +57,10 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
   switch (request.op) {
     case "register":
       return targetAnswerOf(await registerTarget(deps, { ...request, ownerId, link: "" }));
-    case "react":
-      return changeOf(await react(deps, request));
+    case "react": {
+      const { silent: suppressNotification, ...input } = request;
+      return changeOf(await react(deps, { ...input, suppressNotification }));
+    }
     case "unreact":
       return changeOf(await unreact(deps, request));
     case "notify": {
@@ -184,9 +185,9 @@ async function targetOf(
         (error: DomainError) => error.reason,
       ),
     ),
-    rows: await by(
+    records: await by(
       async (kind) =>
-        (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(rowText),
+        (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(recordText),
       [...kinds, ...eventKinds],
     ),
   };

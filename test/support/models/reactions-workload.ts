@@ -85,15 +85,18 @@ export async function sendUntilAnswered(
   }
 }
 
-/** Who has a row of each version, and on which target. */
-export type Rows = ReadonlyMap<number, { readonly userId: string; readonly target: TargetName }>;
+/** Who has a record of each version, and on which target. */
+export type StoredReactions = ReadonlyMap<
+  number,
+  { readonly userId: string; readonly target: TargetName }
+>;
 
 /**
  * The oracle after all requests of an owner, in the order of their versions up to the last. Tries
- * each possible request that fits, because only later versions and the rows that are left show
+ * each possible request that fits, because only later versions and the records that are left show
  * which of two took a version.
  */
-export function applyAll(log: RequestLog, last: number, rows: Rows): Oracle {
+export function applyAll(log: RequestLog, last: number, records: StoredReactions): Oracle {
   const { ownerId, targets, between, acknowledged } = log;
   expect(Math.max(0, ...acknowledged.keys())).toBeLessThanOrEqual(last);
   const first = new Oracle({ ownerId, keptMs, coolDownMs });
@@ -107,13 +110,17 @@ export function applyAll(log: RequestLog, last: number, rows: Rows): Oracle {
       for (const request of between.requests) oracle.apply(request, 0);
     }
     if (version === last) return oracle;
-    open.push(...nextOf(log, oracle, rows).reverse());
+    open.push(...nextOf(log, oracle, records).reverse());
   }
   throw new Error(`no request follows version ${furthest} of ${ownerId}`);
 }
 
 /** The oracle after each request that may be next, acknowledged ones first. */
-function nextOf({ acknowledged, possible }: RequestLog, oracle: Oracle, rows: Rows): Oracle[] {
+function nextOf(
+  { acknowledged, possible }: RequestLog,
+  oracle: Oracle,
+  records: StoredReactions,
+): Oracle[] {
   const { version } = oracle.badge;
   const next = Array.from({ length: mostVersions }, (_, i) => version + 1 + i);
   const known = acknowledged.get(version + 1);
@@ -123,7 +130,7 @@ function nextOf({ acknowledged, possible }: RequestLog, oracle: Oracle, rows: Ro
       ? []
       : next.flatMap((at) =>
           (possible.get(at) ?? [])
-            .filter(({ request }) => mayHaveLeft(rows.get(at), request))
+            .filter(({ request }) => mayHaveLeft(records.get(at), request))
             .map((each) => [at, each] as const),
         )),
   ];
@@ -133,11 +140,11 @@ function nextOf({ acknowledged, possible }: RequestLog, oracle: Oracle, rows: Ro
   });
 }
 
-/** Whether a request may have taken the version of this row. */
-function mayHaveLeft(row: ReturnType<Rows["get"]>, request: Request): boolean {
-  if (!row) return true;
+/** Whether a request may have taken the version of this record. */
+function mayHaveLeft(record: ReturnType<StoredReactions["get"]>, request: Request): boolean {
+  if (!record) return true;
   const { target, userId } = request as { readonly target?: TargetName; readonly userId?: string };
-  return userId === row.userId && target?.id === row.target.id;
+  return userId === record.userId && target?.id === record.target.id;
 }
 
 function applied(oracle: Oracle, { request, isMuted }: Logged): Oracle {

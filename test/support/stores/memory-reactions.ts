@@ -3,8 +3,9 @@ import type { Reader } from "../../../src/app/ports/deps.ts";
 import type { MemberReader, MembersName } from "../../../src/app/ports/notifications.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import { inboxRef, type Records } from "../../../src/app/ports/records.ts";
-import { activeRow } from "../../../src/domain/reaction.ts";
-import { isEventKind, type Reaction, type TargetName } from "../../../src/domain/target.ts";
+import { isEventKind } from "../../../src/domain/kinds.ts";
+import { unlessWithdrawn } from "../../../src/domain/reaction.ts";
+import type { Reaction, TargetName } from "../../../src/domain/target.ts";
 import { shownFirst, shownLatest, versionOf } from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
@@ -63,7 +64,7 @@ const reactionsTo = (
   const prefix = `reaction#${type}#${id}#${kind}#`;
   return [...records.entries()]
     .filter(([name]) => name.startsWith(prefix))
-    .flatMap(([, { value }]) => activeRow(structuredClone(value) as Records["reaction"]) ?? []);
+    .flatMap(([, { value }]) => unlessWithdrawn(structuredClone(value) as Records["reaction"]) ?? []);
 };
 
 /** The groups of an owner, whose id is the beginning of theirs. */
@@ -102,7 +103,7 @@ export function reactionReads(
 
     async reactionsOfUser(userId, page) {
       const list = allOf(records, "reaction")
-        .flatMap((record) => activeRow(record) ?? [])
+        .flatMap((record) => unlessWithdrawn(record) ?? [])
         .filter((record) => record.userId === userId && !isEventKind(record.kind));
       const sorted = list.map((record) => {
         const { target, kind, createTime } = record;

@@ -1,6 +1,7 @@
 /** How targets, pending purges and reactions are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { isEventKind, noActor, type TargetName } from "../../../domain/target.ts";
+import { isEventKind, type StoredKind } from "../../../domain/kinds.ts";
+import { noActor, type TargetName } from "../../../domain/target.ts";
 import { N, num, optional, parts, S, text } from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
 
@@ -54,7 +55,7 @@ export const pendingPurge: Codec<"pendingPurge"> = {
 };
 
 /** The partition of all reactions of one kind to a target. */
-export const reactionsKey = ({ type, id }: TargetName, kind: string): AttributeValue =>
+export const reactionsKey = ({ type, id }: TargetName, kind: StoredKind): AttributeValue =>
   S(`R#${type}#${id}#${kind}`);
 
 export const reaction: Codec<"reaction"> = {
