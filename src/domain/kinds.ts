@@ -4,7 +4,7 @@
 export type ReactionKind = string & { readonly kindOf?: "reaction" };
 
 /** The kind of an event as records have it: the caller's name for it, such as "comment", marked. */
-export type EventKind = `~${string}` & { readonly kindOf?: "event" };
+type EventKind = `~${string}` & { readonly kindOf?: "event" };
 
 /** The kind that a record has: of a reaction or of an event. */
 export type StoredKind = ReactionKind | EventKind;

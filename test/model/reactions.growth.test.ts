@@ -181,8 +181,8 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
     const growth = large[what].bytesWritten / small[what].bytesWritten;
     expect(growth, what).toBeLessThan(1.1);
   }
-  // Target, inbox, group and record: two units each; one for each of the record's two index entries, two
-  // for the group's index entry, which is replaced.
+  // Target, inbox, group and record: two units each; one for each of the record's two index
+  // entries, two for the group's index entry, which is replaced.
   expect(large.like.exactly).toMatchObject({ itemsWritten: 4, usage: { writes: 12 } });
 
   const page = { size: 10, cursor: undefined };

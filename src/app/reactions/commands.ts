@@ -45,8 +45,8 @@ export interface ReactionResult {
 type Changed = ReactionResult & { readonly inbox?: Inbox };
 
 /**
- * Sets a reaction: writes the reaction, its count, the unread group and the inbox by one transaction. An active
- * reaction stays as it is. An exclusive one takes back the person's other kinds in the same
+ * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
+ * active reaction stays as it is. An exclusive one takes back the person's other kinds in the same
  * transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the seventeenth kind.
  */
 export async function react(deps: ReactionDeps, input: ReactInput): Promise<ReactionResult> {

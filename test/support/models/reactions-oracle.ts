@@ -239,7 +239,7 @@ export class Oracle {
     return { notified, replayed: false };
   }
 
-  /** Adds a record, to the unread line as well if it notifies the owner; returns whether it does. */
+  /** Adds a record, also to the unread line if it notifies the owner; returns whether it does. */
   #add(
     state: TargetState,
     { target, kind, userId, displayName }: LineName & { userId: string; displayName: string },
