@@ -64,7 +64,9 @@ const reactionsTo = (
   const prefix = `reaction#${type}#${id}#${kind}#`;
   return [...records.entries()]
     .filter(([name]) => name.startsWith(prefix))
-    .flatMap(([, { value }]) => unlessWithdrawn(structuredClone(value) as Records["reaction"]) ?? []);
+    .flatMap(
+      ([, { value }]) => unlessWithdrawn(structuredClone(value) as Records["reaction"]) ?? [],
+    );
 };
 
 /** The groups of an owner, whose id is the beginning of theirs. */
