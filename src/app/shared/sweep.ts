@@ -38,7 +38,7 @@ interface Sweep<T, Name, Outcome, Counts> {
   /** The reasons of an outage, which concerns all records. */
   readonly outages: ReadonlySet<Reason>;
   /**
-   * The number of failures in a row with such a reason that are an outage. After fewer, the record
+   * So many failures one after another with such a reason are an outage. After fewer, the record
    * is processed again. 1 when a call below has retried it long enough.
    */
   readonly outageAfter: number;
