@@ -3,6 +3,7 @@ import { Context, sleep } from "@temporalio/activity";
 import { ApplicationFailure, ApplicationFailureCategory } from "@temporalio/common";
 import type { Clock } from "../src/app/ports/clock.ts";
 import type { Instant } from "../src/domain/month.ts";
+import type { Milliseconds } from "../src/domain/units.ts";
 import { grantTiming } from "../workflows/timing.ts";
 
 /**
@@ -23,7 +24,7 @@ export async function holdUntil(clock: Clock, time: Instant): Promise<void> {
  * The failure of an attempt that is too early. Temporal starts the next one after `waitMs`. Its
  * category keeps it out of the worker's log and of the metric of failed activities.
  */
-export function notDue(executeTime: string, waitMs: number): ApplicationFailure {
+export function notDue(executeTime: string, waitMs: Milliseconds): ApplicationFailure {
   const failure = ApplicationFailure.create({
     type: "NOT_DUE",
     message: `waits until ${executeTime}`,

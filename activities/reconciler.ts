@@ -23,6 +23,7 @@ import { DomainError } from "../src/domain/errors.ts";
 import type { Instant } from "../src/domain/month.ts";
 import type { Reservation } from "../src/domain/reservation.ts";
 import type { TargetName } from "../src/domain/target.ts";
+import type { Milliseconds } from "../src/domain/units.ts";
 import { check } from "./checks.ts";
 import { camelCased } from "./spelling.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
@@ -32,7 +33,10 @@ export interface Observers {
   /** Called for every reservation that was granted; again if an attempt is repeated. */
   readonly onDone: (reservation: Reservation) => void;
   /** Called with the overdue reservations that a pass of the reconciler has found. */
-  readonly onOverdue: (overdue: { readonly count: number; readonly oldestMs: number }) => void;
+  readonly onOverdue: (overdue: {
+    readonly count: number;
+    readonly oldestMs: Milliseconds;
+  }) => void;
 }
 
 type Overdue = OverdueCounts & ReservationsPlace;

@@ -5,6 +5,7 @@ import type { ReservationStep } from "../src/contract/reservations.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant, type Instant } from "../src/domain/month.ts";
 import { latenessOf, type Reservation, type ReservationChange } from "../src/domain/reservation.ts";
+import type { Milliseconds } from "../src/domain/units.ts";
 
 /** `runId` is the run that reads the step. */
 export function toStep(execution: Execution, timeZone: string, runId: string): ReservationStep {
@@ -43,7 +44,7 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
 }
 
 /** Spells a duration as Protobuf JSON does: seconds with no or three decimals. */
-const formatDuration = (ms: number): string =>
+const formatDuration = (ms: Milliseconds): string =>
   `${ms % 1_000 === 0 ? ms / 1_000 : (ms / 1_000).toFixed(3)}s`;
 
 /** A cancelled reservation has a last change, its cancellation. */

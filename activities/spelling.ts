@@ -8,11 +8,13 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   : Name;
 
 /** The same plain JSON with the names of its properties in snake_case. */
-export type SnakeCased<T> = T extends readonly (infer Item)[]
-  ? readonly SnakeCased<Item>[]
-  : T extends object
-    ? { [Name in keyof T as SnakeCase<Name & string>]: SnakeCased<T[Name]> }
-    : T;
+export type SnakeCased<T> = T extends number
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly SnakeCased<Item>[]
+    : T extends object
+      ? { [Name in keyof T as SnakeCase<Name & string>]: SnakeCased<T[Name]> }
+      : T;
 
 /** Spells the names of plain JSON in snake_case, at every depth; codes such as ID_REUSED stay. */
 export const snakeCased = <T>(value: T): SnakeCased<T> =>

@@ -18,6 +18,7 @@ import {
   bulkProgressQuery,
   bulkRefreshSignal,
 } from "../src/contract/bulk-grants.ts";
+import type { Milliseconds } from "../src/domain/units.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 import { isActivityFailure, orRefusal, refuse } from "./failures.ts";
 import { bulkGrantTiming, changeTiming } from "./timing.ts";
@@ -34,7 +35,7 @@ export interface BulkRun {
   isRefreshRequested(): boolean;
   isCancelRequested(): boolean;
   /** Waits for a requested refresh; returns false when there was none in this time. */
-  awaitRefresh(ms: number): Promise<boolean>;
+  awaitRefresh(ms: Milliseconds): Promise<boolean>;
   /** Reads what follows from the record, after a requested cancellation has changed it. */
   read(): Promise<BulkGrantView>;
   /** Shows what the run does, in the Web UI and as the answer of the query `progress`. */

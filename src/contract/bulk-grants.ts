@@ -1,6 +1,6 @@
 /** The workflow of a bulk grant: its id, queue, signal, query and Updates, inputs and results. */
-
 import type { Caller } from "../domain/caller.ts";
+import type { Milliseconds, Points } from "../domain/units.ts";
 import type { ChangeInput } from "./changes.ts";
 
 export const bulkGrantWorkflowId = (programId: string, bulkGrantId: string): string =>
@@ -50,7 +50,7 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly run: number;
   readonly block_count: number;
   readonly row_count: number;
-  readonly total_points: number;
+  readonly total_points: Points;
   readonly submitter: Caller;
   readonly source?: string;
   readonly execute_time?: string;
@@ -60,13 +60,13 @@ export interface BulkGrantView extends BulkGrantInput {
   /** What is waited for or was done, in words, for operators. */
   readonly details: string;
   /** How long to wait until the next step; absent when only a refresh ends the wait. */
-  readonly wait_ms?: number;
+  readonly wait_ms?: Milliseconds;
 }
 
 /** The counts of rows of a bulk grant, as its result and its query show them. */
 export interface BulkGrantCounts {
   readonly granted_count: number;
-  readonly granted_points: number;
+  readonly granted_points: Points;
   readonly already_granted_count: number;
   readonly failed_count: number;
   readonly invalid_count: number;

@@ -1,4 +1,5 @@
 /** The reconciler and the full pass after the loss of a namespace: ids, inputs and counts. */
+import type { Milliseconds } from "../domain/units.ts";
 
 /** The id of the reconciler's schedule. */
 export const reconcileId = "reconcile-reservations";
@@ -24,7 +25,7 @@ export interface OverdueCounts {
   /** The number of overdue reservations. */
   readonly overdue: number;
   /** How long the oldest one is overdue. */
-  readonly oldest_ms: number;
+  readonly oldest_ms: Milliseconds;
   readonly granted: number;
   /** The number of reservations that are FAILED now. */
   readonly refused: number;

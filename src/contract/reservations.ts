@@ -1,4 +1,5 @@
 /** The workflow of a reservation: its id, signal and Updates, and its inputs and steps. */
+import type { Milliseconds, Points } from "../domain/units.ts";
 import type { ChangeInput, ChangeView } from "./changes.ts";
 
 export const reservationWorkflowId = (programId: string, reservationId: string): string =>
@@ -27,7 +28,7 @@ export interface ReservationKey {
 /** Starts the workflow of one reservation. Operators read it as the input of the run. */
 export interface ReservationInput extends ReservationKey {
   readonly user_id: string;
-  readonly points: number;
+  readonly points: Points;
   /** RFC 3339, in the zone of the program. The record may have another one by now. */
   readonly execute_time_at_start: string;
 }
@@ -37,7 +38,7 @@ export interface GrantInput extends ReservationInput {
   /** The execute time that the workflow has read last, as RFC 3339. */
   readonly execute_time: string;
   /** How long before the execute time the activity wakes up, in ms. */
-  readonly lead_ms: number;
+  readonly lead_ms: Milliseconds;
   /** The run id of the run whose history this run continues: another one after a reset. */
   readonly original_run_id: string;
 }
@@ -72,9 +73,9 @@ interface ReservationResult {
   readonly grant_time: string;
   /** How late the points were granted, spelled as Protobuf JSON spells it, such as "0.019s". */
   readonly lateness: string;
-  readonly points: number;
+  readonly points: Points;
   /** The points of the account after the grant. */
-  readonly available_points: number;
+  readonly available_points: Points;
   readonly entry_number: number;
 }
 

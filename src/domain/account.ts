@@ -6,6 +6,7 @@ import type { Instant, Month } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
 import type { Program } from "./program.ts";
 import { expireTime, lifetimeAt } from "./program.ts";
+import type { Points } from "./units.ts";
 
 /**
  * The points of one user in one program: a ring of monthly buckets. The slot of a month is
@@ -34,7 +35,7 @@ export interface Account {
 /** A month with points in an account. */
 export interface Bucket {
   readonly month: Month;
-  readonly points: number;
+  readonly points: Points;
 }
 
 /** Returns an account without entries, at the month and lifetime of `now`. */

@@ -2,6 +2,7 @@
 import type { Caller } from "./caller.ts";
 import type { Instant } from "./month.ts";
 import type { RowCode } from "./sheet.ts";
+import type { Milliseconds, Points } from "./units.ts";
 
 /** A state, as it is stored and as readers get it. */
 export type BulkGrantState =
@@ -81,7 +82,7 @@ export interface Revision {
   readonly uploadId: string;
   readonly rowCount: number;
   /** The sum over all rows without a problem of their own. */
-  readonly totalPoints: number;
+  readonly totalPoints: Points;
   /** SHA-256 of all rows in order, base64url. */
   readonly rowsDigest: string;
   /** SHA-256 over what an approval is about, base64url: see `digestOf` of the use cases. */
@@ -90,7 +91,7 @@ export interface Revision {
   readonly executeTime?: Instant;
   readonly requiredApprovalCount: number;
   /** The cap of the program on the sum, when the sum exceeds it. */
-  readonly exceededMaxTotalPoints?: number;
+  readonly exceededMaxTotalPoints?: Points;
   readonly submitter: Caller;
   readonly submitTime: Instant;
   /** The source of the rows, such as a file; absent for an upload. */
@@ -105,13 +106,13 @@ export interface Revision {
 export interface CheckCounts {
   readonly invalidCount: number;
   readonly alreadyGrantedCount: number;
-  readonly alreadyGrantedPoints: number;
+  readonly alreadyGrantedPoints: Points;
 }
 
 /** The counts of a run. Granted rows of a reversal are those that were revoked. */
 export interface RunCounts {
   readonly grantedCount: number;
-  readonly grantedPoints: number;
+  readonly grantedPoints: Points;
   readonly failedCount: number;
   /** Rows that were not executed, because the bulk grant was cancelled. */
   readonly notRunCount: number;
@@ -143,8 +144,8 @@ export type ActionName =
 
 /** How long the approvals may take, in ms. */
 export interface ApprovalTimes {
-  readonly reminderMs: number;
-  readonly expiryMs: number;
+  readonly reminderMs: Milliseconds;
+  readonly expiryMs: Milliseconds;
 }
 
 /** What the workflow does next. */

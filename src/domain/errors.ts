@@ -1,4 +1,5 @@
 /** The reasons for which a call is refused or not served, in one table, and their error class. */
+import type { Milliseconds } from "./units.ts";
 
 /** The status codes of gRPC that reasons have, by the names that gRPC's specification uses. */
 export type StatusCode =
@@ -22,7 +23,7 @@ interface ReasonRow {
    */
   readonly retryable: boolean;
   /** The delay in `google.rpc.RetryInfo`; without it the error carries no RetryInfo. */
-  readonly retryDelayMs?: number;
+  readonly retryDelayMs?: Milliseconds;
   /** What has happened. A sentence in markdown, for the docs. */
   readonly meaning: string;
   /** What the caller does next. In markdown, for the docs: it follows "yes" or "no". */

@@ -5,13 +5,14 @@ import { type Instant, monthAt } from "./month.ts";
 import { maxBalance, type State } from "./points.ts";
 import { expireTime } from "./program.ts";
 import { latestExecuteTime, type Reservation } from "./reservation.ts";
+import type { Points } from "./units.ts";
 
 /** A change of the balance that is to be expected. */
 export interface ForecastChange {
   readonly time: Instant;
   readonly kind: "EXPIRY" | "RESERVATION";
   /** What the balance changes by: less than 0 for an expiry, more than 0 for a reservation. */
-  readonly points: number;
+  readonly points: Points;
   /** Absent for an expiry. */
   readonly reservationId?: string;
   /** The balance after the change. */

@@ -1,6 +1,7 @@
 /** The ledger: immutable entries, the events that write them, and the keys of these events. */
 import type { Caller } from "./caller.ts";
 import type { Instant, Month } from "./month.ts";
+import type { Points } from "./units.ts";
 
 /**
  * One immutable event of an account. Entries are numbered from 1 without gaps. `changes`, `total`
@@ -16,7 +17,7 @@ export interface LedgerEntry {
   /** The same as `createTime`; of an expiry, the instant at which the points expired. */
   readonly effectiveTime: Instant;
   /** The number of points that the event concerns; never negative. */
-  readonly points: number;
+  readonly points: Points;
   /** Oldest month first. */
   readonly changes: readonly MonthChange[];
   /** The total to which `points` are added, if any. */
@@ -54,7 +55,7 @@ export type Origin = "c" | "r" | "b" | "x";
 export interface MonthChange {
   readonly month: Month;
   /** Signed. */
-  readonly points: number;
+  readonly points: Points;
 }
 
 /** Sums over the whole life of an account. */
@@ -81,7 +82,7 @@ export interface EventKey {
   /** The balance after all entries of the event. */
   readonly balance: number;
   /** The points of the entry that refunds or revokes have reversed so far. */
-  readonly reversedPoints: number;
+  readonly reversedPoints: Points;
 }
 
 /** Returns the name of an event in its account: origin and id, as in `c:order-17`. */

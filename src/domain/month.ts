@@ -1,11 +1,12 @@
 /** Months, instants and the time zone arithmetic between them. */
 import { Temporal } from "temporal-polyfill";
+import type { Unit } from "./units.ts";
 
 /** Milliseconds since the Unix epoch. */
-export type Instant = number;
+export type Instant = Unit<"instant">;
 
 /** An absolute month: 12 × year + month − 1. The month 2026-11 is 24322. */
-export type Month = number;
+export type Month = Unit<"month">;
 
 /** Parses `"2026-11"`. */
 export function parseMonth(text: string): Month {

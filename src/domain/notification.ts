@@ -1,6 +1,7 @@
 /** Marks as read: what of an unread group becomes history, and what stays unread. */
 import { type Inbox, replaceGroup } from "./inbox.ts";
 import type { Instant } from "./month.ts";
+import type { Milliseconds } from "./units.ts";
 import {
   allShown,
   countedOf,
@@ -57,7 +58,7 @@ function shownSplit(group: UnreadGroup, version: number): Split | undefined {
 export function markRead(
   { inbox, group }: Omit<ReadState, "read">,
   version: number,
-  { now, keptMs }: { readonly now: Instant; readonly keptMs: number },
+  { now, keptMs }: { readonly now: Instant; readonly keptMs: Milliseconds },
   found?: Split,
 ): ReadState {
   if (!group || version < firstVersionOf(group)) return { inbox, group, read: undefined };

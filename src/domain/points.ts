@@ -16,6 +16,7 @@ import { eventName } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import type { Program } from "./program.ts";
 import { expireTime } from "./program.ts";
+import type { Points } from "./units.ts";
 
 /** The balance, the points ever issued and the points ever refunded are each at most this. */
 export const maxBalance = 10 ** 15;
@@ -54,7 +55,7 @@ export type ExpiredPoints = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
 /**
  * Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED above `maxBalance`.
  */
-export function grant(state: State, event: Event, points: number): Change {
+export function grant(state: State, event: Event, points: Points): Change {
   const { account, entries } = requireNotFrozen(state);
   const appended = appendEntry(account, state.now, {
     ...event,
@@ -76,7 +77,7 @@ export function grant(state: State, event: Event, points: number): Change {
  * Takes points, oldest month first. Refusals: ACCOUNT_FROZEN, and INSUFFICIENT_POINTS when there
  * are too few; with `allowPartial` only when there are none.
  */
-export function use(state: State, event: Event, points: number, allowPartial: boolean): Change {
+export function use(state: State, event: Event, points: Points, allowPartial: boolean): Change {
   const { account, entries } = requireNotFrozen(state);
   const balance = balanceOf(account);
   if (balance === 0 || (balance < points && !allowPartial)) {
@@ -116,7 +117,7 @@ export function refund(
   state: State,
   event: Event,
   used: EventKey,
-  points: number | undefined,
+  points: Points | undefined,
   expiredPoints: ExpiredPoints,
 ): Change {
   const refundable = used.entry.points - used.reversedPoints;
@@ -228,7 +229,7 @@ function isAlive(program: Program, month: Month, account: Account): boolean {
 }
 
 /** Returns the first `points` of the changes, month by month. */
-function takeFirst(changes: readonly MonthChange[], points: number): MonthChange[] {
+function takeFirst(changes: readonly MonthChange[], points: Points): MonthChange[] {
   const taken: MonthChange[] = [];
   let left = points;
   for (const { month, points: available } of changes) {
@@ -241,7 +242,7 @@ function takeFirst(changes: readonly MonthChange[], points: number): MonthChange
 }
 
 /** Returns the changes without their first `points`. */
-function skipFirst(changes: readonly MonthChange[], points: number): MonthChange[] {
+function skipFirst(changes: readonly MonthChange[], points: Points): MonthChange[] {
   let left = points;
   return changes.flatMap(({ month, points: available }) => {
     const skipped = Math.min(left, available);
@@ -251,7 +252,7 @@ function skipFirst(changes: readonly MonthChange[], points: number): MonthChange
 }
 
 /** Adds `points` in `month`, which is not older than any month of the changes. */
-function withPoints(changes: readonly MonthChange[], month: Month, points: number): MonthChange[] {
+function withPoints(changes: readonly MonthChange[], month: Month, points: Points): MonthChange[] {
   const older = changes.filter((change) => change.month !== month);
   return [...older, { month, points: points + sum(changes) - sum(older) }];
 }

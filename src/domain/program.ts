@@ -3,6 +3,7 @@ import type { Caller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
+import type { Points } from "./units.ts";
 
 /** A points program. */
 export interface Program {
@@ -25,7 +26,7 @@ export interface BulkRules {
   /** The most points of one row, 1 to 1,000,000,000. */
   readonly maxPointsPerRow: number;
   /** The most points of one bulk grant in all, 1 to 10^15. */
-  readonly maxTotalPoints: number;
+  readonly maxTotalPoints: Points;
   /** At most 5, by rising totals; the approvals never fall. */
   readonly tiers: readonly ApprovalTier[];
   /** How many approvals a total above the last tier needs: as many as the last tier, up to 2. */
@@ -34,7 +35,7 @@ export interface BulkRules {
 
 /** How many approvals a bulk grant of up to so many points needs: 0, 1 or 2. */
 export interface ApprovalTier {
-  readonly upToPoints: number;
+  readonly upToPoints: Points;
   readonly approvals: number;
 }
 
@@ -216,7 +217,7 @@ const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
   });
 
 /** How many approvals a bulk grant of so many points in all needs. */
-export function approvalsFor({ tiers, approvalsAbove }: BulkRules, totalPoints: number): number {
+export function approvalsFor({ tiers, approvalsAbove }: BulkRules, totalPoints: Points): number {
   return tiers.find(({ upToPoints }) => totalPoints <= upToPoints)?.approvals ?? approvalsAbove;
 }
 

@@ -5,6 +5,7 @@ import { type Inbox, replaceGroup } from "./inbox.ts";
 import { isEventKind, kindName, type StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
 import { countOf, type Reaction, type Target, type WithdrawnReaction } from "./target.ts";
+import type { Milliseconds } from "./units.ts";
 import {
   type Actor,
   countedOf,
@@ -97,7 +98,7 @@ function notifies(
 export function withdraw(
   { target, inbox, group }: ReactionState,
   reaction: Reaction,
-  { now, coolDownMs }: { readonly now: Instant; readonly coolDownMs: number },
+  { now, coolDownMs }: { readonly now: Instant; readonly coolDownMs: Milliseconds },
   refill?: Partial<Ends>,
 ): ReactionState {
   const { kind } = reaction;

@@ -3,6 +3,7 @@ import type { Caller } from "./caller.ts";
 import type { Reason } from "./errors.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
+import type { Points } from "./units.ts";
 
 export type ReservationState = "PENDING" | "DONE" | "FAILED" | "CANCELLED";
 
@@ -17,7 +18,7 @@ export interface Reservation {
   readonly programId: string;
   readonly reservationId: string;
   readonly userId: string;
-  readonly points: number;
+  readonly points: Points;
   /** Why the points are granted. May be empty. */
   readonly reason: string;
   readonly creator: Caller;

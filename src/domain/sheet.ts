@@ -1,5 +1,6 @@
 /** The rows of a bulk grant's sheet, and what can be wrong with a row. */
 import { maxPoints } from "./points.ts";
+import type { Points } from "./units.ts";
 
 /** One row of a sheet. */
 export interface SheetRow {
@@ -8,7 +9,7 @@ export interface SheetRow {
   /** As in the sheet, also when it is malformed; cut to 256 bytes. */
   readonly userId: string;
   /** 0 when it is malformed. */
-  readonly points: number;
+  readonly points: Points;
   readonly reason: string;
   /** The malformed points as in the sheet, cut to 256 bytes. */
   readonly rawPoints?: string;

@@ -9,6 +9,7 @@ import {
 } from "@temporalio/client";
 import type { Workflows } from "../app/ports/workflows.ts";
 import { DomainError } from "../domain/errors.ts";
+import type { Milliseconds } from "../domain/units.ts";
 import type { Logger } from "../log.ts";
 
 /** Where Temporal is, and how a connection is secured. */
@@ -38,7 +39,7 @@ export interface Link {
    * Sends requests under one deadline, 3 s by default. Throws WORKFLOWS_UNAVAILABLE when Temporal
    * does not answer.
    */
-  call<T>(requests: () => Promise<T>, timeoutMs?: number): Promise<T>;
+  call<T>(requests: () => Promise<T>, timeoutMs?: Milliseconds): Promise<T>;
 }
 
 /** The default time limit: shorter than a caller's deadline, so that the caller gets an answer. */

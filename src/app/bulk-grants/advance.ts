@@ -1,5 +1,4 @@
 /** What the workflow of a bulk grant does between its steps: it moves the record on and reports. */
-
 import { bulkGrantWorkflowId } from "../../contract/bulk-grants.ts";
 import {
   type BulkGrant,
@@ -9,6 +8,7 @@ import {
 } from "../../domain/bulk-grant.ts";
 import { expire, start } from "../../domain/bulk-grant-changes.ts";
 import type { Instant } from "../../domain/month.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
@@ -19,7 +19,7 @@ export interface Advanced {
   readonly bulkGrant: BulkGrant;
   readonly step: BulkGrantStep;
   /** How long nothing has to be done, unless the record changes. Absent: until it changes. */
-  readonly waitMs?: number;
+  readonly waitMs?: Milliseconds;
 }
 
 /**

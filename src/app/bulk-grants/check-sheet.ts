@@ -2,6 +2,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import { checkExecuteTime } from "../../domain/reservation.ts";
 import { problemText, rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
+import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { getBulkRules } from "../programs/queries.ts";
@@ -25,7 +26,7 @@ interface SheetFinding {
 export interface SheetCheck {
   readonly rowCount: number;
   /** The sum over all rows without a problem of their own. */
-  readonly totalPoints: number;
+  readonly totalPoints: Points;
   readonly invalidCount: number;
   readonly alreadyGrantedCount: number;
   readonly problemCounts: Readonly<Record<string, number>>;

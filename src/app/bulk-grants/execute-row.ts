@@ -6,6 +6,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
 import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
+import type { Points } from "../../domain/units.ts";
 import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef, eventRef, type Ref } from "../ports/records.ts";
@@ -14,7 +15,7 @@ import { requestHash } from "../shared/idempotency.ts";
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
 
 /** What became of a row: the points that were granted or revoked, or why none were. */
-type RowOutcome = { readonly points: number } | RowProblem;
+type RowOutcome = { readonly points: Points } | RowProblem;
 
 /** A retryable error of a row is retried this often: within about 7 s. */
 const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
@@ -63,7 +64,7 @@ export const rowEventKey = (programId: string, bulkGrantId: string, userId: stri
  * the same points is the same grant.
  */
 const rowHash = (
-  parameters: { readonly points: number } | { readonly reversedBulkGrantId: string },
+  parameters: { readonly points: Points } | { readonly reversedBulkGrantId: string },
 ): string => requestHash("bulk grant", noCaller, parameters);
 
 /** The records of a row's transaction. */

@@ -1,6 +1,7 @@
 /** Reads the rows of a submission: from a sheet in CSV, or from messages. */
 import type { SheetCode, SheetRow } from "../../domain/sheet.ts";
 import { maxRows, maxSheetBytes } from "../../domain/sheet.ts";
+import type { Points } from "../../domain/units.ts";
 import { createRowCheck, type RowCells } from "./check-row.ts";
 import { readSheet, type SheetContext } from "./read-sheet.ts";
 import { sheetError } from "./sheet-error.ts";
@@ -13,7 +14,7 @@ export type SheetContent =
 /** A row as a message has it. */
 export interface NewRow {
   readonly userId: string;
-  readonly points: number;
+  readonly points: Points;
   readonly reason: string;
 }
 

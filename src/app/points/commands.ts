@@ -2,6 +2,7 @@
 import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { type ExpiredPoints, grant, refund, revoke, setFrozen, use } from "../../domain/points.ts";
+import type { Points } from "../../domain/units.ts";
 import {
   type ChangeDeps,
   type ChangeInput,
@@ -15,7 +16,7 @@ import {
  */
 export function grantPoints(
   deps: ChangeDeps,
-  input: ChangeInput & { readonly points: number },
+  input: ChangeInput & { readonly points: Points },
 ): Promise<ChangeResult> {
   const { points } = input;
   return changeAccount(deps, {
@@ -32,7 +33,7 @@ export function grantPoints(
  */
 export function usePoints(
   deps: ChangeDeps,
-  input: ChangeInput & { readonly points: number; readonly allowPartial: boolean },
+  input: ChangeInput & { readonly points: Points; readonly allowPartial: boolean },
 ): Promise<ChangeResult> {
   const { points, allowPartial } = input;
   return changeAccount(deps, {
@@ -53,7 +54,7 @@ export function refundPoints(
   input: ChangeInput & {
     readonly useEventId: string;
     /** Undefined means all points that were not refunded before. */
-    readonly points: number | undefined;
+    readonly points: Points | undefined;
     readonly expiredPoints: ExpiredPoints;
   },
 ): Promise<ChangeResult> {

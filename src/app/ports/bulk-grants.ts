@@ -2,6 +2,7 @@
 import type { BulkGrant, BulkGrantName, BulkGrantState } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
+import type { Points } from "../../domain/units.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
 import type { StreamEnd, Streams } from "./streams.ts";
 
@@ -17,7 +18,7 @@ export interface PendingUpload {
 export interface BlockCheck {
   readonly revision: number;
   readonly alreadyGranted: readonly number[];
-  readonly alreadyGrantedPoints: number;
+  readonly alreadyGrantedPoints: Points;
   readonly problems: readonly BlockProblem[];
 }
 
@@ -31,7 +32,7 @@ export interface BlockOutcome {
   /** The run that has written it last. */
   readonly run: number;
   readonly grantedCount: number;
-  readonly grantedPoints: number;
+  readonly grantedPoints: Points;
   /** The rows that were not granted. */
   readonly failures: readonly BlockProblem[];
 }
@@ -80,7 +81,7 @@ export type BulkGrantEvent =
 /** How far the run of the current revision has come. */
 export interface BulkGrantProgress {
   readonly grantedCount: number;
-  readonly grantedPoints: number;
+  readonly grantedPoints: Points;
   readonly failedCount: number;
 }
 

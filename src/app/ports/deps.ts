@@ -1,5 +1,6 @@
 /** The dependencies of the use cases: the ports that the composition root fills. */
 import type { ApprovalTimes } from "../../domain/bulk-grant.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import type {
   BulkGrantReader,
   BulkGrantStreams,
@@ -49,12 +50,12 @@ export interface Deps {
   /** Waits until the process may execute one more row of a bulk grant. */
   readonly awaitRowSlot: () => Promise<void>;
   /** How long a read group is kept, in ms. */
-  readonly historyMs: number;
+  readonly historyMs: Milliseconds;
   /**
    * How long a person whose reaction the owner has read does not notify the owner again by the same
    * kind of reaction to the same target, in ms.
    */
-  readonly coolDownMs: number;
+  readonly coolDownMs: Milliseconds;
   /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;
 }

@@ -1,4 +1,5 @@
 /** When a store that takes requests and answers none is the reason why a call ends. */
+import type { Milliseconds } from "../../domain/units.ts";
 
 /** How long a call waits for a store that is silent (docs/decisions/0005). */
 export const maxSilenceMs = 2_750;
@@ -8,6 +9,6 @@ const leastMs = 100;
 const mostMs = 500;
 
 /** Whether a silence of this time ends a call. `callMs` is the time of a call that ends anyway. */
-export const isSilent = (silenceMs: number, callMs?: number): boolean =>
+export const isSilent = (silenceMs: Milliseconds, callMs?: Milliseconds): boolean =>
   silenceMs >=
   (callMs === undefined ? maxSilenceMs : Math.min(mostMs, Math.max(leastMs, callMs / 4)));

@@ -10,6 +10,7 @@ import {
   reschedule,
   retry,
 } from "../../domain/reservation.ts";
+import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { reservationRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
@@ -23,7 +24,7 @@ import { startRun, syncRun } from "./workflow-runs.ts";
 interface NewReservation {
   readonly reservationId: string;
   readonly userId: string;
-  readonly points: number;
+  readonly points: Points;
   readonly reason: string;
   readonly executeTime: Instant;
 }

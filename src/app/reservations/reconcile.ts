@@ -1,6 +1,6 @@
 /** The use cases of the reconciler: whatever state its run is in, a reservation is granted. */
-
 import type { Reservation } from "../../domain/reservation.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ReservationName } from "../ports/reservations.ts";
@@ -23,7 +23,7 @@ const outageAfter = 40;
 export interface OverdueCounts extends SweepCounts<ReservationName> {
   readonly overdue: number;
   /** How long the oldest one is overdue. */
-  readonly oldestMs: number;
+  readonly oldestMs: Milliseconds;
   readonly granted: number;
   /** The number of reservations that are FAILED now. */
   readonly refused: number;

@@ -1,6 +1,7 @@
 /** The use cases that read and change the test clock. */
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { testClockRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
@@ -22,7 +23,7 @@ export function setTime(deps: Pick<Deps, "engine">, time: Instant): Promise<Inst
 }
 
 /** Advances the test clock by `ms` milliseconds. Refusal: INVALID_REQUEST from the year 9990 on. */
-export function advanceTime(deps: Pick<Deps, "engine">, ms: number): Promise<Instant> {
+export function advanceTime(deps: Pick<Deps, "engine">, ms: Milliseconds): Promise<Instant> {
   return changeTime(deps, "duration", (now) => now + ms);
 }
 

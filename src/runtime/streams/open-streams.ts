@@ -1,6 +1,7 @@
 /** The open streams of one kind: their limit, their drain and their end. */
 import type { StreamEnd, Streams } from "../../app/ports/streams.ts";
 import { DomainError } from "../../domain/errors.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import { Stream } from "./stream.ts";
 
 export class OpenStreams<E> implements Streams {
@@ -37,7 +38,7 @@ export class OpenStreams<E> implements Streams {
     }
   }
 
-  drain(noticeMs: number): void {
+  drain(noticeMs: Milliseconds): void {
     this.#isDraining = true;
     for (const stream of this.#streams.keys()) stream.drainAfter(noticeMs * Math.random());
   }

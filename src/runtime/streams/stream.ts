@@ -1,5 +1,6 @@
 /** One open stream: sends the latest state of all that it watches, until it ends. */
 import type { StreamEnd } from "../../app/ports/streams.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import { withJitter } from "../jitter.ts";
 
 /**
@@ -51,7 +52,7 @@ export class Stream<E> {
   }
 
   /** Ends the stream after this time, instead of at its limit. */
-  drainAfter(ms: number): void {
+  drainAfter(ms: Milliseconds): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.drain(), ms);
   }

@@ -1,5 +1,6 @@
 /** What one queue knows of other processes that write its records, and its pauses for them. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Milliseconds } from "../../domain/units.ts";
 
 /** How long a key counts as contended after a conflict with another process. */
 export const contendedMs = 3_000;
@@ -22,7 +23,7 @@ export interface Pace {
   /** In [0, 1). */
   readonly random: () => number;
   /** A moving average of the time that a commit takes, in ms: the unit of all pauses. */
-  commitMs: number;
+  commitMs: Milliseconds;
 }
 
 export class Contention {

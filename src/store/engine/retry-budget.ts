@@ -1,4 +1,5 @@
 /** Limits the retries of one process while the store throttles it or does not answer. */
+import type { Milliseconds } from "../../domain/units.ts";
 
 /** The first retry waits up to `baseMs`, each further one up to twice as long, at most `capMs`. */
 const baseMs = 25;
@@ -49,7 +50,7 @@ export class RetryBudget {
     return true;
   }
 
-  #sleep(ms: number): Promise<void> {
+  #sleep(ms: Milliseconds): Promise<void> {
     return new Promise((resolve) => {
       const release = () => {
         clearTimeout(timer);
