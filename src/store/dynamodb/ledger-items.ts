@@ -192,22 +192,21 @@ interface PageStart {
   /** The number of its first entry. */
   readonly next: number;
   /** How many entries precede that entry in its item. */
-  readonly offset: number | undefined;
+  readonly offset: number;
   /** How many entries an item of the page before had on average. */
-  readonly density: number | undefined;
+  readonly density: number;
 }
 
 const cursorOf = (next: number, offset: number, density: number): string =>
   `${next}~${offset}~${Math.round(density)}`;
 
 /**
- * Parses a cursor, which comes from outside: throws INVALID_REQUEST unless it is a number of the
- * list. Cursors of older versions consist of the number alone.
+ * Parses a cursor, which comes from outside: throws INVALID_REQUEST unless `cursorOf` may have
+ * returned it for this list.
  */
 function pageStartOf(cursor: string, from: number, to: number): PageStart {
-  const [, next, offset, density] = /^(\d+)(?:~(\d|1[0-5])~([1-9]|1[0-6]))?$/.exec(cursor) ?? [];
+  const [, next, offset, density] = /^(\d+)~(\d|1[0-5])~([1-9]|1[0-6])$/.exec(cursor) ?? [];
   const number = Number(next);
   if (!(number >= from && number <= to)) throw badCursor();
-  const optional = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-  return { next: number, offset: optional(offset), density: optional(density) };
+  return { next: number, offset: Number(offset), density: Number(density) };
 }
