@@ -192,7 +192,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       `updated ${id}: Asia/Tokyo, 36 months\n`,
     );
     expect((await done("program", "list")).split("\n")).toEqual(
-      expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "24")]),
+      expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "36")]),
     );
     expect(await failed(2, "program", "update", id, "--notices", "{")).toContain("--notices");
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
