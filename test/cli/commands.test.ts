@@ -21,7 +21,7 @@ let stack: WorkerStack;
 let server: TestServer;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "meguri-cli-test-"));
-  stack = await startWorkerStack({ env: { MEGURI_BULK_ROWS_PER_SECOND: "1000" } });
+  stack = await startWorkerStack({ isDirect: true, env: { MEGURI_BULK_ROWS_PER_SECOND: "1000" } });
   const { tablePrefix } = stack.config;
   server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
   await server.programs.createProgram({ programId: "default" });

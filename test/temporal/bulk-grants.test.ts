@@ -27,6 +27,7 @@ let stack: WorkerStack;
 beforeAll(async () => {
   slack = await startSlackServer();
   stack = await startWorkerStack({
+    isDirect: true,
     env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl, MEGURI_BULK_ROWS_PER_SECOND: "250" },
   });
 });
@@ -175,9 +176,9 @@ describe("a bulk grant", () => {
 });
 
 describe("a bulk grant half way", () => {
-  /** Starts a run of three blocks, in two lanes, and waits until some rows are granted. */
-  async function underWay(id: string): Promise<readonly string[]> {
-    const userIds = usersOf(id, 750);
+  /** Starts a run, of three blocks if nothing else is said, and waits until some are granted. */
+  async function underWay(id: string, rowCount = 750): Promise<readonly string[]> {
+    const userIds = usersOf(id, rowCount);
     const bulkGrant = await submitted({ id, userIds });
     await comesTo(stack, id, "AWAITING_APPROVAL");
     await approve(stack.deps, bulkGrant);
@@ -188,7 +189,8 @@ describe("a bulk grant half way", () => {
   }
 
   test("is paused after the rows under way, and resumed", async () => {
-    const userIds = await underWay("paused");
+    // Five blocks are two lanes.
+    const userIds = await underWay("paused", 1_250);
     const run = bulkGrantRun(stack, "paused");
     await update("paused", "pause", { subject: "op", reason: "a question" });
     await showsDetails(run, "Paused by op via temporal (a question).");
@@ -197,7 +199,7 @@ describe("a bulk grant half way", () => {
     });
     const { progress } = await readBulk(stack, "paused");
     expect(progress.grantedCount % 250).toBe(0);
-    expect(progress.grantedCount).toBeLessThan(750);
+    expect(progress.grantedCount).toBeLessThan(1_250);
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({
       counts: { granted_count: progress.grantedCount },
     });
@@ -205,8 +207,8 @@ describe("a bulk grant half way", () => {
     expect(granted).toBe(progress.grantedCount);
 
     await update("paused", "resume", { subject: "op" });
-    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 750 } });
-    expect(await balances(stack, userIds)).toEqual({ 10: 750 });
+    expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 1_250 } });
+    expect(await balances(stack, userIds)).toEqual({ 10: 1_250 });
     expect(messagesAbout("paused")).toHaveLength(1);
   });
 

@@ -54,6 +54,8 @@ export interface WorkerStackOptions {
   readonly timeZone?: string;
   readonly lifetime?: number;
   readonly testClock?: boolean;
+  /** Whether workers reach the store without the proxy, whose work for many rows adds up. */
+  readonly isDirect?: boolean;
   /** More variables of the configuration, of the server and of the workers. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -104,7 +106,10 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
     { ...server.deps, background: () => {} },
     { programId, timeZone, lifetimeMonths: lifetime },
   );
-  const workerEnv = { ...env, MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint };
+  const workerEnv = {
+    ...env,
+    ...(!options.isDirect && { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint }),
+  };
   const metrics = createMetrics();
   const running = new Set<() => Promise<void>>();
 
