@@ -1,12 +1,9 @@
 /** The use cases that purge what a deleted target has left, and start purges that never ran. */
-import { type Inbox, replaceGroup } from "../../domain/inbox.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
 import type { Target, TargetName } from "../../domain/target.ts";
-import { countedOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { Transaction } from "../ports/engine.ts";
 import { inBatches } from "../ports/pages.ts";
-import { inboxRef, pendingPurgeRef, type Ref, targetRef } from "../ports/records.ts";
+import { pendingPurgeRef, targetRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 
 /** A purge of this age should be running: the background task that starts it has failed. */
@@ -15,28 +12,6 @@ const unstartedMs = 10_000;
 /** How many pending purges one pass reads, and how many of them it starts concurrently. */
 const pageSize = 100;
 const concurrency = 20;
-
-/**
- * Deletes the unread groups of a target and takes them off the owner's inbox. Returns the inbox;
- * undefined when there was no group.
- */
-export function deleteUnreadGroups(
-  tx: Transaction,
-  ownerId: string,
-  groupRefs: readonly Ref<"unreadGroup">[],
-): Inbox | undefined {
-  const ref = inboxRef(ownerId);
-  let changed: Inbox | undefined;
-  for (const groupRef of groupRefs) {
-    const group = tx.get(groupRef);
-    const inbox = group && (changed ?? tx.get(ref));
-    if (!inbox) continue;
-    tx.delete(groupRef);
-    changed = replaceGroup(inbox, countedOf(group), undefined);
-  }
-  if (changed) tx.put(ref, changed);
-  return changed;
-}
 
 /** Returns the kinds of a deleted target's reactions, which are to be purged. */
 export async function readKindsToPurge(

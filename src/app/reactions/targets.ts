@@ -1,7 +1,7 @@
 /** The use cases that register, mute and delete targets. */
 import { cutToBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
-import type { Inbox } from "../../domain/inbox.ts";
+import { type Inbox, replaceGroup } from "../../domain/inbox.ts";
 import {
   maxTitleBytes,
   requireActive,
@@ -10,11 +10,18 @@ import {
   type Target,
   type TargetName,
 } from "../../domain/target.ts";
+import { countedOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
-import { inboxRef, pendingPurgeRef, targetRef, unreadGroupRef } from "../ports/records.ts";
+import type { Transaction } from "../ports/engine.ts";
+import {
+  inboxRef,
+  pendingPurgeRef,
+  type Ref,
+  targetRef,
+  unreadGroupRef,
+} from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { withKinds } from "./known-kinds.ts";
-import { deleteUnreadGroups } from "./purge-target.ts";
 
 /** A change of one target, with the deadline of the caller. */
 interface TargetInput {
@@ -103,6 +110,28 @@ export async function deleteTarget(
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
   if (isPending) deps.background(() => deps.workflows.startPurge(target, ownerId));
   return tombstone;
+}
+
+/**
+ * Deletes the unread groups of a target and takes them off the owner's inbox. Returns the inbox;
+ * undefined when there was no group.
+ */
+function deleteUnreadGroups(
+  tx: Transaction,
+  ownerId: string,
+  groupRefs: readonly Ref<"unreadGroup">[],
+): Inbox | undefined {
+  const ref = inboxRef(ownerId);
+  let changed: Inbox | undefined;
+  for (const groupRef of groupRefs) {
+    const group = tx.get(groupRef);
+    const inbox = group && (changed ?? tx.get(ref));
+    if (!inbox) continue;
+    tx.delete(groupRef);
+    changed = replaceGroup(inbox, countedOf(group), undefined);
+  }
+  if (changed) tx.put(ref, changed);
+  return changed;
 }
 
 /**
