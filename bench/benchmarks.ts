@@ -10,7 +10,7 @@ import { clientOverhead } from "./cases/client-overhead.ts";
 import { cpu } from "./cases/cpu.ts";
 import { deleteGrowth } from "./cases/delete-growth.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
-import { expiryVain } from "./cases/expiry-vain.ts";
+import { expiryUnchanged } from "./cases/expiry-unchanged.ts";
 import { grantConflicts } from "./cases/grant-conflicts.ts";
 import { grantHot, grantHotLocked } from "./cases/grant-hot.ts";
 import { grantOverhead } from "./cases/grant-overhead.ts";
@@ -58,7 +58,7 @@ export const benchmarks: readonly Benchmark[] = [
   bulkScale,
   reservationUnderBulk,
   expiryReads,
-  expiryVain,
+  expiryUnchanged,
   likeHot,
   likeHotLocked,
   likeConflicts,

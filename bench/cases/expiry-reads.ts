@@ -22,7 +22,7 @@ const dueEvery = 100;
 
 /** Reads of a month-end sweep, over a scan of all accounts. */
 export const expiryReads: Benchmark = {
-  names: ["expiry.index_reads", "expiry.account_reads", "expiry.settled_in_vain"],
+  names: ["expiry.index_reads", "expiry.account_reads", "expiry.read_unchanged"],
   run: (scale) =>
     withMeteredStack(async (stack) => {
       const program = await stack.deps.programs.get("default");
@@ -70,7 +70,7 @@ export const expiryReads: Benchmark = {
           baseline: "",
         },
         {
-          name: "expiry.settled_in_vain",
+          name: "expiry.read_unchanged",
           value: round(unchanged / (expired + unchanged)),
           unit: "of the accounts visited, when no bound is stale",
           target: "<= 0.1",
