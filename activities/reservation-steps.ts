@@ -33,7 +33,7 @@ export function toStep(execution: Execution, timeZone: string, runId: string): R
         grant_time: at(reservation.grant?.time ?? reservation.updateTime),
         lateness: formatDuration(latenessOf(reservation)),
         points: reservation.points,
-        available_points: execution.balance,
+        available_points: execution.availablePoints,
         entry_number: reservation.grant?.entryNumber ?? 0,
       };
     case "CANCELLED":

@@ -38,13 +38,13 @@ const grantPoints: ServiceImpl<typeof PointsService>["grantPoints"] = async (req
     points,
     changes: [{ month, points }],
     frozen: false,
-    balance: 0,
+    availablePoints: 0,
     reason,
     caller: callerOf(context),
   };
   const hash = requestHash("grant", entry.caller, { points, reason });
   await commit(userId, itemsOf(`default#${userId}`, entry, hash));
-  return { entry: fromEntry(entry), balance: 0n, replayed: false };
+  return { entry: fromEntry(entry), availablePoints: 0n, replayed: false };
 };
 
 function itemsOf(id: string, entry: LedgerEntry, hash: string) {

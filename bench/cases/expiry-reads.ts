@@ -125,7 +125,7 @@ function* population(program: Program, count: number): Generator<Seed> {
     yield { ref: entryRef(program.programId, userId, 1), value: entry, version: 1 };
     yield {
       ref: eventRef(program.programId, userId, `c:${event.eventId}`),
-      value: { hash, entry, balance: 500, reversedPoints: 0 },
+      value: { hash, entry, availablePoints: 500, reversedPoints: 0 },
       version: 1,
     };
   }

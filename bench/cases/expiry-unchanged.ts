@@ -1,7 +1,7 @@
 /** Measures how many accounts a month-end sweep visits without a change. */
 
 import { Random } from "../../examples/random.ts";
-import { type Account, balanceOf } from "../../src/domain/account.ts";
+import { type Account, availablePointsOf } from "../../src/domain/account.ts";
 import { noCaller } from "../../src/domain/caller.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import { expireForMonthEnd, grant, use } from "../../src/domain/points.ts";
@@ -92,7 +92,7 @@ function shopFor(customer: Customer, start: number, random: Random): void {
     const state = () => ({ program, userId: "u", account: customer.account, now });
     const points = Math.max(1, Math.floor(yen / 100));
     customer.account = grant(state(), event, points).account;
-    if (balanceOf(customer.account) < 500) continue;
+    if (availablePointsOf(customer.account) < 500) continue;
     customer.account = use(state(), event, 500, false).account;
   }
 }

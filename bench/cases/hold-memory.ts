@@ -72,7 +72,7 @@ function fakeDeps() {
   const engine = {
     async transact() {
       granted.count += 1;
-      return { outcome: "DONE", row, balance: 10 };
+      return { outcome: "DONE", row, availablePoints: 10 };
     },
   };
   const program = { programId: "default", timeZone: "Asia/Tokyo" };

@@ -64,7 +64,7 @@ Web UI: ${stack.uiUrl}   (${((performance.now() - started) / 1_000).toFixed(0)} 
 
 async function balanceOf(userId: string): Promise<number> {
   const { balance } = await running().points.getBalance({ programId, userId });
-  return Number(balance?.available ?? 0n);
+  return Number(balance?.availablePoints ?? 0n);
 }
 
 async function verify() {

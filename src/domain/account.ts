@@ -140,16 +140,16 @@ export function appendEntry(
     createTime: time,
     effectiveTime: newEntry.effectiveTime ?? time,
     frozen: changed.frozen,
-    balance: balanceOf(changed),
+    availablePoints: availablePointsOf(changed),
   };
   return { account: changed, entry };
 }
 
 /**
- * Returns all points of the ring. This is the balance only after `expireDue`: points that are due
+ * Returns all points of the ring. These are the available points only after `expireDue`: points that are due
  * count until they are expired.
  */
-export function balanceOf(account: Account): number {
+export function availablePointsOf(account: Account): number {
   let sum = 0;
   for (const points of account.slots) sum += points;
   return sum;

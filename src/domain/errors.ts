@@ -49,7 +49,8 @@ const rows = {
   INSUFFICIENT_POINTS: {
     code: "FAILED_PRECONDITION",
     retryable: false,
-    meaning: "The account holds fewer points than requested; the metadata has the `balance`.",
+    meaning:
+      "The account holds fewer points than requested; the metadata has its `available_points`.",
     advice: "the same id may succeed after a grant",
   },
   ACCOUNT_FROZEN: {

@@ -1,5 +1,5 @@
 /** What an account will hold at a later instant, by its buckets and its reservations. */
-import { balanceOf, buckets, emptyAccount, expireDue } from "./account.ts";
+import { availablePointsOf, buckets, emptyAccount, expireDue } from "./account.ts";
 import { DomainError } from "./errors.ts";
 import { type Instant, monthAt } from "./month.ts";
 import { maxBalance, type State } from "./points.ts";
@@ -7,23 +7,23 @@ import { expireTime } from "./program.ts";
 import { latestExecuteTime, type Reservation } from "./reservation.ts";
 import type { Points } from "./units.ts";
 
-/** A change of the balance that is to be expected. */
+/** A change of the available points that is to be expected. */
 export interface ForecastChange {
   readonly time: Instant;
   readonly kind: "EXPIRY" | "RESERVATION";
-  /** What the balance changes by: less than 0 for an expiry, more than 0 for a reservation. */
+  /** What the available points change by: less than 0 for an expiry, more than 0 for a reservation. */
   readonly points: Points;
   /** Absent for an expiry. */
   readonly reservationId?: string;
-  /** The balance after the change. */
-  readonly balance: number;
+  /** The available points after the change. */
+  readonly availablePoints: number;
 }
 
-/** The balance of an account at `time`, if nobody uses, grants or cancels anything before. */
+/** What an account holds at `time`, if nobody uses, grants or cancels anything before. */
 export interface Forecast {
   readonly time: Instant;
-  readonly balance: number;
-  readonly currentBalance: number;
+  readonly availablePoints: number;
+  readonly currentAvailablePoints: number;
   /** In the order in which they happen. */
   readonly changes: readonly ForecastChange[];
 }
@@ -63,13 +63,13 @@ export function forecast(
   const { account } = expireDue(stored ?? emptyAccount(program, userId, now), program, now);
   // The time of an account never goes back, even when the clock of a server does.
   const start = Math.max(now, account.time);
-  const currentBalance = balanceOf(account);
+  const currentAvailablePoints = availablePointsOf(account);
   const changes: ForecastChange[] = [];
-  let balance = currentBalance;
+  let availablePoints = currentAvailablePoints;
   let { issued } = account.totals;
-  const add = (change: Omit<ForecastChange, "balance">) => {
-    balance += change.points;
-    changes.push({ ...change, balance });
+  const add = (change: Omit<ForecastChange, "availablePoints">) => {
+    availablePoints += change.points;
+    changes.push({ ...change, availablePoints });
     requireForecastable(changes.length);
   };
   // The keys are in ascending order: each grant goes to the latest month.
@@ -86,14 +86,14 @@ export function forecast(
     const due = Math.max(executeTime, start);
     if (due > time) break;
     expireUntil(due);
-    if (Math.max(balance, issued) + points > maxBalance) continue;
+    if (Math.max(availablePoints, issued) + points > maxBalance) continue;
     issued += points;
     const month = Math.max(monthAt(program.timeZone, due), account.month);
     held.set(month, (held.get(month) ?? 0) + points);
     add({ time: due, kind: "RESERVATION", points, reservationId });
   }
   expireUntil(time);
-  return { time, balance, currentBalance, changes };
+  return { time, availablePoints, currentAvailablePoints, changes };
 }
 
 function checkTime(time: Instant, now: Instant): void {

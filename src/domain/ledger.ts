@@ -25,7 +25,7 @@ export interface LedgerEntry {
   /** Whether the account is frozen after this entry. */
   readonly frozen: boolean;
   /** The points of the account after this entry. */
-  readonly balance: number;
+  readonly availablePoints: number;
   readonly reason: string;
   readonly caller: Caller;
   /** Of an issue: when its points expire, as computed when it was written. */
@@ -67,10 +67,10 @@ export interface Totals {
   readonly revoked: number;
 }
 
-/** An entry before `appendEntry` derives its number, times, frozen flag and balance. */
+/** An entry before `appendEntry` derives its number, times, frozen flag and available points. */
 export type NewEntry = Omit<
   LedgerEntry,
-  "number" | "createTime" | "effectiveTime" | "frozen" | "balance"
+  "number" | "createTime" | "effectiveTime" | "frozen" | "availablePoints"
 > & { readonly effectiveTime?: Instant; readonly frozen?: boolean };
 
 /** The record of an event id, which makes the event idempotent. */
@@ -79,8 +79,8 @@ export interface EventKey {
   readonly hash: string;
   /** The entry that this request wrote. */
   readonly entry: LedgerEntry;
-  /** The balance after all entries of the event. */
-  readonly balance: number;
+  /** The points of the account after all entries of the event. */
+  readonly availablePoints: number;
   /** The points of the entry that refunds or revokes have reversed so far. */
   readonly reversedPoints: Points;
 }

@@ -2,7 +2,7 @@
 import type { Account } from "./account.ts";
 import {
   appendEntry,
-  balanceOf,
+  availablePointsOf,
   buckets,
   emptyAccount,
   expireDue,
@@ -50,7 +50,7 @@ export interface Change {
 }
 
 /** Where a refund puts points that have expired since they were used. */
-export type ExpiredPoints = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
+export type ExpiredPointsPolicy = "ORIGINAL_EXPIRY" | "CURRENT_MONTH";
 
 /**
  * Adds points to the current month. Refusals: ACCOUNT_FROZEN, LIMIT_EXCEEDED above `maxBalance`.
@@ -79,12 +79,14 @@ export function grant(state: State, event: Event, points: Points): Change {
  */
 export function use(state: State, event: Event, points: Points, allowPartial: boolean): Change {
   const { account, entries } = requireNotFrozen(state);
-  const balance = balanceOf(account);
-  if (balance === 0 || (balance < points && !allowPartial)) {
-    const message = `${points} points requested, ${balance} available`;
-    throw new DomainError("INSUFFICIENT_POINTS", message, { balance: String(balance) });
+  const available = availablePointsOf(account);
+  if (available === 0 || (available < points && !allowPartial)) {
+    const message = `${points} points requested, ${available} available`;
+    throw new DomainError("INSUFFICIENT_POINTS", message, {
+      available_points: String(available),
+    });
   }
-  const taken = Math.min(points, balance);
+  const taken = Math.min(points, available);
   const changes = takeFirst(buckets(account), taken).map(negative);
   return withEntry(state, entries, account, { ...event, type: "USED", points: taken, changes });
 }
@@ -109,7 +111,7 @@ export function revoke(state: State, event: Event, granted: EventKey): Change {
 
 /**
  * Returns points of a use to their months, newest month first. Without `points` it returns all that
- * were not refunded before. `expiredPoints` decides about points whose month has expired since.
+ * were not refunded before. `expiredPointsPolicy` decides about points whose month has expired since.
  * Refusals: ACCOUNT_FROZEN, and LIMIT_EXCEEDED beyond what is left of the use or the limits of an
  * account.
  */
@@ -118,20 +120,20 @@ export function refund(
   event: Event,
   used: EventKey,
   points: Points | undefined,
-  expiredPoints: ExpiredPoints,
+  expiredPointsPolicy: ExpiredPointsPolicy,
 ): Change {
   const refundable = used.entry.points - used.reversedPoints;
   const wanted = points ?? refundable;
   if (wanted > refundable || refundable === 0) {
     throw new DomainError("LIMIT_EXCEEDED", `${refundable} points of this use can be refunded`, {
-      refundable: String(refundable),
+      refundable_points: String(refundable),
     });
   }
   const { account, entries } = requireNotFrozen(state);
   const newestFirst = used.entry.changes.map(negative).reverse();
   const restored = takeFirst(skipFirst(newestFirst, used.reversedPoints), wanted).reverse();
   const expired = restored.filter(({ month }) => !isAlive(state.program, month, account));
-  const toCurrent = expiredPoints === "CURRENT_MONTH" ? sum(expired) : 0;
+  const toCurrent = expiredPointsPolicy === "CURRENT_MONTH" ? sum(expired) : 0;
   const alive = restored.filter((change) => !expired.includes(change));
   const refunded = withEntry(state, entries, account, {
     ...event,
@@ -272,7 +274,11 @@ function withOldest(account: Account): Account {
 }
 
 function checkLimits(account: Account): void {
-  const highest = Math.max(balanceOf(account), account.totals.issued, account.totals.refunded);
+  const highest = Math.max(
+    availablePointsOf(account),
+    account.totals.issued,
+    account.totals.refunded,
+  );
   if (highest > maxBalance) {
     throw new DomainError("LIMIT_EXCEEDED", `an account takes at most ${maxBalance} points`, {
       limit: String(maxBalance),

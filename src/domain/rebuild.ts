@@ -1,6 +1,6 @@
 /** Rebuilds an account from its ledger, and compares an account with its ledger. */
 import type { Account } from "./account.ts";
-import { balanceOf, buckets, emptyAccount, expireDue, slotOf } from "./account.ts";
+import { availablePointsOf, buckets, emptyAccount, expireDue, slotOf } from "./account.ts";
 import type { LedgerEntry, Totals } from "./ledger.ts";
 import type { Instant } from "./month.ts";
 import { formatMonth, monthAt } from "./month.ts";
@@ -28,7 +28,7 @@ export interface LedgerSum {
   /** Points by month, without months of 0 points. */
   readonly months: Record<string, number>;
   readonly totals: Record<keyof Totals, number>;
-  balance: number;
+  availablePoints: number;
   frozen: boolean;
   /** The highest entry number so far. */
   last: number;
@@ -54,7 +54,14 @@ const maxTime = 8.64e15;
 /** Returns the sum of no entries. */
 export function startSum(): LedgerSum {
   const totals = { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 };
-  const start = { balance: 0, frozen: false, last: 0, time: 0, entryCount: 0, faultCount: 0 };
+  const start = {
+    availablePoints: 0,
+    frozen: false,
+    last: 0,
+    time: 0,
+    entryCount: 0,
+    faultCount: 0,
+  };
   return { ...start, months: {}, totals, faults: [], missing: [] };
 }
 
@@ -89,7 +96,8 @@ export function addEntry(sum: LedgerSum, entry: LedgerEntry): void {
   }
   if (entry.createTime < sum.time) addFault("create_time", sum.time, entry.createTime);
   if (!addChanges(sum, entry)) addFault("changes", `at most ${maxMonths} months`, "more");
-  if (entry.balance !== sum.balance) addFault("balance", sum.balance, entry.balance);
+  if (entry.availablePoints !== sum.availablePoints)
+    addFault("available_points", sum.availablePoints, entry.availablePoints);
   if (entry.total) sum.totals[entry.total] += entry.points;
   sum.frozen = entry.frozen;
   sum.last = entry.number;
@@ -103,15 +111,21 @@ function addChanges(sum: LedgerSum, { changes }: LedgerEntry): boolean {
     const total = (months[month] ?? 0) + points;
     if (total === 0) delete months[month];
     else months[month] = total;
-    sum.balance += points;
+    sum.availablePoints += points;
   }
   const withPoints = Object.keys(months);
   for (const month of withPoints.slice(maxMonths)) delete months[month];
   return withPoints.length <= maxMonths;
 }
 
-const isReadable = ({ number, createTime, points, balance, changes }: LedgerEntry): boolean =>
-  [number, createTime, points, balance].every(Number.isSafeInteger) &&
+const isReadable = ({
+  number,
+  createTime,
+  points,
+  availablePoints,
+  changes,
+}: LedgerEntry): boolean =>
+  [number, createTime, points, availablePoints].every(Number.isSafeInteger) &&
   Math.abs(createTime) <= maxTime &&
   changes.every((change) => Object.values(change).every(Number.isSafeInteger));
 
@@ -187,9 +201,9 @@ function fieldsOf(stored: Account, program: Program, now: Instant): Map<string, 
     ["lifetime", String(account.slots.length)],
     ["frozen", String(account.frozen)],
     ["last", String(account.last - entries.length)],
-    ["balance", String(balanceOf(account))],
+    ["available_points", String(availablePointsOf(account))],
     ...Object.entries(account.totals).map(([name, points]): [string, string] => [
-      `totals.${name}`,
+      `totals.${name}_points`,
       String(points),
     ]),
     ...buckets(account).map(({ month, points }): [string, string] => [

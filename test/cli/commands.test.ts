@@ -109,12 +109,12 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
 
   test("JSON is one document a line, as in the API", async () => {
     const { balance } = JSON.parse(await done("balance", user, "--json"));
-    expect(balance).toMatchObject({ available: "5", frozen: false });
+    expect(balance).toMatchObject({ availablePoints: "5", frozen: false });
     const lines = (await done("--json", "ledger", user)).trim().split("\n");
     expect(lines.map((line) => JSON.parse(line).type)).toContain("TYPE_REVOKED");
     const error = JSON.parse(await failed(1, "use", user, "9", "--event-id", "u3", "--json"));
     expect(error).toMatchObject({
-      error: { reason: "INSUFFICIENT_POINTS", exitCode: 1, metadata: { balance: "5" } },
+      error: { reason: "INSUFFICIENT_POINTS", exitCode: 1, metadata: { available_points: "5" } },
     });
   });
 

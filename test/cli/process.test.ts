@@ -47,7 +47,7 @@ async function deadAddress(): Promise<string> {
 test("results go to standard output", async () => {
   const { code, stdout, stderr } = await meguri("balance", "alice", "--json");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  expect(JSON.parse(stdout)).toMatchObject({ balance: { available: "120" } });
+  expect(JSON.parse(stdout)).toMatchObject({ balance: { availablePoints: "120" } });
 });
 
 test("without an answer the message says how to repeat the call", async () => {

@@ -59,7 +59,7 @@ describe.each([
   test("serves calls, under the client's name", async () => {
     await client.points.grantPoints({ userId, eventId: "e", points: 7n });
     const { entries } = await client.points.listLedgerEntries({ userId });
-    expect(entries).toMatchObject([{ points: 7n, caller: "shop" }]);
+    expect(entries).toMatchObject([{ points: 7n, caller: { service: "shop" } }]);
     const { programs } = await client.programs.listPrograms({});
     expect(programs.map(({ programId }) => programId)).toEqual(["default"]);
   });
@@ -69,7 +69,7 @@ describe.each([
     const use = points.usePoints({ userId, eventId: "much", points: 1_000n });
     const error: unknown = await use.catch((thrown: unknown) => thrown);
     expect(reasonOf(error)).toBe("INSUFFICIENT_POINTS");
-    expect(metadataOf(error)).toMatchObject({ balance: "7" });
+    expect(metadataOf(error)).toMatchObject({ available_points: "7" });
     const empty: unknown = await points.usePoints({}).catch((thrown: unknown) => thrown);
     expect(reasonOf(empty)).toBe("INVALID_REQUEST");
     expect(violationsOf(empty).map(({ field }) => field)).toContain("user_id");

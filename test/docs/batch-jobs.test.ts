@@ -67,7 +67,7 @@ function runWith(text: string): Promise<string> {
 }
 
 const balanceOf = async (userId: string) =>
-  (await server.points.getBalance({ userId })).balance?.available;
+  (await server.points.getBalance({ userId })).balance?.availablePoints;
 
 test("the page shows the code of the example", () => {
   const file = readFileSync(`${projectRoot}examples/upload-sheet.ts`, "utf8");

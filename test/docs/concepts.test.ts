@@ -38,7 +38,7 @@ async function held(account: { programId: string; userId: string }, month: numbe
     const bucket = balance?.buckets.find(({ month: name }) => slotOf(name) === slot);
     return bucket?.points ?? 0n;
   });
-  return [String(month % lifetime), slots.join(" / "), String(balance?.available)];
+  return [String(month % lifetime), slots.join(" / "), String(balance?.availablePoints)];
 }
 
 /** The number that the table gives to a month's slot: January is 0. */

@@ -22,7 +22,10 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 test("the README's first calls work, one after the other", async () => {
-  const granted = { entry: { number: "1", points: "120", caller: "shop" }, balance: "120" };
+  const granted = {
+    entry: { number: "1", points: "120", caller: { service: "shop", subject: "shop" } },
+    availablePoints: "120",
+  };
   const first = await sh("curl");
   expect(first).toMatchObject(granted);
   expect(first.replayed).toBeUndefined();

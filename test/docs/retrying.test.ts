@@ -94,7 +94,7 @@ async function startBreakingProxy(port: number, isDone: () => PromiseLike<unknow
 /** The event ids and balances of an account's entries, read without faults. */
 async function ledgerOf(userId: string) {
   const { entries } = await direct.points.listLedgerEntries({ userId });
-  return entries.map(({ eventId, balance }) => `${eventId} ${balance}`);
+  return entries.map(({ eventId, availablePoints: balance }) => `${eventId} ${balance}`);
 }
 
 test("a grant with an ambiguous result is found by the retry, and made once", async () => {
@@ -103,7 +103,7 @@ test("a grant with an ambiguous result is found by the retry, and made once", as
   const { status, output, tries } = await submitFor("lost", () => {
     if (proxy.stats().faults.lostAnswer > 0) proxy.faults({});
   });
-  expect([status, output], tries.join("\n")).toEqual([0, "balance 120, replayed: true"]);
+  expect([status, output], tries.join("\n")).toEqual([0, "120 points, replayed: true"]);
   expect(tries[0]).toMatch(/the store gave no answer|deadline_exceeded/);
   expect(await ledgerOf("lost")).toEqual(["order-2001 120"]);
 });
@@ -113,7 +113,7 @@ test("a grant that the store did not take is made by the retry, once", async () 
   const { status, output, tries } = await submitFor("away", () => proxy.down(false));
   expect(status, tries.join("\n")).toBe(0);
   // On a busy machine the server may commit after the first try has ended.
-  expect(output).toMatch(/^balance 120, replayed: (true|false)$/);
+  expect(output).toMatch(/^120 points, replayed: (true|false)$/);
   expect(tries[0]).toMatch(/unavailable|deadline_exceeded/);
   expect(await ledgerOf("away")).toEqual(["order-2001 120"]);
 });
@@ -124,7 +124,7 @@ test("a grant whose connection broke is found by the retry, and made once", asyn
   );
   try {
     const { status, output, tries } = await submitFor("broken", undefined, breaking.port);
-    expect([status, output], tries.join("\n")).toEqual([0, "balance 120, replayed: true"]);
+    expect([status, output], tries.join("\n")).toEqual([0, "120 points, replayed: true"]);
     expect(tries[0]).toMatch(/canceled|aborted|deadline_exceeded/);
     expect(await ledgerOf("broken")).toEqual(["order-2001 120"]);
   } finally {

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  balanceOf,
+  availablePointsOf,
   buckets,
   emptyAccount,
   expireDue,
@@ -22,7 +22,11 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
   /** The ring after what is due at `now` has expired. */
   const at = (now: number) => {
     const { account } = expireDue(ledger.account, three, now);
-    return { pointer: slotOf(account.month, 3), slots: account.slots, balance: balanceOf(account) };
+    return {
+      pointer: slotOf(account.month, 3),
+      slots: account.slots,
+      balance: availablePointsOf(account),
+    };
   };
 
   test("month by month", () => {
@@ -47,7 +51,7 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
       createTime: day("2026-04-10"),
       points: 10,
       total: "expired",
-      balance: 90,
+      availablePoints: 90,
     });
     expect(at(day("2026-04-10"))).toEqual({ pointer: 0, slots: [30, 50, 40], balance: 120 });
 
@@ -105,7 +109,7 @@ describe("expiring what is due", () => {
       expect(entries.every(({ createTime }) => createTime === now)).toBe(true);
       expect(account.month).toBe(from + ahead);
       const total = (lifetime * (lifetime + 1)) / 2;
-      expect(balanceOf(account)).toBe(total - (gone * (gone + 1)) / 2);
+      expect(availablePointsOf(account)).toBe(total - (gone * (gone + 1)) / 2);
       expect(account.totals.expired).toBe((gone * (gone + 1)) / 2);
     }
   });
@@ -229,7 +233,7 @@ describe("lengthening a live program", () => {
     ledger.grant(day("2026-02-10"), "feb", 2);
     expect(ledger.account.slots).toHaveLength(36);
     const end = monthStart(of.timeZone, parseMonth("2029-01"));
-    expect(balanceOf(expireDue(ledger.account, of, end - 1).account)).toBe(3);
+    expect(availablePointsOf(expireDue(ledger.account, of, end - 1).account)).toBe(3);
     expect(months(expireDue(ledger.account, of, end).account)).toEqual({ "2026-02": 2 });
   });
 });
@@ -293,7 +297,11 @@ describe("servers with different zone data", () => {
     ledger.grant(between, "dec", 5);
     ledger.setProgram(behind);
     ledger.refund(between + 60_000, "refund", "use");
-    expect(ledger.entries.at(-1)).toMatchObject({ type: "EXPIRED", points: 10, balance: 5 });
+    expect(ledger.entries.at(-1)).toMatchObject({
+      type: "EXPIRED",
+      points: 10,
+      availablePoints: 5,
+    });
     expect(months(ledger.account)).toEqual({ "2026-12": 5 });
   });
 
@@ -346,7 +354,7 @@ function sumOf(entries: readonly LedgerEntry[]): Record<string, number> {
 
 test("an account that does not exist has no points", () => {
   const account = emptyAccount(program(12), "u", day("2026-01-10"));
-  expect(balanceOf(account)).toBe(0);
+  expect(availablePointsOf(account)).toBe(0);
   expect(buckets(account)).toEqual([]);
   expect(account).toMatchObject({ last: 0, frozen: false, month: parseMonth("2026-01") });
 });

@@ -1,7 +1,7 @@
 /** Tests forecasts: by hand, and against a history that is really played to its end. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { balanceOf, expireDue } from "../../src/domain/account.ts";
+import { availablePointsOf, expireDue } from "../../src/domain/account.ts";
 import { asService } from "../../src/domain/caller.ts";
 import type { DomainError } from "../../src/domain/errors.ts";
 import { type Forecast, forecast, isOutstanding } from "../../src/domain/forecast.ts";
@@ -36,8 +36,8 @@ const reservation = (
 });
 
 /** A line for each change, and the balance at the end. */
-const linesOf = ({ changes, balance }: Forecast) => [
-  ...changes.map(({ time, kind, points, reservationId, balance: after }) =>
+const linesOf = ({ changes, availablePoints: balance }: Forecast) => [
+  ...changes.map(({ time, kind, points, reservationId, availablePoints: after }) =>
     [new Date(time).toISOString().slice(0, 10), kind, points, reservationId, after].join(" "),
   ),
   `= ${balance}`,
@@ -81,13 +81,17 @@ describe("a forecast", () => {
     ]);
     expect(linesOf(forecast(state, outstanding, start - 1))).toEqual(["= 30"]);
     const { changes } = forecast(state, outstanding, startOf("2026-07"));
-    expect(changes.at(-1)).toMatchObject({ time: startOf("2026-07"), points: -3, balance: 0 });
+    expect(changes.at(-1)).toMatchObject({
+      time: startOf("2026-07"),
+      points: -3,
+      availablePoints: 0,
+    });
   });
 
   test("counts an overdue reservation as granted now, after what is due", () => {
     const state = { ...setUp(), now: day("2026-04-20") };
     const found = forecast(state, [reservation("late", day("2026-02-01"), 5)], state.now);
-    expect(found.currentBalance).toBe(20);
+    expect(found.currentAvailablePoints).toBe(20);
     expect(linesOf(found)).toEqual(["2026-04-20 RESERVATION 5 late 25", "= 25"]);
     // It is of April, not of February.
     const june = linesOf(forecast(state, [reservation("late", 0, 5)], day("2026-06-20")));
@@ -108,8 +112,11 @@ describe("a forecast", () => {
   test("of an unknown account has its reservations only", () => {
     const state = { ...setUp(), account: undefined };
     const found = forecast(state, [reservation("r", day("2026-03-10"), 7)], day("2026-03-11"));
-    expect([found.currentBalance, found.balance]).toEqual([0, 7]);
-    expect(forecast(state, [], day("2026-03-11"))).toMatchObject({ balance: 0, changes: [] });
+    expect([found.currentAvailablePoints, found.availablePoints]).toEqual([0, 7]);
+    expect(forecast(state, [], day("2026-03-11"))).toMatchObject({
+      availablePoints: 0,
+      changes: [],
+    });
   });
 
   test("leaves out a reservation that would exceed the limit of an account", () => {
@@ -175,7 +182,7 @@ describe("against what really happens", () => {
   ) {
     const lines: unknown[] = [];
     const addExpiries = (entries: readonly LedgerEntry[]) => {
-      for (const { type, effectiveTime, points: expired, balance } of entries) {
+      for (const { type, effectiveTime, points: expired, availablePoints: balance } of entries) {
         if (type !== "EXPIRED") continue;
         lines.push([effectiveTime, "EXPIRY", -expired, undefined, balance]);
       }
@@ -189,14 +196,14 @@ describe("against what really happens", () => {
         const change = grant({ ...start, account, now }, event(reservationId), granted);
         account = change.account;
         addExpiries(change.entries);
-        lines.push([now, "RESERVATION", granted, reservationId, change.entry.balance]);
+        lines.push([now, "RESERVATION", granted, reservationId, change.entry.availablePoints]);
       } catch (error) {
         expect((error as DomainError).reason).toBe("LIMIT_EXCEEDED");
       }
     }
     const end = expireDue(account, start.program, until);
     addExpiries(end.entries);
-    return { balance: balanceOf(end.account), lines };
+    return { balance: availablePointsOf(end.account), lines };
   }
 
   test("every change and the balance agree", async () => {
@@ -237,15 +244,17 @@ describe("against what really happens", () => {
         const inOrder = reservations.toSorted((a, b) => a.executeTime - b.executeTime);
         const played = play(start, inOrder, until);
         expect(
-          found.changes.map(({ time: at, kind, points: delta, reservationId, balance }) => [
-            at,
-            kind,
-            delta,
-            reservationId,
-            balance,
-          ]),
+          found.changes.map(
+            ({ time: at, kind, points: delta, reservationId, availablePoints: balance }) => [
+              at,
+              kind,
+              delta,
+              reservationId,
+              balance,
+            ],
+          ),
         ).toEqual(played.lines);
-        expect(found.balance).toBe(played.balance);
+        expect(found.availablePoints).toBe(played.balance);
       },
     );
     await assertSeeded(property, 300);

@@ -1,6 +1,6 @@
 /** Tests the changes of an account: uses, refunds, revokes, freezing and the limits. */
 import { describe, expect, test } from "vitest";
-import { balanceOf, emptyAccount } from "../../src/domain/account.ts";
+import { availablePointsOf, emptyAccount } from "../../src/domain/account.ts";
 import { grant, maxBalance, maxPoints, refund, setFrozen } from "../../src/domain/points.ts";
 import {
   changes,
@@ -40,17 +40,17 @@ describe("using", () => {
     const ledger = used();
     const now = day("2026-04-12");
     expect(() => ledger.use(now, "much", 46)).toThrow(
-      refused("INSUFFICIENT_POINTS", { balance: "45" }),
+      refused("INSUFFICIENT_POINTS", { available_points: "45" }),
     );
     expect(ledger.use(now, "part", 46, true).points).toBe(45);
     for (const partial of [true, false]) {
       expect(() => ledger.use(now, "none", 1, partial)).toThrow(
-        refused("INSUFFICIENT_POINTS", { balance: "0" }),
+        refused("INSUFFICIENT_POINTS", { available_points: "0" }),
       );
     }
     ledger.grant(now, "more", 3);
     expect(ledger.use(now, "exact", 3).points).toBe(3);
-    expect(balanceOf(ledger.account)).toBe(0);
+    expect(availablePointsOf(ledger.account)).toBe(0);
   });
 });
 
@@ -65,11 +65,11 @@ describe("refunding", () => {
     ]);
     expect(changes(ledger.refund(now, "r3", "use", 15))).toEqual([["2026-02", 15]]);
     expect(() => ledger.refund(now, "r4", "use", 11)).toThrow(
-      refused("LIMIT_EXCEEDED", { refundable: "10" }),
+      refused("LIMIT_EXCEEDED", { refundable_points: "10" }),
     );
     expect(changes(ledger.refund(now, "r5", "use"))).toEqual([["2026-01", 10]]);
     expect(() => ledger.refund(now, "r6", "use")).toThrow(
-      refused("LIMIT_EXCEEDED", { refundable: "0" }),
+      refused("LIMIT_EXCEEDED", { refundable_points: "0" }),
     );
     expect(months(ledger.account)).toEqual({
       "2026-01": 10,
@@ -105,17 +105,21 @@ describe("refunding", () => {
       ["2026-03", 25],
     ]);
     // March, April: 45; with the refund 100; without what has expired 70.
-    expect(entry.balance).toBe(100);
+    expect(entry.availablePoints).toBe(100);
     const [first, second] = ledger.entries.slice(before + 1);
     expect(first).toMatchObject({
       type: "EXPIRED",
       event: { origin: "x", eventId: "2026-01/c:r" },
       points: 10,
-      balance: 90,
+      availablePoints: 90,
       effectiveTime: Date.parse("2026-07-01T00:00:00+09:00"),
       createTime: now,
     });
-    expect(second).toMatchObject({ event: { eventId: "2026-02/c:r" }, points: 20, balance: 70 });
+    expect(second).toMatchObject({
+      event: { eventId: "2026-02/c:r" },
+      points: 20,
+      availablePoints: 70,
+    });
     expect(months(ledger.account)).toEqual({ "2026-03": 30, "2026-04": 40 });
     expect(ledger.account.totals).toMatchObject({ refunded: 55, expired: 30 });
   });
@@ -183,10 +187,10 @@ describe("refunding", () => {
     ledger.use(day("2026-01-11"), "use", 10);
     expect(ledger.revoke(day("2026-01-12"), "v", "a").points).toBe(0);
     ledger.refund(day("2026-01-13"), "r", "use");
-    expect(balanceOf(ledger.account)).toBe(10);
+    expect(availablePointsOf(ledger.account)).toBe(10);
     // Now the month has points again, so the revoke takes them.
     expect(ledger.revoke(day("2026-01-14"), "v2", "a").points).toBe(10);
-    expect(balanceOf(ledger.account)).toBe(0);
+    expect(availablePointsOf(ledger.account)).toBe(0);
   });
 
   test("refunded points may be used and refunded again, each use by itself", () => {
@@ -214,7 +218,7 @@ describe("revoking", () => {
     expect(nothing).toMatchObject({ points: 0, changes: [] });
     expect(ledger.account.totals.revoked).toBe(10);
     expect(ledger.key("a").reversedPoints).toBe(10);
-    expect(balanceOf(ledger.account)).toBe(10);
+    expect(availablePointsOf(ledger.account)).toBe(10);
   });
 
   test("takes nothing of what has expired, nor of the month that shares its slot", () => {
@@ -243,7 +247,12 @@ describe("freezing", () => {
     expect(() => ledger.use(now, "x", 1)).toThrow(refused("ACCOUNT_FROZEN"));
     expect(() => ledger.refund(now, "x", "use")).toThrow(refused("ACCOUNT_FROZEN"));
     const unfrozen = ledger.freeze(day("2026-10-13"), "u", false);
-    expect(unfrozen).toMatchObject({ type: "UNFROZEN", frozen: false, points: 0, balance: 0 });
+    expect(unfrozen).toMatchObject({
+      type: "UNFROZEN",
+      frozen: false,
+      points: 0,
+      availablePoints: 0,
+    });
     const expired = ledger.entries.filter(({ type }) => type === "EXPIRED");
     expect(expired.map(({ points, frozen }) => [points, frozen])).toEqual([
       [5, true],
@@ -280,7 +289,7 @@ describe("limits", () => {
   test("a balance may be 10^15 and not one more", () => {
     const state = { program: program(3), userId: "u", account: full({}), now };
     const { account } = grant(state, event("a"), maxPoints);
-    expect(balanceOf(account)).toBe(maxBalance);
+    expect(availablePointsOf(account)).toBe(maxBalance);
     expect(() => grant({ ...state, account }, event("b"), 1)).toThrow(refused("LIMIT_EXCEEDED"));
   });
 

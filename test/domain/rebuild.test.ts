@@ -71,8 +71,12 @@ describe("comparing", () => {
   });
 
   test.each<[string, (account: Account) => Account, string[]]>([
-    ["a lost point", (a) => ({ ...a, slots: a.slots.map((n) => Math.max(n - 1, 0)) }), ["balance"]],
-    ["a total", (a) => ({ ...a, totals: { ...a.totals, used: 14 } }), ["totals.used"]],
+    [
+      "a lost point",
+      (a) => ({ ...a, slots: a.slots.map((n) => Math.max(n - 1, 0)) }),
+      ["available_points"],
+    ],
+    ["a total", (a) => ({ ...a, totals: { ...a.totals, used: 14 } }), ["totals.used_points"]],
     ["the frozen flag", (a) => ({ ...a, frozen: false }), ["frozen"]],
     ["the number", (a) => ({ ...a, last: a.last - 1 }), ["last"]],
   ])("finds %s", (_, damage, fields) => {
@@ -88,7 +92,7 @@ describe("comparing", () => {
     expect(found.map(({ field }) => field)).toEqual(
       expect.arrayContaining([expect.stringMatching(/^buckets\[2026-0[2-4]\]$/)]),
     );
-    expect(found.map(({ field }) => field)).not.toContain("balance");
+    expect(found.map(({ field }) => field)).not.toContain("available_points");
   });
 
   test("finds faults of the ledger itself", () => {
@@ -96,10 +100,12 @@ describe("comparing", () => {
     const without = entries.filter(({ number }) => number !== 3);
     const gap = differences(account, without).map(({ field }) => field);
     expect(gap).toContain("entries[4].number");
-    expect(gap).toContain("entries[4].balance");
-    const wrong = entries.map((entry) => (entry.number === 2 ? { ...entry, balance: 31 } : entry));
+    expect(gap).toContain("entries[4].available_points");
+    const wrong = entries.map((entry) =>
+      entry.number === 2 ? { ...entry, availablePoints: 31 } : entry,
+    );
     expect(differences(account, wrong)).toEqual([
-      { field: "entries[2].balance", expected: "30", actual: "31" },
+      { field: "entries[2].available_points", expected: "30", actual: "31" },
     ]);
     const late = entries.map((entry) =>
       entry.number === 2 ? { ...entry, createTime: day("2027-01-01") } : entry,
@@ -115,6 +121,8 @@ describe("comparing", () => {
       { field: "last", expected: String(entries.length), actual: "0" },
     ]);
     const bare = differences(account, []).map(({ field }) => field);
-    expect(bare).toEqual(expect.arrayContaining(["last", "balance", "frozen", "totals.issued"]));
+    expect(bare).toEqual(
+      expect.arrayContaining(["last", "available_points", "frozen", "totals.issued_points"]),
+    );
   });
 });

@@ -91,14 +91,14 @@ function withoutHidden<T extends object>(shown: T): T {
 async function show(programId: string) {
   const { balance } = await one.points.getBalance({ programId, userId });
   const {
-    issued = 0n,
-    used = 0n,
-    expired = 0n,
-    refunded = 0n,
-    revoked = 0n,
+    issuedPoints: issued = 0n,
+    usedPoints: used = 0n,
+    expiredPoints: expired = 0n,
+    refundedPoints: refunded = 0n,
+    revokedPoints: revoked = 0n,
   } = balance?.totals ?? {};
   return {
-    balance: Number(balance?.available),
+    balance: Number(balance?.availablePoints),
     lots: (balance?.buckets ?? []).map(({ month, points, expireTime }) => ({
       month,
       points: Number(points),
@@ -117,12 +117,12 @@ async function show(programId: string) {
 
 async function answerTo(server: TestServer, programId: string, request: Request): Promise<Answer> {
   try {
-    const { entry, balance, replayed } = await send(server, programId, request);
+    const { entry, availablePoints: balance, replayed } = await send(server, programId, request);
     return { line: lineOf(entry as LedgerEntry), balance: Number(balance), replayed };
   } catch (error) {
     const { reason, metadata, retries } = toRefusal(error);
     if (retries) throw error;
-    const left = metadata.balance ?? metadata.refundable;
+    const left = metadata.available_points ?? metadata.refundable_points;
     return { refused: reason, ...(left !== undefined && { left: Number(left) }) };
   }
 }
@@ -144,7 +144,7 @@ function send({ points }: TestServer, programId: string, request: Request) {
         ...input,
         useEventId: request.use,
         ...(request.points !== undefined && { points: BigInt(request.points) }),
-        expiredPoints: ExpiredPointsPolicy[request.policy],
+        expiredPointsPolicy: ExpiredPointsPolicy[request.policy],
       });
     case "revoke":
       return points.revokePoints({
@@ -175,7 +175,7 @@ const lineOf = (entry: LedgerEntry): Line =>
     points: Number(entry.points),
     changes: entry.changes.map(({ month, points }) => [month, Number(points)] as const),
     frozen: false,
-    balance: Number(entry.balance),
+    balance: Number(entry.availablePoints),
     reason: entry.reason,
     expireTime: entry.expireTime && timestampMs(entry.expireTime),
     related: entry.relatedEvent && nameOf(entry.relatedEvent.origin, entry.relatedEvent.eventId),

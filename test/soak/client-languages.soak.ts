@@ -14,7 +14,7 @@ const isThere = (program: string, ...args: string[]) => spawnSync(program, args)
 const hasGo = isThere("go", "version");
 const hasPython = isThere("python3", "-c", "import ensurepip, venv");
 
-const answer = "balance 120\nINSUFFICIENT_POINTS 120\n";
+const answer = "points 120\nINSUFFICIENT_POINTS 120\n";
 
 let server: TestServer;
 let folder: string;

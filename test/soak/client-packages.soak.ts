@@ -57,7 +57,7 @@ test.each(["20.20.2", "22.23.3", "24.21.0"])(
     const { stdout } = await run(node, [file]);
 
     const replayed = version !== "20.20.2";
-    expect(stdout).toBe(`balance 120, replayed: ${replayed}\nonly 120 points\n`);
+    expect(stdout).toBe(`120 points, replayed: ${replayed}\nonly 120 points\n`);
   },
   120_000,
 );

@@ -56,7 +56,7 @@ const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => 
   changes: [{ month: 24_322, points: 10 }],
   total: "issued",
   frozen: false,
-  balance: 10,
+  availablePoints: 10,
   reason: "",
   caller: asService("shop"),
   expireTime: 1_793_000_000_000,
@@ -66,7 +66,7 @@ const entry = (number: number, more: Partial<LedgerEntry> = {}): LedgerEntry => 
 const eventKey = (number: number): EventKey => ({
   hash: "1:x",
   entry: entry(number),
-  balance: 10,
+  availablePoints: 10,
   reversedPoints: 0,
 });
 
@@ -292,7 +292,7 @@ describe.each(stores)("%s: records", (_, open) => {
     const key: EventKey = {
       hash: "1:h",
       entry: used,
-      balance: maxBalance,
+      availablePoints: maxBalance,
       reversedPoints: maxPoints,
     };
     const program: Program = {
@@ -654,7 +654,7 @@ describe("the largest items", () => {
     })),
     total: "refunded",
     frozen: false,
-    balance: maxBalance - 1,
+    availablePoints: maxBalance - 1,
     reason: "r".repeat(128),
     caller,
     relatedEvent: { origin: "c", eventId: "d".repeat(128) },
@@ -696,7 +696,7 @@ describe("the largest items", () => {
     const entry = refund(callerOf(64, 128));
     check("entry", entryRef(programId, userId, entry.number), entry);
     const ref = eventRef(programId, userId, `c:${event.eventId}`);
-    const key = { hash, entry, balance: maxBalance - 1, reversedPoints: 0 };
+    const key = { hash, entry, availablePoints: maxBalance - 1, reversedPoints: 0 };
     check("event key", ref, key, 1_040);
     check("event key by a UUID", ref, { ...key, entry: refund(callerOf(64, uuidBytes)) });
   });

@@ -49,13 +49,13 @@ const cancel = ({ cancelReservation }: Activities) =>
 
 describe("a failed activity", () => {
   test.each(reasons)("has the reason %s, and whether Temporal retries it", async (reason) => {
-    const error = new DomainError(reason, "the message", { balance: "7" });
+    const error = new DomainError(reason, "the message", { available_points: "7" });
     const failure = await failureOf(error, cancel);
     expect(failure).toMatchObject({
       type: reason,
       message: "the message",
       nonRetryable: !error.retryable,
-      details: [{ balance: "7" }],
+      details: [{ available_points: "7" }],
     });
     expect(failure.stack).toBe("");
   });
@@ -94,7 +94,13 @@ test("a verification continues after the last heartbeat, inside a ledger", async
   const entryAt = (number: number) => ({
     ...{ number, type: "ISSUED", event: { origin: "c", eventId: `e${number}` }, points: 1 },
     ...{ createTime: 0, effectiveTime: 0, changes: [{ month: 23_640, points: 1 }] },
-    ...{ total: "issued", frozen: false, balance: number, reason: "", caller: asService("test") },
+    ...{
+      total: "issued",
+      frozen: false,
+      availablePoints: number,
+      reason: "",
+      caller: asService("test"),
+    },
   });
   const account = {
     ...{ programId: "p", userId: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },

@@ -111,7 +111,7 @@ describe("a month's end", () => {
     expect(expired).toMatchObject({
       type: "EXPIRED",
       points: 10,
-      balance: 20,
+      availablePoints: 20,
       effectiveTime: Date.UTC(2027, 2, 31, 15),
     });
     expect(await monthEnd(programId)).toMatchObject({ expired: 0, unchanged: 0, failed: 0 });
@@ -138,7 +138,7 @@ describe("a month's end", () => {
     for (const userId of userIds) {
       const ledger = await ledgerOf(programs[0], userId);
       expect(ledger).toHaveLength(6);
-      expect(ledger.at(-1)).toMatchObject({ balance: 0 });
+      expect(ledger.at(-1)).toMatchObject({ availablePoints: 0 });
       expect(await ledgerOf(programs[1], userId)).toEqual(ledger);
     }
   });

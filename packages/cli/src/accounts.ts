@@ -8,6 +8,7 @@ import {
   ListLedgerEntriesRequest_Order as Order,
 } from "@meguri/client/points";
 import { type AddCommand, examples } from "./action.ts";
+import { callerText } from "./callers.ts";
 import { enumName, enumOption, enumValue, programOption, readTime, timeFormat } from "./options.ts";
 import type { Columns, Output } from "./output.ts";
 import { pagesOf } from "./pages.ts";
@@ -33,15 +34,15 @@ export const addBalance: AddCommand = (parent, inSession) => {
     );
 };
 
-function balanceText(out: Output, { available, frozen, totals, buckets }: Balance): string {
+function balanceText(out: Output, { availablePoints, frozen, totals, buckets }: Balance): string {
   const fields = out.table([
-    ["available", available],
+    ["available", availablePoints],
     ["frozen", frozen],
-    ["issued", totals?.issued],
-    ["used", totals?.used],
-    ["expired", totals?.expired],
-    ["refunded", totals?.refunded],
-    ["revoked", totals?.revoked],
+    ["issued", totals?.issuedPoints],
+    ["used", totals?.usedPoints],
+    ["expired", totals?.expiredPoints],
+    ["refunded", totals?.refundedPoints],
+    ["revoked", totals?.revokedPoints],
   ]);
   const months = buckets.map(({ month, points, expireTime }) => [month, points, expireTime]);
   return fields + (months.length > 0 ? out.table(months, ["month", "points", "expires"]) : "");
@@ -52,9 +53,9 @@ const entryColumns: Columns<LedgerEntry> = {
   time: ({ effectiveTime }) => effectiveTime,
   type: ({ type }) => enumName(LedgerEntry_TypeSchema, type),
   points: ({ points }) => points,
-  balance: ({ balance }) => balance,
+  balance: ({ availablePoints }) => availablePoints,
   event: ({ eventId }) => eventId,
-  caller: ({ caller }) => caller,
+  caller: ({ caller }) => caller && callerText(caller),
   reason: ({ reason }) => reason,
 };
 
@@ -78,8 +79,8 @@ export const addLedger: AddCommand = (parent, inSession) => {
           userId,
           types: type.map((name) => enumValue(LedgerEntry_TypeSchema, name)),
           order: oldestFirst ? Order.OLDEST_FIRST : Order.NEWEST_FIRST,
-          ...(since && { startTime: since }),
-          ...(until && { endTime: until }),
+          ...(since && { createTimeFrom: since }),
+          ...(until && { createTimeBefore: until }),
         };
         const pages = pagesOf(async (page) => {
           const answer = await meguri.points.listLedgerEntries({ ...request, ...page }, call);

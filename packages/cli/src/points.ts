@@ -41,15 +41,15 @@ async function changeOf(session: Session, userId: string, options: ChangeOptions
 /** The answer to every change of an account. */
 interface ChangeAnswer {
   readonly entry?: LedgerEntry | undefined;
-  readonly balance: bigint;
+  readonly availablePoints: bigint;
   readonly replayed: boolean;
 }
 
 /** The sentence about a change. `done` says what was done with the points of the entry. */
 const sentence =
   (done: (points: bigint) => string) =>
-  ({ entry, balance, replayed }: ChangeAnswer): string => {
-    const text = `${done(entry?.points ?? 0n)} (event ${entry?.eventId}), balance ${balance}`;
+  ({ entry, availablePoints, replayed }: ChangeAnswer): string => {
+    const text = `${done(entry?.points ?? 0n)} (event ${entry?.eventId}), balance ${availablePoints}`;
     return `${printable(replayed ? `${text}; replayed: an earlier call had done it` : text)}\n`;
   };
 
@@ -117,7 +117,7 @@ export const addRefund: AddCommand = (parent, inSession) => {
         const request = {
           ...(await changeOf(session, user, options)),
           useEventId,
-          expiredPoints: policies[options.expiredPoints],
+          expiredPointsPolicy: policies[options.expiredPoints],
           ...(points !== undefined && { points }),
         };
         const answer = await meguri.points.refundPoints(request, call);

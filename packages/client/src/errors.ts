@@ -28,7 +28,7 @@ export function reasonOf(error: unknown): Reason | undefined {
     : undefined;
 }
 
-/** Returns the metadata of the reason, such as the `balance` of INSUFFICIENT_POINTS. */
+/** Returns the metadata of the reason, such as `available_points` of INSUFFICIENT_POINTS. */
 export function metadataOf(error: unknown): Readonly<Record<string, string>> {
   return errorInfoOf(error)?.metadata ?? {};
 }

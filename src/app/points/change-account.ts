@@ -1,5 +1,5 @@
 /** Changes an account once for each event id, in one transaction. */
-import { balanceOf } from "../../domain/account.ts";
+import { availablePointsOf } from "../../domain/account.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
@@ -26,8 +26,8 @@ export interface ChangeInput {
 /** The result of every change of an account. */
 export interface ChangeResult {
   readonly entry: LedgerEntry;
-  readonly balance: number;
-  /** True when an earlier call made the change; entry and balance are then its result. */
+  readonly availablePoints: number;
+  /** True when an earlier call made the change; entry and points are then its result. */
   readonly replayed: boolean;
 }
 
@@ -86,20 +86,20 @@ export function putChange(
   { account, entries, entry }: Change,
 ): ChangeResult {
   const { programId, userId } = account;
-  const balance = balanceOf(account);
+  const availablePoints = availablePointsOf(account);
   tx.put(accountRef(programId, userId), account);
   for (const each of entries) tx.put(entryRef(programId, userId, each.number), each);
-  tx.put(eventKey, { hash, entry, balance, reversedPoints: 0 });
-  return { entry, balance, replayed: false };
+  tx.put(eventKey, { hash, entry, availablePoints, reversedPoints: 0 });
+  return { entry, availablePoints, replayed: false };
 }
 
 /** Returns the first result of an event. Throws ID_REUSED when its request was another one. */
 export function replayedResult(existing: EventKey, hash: string): ChangeResult {
-  const { entry, balance } = existing;
+  const { entry, availablePoints } = existing;
   if (existing.hash !== hash) {
     throw new DomainError("ID_REUSED", "this event_id was used for another request", {
       number: String(entry.number),
     });
   }
-  return { entry, balance, replayed: true };
+  return { entry, availablePoints, replayed: true };
 }

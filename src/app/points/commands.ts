@@ -1,7 +1,14 @@
 /** The use cases that change an account. */
 import { DomainError } from "../../domain/errors.ts";
 import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
-import { type ExpiredPoints, grant, refund, revoke, setFrozen, use } from "../../domain/points.ts";
+import {
+  type ExpiredPointsPolicy,
+  grant,
+  refund,
+  revoke,
+  setFrozen,
+  use,
+} from "../../domain/points.ts";
 import type { Points } from "../../domain/units.ts";
 import {
   type ChangeDeps,
@@ -28,7 +35,7 @@ export function grantPoints(
 }
 
 /**
- * Takes points, oldest month first. Refusals: INSUFFICIENT_POINTS with the balance,
+ * Takes points, oldest month first. Refusals: INSUFFICIENT_POINTS with the available points,
  * ACCOUNT_FROZEN, ID_REUSED.
  */
 export function usePoints(
@@ -55,18 +62,18 @@ export function refundPoints(
     readonly useEventId: string;
     /** Undefined means all points that were not refunded before. */
     readonly points: Points | undefined;
-    readonly expiredPoints: ExpiredPoints;
+    readonly expiredPointsPolicy: ExpiredPointsPolicy;
   },
 ): Promise<ChangeResult> {
-  const { useEventId, points, expiredPoints } = input;
+  const { useEventId, points, expiredPointsPolicy } = input;
   const reversedEvent: EventRef = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
     input,
     operation: "refund",
-    parameters: { useEventId, points, expired: expiredPoints },
+    parameters: { useEventId, points, expired: expiredPointsPolicy },
     reversedEvent,
     decide: (state, event, used) =>
-      refund(state, event, requireType("USED", reversedEvent, used), points, expiredPoints),
+      refund(state, event, requireType("USED", reversedEvent, used), points, expiredPointsPolicy),
   });
 }
 

@@ -1,8 +1,8 @@
 /** The use cases that read balances and ledgers. */
 import {
   type Account,
+  availablePointsOf,
   type Bucket,
-  balanceOf,
   buckets,
   emptyAccount,
   expireDue,
@@ -19,7 +19,7 @@ import { accountRef, entryRef, eventRef } from "../ports/records.ts";
 /** The points of an account at this instant. */
 export interface Balance {
   readonly account: Account;
-  readonly available: number;
+  readonly availablePoints: number;
   /** Months with points, oldest first. */
   readonly buckets: readonly (Bucket & { readonly expireTime: Instant })[];
   /** The version of the stored account; 0 when it does not exist. */
@@ -41,7 +41,7 @@ export async function getBalance(
   const { account } = expireDue(before, program, calendar);
   return {
     account,
-    available: balanceOf(account),
+    availablePoints: availablePointsOf(account),
     buckets: buckets(account).map((bucket) => ({
       ...bucket,
       expireTime: expireTime(program, bucket.month),

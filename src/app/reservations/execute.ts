@@ -37,15 +37,19 @@ export interface Granted {
   readonly outcome: "DONE";
   readonly reservation: Reservation;
   /** The points of the account after the grant. */
-  readonly balance: number;
+  readonly availablePoints: number;
   /** Whether the program notifies the user of it. */
   readonly notifies: boolean;
 }
 
-/** An execution before the balance of a grant by an earlier attempt is known. */
+/** An execution before the available points after a grant by an earlier attempt is known. */
 type Decided =
   | Exclude<Execution, Granted>
-  | { readonly outcome: "DONE"; readonly reservation: Reservation; readonly balance?: number };
+  | {
+      readonly outcome: "DONE";
+      readonly reservation: Reservation;
+      readonly availablePoints?: number;
+    };
 
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
 
@@ -66,14 +70,14 @@ export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): P
     decided = await setFailed(deps, attempt, error);
   }
   if (decided.outcome !== "DONE") return decided;
-  const { reservation, balance = await balanceAfter(deps, attempt) } = decided;
+  const { reservation, availablePoints = await pointsAfter(deps, attempt) } = decided;
   const notifies = program?.notices?.reservedGrants ?? false;
-  return { outcome: "DONE", reservation, balance, notifies };
+  return { outcome: "DONE", reservation, availablePoints, notifies };
 }
 
-/** Reads the balance after the grant of an earlier attempt. */
-async function balanceAfter({ reader }: ExecuteDeps, attempt: Attempt): Promise<number> {
-  return (await reader.get(eventKeyOf(attempt)))?.value.balance ?? 0;
+/** Reads the available points after the grant of an earlier attempt. */
+async function pointsAfter({ reader }: ExecuteDeps, attempt: Attempt): Promise<number> {
+  return (await reader.get(eventKeyOf(attempt)))?.value.availablePoints ?? 0;
 }
 
 /** A retryable error says nothing about the grant, and an unknown record cannot become FAILED. */
@@ -109,12 +113,12 @@ function grantOnce({ engine }: ExecuteDeps, attempt: Attempt, program: Program):
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const { reason, creator, points, hash } = reservation;
       // The event key is authoritative: the record may come from a backup.
-      const { entry, balance } = granted
+      const { entry, availablePoints } = granted
         ? replayedResult(granted, hash)
         : putChange(tx, eventKey, hash, grant(state, { event, reason, caller: creator }, points));
       const done = complete(reservation, entry.number, now.wall);
       tx.put(ref, done);
-      return { outcome: "DONE", reservation: done, balance };
+      return { outcome: "DONE", reservation: done, availablePoints };
     },
   });
 }

@@ -85,7 +85,7 @@ async function playPurchase(
     reason: `${amount} yen`,
   });
   line.granted += earned;
-  if (granted.balance < usedAtOnce) return;
+  if (granted.availablePoints < usedAtOnce) return;
   await points.usePoints({
     programId,
     userId,

@@ -10,7 +10,7 @@ import {
   usePoints,
 } from "../../app/points/commands.ts";
 import type { Deps } from "../../app/ports/deps.ts";
-import type { ExpiredPoints } from "../../domain/points.ts";
+import type { ExpiredPointsPolicy } from "../../domain/points.ts";
 import type { EventRef } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import {
   type PointsService,
@@ -43,12 +43,12 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
     },
 
     async refundPoints(request, context) {
-      const { useEventId, points, expiredPoints } = request;
+      const { useEventId, points, expiredPointsPolicy } = request;
       const input = {
         ...toChange(request, context),
         useEventId,
         points: points === undefined ? undefined : toSafeInteger(points, "points"),
-        expiredPoints: policies[expiredPoints as keyof typeof policies],
+        expiredPointsPolicy: policies[expiredPointsPolicy as keyof typeof policies],
       };
       return fromChange(await refundPoints(deps, input));
     },
@@ -70,7 +70,7 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
 const policies = {
   [Policy.ORIGINAL_EXPIRY]: "ORIGINAL_EXPIRY",
   [Policy.CURRENT_MONTH]: "CURRENT_MONTH",
-} as const satisfies Record<number, ExpiredPoints>;
+} as const satisfies Record<number, ExpiredPointsPolicy>;
 
 function toChange(
   request: {
@@ -91,8 +91,8 @@ function toChange(
   };
 }
 
-const fromChange = ({ entry, balance, replayed }: ChangeResult) => ({
+const fromChange = ({ entry, availablePoints, replayed }: ChangeResult) => ({
   entry: fromEntry(entry),
-  balance: BigInt(balance),
+  availablePoints: BigInt(availablePoints),
   replayed,
 });

@@ -19,14 +19,14 @@ export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "
       return {
         forecast: {
           time: fromInstant(found.time),
-          balance: BigInt(found.balance),
-          currentBalance: BigInt(found.currentBalance),
+          availablePoints: BigInt(found.availablePoints),
+          currentAvailablePoints: BigInt(found.currentAvailablePoints),
           changes: found.changes.map((change) => ({
             ...change,
             time: fromInstant(change.time),
             kind: kinds[change.kind],
             points: BigInt(change.points),
-            balance: BigInt(change.balance),
+            availablePoints: BigInt(change.availablePoints),
           })),
           frozen: found.frozen,
         },

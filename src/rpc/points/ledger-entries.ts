@@ -8,6 +8,7 @@ import {
   type LedgerEntrySchema,
   LedgerEntry_Type as Type,
 } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import { fromCaller } from "../shared/callers.ts";
 import { fromInstant } from "../shared/scalars.ts";
 
 const origins: Readonly<Record<Origin, EventOrigin>> = {
@@ -42,6 +43,7 @@ export const toEntryTypes = (types: readonly Type[]): EntryType[] =>
 
 export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEntrySchema> {
   const { expireTime, relatedEvent } = entry;
+  const caller = fromCaller(entry.caller);
   return {
     number: BigInt(entry.number),
     type: types[entry.type],
@@ -55,9 +57,8 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
       points: BigInt(points),
     })),
     reason: entry.reason,
-    caller: entry.caller.service,
-    callerSubject: entry.caller.subject,
-    balance: BigInt(entry.balance),
+    ...(caller && { caller }),
+    availablePoints: BigInt(entry.availablePoints),
     ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
     ...(relatedEvent && {
       relatedEvent: { origin: origins[relatedEvent.origin], eventId: relatedEvent.eventId },

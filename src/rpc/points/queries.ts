@@ -36,8 +36,8 @@ export function pointsQueries(deps: Deps): Pick<ServiceImpl<typeof PointsService
         newestFirst: request.order !== Order.OLDEST_FIRST,
         types: toEntryTypes(request.types),
         window: {
-          start: toOptionalInstant(request.startTime, "start_time"),
-          end: toOptionalInstant(request.endTime, "end_time"),
+          start: toOptionalInstant(request.createTimeFrom, "create_time_from"),
+          end: toOptionalInstant(request.createTimeBefore, "create_time_before"),
         },
       };
       const found = await listLedgerEntries(deps, toAccount(request), query, page);
@@ -71,7 +71,7 @@ function toKey(key: GetLedgerEntryRequest["key"]) {
 }
 
 function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
-  const { account, available, version } = balance;
+  const { account, availablePoints, version } = balance;
   const buckets = balance.buckets.map(({ month, points, expireTime }) => ({
     month: formatMonth(month),
     points: BigInt(points),
@@ -80,15 +80,15 @@ function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
   const [oldest] = buckets;
   const { issued, used, expired, refunded, revoked } = account.totals;
   return {
-    available: BigInt(available),
+    availablePoints: BigInt(availablePoints),
     buckets,
     ...(oldest && { nextExpiring: oldest }),
     totals: {
-      issued: BigInt(issued),
-      used: BigInt(used),
-      expired: BigInt(expired),
-      refunded: BigInt(refunded),
-      revoked: BigInt(revoked),
+      issuedPoints: BigInt(issued),
+      usedPoints: BigInt(used),
+      expiredPoints: BigInt(expired),
+      refundedPoints: BigInt(refunded),
+      revokedPoints: BigInt(revoked),
     },
     frozen: account.frozen,
     version: BigInt(version),

@@ -102,6 +102,10 @@ test("a reservation restored from before its grant is DONE, even on a frozen acc
   const frozen = { programId, userId: "u", eventId: "f", reason: "", caller: asService("test") };
   await freezeAccount(deps, { ...frozen, deadline: undefined });
   const again = await executeReservation(deps, attempt);
-  expect(again).toMatchObject({ outcome: "DONE", balance: 5, row: { state: "DONE" } });
+  expect(again).toMatchObject({
+    outcome: "DONE",
+    availablePoints: 5,
+    reservation: { state: "DONE" },
+  });
   expect(await balance(deps, "u")).toBe(5);
 });

@@ -46,14 +46,22 @@ async function setUp() {
 
 test("one that is granted before the account is read is in its balance only", async () => {
   const { forecastWhile } = await setUp();
-  const { currentBalance, changes, balance } = await forecastWhile("get");
+  const {
+    currentAvailablePoints: currentBalance,
+    changes,
+    availablePoints: balance,
+  } = await forecastWhile("get");
   expect(changes.map(({ reservationId }) => reservationId)).toEqual(["r-2"]);
   expect([currentBalance, balance]).toEqual([11, 21]);
 });
 
 test("one that is granted after the account is read is still to come", async () => {
   const { forecastWhile } = await setUp();
-  const { currentBalance, changes, balance } = await forecastWhile("many");
+  const {
+    currentAvailablePoints: currentBalance,
+    changes,
+    availablePoints: balance,
+  } = await forecastWhile("many");
   expect(changes.map(({ reservationId }) => reservationId)).toEqual(["r-1", "r-2"]);
   expect([currentBalance, balance]).toEqual([1, 21]);
 });

@@ -188,7 +188,7 @@ function longLedger(deps: Deps, count: number, missing: number, delayMs = 0) {
     changes: [{ month: 12 * 2026, points: 1 }],
     total: "issued",
     frozen: false,
-    balance: number,
+    availablePoints: number,
     reason: "",
     caller: asService("test"),
   });
@@ -223,12 +223,12 @@ describe("a long ledger", () => {
     const found = await verifyAccount(deps, name, false);
     expect(found.differences).toHaveLength(100);
     expect(found.differences.slice(0, 6)).toEqual([
-      { field: "balance", expected: String(count - 1), actual: String(count) },
-      { field: "totals.issued", expected: String(count - 1), actual: String(count) },
+      { field: "available_points", expected: String(count - 1), actual: String(count) },
+      { field: "totals.issued_points", expected: String(count - 1), actual: String(count) },
       { field: "buckets[2026-01]", expected: String(count - 1), actual: String(count) },
       { field: "entries[3].number", expected: "2", actual: "3" },
-      { field: "entries[3].balance", expected: "2", actual: "3" },
-      { field: "entries[4].balance", expected: "3", actual: "4" },
+      { field: "entries[3].available_points", expected: "2", actual: "3" },
+      { field: "entries[4].available_points", expected: "3", actual: "4" },
     ]);
     // Three of the account, one number, and a balance for each of the entries from the third on.
     expect(found.unreportedDifferenceCount).toBe(3 + 1 + count - 2 - 100);
@@ -348,17 +348,17 @@ describe("the verification of many accounts", () => {
     expect(Object.fromEntries(lines)).toEqual({
       flag: ["frozen: false, not true"],
       hole: [
-        "balance: 5, not 15",
-        "totals.issued: 10, not 20",
+        "available_points: 5, not 15",
+        "totals.issued_points: 10, not 20",
         "buckets[2026-01]: 5, not 15",
         "entries[3].number: 2, not 3",
-        "entries[3].balance: 5, not 15",
+        "entries[3].available_points: 5, not 15",
       ],
       points: [
-        "balance: 16, not 15",
+        "available_points: 16, not 15",
         "buckets[2026-01]: 16, not 15",
-        "entries[2].balance: 21, not 20",
-        "entries[3].balance: 16, not 15",
+        "entries[2].available_points: 21, not 20",
+        "entries[3].available_points: 16, not 15",
       ],
       ring: ["lifetime: 12, not 13", "buckets[2026-01]: 15, not 0", "buckets[2025-11]: 0, not 15"],
       time: [`entries[3].create_time: ${Date.UTC(2026, 0, 15)}, not 1`],

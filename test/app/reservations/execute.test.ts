@@ -45,7 +45,10 @@ async function dueReservation() {
 }
 
 async function expectGrantedOnce({ deps, recordOf }: Awaited<ReturnType<typeof dueReservation>>) {
-  expect(await executeReservation(deps, attempt)).toMatchObject({ outcome: "DONE", balance: 10 });
+  expect(await executeReservation(deps, attempt)).toMatchObject({
+    outcome: "DONE",
+    availablePoints: 10,
+  });
   expect(await recordOf(id)).toMatchObject({ state: "DONE", grant: { entryNumber: 1 } });
   expect(await verifyAccount(deps, request, false)).toMatchObject({
     differences: [],

@@ -89,7 +89,7 @@ describe("an attempt of a run", () => {
 
     notify.mockReset();
     const step = await attempt();
-    expect(step).toMatchObject({ step: "DONE", points: 10, balance: 10 });
+    expect(step).toMatchObject({ step: "DONE", points: 10, available_points: 10 });
     expect(notify.mock.calls.map(([, sent]) => sent)).toEqual([notice]);
     // The time of the grant, and so its lateness, is that of the first attempt.
     expect(await recordOf(id)).toEqual(granted);

@@ -225,7 +225,7 @@ describe("a run with a failure", () => {
     await approve(ben, before);
     expect(await run("undo")).toMatchObject({ state: State.DONE, result: { grantedPoints: 12n } });
     for (const userId of ["good", "cold"]) {
-      expect((await server.points.getBalance({ userId })).balance?.available).toBe(0n);
+      expect((await server.points.getBalance({ userId })).balance?.availablePoints).toBe(0n);
     }
     const twice = server.bulkGrants.reverseBulkGrant({
       bulkGrantId: "redo",

@@ -21,9 +21,15 @@ describe("an unknown account", () => {
     for (const userId of ["nobody", "nobody"]) {
       const { balance } = await server.points.getBalance({ userId });
       expect(balance).toMatchObject({
-        available: 0n,
+        availablePoints: 0n,
         buckets: [],
-        totals: { issued: 0n, used: 0n, expired: 0n, refunded: 0n, revoked: 0n },
+        totals: {
+          issuedPoints: 0n,
+          usedPoints: 0n,
+          expiredPoints: 0n,
+          refundedPoints: 0n,
+          revokedPoints: 0n,
+        },
         frozen: false,
         version: 0n,
       });
@@ -40,11 +46,11 @@ describe("an unknown account", () => {
     const { points, reservations, programs } = server;
     const change = { ...account, eventId: "e" };
     const grant = { origin: EventOrigin.CALLER, eventId: "g" };
-    const expiredPoints = ExpiredPointsPolicy.CURRENT_MONTH;
+    const expiredPointsPolicy = ExpiredPointsPolicy.CURRENT_MONTH;
     const calls = [
       points.grantPoints({ ...change, points: 1n }),
       points.usePoints({ ...change, points: 1n }),
-      points.refundPoints({ ...change, useEventId: "u", expiredPoints }),
+      points.refundPoints({ ...change, useEventId: "u", expiredPointsPolicy }),
       points.revokePoints({ ...change, grant }),
       points.freezeAccount(change),
       points.unfreezeAccount(change),
@@ -79,10 +85,10 @@ describe("a frozen account", () => {
     const frozen = await points.freezeAccount({ userId, eventId: "f", reason: "why" });
     expect(frozen.entry && lineOf(frozen.entry)).toBe("3 FROZEN 0 () 6");
     const shown = await points.getBalance({ userId });
-    expect([shown.balance?.available, shown.balance?.frozen]).toEqual([6n, true]);
+    expect([shown.balance?.availablePoints, shown.balance?.frozen]).toEqual([6n, true]);
 
-    const expiredPoints = ExpiredPointsPolicy.CURRENT_MONTH;
-    const refund = { userId, eventId: "r", useEventId: "u", expiredPoints };
+    const expiredPointsPolicy = ExpiredPointsPolicy.CURRENT_MONTH;
+    const refund = { userId, eventId: "r", useEventId: "u", expiredPointsPolicy };
     const calls = [
       points.grantPoints({ userId, eventId: "g2", points: 1n }),
       points.usePoints({ userId, eventId: "u2", points: 1n }),
@@ -103,7 +109,7 @@ describe("a frozen account", () => {
     await points.unfreezeAccount({ userId, eventId: "t" });
     const unfrozen = await points.unfreezeAccount({ userId, eventId: "t2" });
     expect(unfrozen.entry && lineOf(unfrozen.entry)).toBe("7 UNFROZEN 0 () 0");
-    expect((await points.refundPoints(refund)).balance).toBe(4n);
+    expect((await points.refundPoints(refund)).availablePoints).toBe(4n);
     expect((await points.verifyAccount({ userId })).differences).toEqual([]);
   });
 
@@ -130,7 +136,7 @@ describe("a use", () => {
     expect(await refusalOf(call)).toMatchObject({
       code: "FailedPrecondition",
       reason: "INSUFFICIENT_POINTS",
-      metadata: { balance: "10" },
+      metadata: { available_points: "10" },
       retries: false,
     });
     expect((await points.getBalance({ userId: "little" })).balance?.version).toBe(1n);
@@ -141,10 +147,10 @@ describe("a use", () => {
     await points.grantPoints({ userId: "part", eventId: "g", points: 10n });
     const request = { userId: "part", points: 11n, allowPartial: true };
     const taken = await points.usePoints({ ...request, eventId: "u" });
-    expect([taken.entry?.points, taken.balance]).toEqual([10n, 0n]);
+    expect([taken.entry?.points, taken.availablePoints]).toEqual([10n, 0n]);
     expect(await refusalOf(points.usePoints({ ...request, eventId: "u2" }))).toMatchObject({
       reason: "INSUFFICIENT_POINTS",
-      metadata: { balance: "0" },
+      metadata: { available_points: "0" },
     });
     expect(await points.usePoints({ ...request, eventId: "u" })).toEqual({
       ...taken,
@@ -157,9 +163,9 @@ describe("limits", () => {
   test("a call takes up to 10^9 points", async () => {
     const { points } = server;
     const granted = await points.grantPoints({ userId: "big", eventId: "g", points: maxPoints });
-    expect(granted.balance).toBe(maxPoints);
+    expect(granted.availablePoints).toBe(maxPoints);
     const used = await points.usePoints({ userId: "big", eventId: "u", points: maxPoints });
-    expect(used.balance).toBe(0n);
+    expect(used.availablePoints).toBe(0n);
     const more = { userId: "big", eventId: "more", points: maxPoints + 1n };
     const calls = [points.grantPoints(more), points.usePoints(more)];
     for (const refusal of await Promise.all(calls.map(refusalOf))) {
@@ -189,8 +195,8 @@ describe("limits", () => {
       metadata: { limit: String(maxBalance) },
     });
     const full = await points.grantPoints({ userId: "full", eventId: "g2", points: 5n });
-    expect(full.balance).toBe(maxBalance);
+    expect(full.availablePoints).toBe(maxBalance);
     const drained = await points.usePoints({ userId: "full", eventId: "u", points: maxPoints });
-    expect(drained.balance).toBe(maxBalance - maxPoints);
+    expect(drained.availablePoints).toBe(maxBalance - maxPoints);
   });
 });

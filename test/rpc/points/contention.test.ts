@@ -71,8 +71,11 @@ describe.each(stores)("%s", (_, isolation) => {
       }),
     );
     const { balance } = await one.points.getBalance({ userId });
-    expect(balance?.totals).toMatchObject({ issued: BigInt(granted), used: BigInt(used) });
-    expect(balance?.available).toBe(BigInt(granted - used));
+    expect(balance?.totals).toMatchObject({
+      issuedPoints: BigInt(granted),
+      usedPoints: BigInt(used),
+    });
+    expect(balance?.availablePoints).toBe(BigInt(granted - used));
     const verified = await two.points.verifyAccount({ userId });
     expect(verified.differences).toEqual([]);
     expect(Number(verified.entryCount)).toBe(callers * rounds - refused);
@@ -95,6 +98,6 @@ describe.each(stores)("%s", (_, isolation) => {
     );
     expect(taken.filter((points) => points === 10)).toHaveLength(10);
     const { balance } = await two.points.getBalance({ userId: "prize" });
-    expect(balance?.available).toBe(0n);
+    expect(balance?.availablePoints).toBe(0n);
   });
 });

@@ -34,7 +34,7 @@ const reserve = (userId: string, reservationId: string, time: string, points = 1
   });
 
 const linesOf = ({ changes }: Forecast) =>
-  changes.map(({ time, kind, points, reservationId, balance }) => {
+  changes.map(({ time, kind, points, reservationId, availablePoints: balance }) => {
     const text = time && timestampDate(time).toISOString().replace(".000Z", "");
     const cause = kind === Kind.EXPIRY ? "EXPIRY" : reservationId;
     return `${text} ${cause} ${points} ${balance}`;
@@ -46,7 +46,11 @@ test("lists expiries and reservations in their order, up to the instant", async 
   await reserve(userId, "p-2", "2028-05-01T00:00:00Z", 20n);
   await reserve(userId, "p-1", "2028-04-01T00:00:00Z", 10n);
   const forecast = await forecastOf(userId, "2028-07-01T00:00:00Z");
-  expect(forecast).toMatchObject({ balance: 20n, currentBalance: 100n, frozen: false });
+  expect(forecast).toMatchObject({
+    availablePoints: 20n,
+    currentAvailablePoints: 100n,
+    frozen: false,
+  });
   expect(linesOf(forecast)).toEqual([
     "2028-04-01T00:00:00 EXPIRY -100 0",
     "2028-04-01T00:00:00 p-1 10 10",
@@ -81,7 +85,7 @@ test("counts what is due as granted now, but nothing granted, failed or cancelle
   await server.reservations.cancelReservation(name("s-cancelled"));
   await reserve(userId, "s-due", due);
   const forecast = await forecastOf(userId, "2028-03-01T00:00:00Z");
-  expect(forecast.currentBalance).toBe(11n);
+  expect(forecast.currentAvailablePoints).toBe(11n);
   expect(linesOf(forecast)).toEqual(["2028-01-10T00:00:00 s-due 10 21"]);
 });
 
@@ -89,11 +93,11 @@ test("says that an account is frozen, and counts its reservations all the same",
   await server.points.freezeAccount({ programId, userId: "frozen", eventId: "f" });
   await reserve("frozen", "z-1", "2028-02-01T00:00:00Z");
   const forecast = await forecastOf("frozen", "2028-03-01T00:00:00Z");
-  expect(forecast).toMatchObject({ frozen: true, balance: 10n });
+  expect(forecast).toMatchObject({ frozen: true, availablePoints: 10n });
 });
 
 test("of an unknown account is empty, and of an unknown program refused", async () => {
-  expect(await forecastOf("nobody", now)).toMatchObject({ balance: 0n, changes: [] });
+  expect(await forecastOf("nobody", now)).toMatchObject({ availablePoints: 0n, changes: [] });
   const call = server.points.getForecast({ programId: "none", userId: "u", time: at(now) });
   expect(await reasonOf(call)).toBe("PROGRAM_NOT_FOUND");
 });

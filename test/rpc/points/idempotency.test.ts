@@ -69,13 +69,13 @@ const operations: readonly Operation[] = [
     request: {
       useEventId: "u1",
       points: 7n,
-      expiredPoints: ExpiredPointsPolicy.ORIGINAL_EXPIRY,
+      expiredPointsPolicy: ExpiredPointsPolicy.ORIGINAL_EXPIRY,
       reason: "returned",
     },
     others: {
       useEventId: "u2",
       points: 8n,
-      expiredPoints: ExpiredPointsPolicy.CURRENT_MONTH,
+      expiredPointsPolicy: ExpiredPointsPolicy.CURRENT_MONTH,
       reason: "other",
     },
     send: ({ points }, request) => points.refundPoints(request),
@@ -153,7 +153,7 @@ describe("UsePoints", () => {
     const account = await prepare();
     const sent = { ...account, eventId: "all", points: 160n };
     const first = await server.points.usePoints(sent);
-    expect(first.balance).toBe(0n);
+    expect(first.availablePoints).toBe(0n);
     const again = await server.points.usePoints(sent);
     expect(again).toEqual({ ...first, replayed: true });
     // The same from another server, whose cache is empty.
@@ -170,13 +170,13 @@ describe("UsePoints", () => {
     const sent = { userId: `user-${++users}`, eventId: "late", points: 5n };
     expect(await reasonOf(server.points.usePoints(sent))).toBe("INSUFFICIENT_POINTS");
     await server.points.grantPoints({ userId: sent.userId, eventId: "g", points: 5n });
-    expect((await server.points.usePoints(sent)).balance).toBe(0n);
+    expect((await server.points.usePoints(sent)).availablePoints).toBe(0n);
   });
 
   test("sent three times at once is one use", async () => {
     const sent = { ...(await prepare()), eventId: "twin", points: 10n };
     const answers = await Promise.all([1, 2, 3].map(() => server.points.usePoints(sent)));
-    expect(answers.map(({ balance }) => balance)).toEqual([150n, 150n, 150n]);
+    expect(answers.map(({ availablePoints: balance }) => balance)).toEqual([150n, 150n, 150n]);
     expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
   });
 });
@@ -266,7 +266,7 @@ describe("CreateProgram", () => {
     });
     const again = await server.programs.createProgram(one);
     expect(again.replayed).toBe(true);
-    expect(again.program?.lifetimeMonths).toBe(6);
+    expect(again.program?.lifetimeMonths).toBe(12);
     expect(again.program?.lifetimeChanges.map((change) => change.lifetimeMonths)).toEqual([6, 12]);
   });
 });

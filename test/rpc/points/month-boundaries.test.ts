@@ -27,7 +27,7 @@ async function programIn(timeZone: string, lifetimeMonths: number) {
     },
     async availableAt(time: string): Promise<number> {
       await server.clock.setTime({ time: at(time) });
-      return Number((await server.points.getBalance(account)).balance?.available);
+      return Number((await server.points.getBalance(account)).balance?.availablePoints);
     },
   };
 }

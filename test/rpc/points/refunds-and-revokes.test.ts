@@ -29,12 +29,12 @@ function newAccount() {
       points.grantPoints({ ...account, eventId, points: BigInt(amount) }),
     use: (eventId: string, amount: number) =>
       points.usePoints({ ...account, eventId, points: BigInt(amount) }),
-    refund: (useEventId: string, amount?: number, expiredPoints: 1 | 2 = ORIGINAL_EXPIRY) =>
+    refund: (useEventId: string, amount?: number, expiredPointsPolicy: 1 | 2 = ORIGINAL_EXPIRY) =>
       points.refundPoints({
         ...account,
         eventId: `reversal-${++reversals}`,
         useEventId,
-        expiredPoints,
+        expiredPointsPolicy,
         ...(amount !== undefined && { points: BigInt(amount) }),
       }),
     revoke: (eventId: string) =>
@@ -74,7 +74,7 @@ describe("a refund", () => {
     expect(tooMuch).toMatchObject({
       code: "FailedPrecondition",
       reason: "LIMIT_EXCEEDED",
-      metadata: { refundable: "40" },
+      metadata: { refundable_points: "40" },
     });
     expect((await refund("u")).entry?.points).toBe(40n);
     expect(await held()).toEqual(["01:50", "02:50"]);
@@ -186,7 +186,7 @@ describe("a revoke", () => {
     await month("2026-01");
     await grant("a", 10);
     await use("u", 10);
-    const { entry, balance } = await revoke("a");
+    const { entry, availablePoints: balance } = await revoke("a");
     expect([entry?.points, entry?.changes, balance]).toEqual([0n, [], 0n]);
   });
 

@@ -85,7 +85,7 @@ async function newAccount(changes: readonly number[] = [100, -30, 20]) {
         restored: found.restoredEntryNumbers.map(Number),
       };
     },
-    available: async () => Number((await points.getBalance({ userId })).balance?.available),
+    available: async () => Number((await points.getBalance({ userId })).balance?.availablePoints),
   };
 }
 
@@ -126,10 +126,10 @@ test("wrong points, totals and flag are reported and repaired", async () => {
   await tamper("A", "T[1]", { N: "31" });
   await tamper("A", "f", { BOOL: true });
   const lines = [
-    "balance: 90, not 1000",
+    "available_points: 90, not 1000",
     "buckets[2026-05]: 90, not 1000",
     "frozen: false, not true",
-    "totals.used: 30, not 31",
+    "totals.used_points: 30, not 31",
   ];
   expect(await verify()).toEqual(found(lines));
   expect(await available()).toBe(1000);
@@ -137,7 +137,7 @@ test("wrong points, totals and flag are reported and repaired", async () => {
   expect(await available()).toBe(90);
   expect(await verify()).toEqual(found([]));
   const next = await server.points.usePoints({ userId, eventId: "u2", points: 90n });
-  expect([next.entry?.number, next.balance]).toEqual([4n, 0n]);
+  expect([next.entry?.number, next.availablePoints]).toEqual([4n, 0n]);
 });
 
 test.each([2, 7])("a last number of %i is reported and repaired", async (number) => {
@@ -163,7 +163,7 @@ test("points in a month that never had any are reported and repaired", async () 
   const { tamper, verify } = await newAccount();
   await tamper("A", `s[${(slot + 11) % 12}]`, { N: "5" });
   const { lines } = await verify(true);
-  expect(lines).toEqual(["balance: 90, not 95", "buckets[2026-04]: 0, not 5"]);
+  expect(lines).toEqual(["available_points: 90, not 95", "buckets[2026-04]: 0, not 5"]);
   expect((await verify()).lines).toEqual([]);
 });
 
@@ -185,11 +185,11 @@ test("a missing entry is restored from its event key: 1,070 stay 1,070", async (
   const whole = await dump();
   await remove("L#000000000002");
   const lines = [
-    "balance: 70, not 1070",
+    "available_points: 70, not 1070",
     "buckets[2026-05]: 70, not 1070",
-    "entries[3].balance: 70, not 1070",
+    "entries[3].available_points: 70, not 1070",
     "entries[3].number: 2, not 3",
-    "totals.issued: 100, not 1100",
+    "totals.issued_points: 100, not 1100",
   ];
   expect(await verify()).toEqual(found(lines, { entries: 2 }));
   expect(await verify(true)).toEqual(found(lines, { entries: 2, restored: [2] }));
@@ -231,22 +231,22 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
       "a missing entry without its event key",
       async ({ remove, removeKey }) => [await remove(entry(2)), await removeKey("c:e2")],
       [
-        "balance: 70, not 1070",
+        "available_points: 70, not 1070",
         "buckets[2026-05]: 70, not 1070",
-        "entries[3].balance: 70, not 1070",
+        "entries[3].available_points: 70, not 1070",
         "entries[3].number: 2, not 3",
-        "totals.issued: 100, not 1100",
+        "totals.issued_points: 100, not 1100",
       ],
-      { missing_entry_numbers: "2", faults: "entries[3].number, entries[3].balance" },
+      { missing_entry_numbers: "2", faults: "entries[3].number, entries[3].available_points" },
     ],
     [
       "a missing last entry without its event key",
       async ({ remove, removeKey }) => [await remove(entry(3)), await removeKey("c:e3")],
       [
-        "balance: 1100, not 1070",
+        "available_points: 1100, not 1070",
         "buckets[2026-05]: 1100, not 1070",
         "last: 2, not 3",
-        "totals.used: 0, not 30",
+        "totals.used_points: 0, not 30",
       ],
       { missing_entry_numbers: "3", faults: "" },
     ],
@@ -258,11 +258,11 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
         await tamperKey("c:e2", "c[1]", { N: "999" }),
       ],
       [
-        "balance: 70, not 1070",
+        "available_points: 70, not 1070",
         "buckets[2026-05]: 70, not 1070",
-        "entries[3].balance: 70, not 1070",
+        "entries[3].available_points: 70, not 1070",
         "entries[3].number: 2, not 3",
-        "totals.issued: 100, not 1100",
+        "totals.issued_points: 100, not 1100",
       ],
       { missing_entry_numbers: "2" },
     ],
@@ -270,28 +270,28 @@ describe("a ledger that is itself damaged leaves its account as it is", () => {
       "a second entry of a number",
       ({ tamper }) => tamper(entry(1), "l", { L: [{ M: grantOf(5, 105) }] }),
       [
-        "balance: 75, not 1070",
+        "available_points: 75, not 1070",
         "buckets[2026-05]: 75, not 1070",
         "entries[2].number: 3, not 2",
-        "entries[3].balance: 75, not 1070",
-        "totals.issued: 105, not 1100",
+        "entries[3].available_points: 75, not 1070",
+        "totals.issued_points: 105, not 1100",
       ],
-      { missing_entry_numbers: "", faults: "entries[2].number, entries[3].balance" },
+      { missing_entry_numbers: "", faults: "entries[2].number, entries[3].available_points" },
     ],
     [
       "a changed balance in an entry",
       ({ tamper }) => tamper(entry(2), "b", { N: "1101" }),
-      ["entries[2].balance: 1100, not 1101"],
-      { missing_entry_numbers: "", faults: "entries[2].balance", fault_count: "1" },
+      ["entries[2].available_points: 1100, not 1101"],
+      { missing_entry_numbers: "", faults: "entries[2].available_points", fault_count: "1" },
     ],
     [
       "changed points",
       ({ tamper }) => tamper(entry(2), "c[1]", { N: "1001" }),
       [
-        "balance: 1071, not 1070",
+        "available_points: 1071, not 1070",
         "buckets[2026-05]: 1071, not 1070",
-        "entries[2].balance: 1101, not 1100",
-        "entries[3].balance: 1071, not 1070",
+        "entries[2].available_points: 1101, not 1100",
+        "entries[3].available_points: 1071, not 1070",
       ],
       { fault_count: "2" },
     ],
@@ -323,9 +323,9 @@ test("a renumbered entry is reported as missing and wrong", async () => {
   await remove("L#000000000002");
   await put({ ...second, sk: { S: "L#000000000005" } });
   expect((await verify()).lines).toEqual([
-    "entries[3].balance: 70, not 1070",
+    "entries[3].available_points: 70, not 1070",
     "entries[3].number: 2, not 3",
-    "entries[5].balance: 1070, not 1100",
+    "entries[5].available_points: 1070, not 1100",
     "entries[5].number: 4, not 5",
     "last: 5, not 3",
   ]);

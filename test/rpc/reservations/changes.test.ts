@@ -91,7 +91,7 @@ describe("a failed reservation", () => {
     );
     await execute(server.deps, name);
     const { balance } = await server.points.getBalance({ userId: "frozen" });
-    expect(balance?.available).toBe(0n);
+    expect(balance?.availablePoints).toBe(0n);
     expect(await read(reservationId)).toEqual(reservation);
   });
 

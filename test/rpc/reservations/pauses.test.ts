@@ -55,7 +55,7 @@ test("meanwhile reservations are created, moved and cancelled, and points grante
   const cancelled = await server.reservations.cancelReservation(name);
   expect(cancelled.reservation?.state).toBe(State.CANCELLED);
   const granted = { programId, userId: "u", eventId: "g", points: 5n };
-  expect((await server.points.grantPoints(granted)).balance).toBe(5n);
+  expect((await server.points.grantPoints(granted)).availablePoints).toBe(5n);
 });
 
 test("a resume removes the pause, and signals the waiting runs each time", async () => {

@@ -31,7 +31,7 @@ const executeTime = at("2029-01-01T00:00:00Z");
 
 const entriesOf = async (userId: string) => {
   const { entries } = await server.points.listLedgerEntries({ userId });
-  return entries.map(({ type, caller, callerSubject }) => [type, caller, callerSubject]);
+  return entries.map(({ type, caller }) => [type, caller?.service, caller?.subject]);
 };
 
 describe("the service and the subject stand in", () => {
@@ -45,7 +45,7 @@ describe("the service and the subject stand in", () => {
       ),
     );
     for (const [i, { entry }] of granted.entries()) {
-      expect(entry).toMatchObject({ caller: "shop", callerSubject: names[i] });
+      expect(entry).toMatchObject({ caller: { service: "shop", subject: names[i] } });
     }
     await server.clientsOf("desk/eri").points.freezeAccount({ userId: "u", eventId: "f" });
     const [frozen, ...grants] = await entriesOf("u");
@@ -60,10 +60,10 @@ describe("the service and the subject stand in", () => {
     await server.clock.setTime({ time: at("2027-01-01T00:00:00Z") });
     await server.points.grantPoints({ ...account, eventId: "e2", points: 10n });
     const { entries } = await server.points.listLedgerEntries(account);
-    const callers = entries.map(({ type, caller, callerSubject }) => [type, caller, callerSubject]);
+    const callers = entries.map(({ type, caller }) => [type, caller?.service, caller?.subject]);
     expect(callers).toEqual([
       [Type.ISSUED, "tests", "tests"],
-      [Type.EXPIRED, "", ""],
+      [Type.EXPIRED, undefined, undefined],
       [Type.ISSUED, "tests", "tests"],
     ]);
   });
@@ -127,7 +127,7 @@ describe("any instance of a service may repeat a call, on whose behalf ever it w
     const grant = { userId: "repeated", eventId: "e", points: 10n };
     const { entry } = await server.clientsOf("shop/alice").points.grantPoints(grant);
     const again = await server.clientsOf("shop/ben").points.grantPoints(grant);
-    expect(again).toMatchObject({ replayed: true, entry: { callerSubject: "alice" } });
+    expect(again).toMatchObject({ replayed: true, entry: { caller: { subject: "alice" } } });
     expect(again.entry).toEqual(entry);
     const other = server.clientsOf("cafe/alice").points.grantPoints(grant);
     expect(await reasonOf(other)).toBe("ID_REUSED");

@@ -115,10 +115,10 @@ test("calls under way are answered, new ones are refused, the process exits with
   expect(await watched).toBe(watching.WatchUnreadCountsResponse_EndReason.DRAINING);
   await expect.poll(() => refused(connect(baseUrl)), patience).toBe("ECONNREFUSED");
   await expect(grpc.getBalance({ userId: "u" })).rejects.toThrow();
-  expect((await answers).map(({ balance }) => balance)).toEqual([5n, 7n]);
+  expect((await answers).map(({ availablePoints: balance }) => balance)).toEqual([5n, 7n]);
   expect(await child.exited).toBe("exit code 0");
   sessionManager.abort();
-  expect((await tables.points.getBalance({ userId: "a" })).balance?.available).toBe(5n);
+  expect((await tables.points.getBalance({ userId: "a" })).balance?.availablePoints).toBe(5n);
 });
 
 test("a call that does not end in time is aborted", async () => {

@@ -131,8 +131,9 @@ for (const userId of ["u", "nobody"]) {
   );
 }
 const { PENDING, PROCESSING, DONE } = Reservation_State;
-const window = { startTime: executeTime, endTime: at("2029-02-01T00:00:00Z") };
-const executeWindow = { executeTimeFrom: window.startTime, executeTimeBefore: window.endTime };
+const end = at("2029-02-01T00:00:00Z");
+const createWindow = { createTimeFrom: executeTime, createTimeBefore: end };
+const executeWindow = { executeTimeFrom: executeTime, executeTimeBefore: end };
 for (const filter of [
   { case: "userId", value: "u" } as const,
   ...[PENDING, PROCESSING, DONE].map((value) => ({ case: "state", value }) as const),
@@ -179,8 +180,11 @@ list("muted people", ListMutedPeopleRequestSchema, { ownerId: "o" }, (r) =>
 
 const { UNSPECIFIED: ANY, VALIDATING } = BulkGrant_State;
 for (const state of [ANY, VALIDATING]) {
-  list(`bulk grants ${state}`, bulkGrants.ListBulkGrantsRequestSchema, { state, ...window }, (r) =>
-    server.bulkGrants.listBulkGrants(r),
+  list(
+    `bulk grants ${state}`,
+    bulkGrants.ListBulkGrantsRequestSchema,
+    { state, ...createWindow },
+    (r) => server.bulkGrants.listBulkGrants(r),
   );
 }
 const rowsOf = { bulkGrantId: "b" };

@@ -134,11 +134,18 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/GrantPoints": [
     { ...account, event_id: "g", points: "100", reason: "hello" },
-    { balance: "100", entry: { type: "TYPE_ISSUED", caller: "grpc-js", reason: "hello" } },
+    {
+      available_points: "100",
+      entry: {
+        type: "TYPE_ISSUED",
+        caller: { service: "grpc-js", subject: "grpc-js" },
+        reason: "hello",
+      },
+    },
   ],
   "meguri.points.v1.PointsService/UsePoints": [
     { ...account, event_id: "u", points: "30" },
-    { balance: "70", entry: { number: "2" } },
+    { available_points: "70", entry: { number: "2" } },
   ],
   "meguri.points.v1.PointsService/RefundPoints": [
     {
@@ -146,13 +153,13 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       event_id: "r",
       use_event_id: "u",
       points: "10",
-      expired_points: "EXPIRED_POINTS_POLICY_CURRENT_MONTH",
+      expired_points_policy: "EXPIRED_POINTS_POLICY_CURRENT_MONTH",
     },
-    { balance: "80", entry: { related_event: { event_id: "u" } } },
+    { available_points: "80", entry: { related_event: { event_id: "u" } } },
   ],
   "meguri.points.v1.PointsService/RevokePoints": [
     { ...account, event_id: "v", grant: { event_id: "g" } },
-    { balance: "0", entry: { points: "80" } },
+    { available_points: "0", entry: { points: "80" } },
   ],
   "meguri.points.v1.PointsService/FreezeAccount": [
     { ...account, event_id: "f" },
@@ -164,11 +171,23 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/GetBalance": [
     account,
-    { balance: { available: "0", totals: { issued: "100", used: "30", revoked: "80" } } },
+    {
+      balance: {
+        available_points: "0",
+        totals: { issued_points: "100", used_points: "30", revoked_points: "80" },
+      },
+    },
   ],
   "meguri.points.v1.PointsService/GetForecast": [
     { ...account, time: later },
-    { forecast: { balance: "0", current_balance: "0", changes: [], frozen: false } },
+    {
+      forecast: {
+        available_points: "0",
+        current_available_points: "0",
+        changes: [],
+        frozen: false,
+      },
+    },
   ],
   "meguri.points.v1.PointsService/ListLedgerEntries": [
     { ...account, page_size: 1 },

@@ -46,7 +46,7 @@ const behaviours: Record<string, (context: HandlerContext) => unknown> = {
       { desc: ErrorInfoSchema, value: { reason: "R", domain: "d", metadata: { a: "b" } } },
     ]);
   },
-  "no-message": () => ({ balance: { available: "many" } }),
+  "no-message": () => ({ balance: { availablePoints: "many" } }),
 };
 
 const listeners = createListeners({

@@ -45,7 +45,7 @@ async function accountOf(userId: string) {
   const { balance } = await server.points.getBalance({ userId });
   const { entries } = await server.points.listLedgerEntries({ userId });
   const ids = entries.map(({ eventId }) => eventId);
-  return { available: balance?.available, ids: ids.sort() };
+  return { available: balance?.availablePoints, ids: ids.sort() };
 }
 
 describe.each(Object.entries(hangs))("a store that hangs %s", (kind, plan) => {

@@ -101,7 +101,7 @@ describe("a call", () => {
     const points = clientWith(right);
     const call = () => points.grantPoints({ userId: "aoi", points: 5n, eventId: "e1" });
     const { entry } = await eventually(call);
-    expect(entry).toMatchObject({ caller: "shop" });
+    expect(entry).toMatchObject({ caller: { service: "shop" } });
     await permit(["points.read"]);
     await eventually(() => balance(points));
   });

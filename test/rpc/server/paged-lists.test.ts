@@ -77,23 +77,25 @@ describe("ListLedgerEntries", () => {
       [9, 9],
       [12, 5],
     ] as const) {
-      const window = { startTime: minute(from), endTime: minute(to) };
+      const window = { createTimeFrom: minute(from), createTimeBefore: minute(to) };
       const found = await numbers({ ...window, order: Order.OLDEST_FIRST, pageSize: 3 });
       expect(found.flat(), `${from} to ${to}`).toEqual(all.filter((i) => i >= from && i < to));
     }
-    const since = await numbers({ startTime: minute(20), order: Order.OLDEST_FIRST });
+    const since = await numbers({ createTimeFrom: minute(20), order: Order.OLDEST_FIRST });
     expect(since.flat()).toEqual([20, 21, 22, 23]);
-    const until = await numbers({ endTime: minute(4), order: Order.OLDEST_FIRST });
+    const until = await numbers({ createTimeBefore: minute(4), order: Order.OLDEST_FIRST });
     expect(until.flat()).toEqual([1, 2, 3]);
   });
 
   test("a window has millisecond edges: the start belongs to it, the end does not", async () => {
     const before = { ...minute(5), seconds: minute(5).seconds - 1n, nanos: 999_000_000 };
     const order = Order.OLDEST_FIRST;
-    const found = await numbers({ startTime: before, endTime: minute(6), order });
+    const found = await numbers({ createTimeFrom: before, createTimeBefore: minute(6), order });
     expect(found.flat()).toEqual([5]);
     const after = { ...minute(5), nanos: 1_000_000 };
-    expect((await numbers({ startTime: after, endTime: minute(7), order })).flat()).toEqual([6]);
+    expect(
+      (await numbers({ createTimeFrom: after, createTimeBefore: minute(7), order })).flat(),
+    ).toEqual([6]);
   });
 
   test("new entries do not change the later pages", async () => {
@@ -122,8 +124,8 @@ describe("ListLedgerEntries", () => {
       { ...list, userId: "other", pageToken },
       { ...list, order: Order.OLDEST_FIRST, pageToken },
       { ...list, types: [LedgerEntry_Type.USED], pageToken },
-      { ...list, startTime: time, pageToken },
-      { ...list, endTime: time, pageToken },
+      { ...list, createTimeFrom: time, pageToken },
+      { ...list, createTimeBefore: time, pageToken },
       { ...list, pageToken: "x" },
       { ...list, pageToken: "%%%" },
       { ...list, pageToken: damaged },
@@ -203,8 +205,8 @@ describe("GetLedgerEntry", () => {
     await server.points.usePoints({ ...account, eventId: "u", points: 5n });
     await server.clock.setTime({ time: at("2026-07-10T00:00:00Z") });
     const eventId = "r".repeat(128);
-    const expiredPoints = ExpiredPointsPolicy.ORIGINAL_EXPIRY;
-    await server.points.refundPoints({ ...account, eventId, useEventId: "u", expiredPoints });
+    const expiredPointsPolicy = ExpiredPointsPolicy.ORIGINAL_EXPIRY;
+    await server.points.refundPoints({ ...account, eventId, useEventId: "u", expiredPointsPolicy });
     const value = { origin: EventOrigin.EXPIRY, eventId: `2026-06/c:${eventId}` };
     const key = { case: "event", value } as const;
     const { entry } = await server.points.getLedgerEntry({ ...account, key });
@@ -219,8 +221,8 @@ describe("GetLedgerEntry", () => {
     await server.points.grantPoints({ ...event("g"), points: 5n });
     await server.points.usePoints({ ...event("u"), points: 2n });
     await server.clock.setTime({ time: at("2026-07-10T00:00:00Z") });
-    const expiredPoints = ExpiredPointsPolicy.ORIGINAL_EXPIRY;
-    await server.points.refundPoints({ ...event("r"), useEventId: "u", expiredPoints });
+    const expiredPointsPolicy = ExpiredPointsPolicy.ORIGINAL_EXPIRY;
+    await server.points.refundPoints({ ...event("r"), useEventId: "u", expiredPointsPolicy });
     const { entries } = await server.points.listLedgerEntries({
       ...account,
       types: [LedgerEntry_Type.EXPIRED],

@@ -49,13 +49,13 @@ describe.each(["1.1", "2"] as const)("HTTP/%s", (httpVersion) => {
     const points = createClient(PointsService, connect(options));
     const userId = `${protocol.replace(/\W/g, "-")}-${httpVersion}`;
     const granted = await points.grantPoints({ userId, eventId: "e", points: 10n });
-    expect([granted.balance, granted.entry?.caller]).toEqual([10n, "web"]);
-    expect((await points.getBalance({ userId })).balance?.available).toBe(10n);
+    expect([granted.availablePoints, granted.entry?.caller?.service]).toEqual([10n, "web"]);
+    expect((await points.getBalance({ userId })).balance?.availablePoints).toBe(10n);
     const refused = points.usePoints({ userId, eventId: "u", points: 11n });
     expect(await refusalOf(refused)).toMatchObject({
       code: "FailedPrecondition",
       reason: "INSUFFICIENT_POINTS",
-      metadata: { balance: "10" },
+      metadata: { available_points: "10" },
     });
     const invalid = points.usePoints({ userId, eventId: "u", points: -1n });
     expect((await refusalOf(invalid)).fields).toEqual(["points"]);
@@ -191,7 +191,7 @@ describe("with a store that is slow or away", () => {
       }
       proxy.dateSkew(undefined);
       await off.points.getBalance({ userId: "u" }).catch(() => undefined);
-      expect((await off.points.getBalance({ userId: "u" })).balance?.available).toBe(0n);
+      expect((await off.points.getBalance({ userId: "u" })).balance?.availablePoints).toBe(0n);
     } finally {
       await off.stop();
       await proxy.stop();

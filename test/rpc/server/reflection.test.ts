@@ -264,7 +264,7 @@ test("buf curl needs no schema", async () => {
     grant,
     `${baseUrl}/${PointsService.typeName}/GrantPoints`,
   );
-  expect(JSON.parse(granted)).toMatchObject({ balance: "5" });
+  expect(JSON.parse(granted)).toMatchObject({ availablePoints: "5" });
 });
 
 describe("grpcurl", () => {
@@ -298,7 +298,7 @@ describe("grpcurl", () => {
 
   test("calls, and shows the details of errors", async () => {
     const granted = await points("GrantPoints", { user_id: "go", event_id: "e", points: 5 });
-    expect(JSON.parse(granted)).toMatchObject({ balance: "5" });
+    expect(JSON.parse(granted)).toMatchObject({ availablePoints: "5" });
     const refused = await points("UsePoints", { user_id: "go", event_id: "u", points: 6 });
     expect(refused).toContain("Code: FailedPrecondition");
     expect(refused).toContain('"reason": "INSUFFICIENT_POINTS"');

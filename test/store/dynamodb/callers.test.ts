@@ -25,7 +25,7 @@ const entry = (caller: Caller): LedgerEntry => ({
   points: 0,
   changes: [],
   frozen: true,
-  balance: 0,
+  availablePoints: 0,
   reason: "",
   caller,
 });

@@ -28,7 +28,7 @@ const entry = (number: number, reason: string): LedgerEntry => ({
   points: number,
   changes: [{ month: 24_322, points: number }],
   frozen: false,
-  balance: number,
+  availablePoints: number,
   reason,
   caller: asService("shop"),
 });
@@ -39,7 +39,7 @@ const range = (from: number, to: number) =>
 const grants = (p: string, from: number, to: number, reason = "") =>
   range(from, to).flatMap((number) => {
     const each = entry(number, reason);
-    const key = { hash: "1:x", entry: each, balance: number, reversedPoints: 0 };
+    const key = { hash: "1:x", entry: each, availablePoints: number, reversedPoints: 0 };
     return [write(entryRef(p, "u", number), each), write(eventRef(p, "u", `c:e${number}`), key)];
   });
 

@@ -598,10 +598,10 @@ describe.each(isolations)("what must never be overwritten, applied %s", (isolati
     const pending = (await deps.reader.get(ref))?.value;
     const attempt = { programId, reservationId: "r", userId };
     const first = await executeReservation(deps, attempt);
-    expect(first).toMatchObject({ outcome: "DONE", balance: 5 });
+    expect(first).toMatchObject({ outcome: "DONE", availablePoints: 5 });
     store.force(ref, pending);
     const again = await executeReservation(process(), attempt);
-    expect(again).toMatchObject({ outcome: "DONE", balance: 5 });
+    expect(again).toMatchObject({ outcome: "DONE", availablePoints: 5 });
     expect(await balance(deps)).toBe(5);
     expect(await differences(deps)).toEqual([]);
   });

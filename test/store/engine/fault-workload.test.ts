@@ -196,7 +196,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
     // 256 uses ask for 5 of 1,000 points.
     expect(all.filter((reason) => reason === "done")).toHaveLength(200);
     expect(all.filter((reason) => reason === "INSUFFICIENT_POINTS")).toHaveLength(56);
-    expect((await getBalance(direct.deps, { programId, userId })).available).toBe(0);
+    expect((await getBalance(direct.deps, { programId, userId })).availablePoints).toBe(0);
     const entries = await ledgerOf(direct.deps, userId);
     expect(entries).toHaveLength(201);
     expect(lockConflicts).toBeGreaterThan(5);
@@ -219,7 +219,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       deadline: undefined,
       allowPartial: false,
     });
-    expect(again).toMatchObject({ replayed: true, balance: 0 });
+    expect(again).toMatchObject({ replayed: true, availablePoints: 0 });
     expect(await reasonOf(use(two.deps, userId, "u2", 1))).toBe("INSUFFICIENT_POINTS");
     const both = await Promise.all(
       [one, two].flatMap(({ deps }) =>
@@ -227,7 +227,7 @@ describe.each(modes)("$mode", ({ isolation }) => {
       ),
     );
     expect(both.filter(({ replayed }) => !replayed)).toHaveLength(20);
-    expect((await getBalance(direct.deps, { programId, userId })).available).toBe(20);
+    expect((await getBalance(direct.deps, { programId, userId })).availablePoints).toBe(20);
   });
 
   test("a use of all points succeeds for both callers that send it at once", async () => {
@@ -272,7 +272,10 @@ describe.each(modes)("$mode", ({ isolation }) => {
     const ids = (await ledgerOf(direct.deps, "silent")).map(({ event }) => event.eventId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).toEqual(expect.arrayContaining(["warm", "g0"]));
-    const { available } = await getBalance(direct.deps, { programId, userId: "silent" });
+    const { availablePoints: available } = await getBalance(direct.deps, {
+      programId,
+      userId: "silent",
+    });
     expect(available).toBe(ids.length);
   });
 

@@ -119,5 +119,5 @@ async function expectGoodCall(http1Port: number): Promise<void> {
     { userId: "good", eventId: "e", points: 1n },
     { headers },
   );
-  expect(entry?.caller).toBe("tests");
+  expect(entry?.caller?.service).toBe("tests");
 }

@@ -312,7 +312,7 @@ async function compare(run: Run): Promise<void> {
 const accountsOf = (deps: Deps, users: readonly string[]) =>
   Promise.all(
     users.map(async (userId) => {
-      const { available: balance, account } = await getBalance(deps, { programId, userId });
+      const { availablePoints: balance, account } = await getBalance(deps, { programId, userId });
       return [userId, { balance, frozen: account.frozen }];
     }),
   );

@@ -105,7 +105,7 @@ function send(deps: Deps, operation: Operation, waitMs?: number): Promise<Change
         ...input,
         useEventId: reverses,
         points: refundPointsOf(operation),
-        expiredPoints: "ORIGINAL_EXPIRY",
+        expiredPointsPolicy: "ORIGINAL_EXPIRY",
       });
     case "revoke":
       return revokePoints(deps, { ...input, grant: { origin: "c", eventId: reverses } });
@@ -173,7 +173,7 @@ export async function checkOutcomes(deps: Deps, outcomes: readonly Outcome[]) {
     const { differences } = await verifyAccount(deps, name, false);
     expect(differences, `account of ${userId}`).toEqual([]);
     const entries = await ledgerOf(deps, userId);
-    for (const { balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
+    for (const { availablePoints: balance } of entries) expect(balance).toBeGreaterThanOrEqual(0);
     ledgers.set(userId, entries);
   }
   const counts = { acknowledged: 0, refused: 0, ambiguous: 0, ambiguousButDone: 0 };

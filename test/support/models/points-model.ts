@@ -486,7 +486,7 @@ export async function openMemory(
     send: (request, which) => answerOf(send(processes[which] as Deps, request)),
     pause,
     async show() {
-      const { account, available, buckets } = await getBalance(deps, name);
+      const { account, availablePoints: available, buckets } = await getBalance(deps, name);
       return {
         balance: available,
         lots: buckets.map(({ month, points: held, expireTime }) => ({
@@ -538,7 +538,7 @@ function send(deps: Deps, request: Request): Promise<ChangeResult> {
         ...input,
         useEventId: request.use,
         points: request.points,
-        expiredPoints: request.policy,
+        expiredPointsPolicy: request.policy,
       });
     case "revoke":
       return revokePoints(deps, { ...input, grant: { origin: "c", eventId: request.grant } });
@@ -551,7 +551,7 @@ function send(deps: Deps, request: Request): Promise<ChangeResult> {
 
 function answerOf(result: Promise<ChangeResult>): Promise<Answer> {
   return result.then(
-    ({ entry, balance, replayed }) => ({ line: lineOf(entry), balance, replayed }),
+    ({ entry, availablePoints: balance, replayed }) => ({ line: lineOf(entry), balance, replayed }),
     refusal,
   );
 }
@@ -560,7 +560,7 @@ function answerOf(result: Promise<ChangeResult>): Promise<Answer> {
 function refusal(error: unknown): Answer {
   if (!(error instanceof DomainError) || error.retryable) throw error;
   const { reason, metadata } = error;
-  const left = metadata.balance ?? metadata.refundable;
+  const left = metadata.available_points ?? metadata.refundable_points;
   return { refused: reason, ...(left !== undefined && { left: Number(left) }) };
 }
 
@@ -573,7 +573,7 @@ const lineOf = (entry: LedgerEntry): Line => ({
   points: entry.points,
   changes: entry.changes.map((change) => [formatMonth(change.month), change.points] as const),
   frozen: entry.frozen,
-  balance: entry.balance,
+  balance: entry.availablePoints,
   reason: entry.reason,
   expireTime: entry.expireTime,
   related: entry.relatedEvent && eventName(entry.relatedEvent),

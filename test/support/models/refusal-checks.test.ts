@@ -31,10 +31,14 @@ function done(
     event: ref(id),
     type,
     points,
-    balance,
+    availablePoints: balance,
     relatedEvent: related && ref(related),
   };
-  const answer = { entry: entry as unknown as LedgerEntry, balance, replayed: false };
+  const answer = {
+    entry: entry as unknown as LedgerEntry,
+    availablePoints: balance,
+    replayed: false,
+  };
   return { entry: answer.entry, outcome: outcome(operation(id, points), { start, end, answer }) };
 }
 
@@ -80,7 +84,7 @@ test.each([
 });
 
 test("a refusal is wrong when the balance would have been enough", () => {
-  const insufficient = { balance: "10" };
+  const insufficient = { available_points: "10" };
   const sent = [21, 29] as const;
   expect(() =>
     check(refused(operation("late", 9), sent, "INSUFFICIENT_POINTS", insufficient)),
@@ -109,7 +113,7 @@ test("refunds: the rest of the use, and whether the use existed", () => {
     ({ ...operation(id, points, reverses), kind: "refund" }) as const;
   const verify = (late: Outcome) => checkRefusals([...outcomes, late], entries);
   // 33 points of the plan are a refund of 7; 34 one of all that is left.
-  const tooMuch = { refundable: "6" };
+  const tooMuch = { refundable_points: "6" };
   verify(refused(of("r2", 33, "u1"), [81, 90], "LIMIT_EXCEEDED", tooMuch));
   const early = refused(of("r2", 33, "u1"), [61, 69], "LIMIT_EXCEEDED", tooMuch);
   expect(() => verify(early)).toThrow();

@@ -23,7 +23,7 @@ export function checkRefusals(outcomes: readonly Outcome[], ledger: readonly Led
       const { first, last } = boundsOf(attempt);
       const states = Array.from({ length: last - first + 1 }, (_, i) => ledger.slice(0, first + i));
       const isRight = states.some((entries) => explains(error, operation, entries));
-      const balances = states.map((entries) => entries.at(-1)?.balance ?? 0);
+      const balances = states.map((entries) => entries.at(-1)?.availablePoints ?? 0);
       const refusal = `${operation.id} was refused: ${error.reason}, ${error.message}`;
       expect(isRight, `${refusal}; balances during the call: ${balances}`).toBe(true);
     }
@@ -68,9 +68,9 @@ function explains(
   const reversed = entryOf(reverses);
   switch (reason) {
     case "INSUFFICIENT_POINTS": {
-      const balance = entries.at(-1)?.balance ?? 0;
+      const balance = entries.at(-1)?.availablePoints ?? 0;
       const isTooLittle = balance === 0 || (balance < points && !allowsPartial(operation));
-      return isTooLittle && metadata.balance === String(balance);
+      return isTooLittle && metadata.available_points === String(balance);
     }
     case "LIMIT_EXCEEDED": {
       if (reversed === undefined) return false;
@@ -79,7 +79,7 @@ function explains(
       });
       const left = refunds.reduce((sum, entry) => sum - entry.points, reversed.points);
       const isTooMuch = left === 0 || (refundPointsOf(operation) ?? left) > left;
-      return isTooMuch && metadata.refundable === String(left);
+      return isTooMuch && metadata.refundable_points === String(left);
     }
     case "LEDGER_ENTRY_NOT_FOUND":
       return reversed === undefined;

@@ -22,7 +22,7 @@ const entry = (number: number): LedgerEntry => ({
   changes: [{ month: 24_322, points: 1 }],
   total: "issued",
   frozen: false,
-  balance: number,
+  availablePoints: number,
   reason: "",
   caller: asService("test"),
 });
@@ -36,7 +36,7 @@ const state: Account = {
   last: 2,
   time: 0,
 };
-const eventKey: EventKey = { hash: "1:x", entry: entry(1), balance: 1, reversedPoints: 0 };
+const eventKey: EventKey = { hash: "1:x", entry: entry(1), availablePoints: 1, reversedPoints: 0 };
 const writes = [
   write(account, state),
   write(entries[0], entry(1)),

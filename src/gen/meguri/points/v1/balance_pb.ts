@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/balance.proto.
  */
 export const file_meguri_points_v1_balance: GenFile = /*@__PURE__*/
-  fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEikQMKB0JhbGFuY2USEQoJYXZhaWxhYmxlGAEgASgDEjEKB2J1Y2tldHMYAiADKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuQnVja2V0EjcKDW5leHRfZXhwaXJpbmcYAyABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuQnVja2V0EjAKBnRvdGFscxgEIAEoCzIgLm1lZ3VyaS5wb2ludHMudjEuQmFsYW5jZS5Ub3RhbHMSDgoGZnJvemVuGAUgASgIEg8KB3ZlcnNpb24YBiABKAMaWAoGQnVja2V0Eg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAxIvCgtleHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaWgoGVG90YWxzEg4KBmlzc3VlZBgBIAEoAxIMCgR1c2VkGAIgASgDEg8KB2V4cGlyZWQYAyABKAMSEAoIcmVmdW5kZWQYBCABKAMSDwoHcmV2b2tlZBgFIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("Ch5tZWd1cmkvcG9pbnRzL3YxL2JhbGFuY2UucHJvdG8SEG1lZ3VyaS5wb2ludHMudjEiuwMKB0JhbGFuY2USGAoQYXZhaWxhYmxlX3BvaW50cxgBIAEoAxIxCgdidWNrZXRzGAIgAygLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBI3Cg1uZXh0X2V4cGlyaW5nGAMgASgLMiAubWVndXJpLnBvaW50cy52MS5CYWxhbmNlLkJ1Y2tldBIwCgZ0b3RhbHMYBCABKAsyIC5tZWd1cmkucG9pbnRzLnYxLkJhbGFuY2UuVG90YWxzEg4KBmZyb3plbhgFIAEoCBIPCgd2ZXJzaW9uGAYgASgDGlgKBkJ1Y2tldBINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMSLwoLZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGn0KBlRvdGFscxIVCg1pc3N1ZWRfcG9pbnRzGAEgASgDEhMKC3VzZWRfcG9pbnRzGAIgASgDEhYKDmV4cGlyZWRfcG9pbnRzGAMgASgDEhcKD3JlZnVuZGVkX3BvaW50cxgEIAEoAxIWCg5yZXZva2VkX3BvaW50cxgFIAEoA0IvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * Balance has the points of an account at the instant of the call. Points that have expired by then
@@ -25,9 +25,9 @@ export type Balance = Message<"meguri.points.v1.Balance"> & {
    * The sum of the buckets, 0 to 10^15. The points of a frozen account are included, although they
    * cannot be spent until it is unfrozen.
    *
-   * @generated from field: int64 available = 1;
+   * @generated from field: int64 available_points = 1;
    */
-  available: bigint;
+  availablePoints: bigint;
 
   /**
    * The buckets that have points, oldest month first: the order in which a use takes them.
@@ -109,8 +109,8 @@ export const Balance_BucketSchema: GenMessage<Balance_Bucket> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_balance, 0, 0);
 
 /**
- * Totals are sums over the whole life of an account, each 0 or more. The points available are
- * issued + refunded − used − expired − revoked.
+ * Totals are sums over the whole life of an account, each 0 or more. available_points are
+ * issued_points + refunded_points − used_points − expired_points − revoked_points.
  *
  * @generated from message meguri.points.v1.Balance.Totals
  */
@@ -118,37 +118,37 @@ export type Balance_Totals = Message<"meguri.points.v1.Balance.Totals"> & {
   /**
    * All points that were granted.
    *
-   * @generated from field: int64 issued = 1;
+   * @generated from field: int64 issued_points = 1;
    */
-  issued: bigint;
+  issuedPoints: bigint;
 
   /**
    * All points that were spent, refunds not deducted.
    *
-   * @generated from field: int64 used = 2;
+   * @generated from field: int64 used_points = 2;
    */
-  used: bigint;
+  usedPoints: bigint;
 
   /**
    * All points that expired.
    *
-   * @generated from field: int64 expired = 3;
+   * @generated from field: int64 expired_points = 3;
    */
-  expired: bigint;
+  expiredPoints: bigint;
 
   /**
    * All points that refunds have returned.
    *
-   * @generated from field: int64 refunded = 4;
+   * @generated from field: int64 refunded_points = 4;
    */
-  refunded: bigint;
+  refundedPoints: bigint;
 
   /**
    * All points that were taken back by revokes.
    *
-   * @generated from field: int64 revoked = 5;
+   * @generated from field: int64 revoked_points = 5;
    */
-  revoked: bigint;
+  revokedPoints: bigint;
 };
 
 /**

@@ -19,7 +19,7 @@ export const file_meguri_points_v1_difference: GenFile = /*@__PURE__*/
  */
 export type Difference = Message<"meguri.points.v1.Difference"> & {
   /**
-   * The field that differs, such as "buckets.2026-11", "totals.used" or "frozen".
+   * The field that differs, such as "buckets[2026-11]", "totals.used_points" or "frozen".
    *
    * @generated from field: string field = 1;
    */

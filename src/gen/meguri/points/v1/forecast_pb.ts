@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/forecast.proto.
  */
 export const file_meguri_points_v1_forecast: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tZWd1cmkvcG9pbnRzL3YxL2ZvcmVjYXN0LnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIosDCghGb3JlY2FzdBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdiYWxhbmNlGAIgASgDEhcKD2N1cnJlbnRfYmFsYW5jZRgDIAEoAxIyCgdjaGFuZ2VzGAQgAygLMiEubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdC5DaGFuZ2USDgoGZnJvemVuGAUgASgIGuYBCgZDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoEa2luZBgCIAEoDjImLm1lZ3VyaS5wb2ludHMudjEuRm9yZWNhc3QuQ2hhbmdlLktpbmQSDgoGcG9pbnRzGAMgASgDEhYKDnJlc2VydmF0aW9uX2lkGAQgASgJEg8KB2JhbGFuY2UYBSABKAMiQwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDwoLS0lORF9FWFBJUlkQARIUChBLSU5EX1JFU0VSVkFUSU9OEAJCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9tZWd1cmkvcG9pbnRzL3YxL2ZvcmVjYXN0LnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIqYDCghGb3JlY2FzdBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEiAKGGN1cnJlbnRfYXZhaWxhYmxlX3BvaW50cxgDIAEoAxIyCgdjaGFuZ2VzGAQgAygLMiEubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdC5DaGFuZ2USDgoGZnJvemVuGAUgASgIGu8BCgZDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoEa2luZBgCIAEoDjImLm1lZ3VyaS5wb2ludHMudjEuRm9yZWNhc3QuQ2hhbmdlLktpbmQSDgoGcG9pbnRzGAMgASgDEhYKDnJlc2VydmF0aW9uX2lkGAQgASgJEhgKEGF2YWlsYWJsZV9wb2ludHMYBSABKAMiQwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDwoLS0lORF9FWFBJUlkQARIUChBLSU5EX1JFU0VSVkFUSU9OEAJCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Forecast says what an account will hold at a later instant if nothing else changes: its points by
@@ -30,18 +30,19 @@ export type Forecast = Message<"meguri.points.v1.Forecast"> & {
   time?: Timestamp | undefined;
 
   /**
-   * The balance at that instant: current_balance and the points of all changes. 0 or more.
+   * The points available at that instant: current_available_points and the points of all changes. 0
+   * or more.
    *
-   * @generated from field: int64 balance = 2;
+   * @generated from field: int64 available_points = 2;
    */
-  balance: bigint;
+  availablePoints: bigint;
 
   /**
-   * The balance at the instant of the call, as in Balance.available.
+   * The points available at the instant of the call, as in Balance.
    *
-   * @generated from field: int64 current_balance = 3;
+   * @generated from field: int64 current_available_points = 3;
    */
-  currentBalance: bigint;
+  currentAvailablePoints: bigint;
 
   /**
    * All changes in between, the instant itself included, in their order. At one instant expiries
@@ -89,7 +90,7 @@ export type Forecast_Change = Message<"meguri.points.v1.Forecast.Change"> & {
   kind: Forecast_Change_Kind;
 
   /**
-   * What the balance changes by: less than 0 for an expiry, more than 0 for a reservation.
+   * What the available points change by: less than 0 for an expiry, more than 0 for a reservation.
    *
    * @generated from field: int64 points = 3;
    */
@@ -103,11 +104,11 @@ export type Forecast_Change = Message<"meguri.points.v1.Forecast.Change"> & {
   reservationId: string;
 
   /**
-   * The balance after the change, 0 or more.
+   * The points available after the change, 0 or more.
    *
-   * @generated from field: int64 balance = 5;
+   * @generated from field: int64 available_points = 5;
    */
-  balance: bigint;
+  availablePoints: bigint;
 };
 
 /**

@@ -7,6 +7,8 @@ import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Caller } from "../../access/v1/caller_pb.ts";
+import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -14,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/ledger_entry.proto.
  */
 export const file_meguri_points_v1_ledger_entry: GenFile = /*@__PURE__*/
-  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJgCghFdmVudFJlZhI3CgZvcmlnaW4YASABKA4yHS5tZWd1cmkucG9pbnRzLnYxLkV2ZW50T3JpZ2luQgi6SAWCAQIQARIbCghldmVudF9pZBgCIAEoCUIJukgGcgSg6jABIrYFCgtMZWRnZXJFbnRyeRIOCgZudW1iZXIYASABKAMSMAoEdHlwZRgCIAEoDjIiLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkuVHlwZRItCgZvcmlnaW4YAyABKA4yHS5tZWd1cmkucG9pbnRzLnYxLkV2ZW50T3JpZ2luEhAKCGV2ZW50X2lkGAQgASgJEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5lZmZlY3RpdmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcG9pbnRzGAcgASgDEjoKB2NoYW5nZXMYCCADKAsyKS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5Lk1vbnRoQ2hhbmdlEg4KBnJlYXNvbhgJIAEoCRIOCgZjYWxsZXIYCiABKAkSDwoHYmFsYW5jZRgLIAEoAxIvCgtleHBpcmVfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNcmVsYXRlZF9ldmVudBgNIAEoCzIaLm1lZ3VyaS5wb2ludHMudjEuRXZlbnRSZWYSFgoOY2FsbGVyX3N1YmplY3QYDiABKAkaLAoLTW9udGhDaGFuZ2USDQoFbW9udGgYASABKAkSDgoGcG9pbnRzGAIgASgDIpcBCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIPCgtUWVBFX0lTU1VFRBABEg0KCVRZUEVfVVNFRBACEhAKDFRZUEVfRVhQSVJFRBADEhEKDVRZUEVfUkVGVU5ERUQQBBIQCgxUWVBFX1JFVk9LRUQQBRIPCgtUWVBFX0ZST1pFThAGEhEKDVRZUEVfVU5GUk9aRU4QByqSAQoLRXZlbnRPcmlnaW4SHAoYRVZFTlRfT1JJR0lOX1VOU1BFQ0lGSUVEEAASFwoTRVZFTlRfT1JJR0lOX0NBTExFUhABEhwKGEVWRU5UX09SSUdJTl9SRVNFUlZBVElPThACEhUKEUVWRU5UX09SSUdJTl9CVUxLEAMSFwoTRVZFTlRfT1JJR0lOX0VYUElSWRAEQi9aLW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3BvaW50cy92MTtwb2ludHN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
+  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJgCghFdmVudFJlZhI3CgZvcmlnaW4YASABKA4yHS5tZWd1cmkucG9pbnRzLnYxLkV2ZW50T3JpZ2luQgi6SAWCAQIQARIbCghldmVudF9pZBgCIAEoCUIJukgGcgSg6jABIsEFCgtMZWRnZXJFbnRyeRIOCgZudW1iZXIYASABKAMSMAoEdHlwZRgCIAEoDjIiLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkuVHlwZRItCgZvcmlnaW4YAyABKA4yHS5tZWd1cmkucG9pbnRzLnYxLkV2ZW50T3JpZ2luEhAKCGV2ZW50X2lkGAQgASgJEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5lZmZlY3RpdmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcG9pbnRzGAcgASgDEjoKB2NoYW5nZXMYCCADKAsyKS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5Lk1vbnRoQ2hhbmdlEhgKEGF2YWlsYWJsZV9wb2ludHMYCSABKAMSDgoGcmVhc29uGAogASgJEigKBmNhbGxlchgLIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1yZWxhdGVkX2V2ZW50GA0gASgLMhoubWVndXJpLnBvaW50cy52MS5FdmVudFJlZhosCgtNb250aENoYW5nZRINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMilwEKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEg8KC1RZUEVfSVNTVUVEEAESDQoJVFlQRV9VU0VEEAISEAoMVFlQRV9FWFBJUkVEEAMSEQoNVFlQRV9SRUZVTkRFRBAEEhAKDFRZUEVfUkVWT0tFRBAFEg8KC1RZUEVfRlJPWkVOEAYSEQoNVFlQRV9VTkZST1pFThAHKpIBCgtFdmVudE9yaWdpbhIcChhFVkVOVF9PUklHSU5fVU5TUEVDSUZJRUQQABIXChNFVkVOVF9PUklHSU5fQ0FMTEVSEAESHAoYRVZFTlRfT1JJR0lOX1JFU0VSVkFUSU9OEAISFQoRRVZFTlRfT1JJR0lOX0JVTEsQAxIXChNFVkVOVF9PUklHSU5fRVhQSVJZEARCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * EventRef names one event of an account.
@@ -112,25 +114,25 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   changes: LedgerEntry_MonthChange[];
 
   /**
+   * The points available after the event, 0 or more.
+   *
+   * @generated from field: int64 available_points = 9;
+   */
+  availablePoints: bigint;
+
+  /**
    * The reason that the caller gave. Empty when it gave none.
    *
-   * @generated from field: string reason = 9;
+   * @generated from field: string reason = 10;
    */
   reason: string;
 
   /**
-   * The service that requested the change. Empty for an expiry.
+   * Who requested the change. Unset for an expiry.
    *
-   * @generated from field: string caller = 10;
+   * @generated from field: meguri.access.v1.Caller caller = 11;
    */
-  caller: string;
-
-  /**
-   * The points in the account after the event, 0 or more.
-   *
-   * @generated from field: int64 balance = 11;
-   */
-  balance: bigint;
+  caller?: Caller | undefined;
 
   /**
    * For a grant, the instant at which its points expire by the lifetime at the time of the entry: a
@@ -147,13 +149,6 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
    * @generated from field: meguri.points.v1.EventRef related_event = 13;
    */
   relatedEvent?: EventRef | undefined;
-
-  /**
-   * The person or workload on whose behalf the service called; equal to caller where there is none.
-   *
-   * @generated from field: string caller_subject = 14;
-   */
-  callerSubject: string;
 };
 
 /**

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/program_verification.proto.
  */
 export const file_meguri_points_v1_program_verification: GenFile = /*@__PURE__*/
-  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIp8FChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSFQoNYWNjb3VudF9jb3VudBgDIAEoAxITCgtlbnRyeV9jb3VudBgEIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAUgASgDEkQKB3JlcG9ydHMYBiADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBITCgt3b3JrZmxvd19pZBgHIAEoCRIuCgpzdGFydF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxJFCghmYWlsdXJlcxgKIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5GYWlsZWRBY2NvdW50GngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKAMaMAoNRmFpbGVkQWNjb3VudBIPCgd1c2VyX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1JVTk5JTkcQARIOCgpTVEFURV9ET05FEAISEAoMU1RBVEVfRkFJTEVEEANCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
+  fileDesc("CittZWd1cmkvcG9pbnRzL3YxL3Byb2dyYW1fdmVyaWZpY2F0aW9uLnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIp8FChNQcm9ncmFtVmVyaWZpY2F0aW9uEhIKCnByb2dyYW1faWQYASABKAkSOgoFc3RhdGUYAiABKA4yKy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uU3RhdGUSEwoLd29ya2Zsb3dfaWQYAyABKAkSLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWNjb3VudF9jb3VudBgFIAEoAxITCgtlbnRyeV9jb3VudBgGIAEoAxIbChN3cm9uZ19hY2NvdW50X2NvdW50GAcgASgDEkQKB3JlcG9ydHMYCCADKAsyMy5tZWd1cmkucG9pbnRzLnYxLlByb2dyYW1WZXJpZmljYXRpb24uQWNjb3VudFJlcG9ydBIcChRmYWlsZWRfYWNjb3VudF9jb3VudBgJIAEoAxJFCghmYWlsdXJlcxgKIAMoCzIzLm1lZ3VyaS5wb2ludHMudjEuUHJvZ3JhbVZlcmlmaWNhdGlvbi5GYWlsZWRBY2NvdW50GngKDUFjY291bnRSZXBvcnQSDwoHdXNlcl9pZBgBIAEoCRIxCgtkaWZmZXJlbmNlcxgCIAMoCzIcLm1lZ3VyaS5wb2ludHMudjEuRGlmZmVyZW5jZRIjCht1bnJlcG9ydGVkX2RpZmZlcmVuY2VfY291bnQYAyABKAMaMAoNRmFpbGVkQWNjb3VudBIPCgd1c2VyX2lkGAEgASgJEg4KBnJlYXNvbhgCIAEoCSJTCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1JVTk5JTkcQARIOCgpTVEFURV9ET05FEAISEAoMU1RBVEVfRkFJTEVEEANCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_points_v1_difference]);
 
 /**
  * ProgramVerification is a run that compares every account of a program with its ledger. It repairs
@@ -38,46 +38,46 @@ export type ProgramVerification = Message<"meguri.points.v1.ProgramVerification"
   state: ProgramVerification_State;
 
   /**
-   * The accounts compared so far.
-   *
-   * @generated from field: int64 account_count = 3;
-   */
-  accountCount: bigint;
-
-  /**
-   * The ledger entries read so far.
-   *
-   * @generated from field: int64 entry_count = 4;
-   */
-  entryCount: bigint;
-
-  /**
-   * The accounts found so far that do not agree with their ledger, those beyond reports included.
-   *
-   * @generated from field: int64 wrong_account_count = 5;
-   */
-  wrongAccountCount: bigint;
-
-  /**
-   * The first 100 accounts found that do not agree with their ledger.
-   *
-   * @generated from field: repeated meguri.points.v1.ProgramVerification.AccountReport reports = 6;
-   */
-  reports: ProgramVerification_AccountReport[];
-
-  /**
    * The Temporal workflow of the run.
    *
-   * @generated from field: string workflow_id = 7;
+   * @generated from field: string workflow_id = 3;
    */
   workflowId: string;
 
   /**
    * The instant at which the run started.
    *
-   * @generated from field: google.protobuf.Timestamp start_time = 8;
+   * @generated from field: google.protobuf.Timestamp start_time = 4;
    */
   startTime?: Timestamp | undefined;
+
+  /**
+   * The accounts compared so far.
+   *
+   * @generated from field: int64 account_count = 5;
+   */
+  accountCount: bigint;
+
+  /**
+   * The ledger entries read so far.
+   *
+   * @generated from field: int64 entry_count = 6;
+   */
+  entryCount: bigint;
+
+  /**
+   * The accounts found so far that do not agree with their ledger, those beyond reports included.
+   *
+   * @generated from field: int64 wrong_account_count = 7;
+   */
+  wrongAccountCount: bigint;
+
+  /**
+   * The first 100 accounts found that do not agree with their ledger.
+   *
+   * @generated from field: repeated meguri.points.v1.ProgramVerification.AccountReport reports = 8;
+   */
+  reports: ProgramVerification_AccountReport[];
 
   /**
    * The accounts found so far that could not be compared, those beyond failures included.
