@@ -73,7 +73,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await done("use", user, "80", ...event("u1"))).toContain(`used 80 points of ${user}`);
     const use = await failed(1, "use", user, "80", ...event("u2"));
     expect(use).toContain("meguri: INSUFFICIENT_POINTS: ");
-    expect(use).toContain("balance 40");
+    expect(use).toContain("available_points 40");
     expect(await done("use", user, "80", "--allow-partial", ...event("u2"))).toContain("used 40");
     const refund = ["refund", user, "u1", "--points", "30", "--expired-points", "current-month"];
     expect(await done(...refund, ...event("r1"))).toContain("refunded 30 points");

@@ -119,7 +119,10 @@ test.each([
   ["CheckSheetRequest.csv", "at most 4,194,304 bytes"],
   ["BatchCreateReservationsRequest.reservations", "1 to 100 items"],
   ["ListNotificationsRequest.state", "one of STATE_UNSPECIFIED, STATE_UNREAD, STATE_READ"],
-  ["ListLedgerEntriesRequest.end_time", "1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z"],
+  [
+    "ListLedgerEntriesRequest.create_time_before",
+    "1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z",
+  ],
   ["AdvanceRequest.duration", "more than 0 s, at most 3,155,760,000 s"],
   ["RevokePointsRequest.grant", ""],
 ])("%s: %s", (path, text) => {

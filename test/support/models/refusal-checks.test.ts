@@ -71,7 +71,7 @@ test.each([
   ["at the tick of the clock at which another call ended", "0", [60, 65]],
   ["at the tick of the clock at which another call started", "0", [5, 10]],
 ] as const)("a refusal is right %s", (_, balance, sent) => {
-  check(refused(operation("late", 21), sent, "INSUFFICIENT_POINTS", { balance }));
+  check(refused(operation("late", 21), sent, "INSUFFICIENT_POINTS", { available_points: balance }));
 });
 
 test.each([
@@ -79,7 +79,9 @@ test.each([
   ["that came when the call had ended", "7", [41, 49]],
   ["that never existed", "3", [0, 100]],
 ] as const)("a refusal is wrong with a balance %s", (_, balance, sent) => {
-  const late = refused(operation("late", 21), sent, "INSUFFICIENT_POINTS", { balance });
+  const late = refused(operation("late", 21), sent, "INSUFFICIENT_POINTS", {
+    available_points: balance,
+  });
   expect(() => check(late)).toThrow(/late was refused/);
 });
 
@@ -98,7 +100,7 @@ test("a refusal is wrong when the balance would have been enough", () => {
 
 test("a refusal is wrong when an earlier attempt of the operation had succeeded", () => {
   const again = (sent: Sent, balance: string) =>
-    refused(operation("u1", 10), sent, "INSUFFICIENT_POINTS", { balance });
+    refused(operation("u1", 10), sent, "INSUFFICIENT_POINTS", { available_points: balance });
   expect(() => check(again([41, 49], "0"))).toThrow();
   expect(() => check(again([31, 39], "0"))).toThrow();
   // Before the points were granted, it would have been right.
