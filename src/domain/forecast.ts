@@ -11,7 +11,7 @@ import type { Points } from "./units.ts";
 export interface ForecastChange {
   readonly time: Instant;
   readonly kind: "EXPIRY" | "RESERVATION";
-  /** What the available points change by: less than 0 for an expiry, more than 0 for a reservation. */
+  /** By how much the points change: less than 0 for an expiry, more than 0 for a reservation. */
   readonly points: Points;
   /** Absent for an expiry. */
   readonly reservationId?: string;

@@ -111,7 +111,7 @@ export function revoke(state: State, event: Event, granted: EventKey): Change {
 
 /**
  * Returns points of a use to their months, newest month first. Without `points` it returns all that
- * were not refunded before. `expiredPointsPolicy` decides about points whose month has expired since.
+ * were not refunded before. The policy decides about points whose month has expired since.
  * Refusals: ACCOUNT_FROZEN, and LIMIT_EXCEEDED beyond what is left of the use or the limits of an
  * account.
  */

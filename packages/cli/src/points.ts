@@ -49,7 +49,8 @@ interface ChangeAnswer {
 const sentence =
   (done: (points: bigint) => string) =>
   ({ entry, availablePoints, replayed }: ChangeAnswer): string => {
-    const text = `${done(entry?.points ?? 0n)} (event ${entry?.eventId}), balance ${availablePoints}`;
+    const event = `event ${entry?.eventId}`;
+    const text = `${done(entry?.points ?? 0n)} (${event}), balance ${availablePoints}`;
     return `${printable(replayed ? `${text}; replayed: an earlier call had done it` : text)}\n`;
   };
 
