@@ -146,8 +146,8 @@ export function appendEntry(
 }
 
 /**
- * Returns all points of the ring. They are available only after `expireDue`: points that are due count
- * until they are expired.
+ * Returns all points of the ring. They are available only after `expireDue`: points that
+ * are due count until they are expired.
  */
 export function availablePointsOf(account: Account): number {
   let sum = 0;
