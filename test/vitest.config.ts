@@ -16,7 +16,7 @@ const isolated = globSync(files, { cwd: root }).filter((file) =>
 );
 
 /**
- * All tests but the soak tests. Three workers on two cores, because many tests wait. Each
+ * All tests but the soak tests. Four workers on two cores, because many tests wait. Each
  * runs many files, because every process loads and compiles the SDKs anew, for seconds.
  */
 export default defineConfig({
@@ -32,7 +32,7 @@ export default defineConfig({
       hasShortWaits: true,
     },
     pool: "forks",
-    maxWorkers: 3,
+    maxWorkers: 4,
     // Nothing takes so long unless it hangs, also on a machine that others use.
     testTimeout: 300_000,
     hookTimeout: 300_000,
