@@ -15,7 +15,7 @@ export type StatusCode =
   | "PERMISSION_DENIED";
 
 /** What a reason means to callers, to the wire and to Temporal. */
-interface ReasonRow {
+interface ReasonEntry {
   readonly code: StatusCode;
   /**
    * True for a transient condition: the same call may succeed later without any other change.
@@ -33,7 +33,7 @@ interface ReasonRow {
 const checkIds = "check the ids";
 const sameId = "send the same request with the same id";
 
-const rows = {
+const table = {
   INVALID_REQUEST: {
     code: "INVALID_ARGUMENT",
     retryable: false,
@@ -231,19 +231,19 @@ const rows = {
     meaning: "The server's copy of the program is too old to decide with.",
     advice: sameId,
   },
-} as const satisfies Readonly<Record<string, ReasonRow>>;
+} as const satisfies Readonly<Record<string, ReasonEntry>>;
 
 /** Why a call was refused or not served. */
-export type Reason = keyof typeof rows;
+export type Reason = keyof typeof table;
 
 /**
  * Every reason. The wire error, `nonRetryable` of an activity's failure and the docs' table follow
- * from it. Clients, stored rows and workflow failures have the names, so no name may change.
+ * from it. Clients, stored records and workflow failures have the names, so no name may change.
  */
-export const reasonTable: Readonly<Record<Reason, ReasonRow>> = rows;
+export const reasonTable: Readonly<Record<Reason, ReasonEntry>> = table;
 
 /** All reasons, in the order of the table. */
-export const reasons = Object.keys(rows) as readonly Reason[];
+export const reasons = Object.keys(table) as readonly Reason[];
 
 /** The one error that rules and use cases throw. Its message and metadata may cross the wire. */
 export class DomainError extends Error {
