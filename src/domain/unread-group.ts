@@ -152,7 +152,7 @@ export function endsToRefill(
 
 /**
  * Removes a member from a group. `refill` has the members at the ends that `endsToRefill` names,
- * with or without the one who leaves. Returns undefined when it was the last member.
+ * with or without the leaving member. Returns undefined when it was the last member.
  */
 export function leave(
   group: UnreadGroup,

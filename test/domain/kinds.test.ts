@@ -1,4 +1,4 @@
-/** Tests that the kinds of reactions and of events are told apart, by value and by type. */
+/** Tests that the kinds of reactions and of events differ, by value and by type. */
 import { expect, test } from "vitest";
 import {
   defaultKind,

@@ -238,7 +238,7 @@ function createLife() {
     /** Marks as read; if people `join` meanwhile, a first try is in vain. */
     async read(at: number, join = 0) {
       const version = Math.min(versionAt(at), unread.inbox.version);
-      if (join > 0) await unread.readInVain(version);
+      if (join > 0) await unread.readWithoutCommit(version);
       this.join(join);
       const read = await unread.read(version);
       const expected = members.filter((each) => each.version <= version);

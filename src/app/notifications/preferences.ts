@@ -22,8 +22,8 @@ export async function preferencesOf(
 
 /**
  * Changes some preferences of an owner. What is unread already stays unread. An update that changes
- * nothing is accepted with any etag, so that it can be sent again after a lost answer. Refusal:
- * ETAG_MISMATCH for an etag, if it is not empty, that is not the present one.
+ * nothing is accepted with any etag, so that it can be sent again after an ambiguous result.
+ * Refusal: ETAG_MISMATCH for an etag, if it is not empty, that is not the present one.
  */
 export async function updatePreferences(
   deps: Pick<Deps, "engine">,

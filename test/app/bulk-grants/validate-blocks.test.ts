@@ -12,13 +12,20 @@ const rules = {
   approvalsAbove: 2,
 };
 
-test("approvals rise with what earlier revisions granted and this sheet leaves out", async () => {
-  const { deps } = await openStore();
+/** Starts a bulk grant `b` whose second user is frozen. */
+async function startWithFrozenUser() {
+  const store = await openStore();
+  const { deps } = store;
   await answerTo(deps, { op: "rules", rules });
   await submit(deps, "b", { u1: 80, u2: 10 });
   await validate(deps, "b", 1);
   await start(deps, "b", 1);
   await answerTo(deps, { op: "freeze", userId: "u2" });
+  return store;
+}
+
+test("approvals rise with what earlier revisions granted and this sheet leaves out", async () => {
+  const { deps } = await startWithFrozenUser();
   expect(await runAll(deps, "b", 1, 1)).toMatchObject({
     head: { state: "DONE_WITH_FAILURES", result: { grantedPoints: 80 } },
   });
@@ -33,12 +40,7 @@ test("approvals rise with what earlier revisions granted and this sheet leaves o
 });
 
 test("a sheet that repeats what was granted needs no more approvals", async () => {
-  const { deps } = await openStore();
-  await answerTo(deps, { op: "rules", rules });
-  await submit(deps, "b", { u1: 80, u2: 10 });
-  await validate(deps, "b", 1);
-  await start(deps, "b", 1);
-  await answerTo(deps, { op: "freeze", userId: "u2" });
+  const { deps } = await startWithFrozenUser();
   await runAll(deps, "b", 1, 1);
   await submit(deps, "b", { u1: 80, u3: 10 });
   expect(await validate(deps, "b", 2)).toMatchObject({
