@@ -21,7 +21,7 @@ export default defineConfig({
     },
     globalSetup: "test/support/global-setup.ts",
     pool: "forks",
-    testTimeout: 60 * 60_000,
+    testTimeout: 20 * 60_000,
     hookTimeout: 10 * 60_000,
     passWithNoTests: true,
     projects: [

@@ -17,6 +17,9 @@ import { type FuzzRequest, requestsOf } from "./messages.ts";
 /** How far the heap may grow from one half to the next: what V8 compiles and pools grow by. */
 const maxGrowth = 8 * 2 ** 20;
 
+/** How long the server may take to start, to report its heap, and to stop. */
+const patienceMs = 30_000;
+
 /** Codes that say that the server has failed. */
 const failures = new Set(["internal", "unknown", "13", "2", "HTTP 500", "reset 2"]);
 
@@ -41,7 +44,7 @@ export async function fuzz(options: FuzzOptions): Promise<void> {
   }
   const exited = once(child, "exit");
   try {
-    const [ports] = (await once(child, "message")) as [{ port: number; http1Port: number }];
+    const ports = await messageOf<{ port: number; http1Port: number }>(child);
     await abuseAll(ports, { ...options, messages: options.messages / 4 }, seed);
     const heaps: number[] = [];
     for (let half = 0; half < 2; half++) {
@@ -60,7 +63,9 @@ export async function fuzz(options: FuzzOptions): Promise<void> {
     throw new Error(`${error}\n${output.join("")}`, { cause: error });
   } finally {
     if (child.connected) child.disconnect();
+    const killing = setTimeout(() => child.kill("SIGKILL"), patienceMs);
     await exited;
+    clearTimeout(killing);
   }
 }
 
@@ -102,10 +107,15 @@ async function expectAnswer(target: Target, request: FuzzRequest): Promise<void>
 }
 
 async function heapOf(child: ChildProcess): Promise<number> {
-  const answered = once(child, "message");
   child.send("heap");
-  const [{ heap }] = (await answered) as [{ heap: number }];
-  return heap;
+  return (await messageOf<{ heap: number }>(child)).heap;
+}
+
+/** The next message of a child. A child that is stuck fails the test instead of stopping it. */
+async function messageOf<Message>(child: ChildProcess): Promise<Message> {
+  const signal = AbortSignal.timeout(patienceMs);
+  const [message] = await once(child, "message", { signal });
+  return message;
 }
 
 async function expectGoodCall(http1Port: number): Promise<void> {

@@ -3,6 +3,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+/** How long the end of a dropped connection may take. */
+const patienceMs = 30_000;
+
 /** How long the server may keep a connection that sends nothing useful before the test drops it. */
 const keepMs = 20;
 
@@ -92,5 +95,9 @@ export async function abuse(port: number, isHttp2: boolean, choice: number): Pro
   await Promise.race([closed, sleep(keepMs)]);
   if (choice % 3 === 0) socket.resetAndDestroy();
   else socket.destroy();
-  await closed;
+  const dropped = await Promise.race([
+    closed.then(() => true),
+    sleep(patienceMs, false, { ref: false }),
+  ]);
+  if (!dropped) throw new Error(`connection ${choice} of HTTP/${isHttp2 ? 2 : 1} does not close`);
 }
