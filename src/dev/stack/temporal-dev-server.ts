@@ -12,6 +12,9 @@ const HOST = "127.0.0.1";
 const READY_TIMEOUT_MS = 60_000;
 const DEFAULT_NAMESPACE = "default";
 
+/** How often a server is started whose own ports another process took between its choice and use. */
+const MAX_STARTS = 3;
+
 export type TemporalOptions = {
   /** The database file; in memory by default. Its folder is created when it does not exist. */
   readonly dataFile?: string;
@@ -53,6 +56,16 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
   if (running) return runningServer(running);
 
   const cli = await findTemporalCli(options.onProgress);
+  for (let start = 1; ; start++) {
+    try {
+      return await startOnce(cli, options);
+    } catch (error) {
+      if (start === MAX_STARTS || !/address already in use/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function startOnce(cli: string, options: TemporalOptions): Promise<Temporal> {
   const requestedUiPort = typeof options.ui === "number" ? options.ui : 0;
   const [freePort, freeUiPort] = await findPorts(0, 0);
   const port = options.port ?? freePort;
