@@ -110,7 +110,7 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
       return createJwtAuthenticator({ ...auth, log });
     case "mtls":
       log.info(mode, "callers are verified by their certificates");
-      return createCertificateAuthenticator(auth.callersFile, log);
+      return createCertificateAuthenticator(auth, log);
   }
 }
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Identity } from "../app/ports/identity.ts";
 import { servicePattern, subjectPattern } from "./ids.ts";
-import { limitsSchema, toPermissions } from "./permissions.ts";
+import { type LimitName, limitsSchema, missingLimit, toPermissions } from "./permissions.ts";
 
 const fileSchema = z.strictObject({
   callers: z
@@ -19,10 +19,20 @@ const fileSchema = z.strictObject({
     }),
 });
 
-/** The identities by URI; the URI is the subject. Throws an error that names what is wrong. */
-export function parseCallers(content: string): ReadonlyMap<string, Identity> {
+/**
+ * The identities by URI; the URI is the subject. Throws an error that names what is wrong, such as
+ * a caller without one of the required limits.
+ */
+export function parseCallers(
+  content: string,
+  requiredLimits: readonly LimitName[],
+): ReadonlyMap<string, Identity> {
   const parsed = fileSchema.safeParse(JSON.parse(content));
   if (!parsed.success) throw new Error(`callers: ${z.prettifyError(parsed.error)}`);
+  for (const caller of parsed.data.callers) {
+    const missing = missingLimit(caller, requiredLimits);
+    if (missing !== undefined) throw new Error(`callers: ${caller.uri} has no list ${missing}`);
+  }
   return new Map(
     parsed.data.callers.map(({ uri, service, ...permissions }) => [
       uri,

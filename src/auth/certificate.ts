@@ -6,6 +6,7 @@ import type { Authenticator } from "../app/ports/identity.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
 import { parseCallers } from "./callers-file.ts";
+import type { LimitName } from "./permissions.ts";
 import { watchFiles } from "./watch-files.ts";
 
 /** What a certificate says that the handshake has verified. */
@@ -15,13 +16,23 @@ interface Certificate {
   readonly expiresAtMs: number;
 }
 
+interface CertificateOptions {
+  readonly callersFile: string;
+  /** The limits that each caller of the file has to have. */
+  readonly requiredLimits: readonly LimitName[];
+}
+
 /**
  * Authenticates by the client's certificate, whose authority the handshake has verified. Throws
  * UNAUTHENTICATED if the certificate names no caller or has expired, and PERMISSION_DENIED if the
  * callers' file does not have its URI: another certificate would not help.
  */
-export function createCertificateAuthenticator(callersFile: string, log: Logger): Authenticator {
-  const callers = watchFiles([callersFile], ([content = ""]) => parseCallers(content), log);
+export function createCertificateAuthenticator(
+  { callersFile, requiredLimits }: CertificateOptions,
+  log: Logger,
+): Authenticator {
+  const parse = ([content = ""]: readonly string[]) => parseCallers(content, requiredLimits);
+  const callers = watchFiles([callersFile], parse, log);
   const certificates = new WeakMap<Socket, Certificate>();
   return {
     authenticate({ socket }) {

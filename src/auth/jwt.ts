@@ -1,19 +1,22 @@
 /** Verifies bearer tokens, whose claims are those of RFC 9068, and remembers the verified ones. */
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
-import { z } from "zod";
 import type { Authenticator, Identity } from "../app/ports/identity.ts";
 import { DomainError } from "../domain/errors.ts";
 import type { Logger } from "../log.ts";
-import { servicePattern, subjectPattern } from "./ids.ts";
+import { createClaimsReader, refuseToken } from "./claims.ts";
 import { fileKeys, type Keys, remoteKeys } from "./jwt-keys.ts";
-import { limitsSchema, toPermissions } from "./permissions.ts";
+import type { LimitName } from "./permissions.ts";
 
 interface JwtOptions {
   /** Where the public keys are. */
   readonly keys: { readonly jwksUrl: string } | { readonly keyFile: string };
   readonly issuer: string;
   readonly audience: string;
+  /** What the names of the claims that limit begin with. */
+  readonly claimPrefix: string;
+  /** The limits that each token has to have. */
+  readonly requiredLimits: readonly LimitName[];
   readonly log: Logger;
   /** The least time between two fetches for unknown keys: 30 s unless a test has less. */
   readonly cooldownMs?: number;
@@ -23,6 +26,12 @@ const algorithms = ["RS256", "PS256", "ES256", "EdDSA"];
 
 /** How far the issuer's clock may be from this one. */
 const toleranceSeconds = 5;
+
+/**
+ * A token cannot be revoked, so one that is valid for long is refused: by its own claims, and by
+ * this clock where it does not say when it was issued.
+ */
+const maxLifeSeconds = 24 * 3_600;
 
 /** An access token has `at+jwt` (RFC 9068), which not every issuer writes. */
 const types: readonly unknown[] = [undefined, "at+jwt", "application/at+jwt", "jwt"];
@@ -42,6 +51,7 @@ interface Verified {
  */
 export function createJwtAuthenticator(options: JwtOptions): Authenticator {
   const { log, issuer, audience, cooldownMs = defaultCooldownMs } = options;
+  const identityOf = createClaimsReader(options);
   const source =
     "jwksUrl" in options.keys
       ? remoteKeys(options.keys.jwksUrl, cooldownMs, log)
@@ -61,7 +71,9 @@ export function createJwtAuthenticator(options: JwtOptions): Authenticator {
   });
 
   async function verify(token: string, keys: Keys): Promise<Identity> {
-    const { identity, expiresAtMs } = await verifyToken(token, keys, expected);
+    const claims = await verifyToken(token, keys, expected);
+    const identity = identityOf(claims);
+    const expiresAtMs = ((claims.exp ?? 0) + toleranceSeconds) * 1_000;
     verified.set(token, { identity, keys, expiresAtMs });
     return identity;
   }
@@ -79,44 +91,53 @@ export function createJwtAuthenticator(options: JwtOptions): Authenticator {
   };
 }
 
-const refuse = (text: string) => new DomainError("UNAUTHENTICATED", text);
-
 function bearerOf(authorization: string | null): string {
-  if (authorization === null) throw refuse("the call has no token (authorization: Bearer …)");
+  if (authorization === null) throw refuseToken("the call has no token (authorization: Bearer …)");
   const [, token] = /^bearer +([\w.-]+)$/i.exec(authorization) ?? [];
-  if (token === undefined) throw refuse("the header authorization has no bearer token");
+  if (token === undefined) throw refuseToken("the header authorization has no bearer token");
   return token;
 }
 
-async function verifyToken(token: string, keys: Keys, expected: JWTVerifyOptions) {
+/** The claims of a token that is signed, of this issuer, for this audience, and in its time. */
+async function verifyToken(
+  token: string,
+  keys: Keys,
+  expected: JWTVerifyOptions,
+): Promise<JWTPayload> {
   const { payload, protectedHeader } = await jwtVerify(token, keys.get, expected).catch((error) => {
     throw toRefusal(error);
   });
-  if (!types.includes(protectedHeader.typ?.toLowerCase())) {
-    throw refuse("the token is not an access token (typ)");
+  // The header is the issuer's JSON: a type need not be a string.
+  const type: unknown = protectedHeader.typ;
+  if (!types.includes(typeof type === "string" ? type.toLowerCase() : type)) {
+    throw refuseToken("the token is not an access token (typ)");
   }
-  const expiresAtMs = ((payload.exp ?? 0) + toleranceSeconds) * 1_000;
-  return { identity: toIdentity(payload), expiresAtMs };
+  const { exp = 0, iat } = payload;
+  const now = Date.now() / 1_000;
+  if (exp - Math.min(iat ?? now, now) > maxLifeSeconds + toleranceSeconds) {
+    throw refuseToken("the token is valid for more than 24 hours (exp)");
+  }
+  return payload;
 }
 
 /** The refusal for an error of jose. Errors of the keys' source pass. */
 function toRefusal(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
-  if (error instanceof errors.JWTExpired) return refuse("the token has expired");
-  if (error instanceof errors.JWTClaimValidationFailed) return refuse(claimText(error));
+  if (error instanceof errors.JWTExpired) return refuseToken("the token has expired");
+  if (error instanceof errors.JWTClaimValidationFailed) return refuseToken(claimText(error));
   if (error instanceof errors.JWSSignatureVerificationFailed) {
-    return refuse("the token's signature does not match its key");
+    return refuseToken("the token's signature does not match its key");
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
-    return refuse(`the token's algorithm is not one of ${algorithms.join(", ")}`);
+    return refuseToken(`the token's algorithm is not one of ${algorithms.join(", ")}`);
   }
   if (error instanceof errors.JWKSNoMatchingKey) {
-    return refuse("the token's key is not one of the issuer's");
+    return refuseToken("the token's key is not one of the issuer's");
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
-    return refuse("the token does not say which key has signed it (kid)");
+    return refuseToken("the token does not say which key has signed it (kid)");
   }
-  return refuse("the token is malformed");
+  return refuseToken("the token is malformed");
 }
 
 function claimText({ claim, reason }: errors.JWTClaimValidationFailed): string {
@@ -126,39 +147,3 @@ function claimText({ claim, reason }: errors.JWTClaimValidationFailed): string {
   if (claim === "aud") return "the token is for another audience (aud)";
   return `the token's claim ${claim} is not valid`;
 }
-
-const claimsSchema = z
-  .object({
-    sub: z.string().regex(subjectPattern),
-    client_id: z.string().regex(servicePattern).optional(),
-    azp: z.string().regex(servicePattern).optional(),
-    scope: z.union([z.string(), z.array(z.string())]).default(""),
-    meguri_programs: limitsSchema.programs,
-    meguri_owners: limitsSchema.owners,
-    meguri_actors: limitsSchema.actors,
-  })
-  .refine(({ client_id, azp }) => (client_id ?? azp) !== undefined, { path: ["client_id"] });
-
-/** The identity that verified claims describe. Throws UNAUTHENTICATED if a claim is not valid. */
-function toIdentity(payload: JWTPayload): Identity {
-  // A limit whose name is mistyped would not limit.
-  const unknown = Object.keys(payload).find((name) => /^meguri_/.test(name) && !isClaim(name));
-  if (unknown !== undefined) throw refuse(`the token has an unknown claim ${unknown}`);
-  const parsed = claimsSchema.safeParse(payload);
-  if (!parsed.success) {
-    const [claim] = parsed.error.issues[0]?.path ?? [];
-    throw refuse(`the token's claim ${String(claim)} is missing or not valid`);
-  }
-  const { sub, client_id, azp, scope, ...limits } = parsed.data;
-  return {
-    caller: { service: client_id ?? azp ?? "", subject: sub },
-    ...toPermissions({
-      scopes: typeof scope === "string" ? scope.split(" ") : scope,
-      programs: limits.meguri_programs,
-      owners: limits.meguri_owners,
-      actors: limits.meguri_actors,
-    }),
-  };
-}
-
-const isClaim = (name: string): boolean => name in claimsSchema.shape;

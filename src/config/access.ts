@@ -8,6 +8,10 @@ export const flag = z.enum(["0", "1"]).transform((value) => value === "1");
 const file = z.string().min(1).optional();
 const text = z.string().min(1).optional();
 
+/** What a caller may be limited to. */
+const limit = z.enum(["programs", "owners", "actors"]);
+type Limit = z.output<typeof limit>;
+
 /** Keys that come over the network in cleartext could be anybody's. */
 const isSafeUrl = (url: string): boolean => {
   const { protocol, hostname } = new URL(url);
@@ -27,10 +31,16 @@ export const accessVariables = {
   MEGURI_JWT_KEY_FILE: file,
   MEGURI_JWT_ISSUER: text,
   MEGURI_JWT_AUDIENCE: text,
+  MEGURI_JWT_CLAIM_PREFIX: text,
   MEGURI_CALLERS_FILE: file,
   MEGURI_TLS_CERT_FILE: file,
   MEGURI_TLS_KEY_FILE: file,
   MEGURI_TLS_CLIENT_CA_FILE: file,
+  MEGURI_REQUIRE_LIMITS: z
+    .string()
+    .transform((list) => list.split(",").map((name) => name.trim()))
+    .pipe(z.array(limit))
+    .optional(),
   MEGURI_CALLS_PER_SECOND: z.coerce.number().int().min(1).optional(),
   MEGURI_CORS_ORIGINS: z
     .string()
@@ -57,13 +67,25 @@ type AuthConfig =
       readonly keys: { readonly jwksUrl: string } | { readonly keyFile: string };
       readonly issuer: string;
       readonly audience: string;
+      readonly claimPrefix: string;
+      readonly requiredLimits: readonly Limit[];
     }
-  | { readonly kind: "mtls"; readonly callersFile: string };
+  | {
+      readonly kind: "mtls";
+      readonly callersFile: string;
+      readonly requiredLimits: readonly Limit[];
+    };
 
 /** Which variables only mean something with one kind of authentication. */
 const only: Readonly<Record<AuthConfig["kind"], readonly Name[]>> = {
   none: [],
-  jwt: ["MEGURI_JWKS_URL", "MEGURI_JWT_KEY_FILE", "MEGURI_JWT_ISSUER", "MEGURI_JWT_AUDIENCE"],
+  jwt: [
+    "MEGURI_JWKS_URL",
+    "MEGURI_JWT_KEY_FILE",
+    "MEGURI_JWT_ISSUER",
+    "MEGURI_JWT_AUDIENCE",
+    "MEGURI_JWT_CLAIM_PREFIX",
+  ],
   mtls: ["MEGURI_CALLERS_FILE", "MEGURI_TLS_CLIENT_CA_FILE"],
 };
 
@@ -91,6 +113,9 @@ export function readAccess(env: Env, context: z.RefinementCtx) {
   };
   for (const kind of ["jwt", "mtls"] as const) {
     if (env.MEGURI_AUTH !== kind) refuse(only[kind], `is for MEGURI_AUTH=${kind}`);
+  }
+  if (env.MEGURI_AUTH === "none") {
+    refuse(["MEGURI_REQUIRE_LIMITS"], "is for MEGURI_AUTH=jwt or mtls");
   }
   if (env.MEGURI_AUTH === "none" && !isLoopback(env.MEGURI_HOST)) {
     const text = "is not loopback, which MEGURI_AUTH=none needs because it verifies no caller";
@@ -121,7 +146,10 @@ function readAuth(env: Env, need: Need): AuthConfig {
   const kind = env.MEGURI_AUTH;
   const because = `MEGURI_AUTH=${kind}`;
   if (kind === "none") return { kind };
-  if (kind === "mtls") return { kind, callersFile: need("MEGURI_CALLERS_FILE", because) };
+  const requiredLimits = env.MEGURI_REQUIRE_LIMITS ?? [];
+  if (kind === "mtls") {
+    return { kind, callersFile: need("MEGURI_CALLERS_FILE", because), requiredLimits };
+  }
   const keyFile = env.MEGURI_JWT_KEY_FILE;
   const either = `${because}, or MEGURI_JWT_KEY_FILE is`;
   return {
@@ -129,6 +157,8 @@ function readAuth(env: Env, need: Need): AuthConfig {
     keys: keyFile === undefined ? { jwksUrl: need("MEGURI_JWKS_URL", either) } : { keyFile },
     issuer: need("MEGURI_JWT_ISSUER", because),
     audience: need("MEGURI_JWT_AUDIENCE", because),
+    claimPrefix: env.MEGURI_JWT_CLAIM_PREFIX ?? "meguri_",
+    requiredLimits,
   };
 }
 

@@ -22,6 +22,10 @@ import {
 
 type Claims = Readonly<Record<string, unknown>>;
 
+type Limits = Partial<
+  Pick<Parameters<typeof createJwtAuthenticator>[0], "claimPrefix" | "requiredLimits">
+>;
+
 const log = createLogger("test", "silent");
 let key: SigningKey;
 let issuer: Issuer;
@@ -43,8 +47,18 @@ afterAll(() => issuer.stop());
 function authenticator(
   keys: { jwksUrl: string } | { keyFile: string } = { jwksUrl: issuer.jwksUrl },
   cooldownMs = 0,
+  limits: Limits = {},
 ): Authenticator {
-  const one = createJwtAuthenticator({ keys, issuer: issuerName, audience, log, cooldownMs });
+  const one = createJwtAuthenticator({
+    keys,
+    issuer: issuerName,
+    audience,
+    claimPrefix: "meguri_",
+    requiredLimits: [],
+    log,
+    cooldownMs,
+    ...limits,
+  });
   opened.push(one);
   return one;
 }
@@ -56,8 +70,8 @@ const present = ({ authenticate }: Authenticator, token: string | null, scheme =
     socket: undefined,
   });
 
-const verified = async (claims: Claims): Promise<Identity> =>
-  present(authenticator(), await signToken(key, claimsOf(claims)));
+const verified = async (claims: Claims, limits?: Limits): Promise<Identity> =>
+  present(authenticator(undefined, 0, limits), await signToken(key, claimsOf(claims)));
 
 const refused = (text: string) => ({ reason: "UNAUTHENTICATED", message: text });
 
@@ -103,6 +117,11 @@ describe("the identity in the claims", () => {
     ["meguri_owners", { meguri_owners: [""] }],
     ["meguri_actors", { meguri_actors: [1] }],
     ["meguri_program", { meguri_program: ["cafe"] }],
+    ["Meguri_programs", { Meguri_programs: ["cafe"] }],
+    ["meguri-programs", { "meguri-programs": ["cafe"] }],
+    ["meguriPrograms", { meguriPrograms: ["cafe"] }],
+    ["meguri", { meguri: { programs: ["cafe"] } }],
+    ["https://a.test/meguri_programs", { "https://a.test/meguri_programs": ["cafe"] }],
   ])("is refused with a wrong %s: %j", async (claim, claims) => {
     await expect(verified(claims)).rejects.toMatchObject({
       reason: "UNAUTHENTICATED",
@@ -111,10 +130,48 @@ describe("the identity in the claims", () => {
   });
 });
 
+describe("limits under the prefix that an issuer forces", () => {
+  const claimPrefix = "https://shop.test/limit/";
+
+  test("are read", async () => {
+    const claims = { [`${claimPrefix}programs`]: ["cafe"], [`${claimPrefix}owners`]: ["o-"] };
+    expect(await verified(claims, { claimPrefix })).toMatchObject({
+      programIds: new Set(["cafe"]),
+      ownerPrefixes: ["o-"],
+    });
+  });
+
+  test.each<[string, Claims]>([
+    [`${claimPrefix}program`, { [`${claimPrefix}program`]: ["cafe"] }],
+    ["https://shop.test/LIMIT/programs", { "https://shop.test/LIMIT/programs": ["cafe"] }],
+    [`${claimPrefix}actors`, { [`${claimPrefix}actors`]: [""] }],
+    ["meguri_programs", { meguri_programs: ["cafe"] }],
+  ])("are refused as %s: %j", async (claim, claims) => {
+    await expect(verified(claims, { claimPrefix })).rejects.toMatchObject({
+      reason: "UNAUTHENTICATED",
+      message: expect.stringContaining(claim),
+    });
+  });
+});
+
+test("a token without a limit that the server requires is refused", async () => {
+  const requiredLimits = ["programs", "owners"] as const;
+  const limits = { meguri_programs: ["cafe"], meguri_owners: [] };
+  await expect(verified(limits, { requiredLimits })).resolves.toMatchObject({ ownerPrefixes: [] });
+  await expect(verified({ meguri_programs: ["cafe"] }, { requiredLimits })).rejects.toMatchObject(
+    refused("the token has no claim meguri_owners, which this server requires"),
+  );
+});
+
 describe("a token is refused", () => {
+  const tooLong = "the token is valid for more than 24 hours (exp)";
+
   test.each<[string, Claims, string]>([
     ["expired", { exp: seconds() - 60 }, "the token has expired"],
     ["without an end", { exp: undefined }, "the token has no claim exp"],
+    ["that ends in more than 24 hours", { exp: seconds() + 90_000, iat: undefined }, tooLong],
+    ["issued more than 24 hours before its end", { iat: seconds() - 90_000 }, tooLong],
+    ["issued in the far future", { iat: seconds() + 9e6, exp: seconds() + 9e6 + 600 }, tooLong],
     ["not yet valid", { nbf: seconds() + 60 }, "the token is not valid yet"],
     ["of another issuer", { iss: "https://evil.test" }, "the token is of another issuer (iss)"],
     ["for another audience", { aud: "web" }, "the token is for another audience (aud)"],
@@ -123,15 +180,27 @@ describe("a token is refused", () => {
     await expect(verified(claims)).rejects.toMatchObject(refused(text));
   });
 
+  test("valid for 24 hours it is not", async () => {
+    const life = { iat: seconds() - 3_600, exp: seconds() + 23 * 3_600 };
+    await expect(verified(life)).resolves.toBeDefined();
+  });
+
   test("within the tolerance it is not", async () => {
     await expect(verified({ exp: seconds() - 2, nbf: seconds() + 2 })).resolves.toBeDefined();
   });
 
-  test("of type logout+jwt, but not of type JWT", async () => {
+  test("of type logout+jwt or 5, but not of type JWT", async () => {
     const one = authenticator();
     const sign = (type: string) => signToken(key, claimsOf(), type);
-    await expect(present(one, await sign("logout+jwt"))).rejects.toMatchObject(
-      refused("the token is not an access token (typ)"),
+    const wrongType = refused("the token is not an access token (typ)");
+    await expect(present(one, await sign("logout+jwt"))).rejects.toMatchObject(wrongType);
+    const numbered = new SignJWT(claimsOf()).setProtectedHeader({
+      alg: key.alg,
+      kid: key.kid,
+      typ: 5 as unknown as string,
+    });
+    await expect(present(one, await numbered.sign(key.privateKey))).rejects.toMatchObject(
+      wrongType,
     );
     await expect(present(one, await sign("JWT"))).resolves.toBeDefined();
   });

@@ -122,6 +122,22 @@ describe("who may call", () => {
     });
   });
 
+  test("has the prefix of the claims that limit, and the limits that are required", () => {
+    expect(readConfig(jwt).auth).toMatchObject({ claimPrefix: "meguri_", requiredLimits: [] });
+    const strict = {
+      ...jwt,
+      MEGURI_JWT_CLAIM_PREFIX: "https://shop.example/limit/",
+      MEGURI_REQUIRE_LIMITS: "programs, actors",
+    };
+    expect(readConfig(strict).auth).toMatchObject({
+      claimPrefix: "https://shop.example/limit/",
+      requiredLimits: ["programs", "actors"],
+    });
+    expect(readConfig({ ...mtls, MEGURI_REQUIRE_LIMITS: "owners" }).auth).toMatchObject({
+      requiredLimits: ["owners"],
+    });
+  });
+
   test("has a list of origins", () => {
     const origins = "https://a.example, http://localhost:3000";
     expect(readConfig({ MEGURI_CORS_ORIGINS: origins })).toMatchObject({
@@ -152,6 +168,12 @@ describe("who may call", () => {
     ["MEGURI_JWKS_URL", { ...jwt, MEGURI_JWKS_URL: "http://issuer.example/keys" }],
     ["MEGURI_JWT_ISSUER", { ...jwt, MEGURI_AUTH: "none" }],
     ["MEGURI_JWT_ISSUER", { ...mtls, MEGURI_JWT_ISSUER: "https://issuer.example" }],
+    ["MEGURI_JWT_CLAIM_PREFIX", { ...mtls, MEGURI_JWT_CLAIM_PREFIX: "limit_" }],
+    ["MEGURI_JWT_CLAIM_PREFIX", { ...jwt, MEGURI_JWT_CLAIM_PREFIX: "" }],
+    ["MEGURI_REQUIRE_LIMITS", { MEGURI_REQUIRE_LIMITS: "programs" }],
+    ["MEGURI_REQUIRE_LIMITS", { ...jwt, MEGURI_REQUIRE_LIMITS: "1" }],
+    ["MEGURI_REQUIRE_LIMITS", { ...jwt, MEGURI_REQUIRE_LIMITS: "programs,program" }],
+    ["MEGURI_REQUIRE_LIMITS", { ...jwt, MEGURI_REQUIRE_LIMITS: "" }],
     ["MEGURI_TLS_CLIENT_CA_FILE", { ...jwt, MEGURI_TLS_CLIENT_CA_FILE: "ca.crt" }],
     ["MEGURI_TLS_KEY_FILE", { ...jwt, MEGURI_TLS_CERT_FILE: "tls.crt" }],
     ["MEGURI_TLS_CERT_FILE", { MEGURI_TLS_KEY_FILE: "tls.key" }],

@@ -34,6 +34,8 @@ test("the example of claims is the identity that the text describes", async () =
     keys: { jwksUrl: issuer.jwksUrl },
     issuer: claims.iss,
     audience: claims.aud,
+    claimPrefix: "meguri_",
+    requiredLimits: ["programs", "owners", "actors"],
     log: createLogger("test", "silent"),
   });
   const exp = Math.floor(Date.now() / 1_000) + 60;
@@ -50,7 +52,9 @@ test("the example of claims is the identity that the text describes", async () =
 });
 
 test("the example of the callers' file is accepted", () => {
-  expect(parseCallers(codeNamed(document, "callers")).get("spiffe://example.org/posts")).toEqual({
+  expect(
+    parseCallers(codeNamed(document, "callers"), []).get("spiffe://example.org/posts"),
+  ).toEqual({
     caller: { service: "posts", subject: "spiffe://example.org/posts" },
     scopes: new Set(["targets.write", "reactions.write"]),
     ownerPrefixes: ["author-"],
@@ -82,5 +86,12 @@ test.each([
   ["other JSON", "[]"],
   ["other text", "callers"],
 ])("a callers' file with %s is refused", (_, content) => {
-  expect(() => parseCallers(content)).toThrow();
+  expect(() => parseCallers(content, [])).toThrow();
+});
+
+test("a callers' file is refused whose callers lack a limit that the server requires", () => {
+  const caller = { uri: "a", service: "b", scopes: [], owners: ["o-"] };
+  const content = JSON.stringify({ callers: [caller] });
+  expect(parseCallers(content, ["owners"]).size).toBe(1);
+  expect(() => parseCallers(content, ["owners", "actors"])).toThrow("a has no list actors");
 });
