@@ -12,7 +12,7 @@ const HOST = "127.0.0.1";
 const READY_TIMEOUT_MS = 60_000;
 const DEFAULT_NAMESPACE = "default";
 
-/** How often a server is started whose own ports another process took between its choice and use. */
+/** How often a server starts whose own ports another process took between its choice and use. */
 const MAX_STARTS = 3;
 
 export type TemporalOptions = {
