@@ -100,8 +100,8 @@ function endOf(bulkGrant: BulkGrant): string {
       return `Cancelled${by}.${report}`;
     case "DONE_WITH_FAILURES":
       return (
-        "Done, and some rows failed. RetryFailedRows runs them again; ExportFailedRows gives " +
-        `them as a sheet, which can be corrected and submitted under the same id.${report}`
+        "Done, and some rows failed. RetryBulkGrant runs them again; ExportFailedBulkGrantRows " +
+        `gives them as a sheet, which can be corrected and submitted under the same id.${report}`
       );
     default:
       return `Done: each row was granted.${report}`;

@@ -14,7 +14,7 @@ import {
   pauseBulkGrant,
   rejectBulkGrant,
   resumeBulkGrant,
-  retryFailedBulkRows,
+  retryBulkGrant,
 } from "../src/app/bulk-grants/commands.ts";
 import {
   countOutcomes,
@@ -146,7 +146,7 @@ function changeActivities(deps: Deps) {
     cancelBulkGrant: by(cancelBulkGrant),
     pauseBulkGrant: by(pauseBulkGrant),
     resumeBulkGrant: by(resumeBulkGrant),
-    retryFailedBulkRows: by(retryFailedBulkRows),
+    retryBulkGrant: by(retryBulkGrant),
   };
 }
 

@@ -120,7 +120,7 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
   set("cancel", "Cancels it, or stops it after the rows under way", forUpdates.cancelBulkGrant);
   set("pause", "Pauses it after the rows under way", forUpdates.pauseBulkGrant);
   set("resume", "Ends a pause", forUpdates.resumeBulkGrant);
-  set("retryFailedRows", "Runs the failed rows again", forUpdates.retryFailedBulkRows);
+  set("retry", "Runs the failed rows again", forUpdates.retryBulkGrant);
 }
 
 /** Validates the argument before the Update is written to the history. */

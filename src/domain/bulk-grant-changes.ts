@@ -35,21 +35,22 @@ const maxActions = 20;
  * content. A submission that names the current revision as the one that it replaces becomes the
  * next one even with the same content: accounts may have been unfrozen, or approvers have changed
  * their minds. Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other
- * way round; WRONG_STATE in a state that has no next revision, or when `replaces` is not current.
+ * way round; WRONG_STATE in a state that has no next revision, or when `replacedRevision` is not
+ * the current one.
  */
 export function submit(
   existing: BulkGrant | undefined,
   name: { readonly programId: string; readonly bulkGrantId: string },
   revision: Omit<Revision, "number" | "digest">,
-  replaces: number | undefined,
+  replacedRevision: number | undefined,
   digestOf: (number: number) => string,
   { reminderMs, expiryMs }: ApprovalTimes,
 ): BulkGrant {
   const { submitter: caller, submitTime: time } = revision;
   const current = existing?.revision.number ?? 0;
-  const isNext = replaces !== undefined && replaces === current;
+  const isNext = replacedRevision !== undefined && replacedRevision === current;
   if (existing && !isNext && isSameContent(existing.revision, revision)) return existing;
-  if (replaces !== undefined && !isNext) {
+  if (replacedRevision !== undefined && !isNext) {
     throw new DomainError("WRONG_STATE", `the current revision is ${current}`, {
       revision: String(current),
     });
@@ -194,11 +195,7 @@ export function resume(record: BulkGrant, request: ChangeRequest, now: Instant):
 }
 
 /** Runs the failed rows again. A running one does not change. Refusal: WRONG_STATE. */
-export function retryFailedRows(
-  record: BulkGrant,
-  request: ChangeRequest,
-  now: Instant,
-): BulkGrant {
+export function retry(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
   if (record.state === "RUNNING") return record;
   if (record.state !== "DONE_WITH_FAILURES") throw wrongState(record, "retried");
   const { endTime: _, report: __, ...rest } = acted(record, "RETRY", request, now);

@@ -20,7 +20,7 @@ import {
   pause,
   reject,
   resume,
-  retryFailedRows,
+  retry,
   start,
   submit,
 } from "../../src/domain/bulk-grant-changes.ts";
@@ -450,7 +450,7 @@ describe("people's other changes", () => {
       result: counts({ failedCount: 1 }),
       report: "SENT",
     });
-    expect(retryFailedRows(failed, desk, now)).toEqual(
+    expect(retry(failed, desk, now)).toEqual(
       row("RUNNING", {
         run: 2,
         startTime: t0,
@@ -460,9 +460,9 @@ describe("people's other changes", () => {
       }),
     );
     const running = row("RUNNING", { run: 2 });
-    expect(retryFailedRows(running, desk, now)).toBe(running);
+    expect(retry(running, desk, now)).toBe(running);
     const these = ["DONE_WITH_FAILURES", "RUNNING"] as const;
-    refusedExceptIn(these, (before) => retryFailedRows(before, desk, now));
+    refusedExceptIn(these, (before) => retry(before, desk, now));
   });
 });
 

@@ -2,7 +2,7 @@
 import { type WorkflowFailedError, WorkflowUpdateFailedError } from "@temporalio/client";
 import { CancelledFailure } from "@temporalio/common";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { cancelBulkGrant, retryFailedBulkRows } from "../../src/app/bulk-grants/commands.ts";
+import { cancelBulkGrant, retryBulkGrant } from "../../src/app/bulk-grants/commands.ts";
 import { reverseBulkGrant } from "../../src/app/bulk-grants/reverse.ts";
 import { grantPoints } from "../../src/app/points/commands.ts";
 import type { BulkGrantView } from "../../src/contract/bulk-grants.ts";
@@ -278,7 +278,7 @@ describe("rows that fail", () => {
 
     await freeze(stack, "frozen-1", false);
     const by = { caller: asService("op"), reason: "" };
-    await retryFailedBulkRows(deps, { programId, bulkGrantId: "frozen", ...by });
+    await retryBulkGrant(deps, { programId, bulkGrantId: "frozen", ...by });
     await comesTo(stack, "frozen", "DONE");
     expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
     await eventually(async () => expect(messagesAbout("frozen")).toHaveLength(2));

@@ -56,7 +56,7 @@ export const addExportFailed: AddCommand = (parent, inSession) => {
     .action(
       inSession(async ({ meguri, io, call }, bulkGrantId, { program: programId }) => {
         const name = { programId, bulkGrantId };
-        for await (const { csvChunk } of meguri.bulkGrants.exportFailedRows(name, call)) {
+        for await (const { csvChunk } of meguri.bulkGrants.exportFailedBulkGrantRows(name, call)) {
           await write(io.stdout, csvChunk);
         }
       }),

@@ -75,7 +75,7 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .argument("<file>", fileHelp)
     .addOption(programOption())
     .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)
-    .option("--replaces-revision <number>", "make a revision of the same content", readCount, 0)
+    .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)
     .addHelpText(
       "after",
       examples("meguri bulk submit spring sheet.csv", "cat rows.csv | meguri bulk submit spring -"),
@@ -83,11 +83,11 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, bulkGrantId, file, options) => {
         const { out } = session;
-        const { program: programId, at, replacesRevision } = options;
+        const { program: programId, at, replacedRevision } = options;
         const time = at && { executeTime: at };
         // "+2h" would be another time in the next try, and so another content.
         if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
-        const header = { programId, bulkGrantId, replacesRevision, ...time };
+        const header = { programId, bulkGrantId, replacedRevision, ...time };
         const answer = await upload(session, header, file);
         await out.message(
           UploadBulkGrantResponseSchema,

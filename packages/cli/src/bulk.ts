@@ -7,7 +7,7 @@ import {
   PauseBulkGrantResponseSchema,
   RejectBulkGrantResponseSchema,
   ResumeBulkGrantResponseSchema,
-  RetryFailedRowsResponseSchema,
+  RetryBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { addApprove } from "./bulk-approve.ts";
@@ -95,8 +95,8 @@ const commands: readonly AddCommand[] = [
     name: "retry",
     summary: "run the failed rows again",
     description: "Runs the failed rows of a bulk grant that is DONE_WITH_FAILURES again.",
-    schema: RetryFailedRowsResponseSchema,
-    send: (bulkGrants, request, call) => bulkGrants.retryFailedRows(request, call),
+    schema: RetryBulkGrantResponseSchema,
+    send: (bulkGrants, request, call) => bulkGrants.retryBulkGrant(request, call),
   }),
   change({
     name: "pause",

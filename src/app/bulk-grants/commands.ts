@@ -8,7 +8,7 @@ import {
   pause,
   reject,
   resume,
-  retryFailedRows,
+  retry,
 } from "../../domain/bulk-grant-changes.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -51,11 +51,8 @@ export const resumeBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Prom
   change(deps, input, (record, now) => resume(record, requestOf(input), now));
 
 /** Runs the failed rows of DONE_WITH_FAILURES again. Refusal: WRONG_STATE. */
-export const retryFailedBulkRows = (
-  deps: CommandDeps,
-  input: BulkGrantChange,
-): Promise<BulkGrant> =>
-  change(deps, input, (record, now) => retryFailedRows(record, requestOf(input), now));
+export const retryBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
+  change(deps, input, (record, now) => retry(record, requestOf(input), now));
 
 /** Changes the record, which decides, then refreshes its workflow, Temporal up or not. */
 async function change(

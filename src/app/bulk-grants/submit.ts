@@ -38,7 +38,7 @@ export interface Submission {
    * The revision that this one replaces. Without it, the content of the current revision is not
    * submitted again.
    */
-  readonly replacesRevision?: number | undefined;
+  readonly replacedRevision?: number | undefined;
   /** The bulk grant whose grants the rows revoke. */
   readonly reversedBulkGrantId?: string;
 }
@@ -125,7 +125,7 @@ async function storeRows(
 /** Writes the revision, unless it is the current one. The last step of a submission. */
 function commit(
   { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
-  { submitter, replacesRevision, ...submission }: Submission,
+  { submitter, replacedRevision, ...submission }: Submission,
   rules: BulkRules,
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<Submitted> {
@@ -162,7 +162,7 @@ function commit(
         existing,
         { programId, bulkGrantId },
         revision,
-        replacesRevision,
+        replacedRevision,
         digest,
         approvalTimes,
       );

@@ -7,7 +7,7 @@ import {
   pauseBulkGrant,
   rejectBulkGrant,
   resumeBulkGrant,
-  retryFailedBulkRows,
+  retryBulkGrant,
 } from "../../app/bulk-grants/commands.ts";
 import { getBulkGrant, listBulkGrants, listRows } from "../../app/bulk-grants/queries.ts";
 import type { Deps } from "../../app/ports/deps.ts";
@@ -75,6 +75,6 @@ export function bulkGrantService(
     cancelBulkGrant: handler(cancelBulkGrant),
     pauseBulkGrant: handler(pauseBulkGrant),
     resumeBulkGrant: handler(resumeBulkGrant),
-    retryFailedRows: handler(retryFailedBulkRows),
+    retryBulkGrant: handler(retryBulkGrant),
   };
 }

@@ -15,12 +15,12 @@ import {
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { fromWithProgress, toName } from "./messages.ts";
 
-type Streams = "exportFailedRows" | "watchBulkGrant";
+type Streams = "exportFailedBulkGrantRows" | "watchBulkGrant";
 
 export const bulkGrantStreams = (
   deps: Deps,
 ): Pick<ServiceImpl<typeof BulkGrantService>, Streams> => ({
-  async *exportFailedRows(request) {
+  async *exportFailedBulkGrantRows(request) {
     const bulkGrant = await readBulkGrant(deps, toName(request));
     const { bulkGrantId, revision } = bulkGrant;
     const rows = failedRows(deps, bulkGrant);

@@ -30,7 +30,7 @@ export function bulkGrantSubmissions(
         ...toName(header),
         executeTime,
         submitter: callerOf(context),
-        replacesRevision: header.replacesRevision || undefined,
+        replacedRevision: header.replacedRevision || undefined,
       };
       const content = await readContent(contents);
       if (header.validateOnly) {
@@ -48,7 +48,7 @@ export function bulkGrantSubmissions(
         ...toName(request),
         executeTime: toOptionalInstant(request.executeTime, "execute_time"),
         submitter: callerOf(context),
-        replacesRevision: request.replacesRevision || undefined,
+        replacedRevision: request.replacedRevision || undefined,
         reversedBulkGrantId: request.reversedBulkGrantId,
       };
       return toResponse(await reverseBulkGrant(deps, submission));

@@ -132,7 +132,7 @@ test("each change is refused in a wrong state and for an unknown bulk grant", as
     bulkGrants.approveBulkGrant({ bulkGrantId: id, digest: before.digest }),
     bulkGrants.cancelBulkGrant({ bulkGrantId: id }),
     bulkGrants.pauseBulkGrant({ bulkGrantId: id }),
-    bulkGrants.retryFailedRows({ bulkGrantId: id }),
+    bulkGrants.retryBulkGrant({ bulkGrantId: id }),
   ];
   const wrong = await Promise.all(calls(bulkGrantId).map(reasonOf));
   expect(new Set(wrong)).toEqual(new Set(["WRONG_STATE"]));
@@ -203,7 +203,7 @@ describe("a run with a failure", () => {
 
   test("is retried after the cause is gone", async () => {
     await server.points.unfreezeAccount({ userId: "cold", eventId: "unfreeze" });
-    const { bulkGrant } = await server.bulkGrants.retryFailedRows({ bulkGrantId });
+    const { bulkGrant } = await server.bulkGrants.retryBulkGrant({ bulkGrantId });
     expect([bulkGrant?.state, bulkGrant?.run]).toEqual([State.RUNNING, 2]);
     expect(await run(bulkGrantId)).toMatchObject({
       state: State.DONE,
@@ -243,7 +243,7 @@ test("an invalid revision is replaced by name with the same rows", async () => {
   const csv = sheet("ice,5,");
   const same = await uploadCsv(ann as Clients, { bulkGrantId: "melted" }, csv);
   expect(same.replayed).toBe(true);
-  const replaces = { bulkGrantId: "melted", replacesRevision: 1 };
+  const replaces = { bulkGrantId: "melted", replacedRevision: 1 };
   const next = await uploadCsv(ann as Clients, replaces, csv);
   expect([next.replayed, next.bulkGrant?.revision]).toEqual([false, 2]);
   expect(await reasonOf(uploadCsv(ann as Clients, replaces, sheet("ice,6,")))).toBe("WRONG_STATE");

@@ -123,7 +123,7 @@ describe("the rows of an invalid sheet", () => {
 
   const exported = async () => {
     const chunks: Uint8Array[] = [];
-    for await (const { csvChunk } of server.bulkGrants.exportFailedRows({ bulkGrantId })) {
+    for await (const { csvChunk } of server.bulkGrants.exportFailedBulkGrantRows({ bulkGrantId })) {
       chunks.push(csvChunk);
     }
     return Buffer.concat(chunks).toString();
@@ -156,7 +156,7 @@ describe("the rows of an invalid sheet", () => {
   });
 
   test("of an unknown bulk grant are refused", async () => {
-    const stream = server.bulkGrants.exportFailedRows({ bulkGrantId: "none" });
+    const stream = server.bulkGrants.exportFailedBulkGrantRows({ bulkGrantId: "none" });
     const read = stream[Symbol.asyncIterator]().next();
     expect((await refusalOf(read)).reason).toBe("BULK_GRANT_NOT_FOUND");
   });
@@ -209,7 +209,7 @@ describe("WatchBulkGrant", () => {
     await eventually(async () => expect(states()).toHaveLength(1));
     const drained = draining.server.drain();
     const chunks: string[] = [];
-    const rows = draining.bulkGrants.exportFailedRows({ bulkGrantId: "drained" });
+    const rows = draining.bulkGrants.exportFailedBulkGrantRows({ bulkGrantId: "drained" });
     for await (const { csvChunk } of rows) chunks.push(Buffer.from(csvChunk).toString());
     expect(chunks.join("")).toContain("d2,x,");
     await ended;

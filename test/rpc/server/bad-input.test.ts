@@ -159,7 +159,7 @@ const bad: Record<string, readonly unknown[]> = {
   ],
   "*.bulk_grant_id": badIds64,
   "*.reversed_bulk_grant_id": badIds64,
-  "*.replaces_revision": [-1, -2_147_483_648],
+  "*.replaced_revision": [-1, -2_147_483_648],
   "*.digest": ["", text(42), text(44), `${text(42)}=`, `${text(42)}/`],
   // Unset means as soon as it is approved.
   "Header.execute_time": badTimes,

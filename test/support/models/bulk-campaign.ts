@@ -60,7 +60,8 @@ function callsOf({ workers, server }: CampaignStack, bulkGrantId: string) {
     exportFailedRows: () =>
       untilAnswered(async () => {
         const chunks: Uint8Array[] = [];
-        for await (const { csvChunk } of approver.exportFailedRows(name)) chunks.push(csvChunk);
+        for await (const { csvChunk } of approver.exportFailedBulkGrantRows(name))
+          chunks.push(csvChunk);
         return Buffer.concat(chunks);
       }),
   };

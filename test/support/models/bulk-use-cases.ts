@@ -11,7 +11,7 @@ import {
   pauseBulkGrant,
   rejectBulkGrant,
   resumeBulkGrant,
-  retryFailedBulkRows,
+  retryBulkGrant,
 } from "../../../src/app/bulk-grants/commands.ts";
 import { failedRows, getBulkGrant, listRows } from "../../../src/app/bulk-grants/queries.ts";
 import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
@@ -43,7 +43,7 @@ const commands = {
   cancel: cancelBulkGrant,
   pause: pauseBulkGrant,
   resume: resumeBulkGrant,
-  retry: retryFailedBulkRows,
+  retry: retryBulkGrant,
 };
 const accountChanges = { freeze: freezeAccount, unfreeze: unfreezeAccount };
 
@@ -128,7 +128,7 @@ async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promis
       ? await reverseBulkGrant(deps, { ...submission, reversedBulkGrantId: request.reverses })
       : await submitBulkGrant(
           deps,
-          { ...submission, replacesRevision: request.replaces },
+          { ...submission, replacedRevision: request.replaces },
           { rows: stream(request.rows) },
         );
   return { head: headOf(bulkGrant), replayed };
