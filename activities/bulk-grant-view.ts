@@ -73,7 +73,7 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
       const missing = revision.requiredApprovalCount - approvals.length;
       return (
         `Waits for ${missing} ${missing === 1 ? "approval" : "approvals"} until ` +
-        `${at(bulkGrant.expireTime)}: ApproveBulkGrant or the Update \`approve\`, with the digest.`
+        `${at(bulkGrant.expireTime)}: ApproveBulkGrant, with the digest.`
       );
     }
     case "APPROVED":

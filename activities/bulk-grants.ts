@@ -34,13 +34,14 @@ import type {
   BulkGrantView,
 } from "../src/contract/bulk-grants.ts";
 import type { BulkGrant, BulkGrantName } from "../src/domain/bulk-grant.ts";
+import { DomainError } from "../src/domain/errors.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { fromTemporal } from "./operators.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
 /** Each of these activities may be repeated. */
-export function bulkGrantActivities(deps: Deps) {
+export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
   /** Moves the record on by the time, and shows what follows. */
   async function viewOf(name: BulkGrantName): Promise<BulkGrantView> {
     const advanced = await advanceBulkGrant(deps, name);
@@ -122,12 +123,12 @@ export function bulkGrantActivities(deps: Deps) {
       return viewOf(name);
     },
 
-    ...changeActivities(deps),
+    ...changeActivities(deps, temporalApprovals),
   };
 }
 
 /** The activities of the Updates: each changes the record as the RPC of the same name does. */
-function changeActivities(deps: Deps) {
+function changeActivities(deps: Deps, temporalApprovals: boolean) {
   // The run that handles an Update reads its record again by itself, so it needs no signal.
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
   const by =
@@ -139,6 +140,8 @@ function changeActivities(deps: Deps) {
       key: BulkGrantInput,
       input: BulkApproveInput,
     ): Promise<BulkGrantStatus> => {
+      // Its subject is not verified, so one person could approve under several names.
+      if (!temporalApprovals) throw new DomainError("PERMISSION_DENIED", approvalsAreOff);
       const { digest } = check(input, { digest: "string" });
       return by((deps, change) => approveBulkGrant(deps, { ...change, digest }))(key, input);
     },
@@ -149,6 +152,9 @@ function changeActivities(deps: Deps) {
     retryBulkGrant: by(retryBulkGrant),
   };
 }
+
+const approvalsAreOff =
+  "approving by an Update is off (MEGURI_TEMPORAL_APPROVALS); approve by ApproveBulkGrant";
 
 const blocksFields = { revision: "number", run: "number", from: "number", to: "number" };
 

@@ -14,6 +14,8 @@ import { verificationActivities } from "./verifications.ts";
 /** The dependencies of the activities. */
 interface ActivityDeps extends Observers {
   readonly deps: Deps;
+  /** Whether an Update may approve a bulk grant. Absent: it may not. */
+  readonly temporalApprovals?: boolean;
 }
 
 export type Activities = ReturnType<typeof activities>;
@@ -27,14 +29,14 @@ export function createActivities(dependencies: ActivityDeps): Activities {
   return Object.fromEntries(entries);
 }
 
-const activities = ({ deps, ...observers }: ActivityDeps) => ({
+const activities = ({ deps, temporalApprovals = false, ...observers }: ActivityDeps) => ({
   ...reservationActivities(deps, observers.onDone),
   ...reconcilerActivities(deps, observers),
   ...monthEndActivities(deps),
   ...noticeActivities(deps),
   ...verificationActivities(deps),
   ...purgeActivities(deps),
-  ...bulkGrantActivities(deps),
+  ...bulkGrantActivities(deps, temporalApprovals),
   ...bulkSourceActivities(deps),
 });
 

@@ -13,7 +13,10 @@ import { installSdkLog } from "./worker/sdk-log.ts";
 
 interface WorkerDeps {
   readonly connection: NativeConnection;
-  readonly config: Pick<Config, "temporalNamespace" | "taskQueue" | "buildId" | "drainSeconds">;
+  readonly config: Pick<
+    Config,
+    "temporalNamespace" | "taskQueue" | "buildId" | "drainSeconds" | "temporalApprovals"
+  >;
   readonly bundle: WorkflowBundleOption;
   readonly deps: Deps;
   readonly metrics: Metrics;
@@ -42,6 +45,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     },
     activities: createActivities({
       deps,
+      temporalApprovals: config.temporalApprovals,
       onDone(reservation) {
         const lateness_ms = metrics.observe(reservation);
         log.info(

@@ -107,7 +107,9 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
     });
   const approve = defineUpdate<BulkGrantStatus, [BulkApproveInput]>("approve");
   setHandler(approve, (change) => answer(() => forUpdates.approveBulkGrant(key, change)), {
-    description: "Approves the revision with this digest: {subject, digest, reason?}.",
+    description:
+      "Approves the revision with this digest, where workers have MEGURI_TEMPORAL_APPROVALS=1: " +
+      "{subject, digest, reason?}.",
     validator: checkApprove,
   });
   const set = (name: string, description: string, change: ChangeActivity) =>

@@ -36,6 +36,7 @@ const variables = z
     MEGURI_BULK_ROWS_PER_SECOND: z.coerce.number().int().min(1).default(100),
     MEGURI_APPROVAL_REMINDER_HOURS: z.coerce.number().positive().max(8_760).default(24),
     MEGURI_APPROVAL_EXPIRY_HOURS: z.coerce.number().positive().max(8_760).default(168),
+    MEGURI_TEMPORAL_APPROVALS: flag.default(false),
     MEGURI_SLACK_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
     MEGURI_TEMPORAL_UI_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8233"),
     MEGURI_LOG_LEVEL: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
@@ -78,6 +79,8 @@ const variables = z
     approvalReminderHours: env.MEGURI_APPROVAL_REMINDER_HOURS,
     /** How long after its submission a bulk grant without approvals is cancelled. */
     approvalExpiryHours: env.MEGURI_APPROVAL_EXPIRY_HOURS,
+    /** Whether an Update from Temporal, which may claim any name, approves a bulk grant. */
+    temporalApprovals: env.MEGURI_TEMPORAL_APPROVALS,
     /** Where bulk grants are reported. It is a secret. Absent: they are not reported. */
     slackWebhookUrl: env.MEGURI_SLACK_WEBHOOK_URL,
     /** The address of Temporal's Web UI, as people reach it. */

@@ -24,6 +24,7 @@ const program = {
 async function failureOf(
   error: unknown,
   run: (activities: Activities) => Promise<unknown>,
+  temporalApprovals?: boolean,
 ): Promise<ApplicationFailure> {
   const deps = {
     programs: { get: async () => program },
@@ -32,7 +33,12 @@ async function failureOf(
     reader: { dueAccounts: () => Promise.reject(error) },
     background: () => {},
   } as unknown as Deps;
-  const activities = createActivities({ deps, onDone: () => {}, onOverdue: () => {} });
+  const activities = createActivities({
+    deps,
+    onDone: () => {},
+    onOverdue: () => {},
+    ...(temporalApprovals !== undefined && { temporalApprovals }),
+  });
   const environment = new MockActivityEnvironment(
     {},
     { logger: new DefaultLogger("ERROR", quiet) },
@@ -85,6 +91,29 @@ describe("a failed activity", () => {
     const timeless = ({ rescheduleReservation }: Activities) =>
       rescheduleReservation({ program_id: "p", reservation_id: "r" }, { execute_time: "soon" });
     expect(await failureOf(undefined, timeless)).toMatchObject(refused);
+  });
+});
+
+describe("an Update that approves a bulk grant", () => {
+  const name = { program_id: "p", bulk_grant_id: "b" };
+  const approval = { subject: "ben", digest: "d" };
+  const approve = ({ approveBulkGrant }: Activities) => approveBulkGrant(name, approval);
+  const unreachable = new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
+
+  test("is refused where workers do not allow it, and the other Updates are not", async () => {
+    expect(await failureOf(unreachable, approve)).toMatchObject({
+      type: "PERMISSION_DENIED",
+      message: expect.stringContaining("MEGURI_TEMPORAL_APPROVALS"),
+      nonRetryable: true,
+    });
+    const reject = ({ rejectBulkGrant }: Activities) => rejectBulkGrant(name, { subject: "ben" });
+    expect(await failureOf(unreachable, reject)).toMatchObject({ type: "STORE_UNAVAILABLE" });
+  });
+
+  test("reaches the record where they do", async () => {
+    expect(await failureOf(unreachable, approve, true)).toMatchObject({
+      type: "STORE_UNAVAILABLE",
+    });
   });
 });
 

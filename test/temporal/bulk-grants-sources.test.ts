@@ -12,7 +12,7 @@ import {
 import { asService } from "../../src/domain/caller.ts";
 import { formatInstant } from "../../src/domain/month.ts";
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
-import { balances, bulkGrantRun, comesTo, readBulk } from "../support/fixtures/bulk-grants.ts";
+import { approve, balances, comesTo, readBulk } from "../support/fixtures/bulk-grants.ts";
 import { createSourceFolder, type SourceFolder } from "../support/fixtures/source-folder.ts";
 import { eventually, patiently } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
@@ -35,11 +35,8 @@ const start = (workflowId: string, input: Omit<BulkGrantFromSourceInput, "progra
     args: [{ program_id: stack.programId, ...input }],
   });
 
-const approveByUpdate = async (id: string) => {
-  const { digest } = (await comesTo(stack, id, "AWAITING_APPROVAL")).revision;
-  await bulkGrantRun(stack, id).executeUpdate("approve", {
-    args: [{ subject: "approver", digest }] as [unknown],
-  });
+const approved = async (id: string) => {
+  await approve(stack.deps, await comesTo(stack, id, "AWAITING_APPROVAL"));
 };
 
 describe("bulkGrantFromSource", () => {
@@ -48,7 +45,7 @@ describe("bulkGrantFromSource", () => {
     const source = "nightly/own.csv";
     const id = bulkGrantWorkflowId(stack.programId, "own");
     const run = await start(id, { bulk_grant_id: "own", source });
-    await approveByUpdate("own");
+    await approved("own");
     expect(await run.result()).toMatchObject({
       state: "DONE",
       counts: { granted_count: 2, granted_points: 30 },
@@ -62,7 +59,7 @@ describe("bulkGrantFromSource", () => {
     await folder.put(`${date}.csv`, ["dated-1,10"]);
     const input = { bulk_grant_id: "daily-{date}", source: "nightly/{date}.csv" };
     const runs = await Promise.all([start("cron-1", input), start("cron-2", input)]);
-    await approveByUpdate(`daily-${date}`);
+    await approved(`daily-${date}`);
     const [first, second] = (await Promise.all(runs.map((run) => run.result()))) as [
       BulkGrantResult,
       BulkGrantResult,

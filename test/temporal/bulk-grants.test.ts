@@ -28,7 +28,11 @@ beforeAll(async () => {
   slack = await startSlackServer();
   stack = await startWorkerStack({
     isDirect: true,
-    env: { MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl, MEGURI_BULK_ROWS_PER_SECOND: "250" },
+    env: {
+      MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
+      MEGURI_BULK_ROWS_PER_SECOND: "250",
+      MEGURI_TEMPORAL_APPROVALS: "1",
+    },
   });
 });
 afterAll(async () => {
