@@ -16,7 +16,7 @@ import {
 } from "../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {
   BulkGrantService,
-  WatchBulkGrantResponse_EndReason as EndReason,
+  WatchBulkGrantResponse_End_Cause as Cause,
   type UploadBulkGrantRequestSchema,
 } from "../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 
@@ -50,9 +50,9 @@ export async function grantSheet(
   let isFinal = false;
   while (!isFinal) {
     await untilAnswered(async () => {
-      for await (const { event } of bulkGrants.watchBulkGrant({ bulkGrantId }, { headers })) {
-        if (event.case === "update") last = event.value.bulkGrant;
-        else if (event.case === "end") isFinal = event.value.reason === EndReason.FINAL;
+      for await (const { content } of bulkGrants.watchBulkGrant({ bulkGrantId }, { headers })) {
+        if (content.case === "update") last = content.value.bulkGrant;
+        else if (content.case === "end") isFinal = content.value.cause === Cause.FINAL;
       }
     });
   }

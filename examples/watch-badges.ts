@@ -19,13 +19,13 @@ export async function watchBadges(
     const watches = Array.from(versions, ([ownerId, knownVersion]) => ({ ownerId, knownVersion }));
     let delayMs = 1_000;
     try {
-      for await (const { event } of notifications.watchUnreadCounts({ watches }, options)) {
-        if (event.case === "count" && event.value.unreadCount) {
-          const { ownerId, unreadCount } = event.value;
+      for await (const { content } of notifications.watchUnreadCounts({ watches }, options)) {
+        if (content.case === "update" && content.value.unreadCount) {
+          const { ownerId, unreadCount } = content.value;
           versions.set(ownerId, unreadCount.version);
           show(ownerId, unreadCount);
-        } else if (event.case === "end" && event.value.reopenDelay) {
-          delayMs = durationMs(event.value.reopenDelay);
+        } else if (content.case === "end" && content.value.reopenDelay) {
+          delayMs = durationMs(content.value.reopenDelay);
         }
       }
     } catch (error) {

@@ -40,9 +40,9 @@ function follow(stream: AsyncIterable<WatchUnreadCountsResponse>): Watcher {
   broken.catch(() => {});
   let { promise: received, resolve: notify } = Promise.withResolvers<void>();
   const listen = async () => {
-    for await (const { event } of stream) {
-      if (event.case !== "count") break;
-      const people = Number(event.value.unreadCount?.peopleCount);
+    for await (const { content } of stream) {
+      if (content.case !== "update") break;
+      const people = Number(content.value.unreadCount?.peopleCount);
       while (times.length <= people) times.push(performance.now());
       notify();
       ({ promise: received, resolve: notify } = Promise.withResolvers<void>());

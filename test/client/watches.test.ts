@@ -8,12 +8,12 @@ import { watchUnreadCounts } from "../../packages/client/src/watch-unread-counts
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { BulkGrant_State as State } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {
-  WatchBulkGrantResponse_EndReason as BulkEnd,
+  WatchBulkGrantResponse_End_Cause as BulkEnd,
   BulkGrantService,
   WatchBulkGrantResponseSchema,
 } from "../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
-  WatchUnreadCountsResponse_EndReason as EndReason,
+  WatchUnreadCountsResponse_End_Cause as Cause,
   NotificationService,
   WatchUnreadCountsResponseSchema,
 } from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -45,13 +45,13 @@ function scripted<T>(streams: (T | Error)[][]) {
 
 const count = (ownerId: string, version: number, people: number): Event => {
   const unreadCount = { version: BigInt(version), peopleCount: BigInt(people) };
-  return { event: { case: "count", value: { ownerId, unreadCount } } };
+  return { content: { case: "update", value: { ownerId, unreadCount } } };
 };
 
 const end = (ms: number): Event => ({
-  event: {
+  content: {
     case: "end",
-    value: { reason: EndReason.DRAINING, reopenDelay: durationFromMs(ms) },
+    value: { cause: Cause.DRAINING, reopenDelay: durationFromMs(ms) },
   },
 });
 
@@ -169,13 +169,13 @@ async function playBulk(streams: (BulkEvent | Error)[][]): Promise<number[]> {
 }
 
 const update = (grantedCount: number): BulkEvent => ({
-  event: {
+  content: {
     case: "update",
     value: { bulkGrant: { state: State.RUNNING }, progress: { grantedCount } },
   },
 });
 
-const bulkEnd = (reason: BulkEnd): BulkEvent => ({ event: { case: "end", value: { reason } } });
+const bulkEnd = (cause: BulkEnd): BulkEvent => ({ content: { case: "end", value: { cause } } });
 
 test("a bulk grant is followed over all streams, and ends when it is final", async () => {
   const seen = await playBulk([

@@ -7,7 +7,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { watchBadges } from "../../examples/watch-badges.ts";
 import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import {
-  WatchUnreadCountsResponse_EndReason as EndReason,
+  WatchUnreadCountsResponse_End_Cause as Cause,
   NotificationService,
   type WatchUnreadCountsResponse,
   WatchUnreadCountsResponseSchema,
@@ -30,12 +30,12 @@ type Stream = (WatchUnreadCountsResponse | Error)[];
 
 const count = (ownerId: string, version: bigint) =>
   create(WatchUnreadCountsResponseSchema, {
-    event: { case: "count", value: { ownerId, unreadCount: { version } } },
+    content: { case: "update", value: { ownerId, unreadCount: { version } } },
   });
 
 const end = (reopenDelay: Duration) =>
   create(WatchUnreadCountsResponseSchema, {
-    event: { case: "end", value: { reason: EndReason.DRAINING, reopenDelay } },
+    content: { case: "end", value: { cause: Cause.DRAINING, reopenDelay } },
   });
 
 const refusal = (code: Code, retryDelayMs?: number) =>

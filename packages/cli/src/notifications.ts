@@ -4,8 +4,8 @@ import {
   type Notification,
   NotificationSchema,
   ListNotificationsRequest_State as State,
-  type WatchUnreadCountsResponse_Count,
-  WatchUnreadCountsResponse_CountSchema,
+  type WatchUnreadCountsResponse_Update,
+  WatchUnreadCountsResponse_UpdateSchema,
 } from "@meguri/client/notifications";
 import { type AddCommand, examples } from "./action.ts";
 import type { Columns } from "./output.ts";
@@ -30,7 +30,7 @@ export const addNotifications: AddCommand = (parent, inSession) => {
       inSession(async ({ meguri, out, call }, ownerId, { unread, watch }) => {
         if (watch) {
           const counts = singly(meguri.watchUnreadCounts([{ ownerId }], call));
-          await out.list(WatchUnreadCountsResponse_CountSchema, counts, countColumns);
+          await out.list(WatchUnreadCountsResponse_UpdateSchema, counts, countColumns);
           return;
         }
         const state = unread ? State.UNREAD : State.UNSPECIFIED;
@@ -54,7 +54,7 @@ const columns: Columns<Notification> = {
   title: ({ target }) => target?.title,
 };
 
-const countColumns: Columns<WatchUnreadCountsResponse_Count> = {
+const countColumns: Columns<WatchUnreadCountsResponse_Update> = {
   time: () => timestampNow(),
   people: ({ unreadCount }) => unreadCount?.peopleCount,
   notifications: ({ unreadCount }) => unreadCount?.notificationCount,

@@ -11,7 +11,7 @@ import {
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
   NotificationService,
-  type WatchUnreadCountsResponse_Count,
+  type WatchUnreadCountsResponse_Update,
 } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
@@ -47,7 +47,7 @@ export interface Meguri {
   watchUnreadCounts(
     watches: readonly OwnerWatch[],
     options?: WatchOptions,
-  ): AsyncIterable<WatchUnreadCountsResponse_Count>;
+  ): AsyncIterable<WatchUnreadCountsResponse_Update>;
   /**
    * Yields a bulk grant and its progress at once and after each change, and ends when nothing more
    * is done without a call. Opens streams again as long as it takes, and yields no update twice.

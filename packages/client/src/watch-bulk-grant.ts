@@ -4,7 +4,7 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@connectrpc/connect";
 import {
   type BulkGrantService,
-  WatchBulkGrantResponse_EndReason as EndReason,
+  WatchBulkGrantResponse_End_Cause as Cause,
   type WatchBulkGrantResponse_Update,
   WatchBulkGrantResponse_UpdateSchema,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
@@ -28,15 +28,15 @@ export function watchBulkGrant(
   async function* open(
     signal: AbortSignal,
   ): AsyncGenerator<StreamEvent<WatchBulkGrantResponse_Update>> {
-    for await (const { event } of bulkGrants.watchBulkGrant(watch, { signal })) {
-      if (event.case === "update") {
-        const update = event.value;
+    for await (const { content } of bulkGrants.watchBulkGrant(watch, { signal })) {
+      if (content.case === "update") {
+        const update = content.value;
         if (last && equals(WatchBulkGrantResponse_UpdateSchema, last, update)) continue;
         last = update;
         yield { value: update };
-      } else if (event.case === "end") {
-        const { reason, reopenDelay } = event.value;
-        const isLast = reason === EndReason.FINAL;
+      } else if (content.case === "end") {
+        const { cause, reopenDelay } = content.value;
+        const isLast = cause === Cause.FINAL;
         yield isLast ? { isLast } : { reopenMs: reopenDelay ? durationMs(reopenDelay) : 0 };
       }
     }

@@ -4,7 +4,7 @@ import type { Client } from "@connectrpc/connect";
 import type { UnreadCount } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import type {
   NotificationService,
-  WatchUnreadCountsResponse_Count,
+  WatchUnreadCountsResponse_Update,
 } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { reopen, type StreamEvent, type WatchOptions } from "./reopen.ts";
 
@@ -26,7 +26,7 @@ export function watchUnreadCounts(
   notifications: Client<typeof NotificationService>,
   watches: readonly OwnerWatch[],
   options: WatchOptions,
-): AsyncGenerator<WatchUnreadCountsResponse_Count, void> {
+): AsyncGenerator<WatchUnreadCountsResponse_Update, void> {
   const delivered = new Map<string, Delivered>();
   for (const { ownerId, knownVersion = 0n } of watches) {
     delivered.set(ownerId, { version: knownVersion, count: undefined });
@@ -44,19 +44,19 @@ export function watchUnreadCounts(
 
   async function* open(
     signal: AbortSignal,
-  ): AsyncGenerator<StreamEvent<WatchUnreadCountsResponse_Count>> {
+  ): AsyncGenerator<StreamEvent<WatchUnreadCountsResponse_Update>> {
     const request = {
       watches: Array.from(delivered, ([ownerId, { version }]) => ({
         ownerId,
         knownVersion: version,
       })),
     };
-    for await (const { event } of notifications.watchUnreadCounts(request, { signal })) {
-      if (event.case === "count") {
-        const { ownerId, unreadCount } = event.value;
-        if (unreadCount && isNew(ownerId, unreadCount)) yield { value: event.value };
-      } else if (event.case === "end") {
-        const { reopenDelay } = event.value;
+    for await (const { content } of notifications.watchUnreadCounts(request, { signal })) {
+      if (content.case === "update") {
+        const { ownerId, unreadCount } = content.value;
+        if (unreadCount && isNew(ownerId, unreadCount)) yield { value: content.value };
+      } else if (content.case === "end") {
+        const { reopenDelay } = content.value;
         yield { reopenMs: reopenDelay ? durationMs(reopenDelay) : 0 };
       }
     }

@@ -10,7 +10,7 @@ import type { Deps } from "../../app/ports/deps.ts";
 import type { StreamEnd } from "../../app/ports/streams.ts";
 import {
   type BulkGrantService,
-  WatchBulkGrantResponse_EndReason as EndReason,
+  WatchBulkGrantResponse_End_Cause as Cause,
   type WatchBulkGrantResponseSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { fromWithProgress, toName } from "./messages.ts";
@@ -35,17 +35,17 @@ export const bulkGrantStreams = (
   },
 });
 
-const endReasons = {
-  FINAL: EndReason.FINAL,
-  TIME_LIMIT: EndReason.TIME_LIMIT,
-  DRAINING: EndReason.DRAINING,
+const causes = {
+  FINAL: Cause.FINAL,
+  TIME_LIMIT: Cause.TIME_LIMIT,
+  DRAINING: Cause.DRAINING,
 } as const;
 
 function fromEvent(
   event: BulkGrantEvent | StreamEnd,
 ): MessageInitShape<typeof WatchBulkGrantResponseSchema> {
-  if (!("end" in event)) return { event: { case: "update", value: fromWithProgress(event) } };
-  const reason = endReasons[event.end];
+  if (!("end" in event)) return { content: { case: "update", value: fromWithProgress(event) } };
+  const cause = causes[event.end];
   const reopenDelay = "reopenDelayMs" in event ? durationFromMs(event.reopenDelayMs) : undefined;
-  return { event: { case: "end", value: { reason, ...(reopenDelay && { reopenDelay }) } } };
+  return { content: { case: "end", value: { cause, ...(reopenDelay && { reopenDelay }) } } };
 }

@@ -6,7 +6,7 @@ import type { Deps } from "../../app/ports/deps.ts";
 import type { StreamEnd } from "../../app/ports/streams.ts";
 import type { UnreadCount, WatchedOwner } from "../../app/ports/unread-counts.ts";
 import {
-  WatchUnreadCountsResponse_EndReason as EndReason,
+  WatchUnreadCountsResponse_End_Cause as Cause,
   type NotificationService,
   type WatchUnreadCountsRequest,
   type WatchUnreadCountsResponseSchema,
@@ -31,16 +31,16 @@ const toOwners = ({ watches }: WatchUnreadCountsRequest): WatchedOwner[] =>
     knownVersion: toSafeInteger(knownVersion, `watches[${i}].known_version`),
   }));
 
-const endReasons = { TIME_LIMIT: EndReason.TIME_LIMIT, DRAINING: EndReason.DRAINING } as const;
+const causes = { TIME_LIMIT: Cause.TIME_LIMIT, DRAINING: Cause.DRAINING } as const;
 
 function fromEvent(
   event: UnreadCount | StreamEnd,
 ): MessageInitShape<typeof WatchUnreadCountsResponseSchema> {
   if ("end" in event) {
     const reopenDelay = durationFromMs(event.reopenDelayMs);
-    return { event: { case: "end", value: { reason: endReasons[event.end], reopenDelay } } };
+    return { content: { case: "end", value: { cause: causes[event.end], reopenDelay } } };
   }
   const { ownerId, version, badge } = event;
   const unreadCount = fromUnreadCount({ ...badge, version });
-  return { event: { case: "count", value: { ownerId, unreadCount } } };
+  return { content: { case: "update", value: { ownerId, unreadCount } } };
 }

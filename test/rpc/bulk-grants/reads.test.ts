@@ -6,7 +6,7 @@ import {
   BulkGrant_State as State,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {
-  WatchBulkGrantResponse_EndReason as EndReason,
+  WatchBulkGrantResponse_End_Cause as Cause,
   type WatchBulkGrantResponse,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
@@ -165,10 +165,10 @@ describe("the rows of an invalid sheet", () => {
 describe("WatchBulkGrant", () => {
   /** Collects the messages of a stream until its end. */
   function watch(of: Pick<TestServer, "bulkGrants">, bulkGrantId: string) {
-    const messages: WatchBulkGrantResponse["event"][] = [];
+    const messages: WatchBulkGrantResponse["content"][] = [];
     const ended = (async () => {
-      for await (const { event } of of.bulkGrants.watchBulkGrant({ bulkGrantId })) {
-        messages.push(event);
+      for await (const { content } of of.bulkGrants.watchBulkGrant({ bulkGrantId })) {
+        messages.push(content);
       }
     })();
     const states = () =>
@@ -178,7 +178,7 @@ describe("WatchBulkGrant", () => {
     return { messages, states, ended };
   }
 
-  const end = (reason: EndReason) => ({ case: "end", value: { reason } });
+  const end = (cause: Cause) => ({ case: "end", value: { cause } });
 
   test("sends the bulk grant at once and its changes, and ends when nothing is left", async () => {
     await submitLines(server, { bulkGrantId: "watched" }, "w1,5,");
@@ -189,7 +189,7 @@ describe("WatchBulkGrant", () => {
     await server.bulkGrants.rejectBulkGrant({ bulkGrantId: "watched" });
     await ended;
     expect(states().at(-1)).toBe(State.REJECTED);
-    expect(messages.at(-1)).toMatchObject(end(EndReason.FINAL));
+    expect(messages.at(-1)).toMatchObject(end(Cause.FINAL));
     expect(messages[0]?.value).toMatchObject({ progress: { grantedCount: 0, failedCount: 0 } });
   });
 
@@ -199,7 +199,7 @@ describe("WatchBulkGrant", () => {
     expect((await refusalOf(read)).reason).toBe("BULK_GRANT_NOT_FOUND");
   });
 
-  test("ends with its reason when the server drains, and an export is complete", async () => {
+  test("ends with its cause when the server drains, and an export is complete", async () => {
     const { tablePrefix } = server.config;
     const draining = await startServer({ tablePrefix });
     await submitLines(server, { bulkGrantId: "drained" }, "d1,5,", "d2,x,");
@@ -214,7 +214,7 @@ describe("WatchBulkGrant", () => {
     expect(chunks.join("")).toContain("d2,x,");
     await ended;
     const last = messages.at(-1);
-    expect(last).toMatchObject(end(EndReason.DRAINING));
+    expect(last).toMatchObject(end(Cause.DRAINING));
     expect(last?.case === "end" && last.value.reopenDelay?.seconds).toBeGreaterThanOrEqual(1n);
     await drained;
   });

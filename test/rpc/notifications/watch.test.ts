@@ -16,7 +16,7 @@ import { type Refusal, toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
 const { NotificationService, WatchUnreadCountsRequestSchema } = service;
-const EndReason = service.WatchUnreadCountsResponse_EndReason;
+const Cause = service.WatchUnreadCountsResponse_End_Cause;
 
 let server: TestServer;
 /** Another process on the same store, which allows two streams. */
@@ -79,15 +79,15 @@ function watchAll(
   const messages = client.watchUnreadCounts({ watches: [...watches] }, { headers, signal });
   const iterator = messages[Symbol.asyncIterator]();
   return {
-    async message(): Promise<service.WatchUnreadCountsResponse["event"] | undefined> {
+    async message(): Promise<service.WatchUnreadCountsResponse["content"] | undefined> {
       const { value } = await iterator.next();
-      return (value as service.WatchUnreadCountsResponse | undefined)?.event;
+      return (value as service.WatchUnreadCountsResponse | undefined)?.content;
     },
     /** Such as `o: 2 people in 1 at 3`; undefined after the last message. */
     async next(): Promise<string | undefined> {
-      const event = await this.message();
-      if (event?.case !== "count") return event && `ends: ${event.value?.reason}`;
-      const { ownerId, unreadCount } = event.value;
+      const content = await this.message();
+      if (content?.case !== "update") return content && `ends: ${content.value?.cause}`;
+      const { ownerId, unreadCount } = content.value;
       const { peopleCount, notificationCount, version } = unreadCount as UnreadCount;
       return `${ownerId}: ${peopleCount} people in ${notificationCount} at ${version}`;
     },
@@ -208,8 +208,8 @@ describe("WatchUnreadCounts", () => {
       { watches: [{ ownerId: "o" }] },
       { timeoutMs: 35 * 60_000 },
     );
-    for await (const { event } of messages) {
-      expect(event.case).toBe("count");
+    for await (const { content } of messages) {
+      expect(content.case).toBe("update");
       break;
     }
   });
@@ -270,10 +270,10 @@ describe("WatchUnreadCounts", () => {
     expect(refused).toMatchObject({ code: "Unavailable", reason: "DRAINING", retries: true });
     const delays = await Promise.all(
       streams.map(async ({ message, next }) => {
-        const event = await message();
-        expect(event).toMatchObject({ case: "end", value: { reason: EndReason.DRAINING } });
+        const content = await message();
+        expect(content).toMatchObject({ case: "end", value: { cause: Cause.DRAINING } });
         expect(await next()).toBeUndefined();
-        const end = event?.value as service.WatchUnreadCountsResponse_End;
+        const end = content?.value as service.WatchUnreadCountsResponse_End;
         return durationMs(end.reopenDelay as Duration);
       }),
     );

@@ -92,15 +92,15 @@ test("calls under way are answered, new ones are refused, the process exits with
   );
   const events: (string | undefined)[] = [];
   const watched = (async () => {
-    for await (const { event } of notifications.watchUnreadCounts({
+    for await (const { content } of notifications.watchUnreadCounts({
       watches: [{ ownerId: "o" }],
     })) {
-      events.push(event.case);
-      if (event.case === "end") return event.value.reason;
+      events.push(content.case);
+      if (content.case === "end") return content.value.cause;
     }
     return undefined;
   })();
-  await expect.poll(() => events, patience).toEqual(["count"]);
+  await expect.poll(() => events, patience).toEqual(["update"]);
   await grpc.grantPoints({ userId: "u", eventId: "warm", points: 1n });
   await http1.getBalance({ userId: "u" });
 
@@ -112,7 +112,7 @@ test("calls under way are answered, new ones are refused, the process exits with
   await expect.poll(() => proxy.stats().faults.delay, patience).toBe(2);
   process.kill(child.pid, "SIGTERM");
   await expect.poll(() => child.lastOutput(), patience).toContain("draining");
-  expect(await watched).toBe(watching.WatchUnreadCountsResponse_EndReason.DRAINING);
+  expect(await watched).toBe(watching.WatchUnreadCountsResponse_End_Cause.DRAINING);
   await expect.poll(() => refused(connect(baseUrl)), patience).toBe("ECONNREFUSED");
   await expect(grpc.getBalance({ userId: "u" })).rejects.toThrow();
   expect((await answers).map(({ availablePoints: balance }) => balance)).toEqual([5n, 7n]);

@@ -166,8 +166,8 @@ describe("a stream", () => {
     vi.useRealTimers();
   });
 
-  type Answers = AsyncIterable<{ event: { case: "end"; value: { reason: 1 } } }>;
-  const message = { event: { case: "end", value: { reason: 1 } } } as const;
+  type Answers = AsyncIterable<{ content: { case: "end"; value: { cause: 1 } } }>;
+  const message = { content: { case: "end", value: { cause: 1 } } } as const;
 
   /** A server whose stream is the given function, and its log. */
   function serve(watchUnreadCounts: (_: unknown, context: HandlerContext) => Answers) {

@@ -307,7 +307,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   "meguri.notifications.v1.NotificationService/WatchUnreadCounts": [
     { watches: [{ owner_id: "o", known_version: "1" }] },
     {
-      count: {
+      update: {
         owner_id: "o",
         unread_count: {
           people_count: "2",
