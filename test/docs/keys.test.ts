@@ -1,30 +1,57 @@
-/** The items of bulk grants, reactions and notifications in docs/keys.md have all attributes. */
+/** The items in docs/keys.md have all attributes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { encodeRows } from "../../src/store/dynamodb/codecs/bulk-grants.ts";
-import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
+import { type Item, toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
 import { largestRecords } from "../support/fixtures/largest-records.ts";
 import { projectRoot } from "../support/markdown.ts";
+import { storePoints, storePrograms } from "../support/stored-items/points.ts";
+import { createRecorder } from "../support/stored-items/recorder.ts";
+import { storeReservations } from "../support/stored-items/reservations.ts";
 
 const document = readFileSync(join(projectRoot, "docs/keys.md"), "utf8");
 
-/** The attributes that the page lists for an item. */
+/** The attributes that the page lists for an item, after its one or two keys. */
 function listedFor(item: string): string[] {
   const row = document.split("\n").find((line) => line.startsWith(`| ${item} |`)) ?? "";
-  const attributes = row.split(" | ")[3] ?? "";
-  return [...attributes.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
+  const cells = row.split(" | ");
+  const attributes = cells[cells.length > 3 ? 3 : 2] ?? "";
+  return [...attributes.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name).toSorted();
 }
 
+/** The attributes of items of one kind, without their keys. */
+const attributesOf = (items: readonly Item[]): string[] =>
+  [...new Set(items.flatMap(Object.keys))].filter((name) => !/^[ps]k$/.test(name)).toSorted();
+
 const records = [...largestRecords, ...largestBulkRecords];
-const items = records.map(([what, ref, value]): [string, string[]] => {
-  const { pk: _pk, sk: _sk, ...attributes } = toItem(ref, value, 1);
-  return [what === "read group" ? "read group: the history" : what, Object.keys(attributes)];
+const items = records.map(([what, ref, value]): [string, Item] => [
+  what === "read group" ? "read group: the history" : what,
+  toItem(ref, value, 1),
+]);
+
+test.each([...items, ["block of rows", encodeRows(largestBlock)] as const])("%s", (what, item) => {
+  expect(listedFor(what)).toEqual(attributesOf([item]));
 });
 
-const rows: [string, string[]] = ["block of rows", Object.keys(encodeRows(largestBlock))];
+describe("what calls store", () => {
+  const recorder = createRecorder();
+  beforeAll(async () => {
+    await storePrograms(recorder);
+    await storePoints(recorder);
+    await storeReservations(recorder);
+  });
 
-test.each([...items, rows])("%s", (what, stored) => {
-  expect(listedFor(what).toSorted()).toEqual(stored.toSorted());
+  test.each([
+    ["program", "program"],
+    ["account", "account"],
+    ["ledger entry", "entry"],
+    ["event key", "event"],
+    ["test clock", "testClock"],
+    ["reservation", "reservation"],
+  ])("%s", (what, kind) => {
+    const stored = recorder.stored.filter((each) => each.kind === kind && each.op === "put");
+    expect(listedFor(what)).toEqual(attributesOf(stored.map(({ item }) => item)));
+  });
 });

@@ -1,4 +1,4 @@
-/** Tests that items without a subject stay and read as earlier versions wrote them. */
+/** Tests how callers are stored: the subject only where it is not the service itself. */
 import { describe, expect, test } from "vitest";
 import {
   bulkGrantRef,
@@ -76,7 +76,7 @@ describe.each([
   ["a service of its own", shop, {}],
   ["a service on behalf of somebody", alice, { subject }],
 ])("%s", (_, caller, { subject }: { readonly subject?: { readonly S: string } }) => {
-  /** The attributes of the caller; of earlier versions, the first only. */
+  /** The attributes of the caller; without a subject of its own, the first only. */
   const attributes = (name: string) => ({ [name]: by, [`${name}s`]: subject });
 
   test("in a ledger entry", () => {

@@ -8,7 +8,7 @@ export const encodeCaller = (name: string, { service, subject }: Caller): Item =
   ...(subject !== service && { [`${name}s`]: S(subject) }),
 });
 
-/** Items that were written before there were subjects have the service only. */
+/** An item with the service only has the service as its subject, too. */
 export function decodeCaller(item: Item, name: string): Caller {
   const service = text(item, name);
   return { service, subject: item[`${name}s`] ? text(item, `${name}s`) : service };

@@ -1,0 +1,24 @@
+/**
+ * Compares every kind of stored item, byte for byte, with those in `stored-items.txt`. After a
+ * change of items that is meant, write that file again and read its difference:
+ * `npx vitest run --config test/vitest.config.ts test/store/dynamodb/stored-items.test.ts -u`
+ */
+import { expect, test } from "vitest";
+import { storeCampaign, storeEndedBulkGrants } from "../../support/stored-items/bulk-grants.ts";
+import { storePoints, storePrograms } from "../../support/stored-items/points.ts";
+import { storeEventsAndMutes, storeReactions } from "../../support/stored-items/reactions.ts";
+import { createRecorder } from "../../support/stored-items/recorder.ts";
+import { storeReservations } from "../../support/stored-items/reservations.ts";
+import { textOf } from "../../support/stored-items/text.ts";
+
+test("the same calls store the same items", async () => {
+  const recorder = createRecorder();
+  await storePrograms(recorder);
+  await storePoints(recorder);
+  await storeReservations(recorder);
+  await storeReactions(recorder);
+  await storeEventsAndMutes(recorder);
+  await storeCampaign(recorder);
+  await storeEndedBulkGrants(recorder);
+  await expect(textOf(recorder.stored)).toMatchFileSnapshot("stored-items.txt");
+});

@@ -1,0 +1,126 @@
+/** Calls that store programs, accounts, ledger entries, event keys and the test clock. */
+import {
+  freezeAccount,
+  grantPoints,
+  refundPoints,
+  revokePoints,
+  unfreezeAccount,
+  usePoints,
+} from "../../../src/app/points/commands.ts";
+import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
+import { createProgram, updateProgram } from "../../../src/app/programs/commands.ts";
+import {
+  pauseProgramReservations,
+  resumeProgramReservations,
+} from "../../../src/app/reservations/pause.ts";
+import { setTime } from "../../../src/app/testing/test-clock.ts";
+import { shardCount } from "../../../src/contract/points.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import type { Recorder } from "./recorder.ts";
+
+const deadline = undefined;
+export const programId = "shop";
+export const shop = asService("shop");
+/** A person who calls through a service. */
+export const alice = { service: "desk", subject: "alice" };
+
+export async function storePrograms({ deps, step }: Recorder): Promise<void> {
+  const program = { programId, deadline };
+  await step("create a program", () =>
+    createProgram(deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 3 }),
+  );
+  await step("notify the members of a program", () =>
+    updateProgram(deps, { ...program, notices: { expiryDays: 7, reservedGrants: true } }),
+  );
+  await step("set the rules for bulk grants", () =>
+    updateProgram(deps, {
+      ...program,
+      bulkRules: {
+        maxPointsPerRow: 1_000,
+        maxTotalPoints: 5_000,
+        tiers: [
+          { upToPoints: 100, approvals: 0 },
+          { upToPoints: 1_000, approvals: 1 },
+        ],
+        approvalsAbove: 2,
+      },
+    }),
+  );
+  await step("pause the reservations of a program", () =>
+    pauseProgramReservations(deps, { ...program, caller: alice, reason: "stocktaking" }),
+  );
+  await step("resume them", () =>
+    resumeProgramReservations(deps, { ...program, caller: shop, reason: "" }),
+  );
+  const cafe = { programId: "cafe", deadline };
+  await step("lengthen the lifetime of another program", async () => {
+    await createProgram(deps, { ...cafe, timeZone: "UTC", lifetimeMonths: 12 });
+    await updateProgram(deps, { ...cafe, lifetimeMonths: 24 });
+  });
+}
+
+export async function storePoints({ deps, clock, step }: Recorder): Promise<void> {
+  const call = (eventId: string) => ({
+    programId,
+    userId: "ann",
+    eventId,
+    reason: "",
+    caller: shop,
+    deadline,
+  });
+  await step("grant points", () =>
+    grantPoints(deps, { ...call("order-1"), caller: alice, reason: "an order", points: 100 }),
+  );
+  clock.time = Date.UTC(2026, 1, 15);
+  await step("grant points in February", () =>
+    grantPoints(deps, { ...call("order-2"), points: 50 }),
+  );
+  clock.time = Date.UTC(2026, 2, 15);
+  await step("use points of both months", () =>
+    usePoints(deps, { ...call("order-3"), points: 120, allowPartial: false }),
+  );
+  await step("use what there is", () =>
+    usePoints(deps, { ...call("order-4"), points: 1_000, allowPartial: true }),
+  );
+  await step("refund a part of a use", () =>
+    refundPoints(deps, {
+      ...call("return-3"),
+      useEventId: "order-3",
+      points: 30,
+      expiredPointsPolicy: "ORIGINAL_EXPIRY",
+    }),
+  );
+  await step("revoke a grant", () =>
+    revokePoints(deps, { ...call("void-2"), grant: { origin: "c", eventId: "order-2" } }),
+  );
+  await step("freeze an account", () => freezeAccount(deps, { ...call("f"), reason: "review" }));
+  await step("unfreeze it", () => unfreezeAccount(deps, call("u")));
+  await step("freeze an unknown account", () =>
+    freezeAccount(deps, { ...call("f"), userId: "bo" }),
+  );
+  await step("grant points in March", () => grantPoints(deps, { ...call("order-5"), points: 7 }));
+  clock.time = Date.UTC(2026, 3, 30, 15);
+  await step("end April by the sweep", async () => {
+    for (let shard = 0; shard < shardCount; shard++) {
+      await expireDueInShard(deps, { programId, shard }, () => true);
+    }
+  });
+  clock.time = Date.UTC(2026, 6, 15);
+  await step("refund points that have expired, and expire those of March before", () =>
+    refundPoints(deps, {
+      ...call("return-4"),
+      useEventId: "order-4",
+      points: undefined,
+      expiredPointsPolicy: "ORIGINAL_EXPIRY",
+    }),
+  );
+  await step("move expired points to the current month", () =>
+    refundPoints(deps, {
+      ...call("return-5"),
+      useEventId: "order-3",
+      points: undefined,
+      expiredPointsPolicy: "CURRENT_MONTH",
+    }),
+  );
+  await step("set the test clock", () => setTime(deps, Date.UTC(2026, 11, 24)));
+}

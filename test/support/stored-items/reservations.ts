@@ -1,0 +1,56 @@
+/** Calls that store reservations in each state. */
+import {
+  cancelReservation,
+  createReservation,
+  rescheduleReservation,
+  retryReservation,
+} from "../../../src/app/reservations/commands.ts";
+import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { notifyGranted } from "../../../src/app/reservations/notify-granted.ts";
+import { alice, programId, shop } from "./points.ts";
+import type { Recorder } from "./recorder.ts";
+
+export async function storeReservations({ deps, clock, step }: Recorder): Promise<void> {
+  const inAnHour = clock.time + 3_600_000;
+  const nameOf = (reservationId: string) => ({ programId, reservationId, deadline: undefined });
+  const reserve = (reservationId: string, userId: string) =>
+    createReservation(deps, {
+      ...nameOf(reservationId),
+      userId,
+      points: 10,
+      reason: "birthday",
+      executeTime: inAnHour,
+      creator: alice,
+    });
+  await step("create reservations", async () => {
+    await reserve("r-ann", "ann");
+    await reserve("r-bo", "bo");
+    await reserve("r-cy", "cy");
+  });
+  await step("move a reservation without a reason", () =>
+    rescheduleReservation(deps, {
+      ...nameOf("r-ann"),
+      caller: alice,
+      reason: "",
+      executeTime: inAnHour + 60_000,
+    }),
+  );
+  await step("cancel a reservation for another caller", () =>
+    cancelReservation(deps, { ...nameOf("r-cy"), caller: shop, reason: "left the shop" }),
+  );
+  clock.time = inAnHour + 60_000;
+  await step("grant a reservation", async () => {
+    const done = await executeReservation(deps, { ...nameOf("r-ann"), userId: "ann" });
+    if (done.outcome === "DONE") await notifyGranted(deps, done);
+  });
+  await step("fail a reservation", () =>
+    executeReservation(deps, { ...nameOf("r-bo"), userId: "bo" }),
+  );
+  await step("retry it for another caller", () =>
+    retryReservation(deps, {
+      ...nameOf("r-bo"),
+      caller: { service: "desk", subject: "carol" },
+      reason: "it may be unfrozen",
+    }),
+  );
+}
