@@ -10,7 +10,7 @@ import {
   pauseBulkGrant,
   rejectBulkGrant,
   resumeBulkGrant,
-  retryFailedBulkRows,
+  retryBulkGrant,
 } from "../../../src/app/bulk-grants/commands.ts";
 import { reverseBulkGrant } from "../../../src/app/bulk-grants/reverse.ts";
 import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
@@ -106,14 +106,14 @@ export async function storeCampaign({ deps, clock, step }: Recorder): Promise<vo
   await step("run it with a row that fails", () => run(deps, name));
   await step("report it", () => reportOutcome(deps, name));
   await step("retry what has failed", async () => {
-    await retryFailedBulkRows(deps, { ...name, caller: alice, reason: "try again" });
+    await retryBulkGrant(deps, { ...name, caller: alice, reason: "try again" });
     await run(deps, name);
   });
   await step("unfreeze the account of the row", () =>
     unfreezeAccount(deps, { ...account, eventId: "f-2" }),
   );
   await step("submit rows of which one is granted already", () =>
-    submitted(submit(deps, "summer", [...rows, ["fay", 1]], { replacesRevision: 2 })),
+    submitted(submit(deps, "summer", [...rows, ["fay", 1]], { replacedRevision: 2 })),
   );
   await step("run the next revision", async () => {
     await approve(carol);
