@@ -111,8 +111,12 @@ async function grpcCode(
   stream.on("response", note);
   stream.on("trailers", note);
   // A client stops sending when it has the answer, as gRPC's clients do: what the server does not
-  // read keeps the window of the session.
-  stream.on("end", () => stream.close(constants.NGHTTP2_CANCEL));
+  // read keeps the window of the session. A stream that the server has closed by then would wait
+  // for ever to send the rest of its message.
+  stream.on("end", () => {
+    stream.close(constants.NGHTTP2_CANCEL);
+    stream.destroy();
+  });
   // The server resets a stream when its session holds too much memory.
   stream.on("error", () => undefined);
   stream.resume();

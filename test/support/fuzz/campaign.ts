@@ -111,10 +111,13 @@ async function heapOf(child: ChildProcess): Promise<number> {
   return (await messageOf<{ heap: number }>(child)).heap;
 }
 
-/** The next message of a child. A child that is stuck fails the test instead of stopping it. */
+/** The next message of a child. A child that is stuck or dead fails the test. */
 async function messageOf<Message>(child: ChildProcess): Promise<Message> {
   const signal = AbortSignal.timeout(patienceMs);
-  const [message] = await once(child, "message", { signal });
+  const died = once(child, "exit", { signal }).then(([code, signalName]) => {
+    throw new Error(`the server has ended with ${code ?? signalName}`);
+  });
+  const [message] = await Promise.race([once(child, "message", { signal }), died]);
   return message;
 }
 
