@@ -17,6 +17,7 @@ import { defaultKind } from "../../src/domain/kinds.ts";
 import type { TargetName } from "../../src/domain/target.ts";
 import { ReactionService } from "../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { reactionService } from "../../src/rpc/reactions/service.ts";
+import { admitCallers } from "../../src/rpc/server/admission.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";
 import { codecOf } from "../../src/store/dynamodb/codecs/index.ts";
 import { tableName } from "../../src/store/dynamodb/tables.ts";
@@ -97,8 +98,11 @@ const itemOf = ({ kind, id }: Ref) => {
   return { TableName: name(table), Key: key(id) };
 };
 
-const all = interceptors({ ...deps, log, authenticate: authenticateByHeader });
+const options = {
+  requestGate: admitCallers({ log, authenticate: authenticateByHeader }),
+  interceptors: interceptors({ ...deps, log }),
+};
 await serve((router) => {
   const service = { ...reactionService(deps), react };
-  router.service(ReactionService, service, { interceptors: all });
+  router.service(ReactionService, service, options);
 });

@@ -14,6 +14,7 @@ import { pointsCommands } from "../../src/rpc/points/commands.ts";
 import { fromEntry } from "../../src/rpc/points/ledger-entries.ts";
 import { pointsQueries } from "../../src/rpc/points/queries.ts";
 import { verifications } from "../../src/rpc/points/verifications.ts";
+import { admitCallers } from "../../src/rpc/server/admission.ts";
 import { callerOf } from "../../src/rpc/server/context.ts";
 import { interceptors } from "../../src/rpc/server/interceptors.ts";
 import { toProgramId } from "../../src/rpc/shared/scalars.ts";
@@ -91,8 +92,11 @@ function itemsOf(id: string, entry: LedgerEntry, hash: string) {
   ];
 }
 
-const all = interceptors({ ...deps, log, authenticate: authenticateByHeader });
+const options = {
+  requestGate: admitCallers({ log, authenticate: authenticateByHeader }),
+  interceptors: interceptors({ ...deps, log }),
+};
 await serve((router) => {
   const service = { ...pointsCommands(deps), ...pointsQueries(deps), ...verifications(deps, log) };
-  router.service(PointsService, { ...service, grantPoints }, { interceptors: all });
+  router.service(PointsService, { ...service, grantPoints }, options);
 });

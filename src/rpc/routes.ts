@@ -1,4 +1,4 @@
-/** Mounts every service of the server with its interceptors. */
+/** Mounts every service of the server with its admission and its interceptors. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../app/ports/deps.ts";
@@ -20,6 +20,7 @@ import { verifications } from "./points/verifications.ts";
 import { programService } from "./programs/service.ts";
 import { reactionService } from "./reactions/service.ts";
 import { reservationService } from "./reservations/service.ts";
+import { admitCallers } from "./server/admission.ts";
 import { interceptors } from "./server/interceptors.ts";
 import { mountStandardServices } from "./server/standard-services.ts";
 import { clockService } from "./testing/clock.ts";
@@ -48,7 +49,8 @@ export function routes(routeDeps: RouteDeps) {
     routeDeps;
   return (router: ConnectRouter): void => {
     const options = {
-      interceptors: interceptors({ ...deps, log, authenticate, callsPerSecond }),
+      requestGate: admitCallers({ log, authenticate, callsPerSecond }),
+      interceptors: interceptors({ ...deps, log }),
     };
     router.service(ProgramService, programService(deps), options);
     const points = {

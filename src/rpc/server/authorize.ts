@@ -22,14 +22,10 @@ interface NamingFields {
   readonly nested: readonly DescField[];
 }
 
-/**
- * Lets a call pass if its caller has the method's scope and may use what the request names. A
- * method without a scope passes for nobody. Throws PERMISSION_DENIED.
- */
+/** Lets a call pass if its caller may use what the request names. Throws PERMISSION_DENIED. */
 export function authorize(owners: TargetOwners): Interceptor {
   return (next) => async (req) => {
     const identity = identityOf(req.contextValues);
-    requireScope(identity, req.method);
     if (!isLimited(identity)) return next(req);
     const { input } = req.method;
     const check = (message: Message) =>
@@ -61,7 +57,11 @@ function scopeOf(method: DescMethod): string {
   return found;
 }
 
-function requireScope(identity: Identity, method: DescMethod): void {
+/**
+ * Requires that the caller has the method's scope. A method without a scope is for nobody. Throws
+ * PERMISSION_DENIED.
+ */
+export function requireScope(identity: Identity, method: DescMethod): void {
   const required = scopeOf(method);
   const { scopes } = identity;
   if (required !== "" && (scopes === "all" || scopes.has(required))) return;

@@ -1,18 +1,16 @@
-/** The interceptors of a call: errors and logs, the caller, the time limit, rules, permission. */
+/** The interceptors of a call that was let in: errors and logs, the time limit, rules, permission. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
-import { Code, type ConnectError, type Interceptor } from "@connectrpc/connect";
+import type { ConnectError, Interceptor } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
-import type { Authenticate } from "../../app/ports/identity.ts";
 import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { authenticateBy } from "./authenticate.ts";
 import { authorize } from "./authorize.ts";
-import { identityOf, marginMs, maxTimeoutMs } from "./context.ts";
-import { InvalidRequest, toConnectError } from "./errors.ts";
-import { limitRate } from "./limit-rate.ts";
+import { logCall } from "./call-log.ts";
+import { marginMs, maxTimeoutMs } from "./context.ts";
+import { InvalidRequest } from "./errors.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { timeLimitMsOf } from "./method-limits.ts";
 import { createRequestValidator } from "./validator.ts";
@@ -20,23 +18,12 @@ import { describeViolations } from "./violation-texts.ts";
 
 interface InterceptorDeps extends Pick<Deps, "owners" | "storeSilenceMs"> {
   readonly log: Logger;
-  readonly authenticate: Authenticate;
-  /** How many calls a second one service may send. Absent: any number. */
-  readonly callsPerSecond?: number | undefined;
 }
 
 /** The interceptors of a call, the outermost first. */
-export const interceptors = ({
-  log,
-  authenticate,
-  owners,
-  storeSilenceMs,
-  callsPerSecond,
-}: InterceptorDeps): Interceptor[] => [
+export const interceptors = ({ log, owners, storeSilenceMs }: InterceptorDeps): Interceptor[] => [
   noteRead,
   mapErrors(log),
-  authenticateBy(authenticate),
-  ...(callsPerSecond === undefined ? [] : [limitRate(callsPerSecond)]),
   limitTime(storeSilenceMs),
   validate(),
   authorize(owners),
@@ -55,25 +42,7 @@ const mapErrors =
   (log: Logger): Interceptor =>
   (next) =>
   async (req) => {
-    const start = performance.now();
-    const fieldsOf = (code: string) => {
-      const { service, subject } = identityOf(req.contextValues).caller;
-      return {
-        method: `${req.service.typeName}/${req.method.name}`,
-        caller: service,
-        ...(subject !== service && { subject }),
-        code,
-        ms: Math.round((performance.now() - start) * 10) / 10,
-      };
-    };
-    const done = () => log.debug(fieldsOf("OK"), "call");
-    const failed = (error: unknown) => {
-      const connectError = toConnectError(error);
-      const fields = fieldsOf(Code[connectError.code]);
-      if (connectError.code === Code.Internal) log.error({ ...fields, err: error }, "call failed");
-      else log.info({ ...fields, refusal: connectError.rawMessage }, "call refused");
-      return connectError;
-    };
+    const { done, failed } = logCall(log, req.method, req.contextValues);
     try {
       const response = await next(req);
       if (response.stream) {

@@ -93,7 +93,7 @@ const unreadKey = createContextKey<HandlerContext | undefined>(undefined);
 /** The refusal that a call gets without being read. */
 const refusalKey = createContextKey<ConnectError | undefined>(undefined);
 
-/** Has to be the request gate of the handlers that `refuseMalformed` gets. */
+/** Has to be the last step of the request gate of the handlers that `refuseMalformed` gets. */
 export function noteUnread(context: HandlerContext): void {
   context.values.set(unreadKey, context);
 }

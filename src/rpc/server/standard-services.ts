@@ -6,6 +6,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import * as v1 from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import * as v1alpha from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { admitAnyone } from "./admission.ts";
 import { healthService } from "./health.ts";
 import { publicInterceptors } from "./interceptors.ts";
 import { reflectionService } from "./reflection.ts";
@@ -30,6 +31,7 @@ export function mountStandardServices(
   const standard = [Health, v1.ServerReflection, v1alpha.ServerReflection] as const;
   const schema = createServedSchema([...services, ...standard]);
   const options = () => ({
+    requestGate: admitAnyone,
     interceptors: [...publicInterceptors(log), limitStreams(maxStreams)],
     shutdownSignal: closing,
   });

@@ -17,6 +17,7 @@ import {
   ListProgramsRequestSchema,
   ProgramService,
 } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
+import { admitCallers } from "../../../src/rpc/server/admission.ts";
 import { InvalidRequest, toConnectError } from "../../../src/rpc/server/errors.ts";
 import { interceptors } from "../../../src/rpc/server/interceptors.ts";
 import { requestedPage } from "../../../src/rpc/shared/page-tokens.ts";
@@ -26,14 +27,15 @@ import { refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 
 const { NotificationService } = notifications;
 
-/** The interceptors of a server, with this log. */
-const interceptorsWith = (log: Logger) =>
-  interceptors({
+/** The admission and the interceptors of a server, with this log. */
+const optionsWith = (log: Logger) => ({
+  requestGate: admitCallers({ log, authenticate: authenticateByHeader }),
+  interceptors: interceptors({
     log,
-    authenticate: authenticateByHeader,
     owners: { of: async () => "owner" },
     storeSilenceMs: () => 0,
-  });
+  }),
+});
 
 /** The name of a code in Connect: `INVALID_ARGUMENT` is `InvalidArgument` there. */
 const connectCode = (code: string) =>
@@ -107,7 +109,7 @@ describe("a call", () => {
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
       ({ service }) => service(ProgramService, { getProgram, listPrograms: () => ({}) }),
-      { router: { interceptors: interceptorsWith(log) } },
+      { router: optionsWith(log) },
     );
     const client = createClient(ProgramService, transport);
     const headers = { "meguri-caller": "tests" };
@@ -176,7 +178,7 @@ describe("a stream", () => {
     const log = pino({ level: "debug" }, stream);
     const transport = createRouterTransport(
       ({ service }) => service(NotificationService, { watchUnreadCounts }),
-      { router: { interceptors: interceptorsWith(log) } },
+      { router: optionsWith(log) },
     );
     const client = createClient(NotificationService, transport);
     return {

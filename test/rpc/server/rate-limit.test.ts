@@ -39,3 +39,19 @@ test("leaves the calls of other services, and health checks, alone", async () =>
   const results = await flood;
   expect(results.some(({ status }) => status === "rejected")).toBe(true);
 });
+
+test("counts calls that are refused, even for a body that cannot be read", async () => {
+  const call = async () => {
+    const answer = await fetch(
+      `http://127.0.0.1:${server.http1Port}/meguri.points.v1.PointsService/GetBalance`,
+      {
+        method: "POST",
+        headers: { "content-type": "application/json", "meguri-caller": "noisy" },
+        body: "no JSON",
+      },
+    );
+    return (await answer.text()).match(/INVALID_REQUEST|RATE_LIMITED|$/)?.[0];
+  };
+  const reasons = await Promise.all(Array.from({ length: 40 }, call));
+  expect(new Set(reasons)).toEqual(new Set(["INVALID_REQUEST", "RATE_LIMITED"]));
+});

@@ -20,6 +20,8 @@ export interface Limits {
 /** A unary method with its implementation. */
 export interface UnaryMethod {
   readonly spec: Extract<MethodImplSpec, { kind: "unary" }>;
+  /** Decides by the headers whether the call is let in. */
+  readonly gate: Options["requestGate"];
   readonly interceptors: Interceptor[];
   readonly limits: Limits;
   /** Throws a ConnectError for what is not a message of the method. */
@@ -37,8 +39,8 @@ export interface Methods {
 
 /**
  * Returns routes that do what the given ones do, and the methods that they serve once they were
- * run. Of the options of a service, the interceptors and limits apply to the methods; the body
- * limit is that of the method.
+ * run. Of the options of a service, the request gate, the interceptors and the limits apply to the
+ * methods; the body limit is that of the method.
  */
 export function collectMethods(routes: Routes, limits: Limits) {
   const paths = new Set<string>();
@@ -76,17 +78,14 @@ export function collectMethods(routes: Routes, limits: Limits) {
 
 type Routes = (router: ConnectRouter) => void;
 
-type Options = Parameters<ConnectRouter["rpc"]>[2];
+type Options = NonNullable<Parameters<ConnectRouter["rpc"]>[2]>;
 
-function unaryMethod(
-  spec: UnaryMethod["spec"],
-  options: NonNullable<Options>,
-  defaults: Limits,
-): UnaryMethod {
+function unaryMethod(spec: UnaryMethod["spec"], options: Options, defaults: Limits): UnaryMethod {
   const { readMaxBytes, writeMaxBytes, maxTimeoutMs } = { ...defaults, ...options };
   const limits = { readMaxBytes, writeMaxBytes, maxTimeoutMs };
   const lookup = createMethodSerializationLookup(spec.method, undefined, undefined, limits);
   const { parse } = lookup.getI(true);
   const { serialize } = lookup.getO(true);
-  return { spec, interceptors: options.interceptors ?? [], limits, parse, serialize };
+  const { requestGate: gate, interceptors = [] } = options;
+  return { spec, gate, interceptors, limits, parse, serialize };
 }

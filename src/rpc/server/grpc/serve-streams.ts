@@ -46,6 +46,18 @@ export function serveStreams(
       }
     }
     rest.emit("stream", stream, header, flags, rawHeaders);
+    closeAnswered(stream);
   };
   server.on("stream", serve);
+}
+
+/**
+ * Closes a stream when it was answered before the end of its request, such as one that was refused:
+ * otherwise its client could go on sending.
+ */
+function closeAnswered(stream: http2.ServerHttp2Stream): void {
+  stream.once("wantTrailers", () => {
+    // Node sends the trailers in its own setImmediate, which runs before this one.
+    if (!stream.readableEnded) setImmediate(() => stream.close(http2.constants.NGHTTP2_NO_ERROR));
+  });
 }

@@ -48,6 +48,7 @@ export async function serveUnary(
   const context = createContext(spec.method, stream, header, signal, timeoutMs);
   let encoding: string | undefined;
   try {
+    await method.gate?.(context);
     const request = await readRequest(method, stream, signal, { timeout, compression });
     encoding = compression.response?.name;
     const response = await invokeUnaryImplementation(spec, context, request, interceptors);

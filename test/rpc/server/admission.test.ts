@@ -1,0 +1,161 @@
+/** Tests that calls are let in by their headers, before their bodies are read. */
+import { once } from "node:events";
+import * as http from "node:http";
+import type { ClientHttp2Session } from "node:http2";
+import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Authenticate, Identity } from "../../../src/app/ports/identity.ts";
+import { authenticateByHeader } from "../../../src/auth/header.ts";
+import { createLogger } from "../../../src/log.ts";
+import { admitCallers } from "../../../src/rpc/server/admission.ts";
+import { createListeners, type Ports } from "../../../src/rpc/server/listeners.ts";
+import { refuseMalformed } from "../../../src/rpc/server/malformed.ts";
+import { services } from "../../support/fixtures/descriptors.ts";
+import { assertSeeds } from "../../support/models/seeded.ts";
+import { openSession, send } from "../../support/servers/raw-grpc.ts";
+
+/** Whoever is called "scopeless" has no scope. */
+const authenticate: Authenticate = (credentials) => {
+  const identity = authenticateByHeader(credentials) as Identity;
+  return identity.caller.service === "scopeless" ? { ...identity, scopes: new Set() } : identity;
+};
+
+/** The routes of all services, without any handler. */
+const routes = (router: ConnectRouter) => {
+  const log = createLogger("test", "silent");
+  const requestGate = admitCallers({ log, authenticate });
+  for (const service of services) router.service(service, {}, { requestGate });
+};
+
+const methods = services.flatMap((service) => service.methods);
+const pathOf = (method: (typeof methods)[number]) => `/${method.parent.typeName}/${method.name}`;
+
+/** A call that is refused, and how its protocols say so: gRPC's status, Connect's status and code. */
+const refused = fc.constantFrom(
+  { headers: {}, grpc: "16", http: 401, code: "unauthenticated" },
+  { headers: { "meguri-caller": "scopeless" }, grpc: "7", http: 403, code: "permission_denied" },
+);
+
+/** Whether an answer in any of the protocols is this refusal. */
+type Refused = typeof refused extends fc.Arbitrary<infer R> ? R : never;
+
+const unaryTypes = ["application/json", "application/proto"];
+const streamTypes = ["application/connect+json", "application/connect+proto"];
+const envelopedTypes = [
+  "application/grpc",
+  "application/grpc+proto",
+  "application/grpc+json",
+  "application/grpc-web",
+  "application/grpc-web+json",
+];
+
+/** A method with a content type that it takes. */
+const typed = fc.constantFrom(...methods).chain((method) => {
+  const own = method.methodKind === "unary" ? unaryTypes : streamTypes;
+  const type = fc.constantFrom(...envelopedTypes, ...own);
+  return fc.record({ method: fc.constant(method), type });
+});
+
+const calls = fc.record({
+  typed,
+  refused,
+  // Most of them announce a message of more than a gigabyte.
+  body: fc.uint8Array({ minLength: 1, maxLength: 2_000 }),
+  encoding: fc.constantFrom({}, { "grpc-encoding": "gzip" }, { "content-encoding": "gzip" }),
+});
+
+describe("no body of a refused call is read", () => {
+  test("by Connect's handlers, in any protocol", async () => {
+    const router = createConnectRouter();
+    refuseMalformed(routes)(router);
+    const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+    const property = fc.asyncProperty(calls, async ({ typed, refused, encoding }) => {
+      const path = pathOf(typed.method);
+      const body = { [Symbol.asyncIterator]: () => expect.fail("the body is read") };
+      const answer = await (handlers.get(path) as UniversalHandler)({
+        httpVersion: "2",
+        method: "POST",
+        url: `http://localhost${path}`,
+        header: new Headers({ ...refused.headers, ...encoding, "content-type": typed.type }),
+        body: body as never,
+        signal: new AbortController().signal,
+        contextValues: createContextValues(),
+      });
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of answer.body ?? []) chunks.push(chunk);
+      const text = Buffer.concat(chunks).toString();
+      const status = answer.trailer?.get("grpc-status") ?? "";
+      expectRefusal(refused, answer.status, `${text} grpc-status: ${status}`);
+    });
+    await assertSeeds(property, [{ seed: 1, numRuns: 300 }]);
+  });
+
+  let listeners: ReturnType<typeof createListeners>;
+  let ports: Ports;
+  let session: ClientHttp2Session;
+
+  beforeAll(async () => {
+    listeners = createListeners({ corsOrigins: [], routes });
+    ports = await listeners.listen("127.0.0.1", { port: 0, http1Port: 0 });
+    session = await openSession(ports.port);
+  });
+  afterAll(async () => {
+    session.destroy();
+    await listeners.drain(60_000);
+  });
+
+  test("on the port of HTTP/2: it is answered while its client sends, and closed", async () => {
+    const property = fc.asyncProperty(calls, async ({ typed, refused, body, encoding }) => {
+      const answer = await send(session, {
+        path: pathOf(typed.method),
+        headers: { ...refused.headers, ...encoding, "content-type": typed.type },
+        chunks: [Buffer.from(body)],
+        unfinished: true,
+      });
+      const text = Buffer.from(answer.body, "base64").toString();
+      const status = answer.trailers["grpc-status"] ?? answer.headers["grpc-status"];
+      expectRefusal(refused, answer.headers[":status"], `${text} grpc-status: ${status}`);
+      expect(answer.rstCode).toBe(0);
+    });
+    await assertSeeds(property, [{ seed: 2, numRuns: 150 }]);
+  });
+
+  test("on the port of HTTP/1.1: it is answered while its client sends", async () => {
+    const property = fc.asyncProperty(calls, async ({ typed, refused, body, encoding }) => {
+      const request = http.request({
+        port: ports.http1Port,
+        path: pathOf(typed.method),
+        method: "POST",
+        agent: false,
+        headers: { ...refused.headers, ...encoding, "content-type": typed.type },
+      });
+      // The server closes a connection on which more of the body could come.
+      request.on("error", () => {});
+      request.write(body);
+      const [answer] = (await once(request, "response")) as [http.IncomingMessage];
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer) chunks.push(chunk);
+      const status = answer.headers["grpc-status"] ?? answer.trailers["grpc-status"];
+      const text = `${Buffer.concat(chunks)} grpc-status: ${status}`;
+      request.destroy();
+      expectRefusal(refused, answer.statusCode, text);
+    });
+    await assertSeeds(property, [{ seed: 3, numRuns: 100 }]);
+  });
+
+  test("of a GET of Connect, whose message is in its URL", async () => {
+    const path =
+      "/meguri.points.v1.PointsService/GetBalance?connect=v1&encoding=json&message=nonsense";
+    const answer = await fetch(`http://127.0.0.1:${ports.http1Port}${path}`);
+    expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining("caller")]);
+  });
+});
+
+/** Expects Connect's status and code, or gRPC's status in whatever place it has. */
+function expectRefusal(refused: Refused, status: unknown, text: string): void {
+  if (status !== 200) expect(status).toBe(refused.http);
+  const pattern = status === 200 ? `grpc-status: ?${refused.grpc}|"${refused.code}"` : refused.code;
+  expect(text).toMatch(new RegExp(pattern));
+}
