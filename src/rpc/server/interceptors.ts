@@ -1,4 +1,4 @@
-/** The interceptors of a call that was let in: errors and logs, the time limit, rules, permission. */
+/** The interceptors of an admitted call: errors and logs, the time limit, rules, permission. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";

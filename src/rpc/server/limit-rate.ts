@@ -7,8 +7,9 @@ import { DomainError } from "../../domain/errors.ts";
 const maxServices = 10_000;
 
 /**
- * Returns a function that counts a call of a service: each service has a token bucket that holds the
- * calls of one second. A stream counts as one call. Throws RATE_LIMITED when the bucket is empty.
+ * Returns a function that counts a call of a service. Each service has a token bucket that holds
+ * the calls of one second. A stream counts as one call. Throws RATE_LIMITED when the bucket is
+ * empty.
  */
 export function createRateLimit(callsPerSecond: number): (service: string) => void {
   const buckets = new LRUCache<string, TokenBucket>({ max: maxServices });

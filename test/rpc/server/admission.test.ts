@@ -32,13 +32,12 @@ const routes = (router: ConnectRouter) => {
 const methods = services.flatMap((service) => service.methods);
 const pathOf = (method: (typeof methods)[number]) => `/${method.parent.typeName}/${method.name}`;
 
-/** A call that is refused, and how its protocols say so: gRPC's status, Connect's status and code. */
+/** A call that is refused, and how gRPC and Connect say so. */
 const refused = fc.constantFrom(
   { headers: {}, grpc: "16", http: 401, code: "unauthenticated" },
   { headers: { "meguri-caller": "scopeless" }, grpc: "7", http: 403, code: "permission_denied" },
 );
 
-/** Whether an answer in any of the protocols is this refusal. */
 type Refused = typeof refused extends fc.Arbitrary<infer R> ? R : never;
 
 const unaryTypes = ["application/json", "application/proto"];
