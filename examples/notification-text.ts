@@ -41,13 +41,13 @@ const languages: Readonly<Record<"en" | "ja", Language>> = {
 
 /** Names one or two people, or the first one and the number of the others. */
 export function sentence(
-  { kind, peopleCount, firstActors, target }: Notification,
+  { kind, actorCount, firstActors, target }: Notification,
   locale: "en" | "ja",
 ): string {
   const language = languages[locale];
-  const named = peopleCount > 2n ? firstActors.slice(0, 1) : firstActors;
+  const named = actorCount > 2n ? firstActors.slice(0, 1) : firstActors;
   const people = named.map(({ displayName }) => language.person(isolate(displayName)));
-  const otherCount = peopleCount - BigInt(named.length);
+  const otherCount = actorCount - BigInt(named.length);
   if (otherCount > 0n) {
     const count = new Intl.NumberFormat(locale).format(otherCount);
     const category = new Intl.PluralRules(locale).select(Number(otherCount));

@@ -19,7 +19,7 @@ function notification(likers: number): Item {
   const group = {
     kind: defaultKind,
     target,
-    peopleCount: likers,
+    actorCount: likers,
     firstMembers: [member, member],
     latestMembers: [member, member, member],
     leaveCount: 0,

@@ -76,7 +76,7 @@ function* historyOf({ target, ownerId, lines }: Side): Generator<Seed> {
     const group: ReadGroup = {
       kind: defaultKind,
       target: version % 2 === 0 ? target : { ...target, id: `${target.id}-${version}` },
-      peopleCount: 1,
+      actorCount: 1,
       firstMembers: members,
       latestMembers: members,
       readTime: now,

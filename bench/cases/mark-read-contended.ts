@@ -116,8 +116,8 @@ async function markOnce(stack: Stack, servers: Servers, split: Split): Promise<M
   const ms = performance.now() - start;
   const { sent, rate, latencies } = await likes.stop();
   const taken = await unlikes.stop();
-  const { peopleCount } = await inboxOf(stack.deps, liked.ownerId);
+  const { actorCount } = await inboxOf(stack.deps, liked.ownerId);
   const expected = newcomers + sent - taken.sent;
-  if (peopleCount !== expected) throw new Error(`${peopleCount} unread instead of ${expected}`);
+  if (actorCount !== expected) throw new Error(`${actorCount} unread instead of ${expected}`);
   return { ms, rate, likeMs: latencies };
 }

@@ -42,7 +42,7 @@ function follow(stream: AsyncIterable<WatchUnreadCountsResponse>): Watcher {
   const listen = async () => {
     for await (const { content } of stream) {
       if (content.case !== "update") break;
-      const people = Number(content.value.unreadCount?.peopleCount);
+      const people = Number(content.value.unreadCount?.actorCount);
       while (times.length <= people) times.push(performance.now());
       notify();
       ({ promise: received, resolve: notify } = Promise.withResolvers<void>());

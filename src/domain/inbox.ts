@@ -10,7 +10,7 @@ export interface Inbox {
   /** The number of unread groups. */
   readonly notificationCount: number;
   /** The distinct actors of each unread group, summed over the groups. */
-  readonly peopleCount: number;
+  readonly actorCount: number;
   /** The version at which the owner has last seen the list of notifications. */
   readonly seenVersion: number;
   /** The versions of the unread groups beyond `seenVersion`, latest first, at most `maxUnseen`. */
@@ -35,7 +35,7 @@ export interface Preferences {
 export const emptyInbox: Inbox = {
   version: 0,
   notificationCount: 0,
-  peopleCount: 0,
+  actorCount: 0,
   seenVersion: 0,
   unseen: [],
   olderUnseenCount: 0,
@@ -55,21 +55,21 @@ export const maxUnseen = 99;
 /** What the badge of an owner shows. */
 export interface Badge {
   readonly notificationCount: number;
-  readonly peopleCount: number;
+  readonly actorCount: number;
   /** At most `maxUnseen`. */
   readonly unseenNotificationCount: number;
 }
 
-export const badgeOf = ({ notificationCount, peopleCount, ...inbox }: Inbox): Badge => ({
+export const badgeOf = ({ notificationCount, actorCount, ...inbox }: Inbox): Badge => ({
   notificationCount,
-  peopleCount,
+  actorCount,
   unseenNotificationCount: Math.min(inbox.unseen.length + inbox.olderUnseenCount, maxUnseen),
 });
 
 /** The version and the size of an unread group, as far as the inbox counts them. */
 interface Counted {
   readonly version: number;
-  readonly peopleCount: number;
+  readonly actorCount: number;
 }
 
 /** Returns the next version of the inbox, in which an unread group has changed, begun or ended. */
@@ -82,7 +82,7 @@ export function replaceGroup(
     ...replaceUnseen(inbox, before?.version, after?.version),
     version: inbox.version + 1,
     notificationCount: inbox.notificationCount + (after ? 1 : 0) - (before ? 1 : 0),
-    peopleCount: inbox.peopleCount + (after?.peopleCount ?? 0) - (before?.peopleCount ?? 0),
+    actorCount: inbox.actorCount + (after?.actorCount ?? 0) - (before?.actorCount ?? 0),
   };
 }
 

@@ -62,20 +62,20 @@ export function markRead(
   found?: Split,
 ): ReadState {
   if (!group || version < firstVersionOf(group)) return { inbox, group, read: undefined };
-  const { kind, target, peopleCount, firstMembers, latestMembers } = group;
+  const { kind, target, actorCount, firstMembers, latestMembers } = group;
   const times = { readTime: now, expireTime: now + keptMs };
   if (!divides(group, version)) {
-    const read = { kind, target, peopleCount, firstMembers, latestMembers, ...times };
+    const read = { kind, target, actorCount, firstMembers, latestMembers, ...times };
     return { inbox: replaceGroup(inbox, countedOf(group), undefined), group: undefined, read };
   }
   const split = found ?? shownSplit(group, version);
   if (!split) throw new Error("a mark that divides a group needs the split of its members");
   const { readCount, latestRead, firstUnread } = split;
-  const unreadCount = peopleCount - readCount;
+  const unreadCount = actorCount - readCount;
   const isUnread = (member: Member) => member.version > version;
   const unread: UnreadGroup = {
     ...group,
-    peopleCount: unreadCount,
+    actorCount: unreadCount,
     firstMembers: firstUnread.slice(0, shownFirst).map(memberOf),
     latestMembers: latestMembers.filter(isUnread),
     recent: recentAfter(group, version, unreadCount),
@@ -83,7 +83,7 @@ export function markRead(
   const read: ReadGroup = {
     kind,
     target,
-    peopleCount: readCount,
+    actorCount: readCount,
     firstMembers: firstMembers.filter((member) => !isUnread(member)),
     latestMembers: latestRead.slice(0, shownLatest).map(memberOf),
     ...times,

@@ -21,7 +21,7 @@ export interface Group {
   readonly kind: StoredKind;
   readonly target: TargetName;
   /** The number of members. */
-  readonly peopleCount: number;
+  readonly actorCount: number;
   /** The two earliest members, earliest first. */
   readonly firstMembers: readonly Member[];
   /** The three latest members, latest first. Members of a small group are in both lists. */
@@ -80,7 +80,7 @@ export const versionOf = ({ latestMembers }: Group): number => (latestMembers[0]
 
 /** The size and the version of a group, as the inbox counts them. */
 export const countedOf = (group: UnreadGroup | undefined) =>
-  group && { version: versionOf(group), peopleCount: group.peopleCount };
+  group && { version: versionOf(group), actorCount: group.actorCount };
 
 /** Members at the two ends of a group or of a part of it. */
 export interface Ends {
@@ -101,12 +101,12 @@ export function join(
     const middleTime = member.createTime;
     const recent = { after: before, count: 1, middle: before, lateCount: 1, middleTime };
     const members = { firstMembers: [member], latestMembers: [member] };
-    return { kind, target, peopleCount: 1, ...members, leaveCount: 0, leaveTime: 0, recent };
+    return { kind, target, actorCount: 1, ...members, leaveCount: 0, leaveTime: 0, recent };
   }
-  const { peopleCount, firstMembers, latestMembers } = group;
+  const { actorCount, firstMembers, latestMembers } = group;
   return {
     ...group,
-    peopleCount: peopleCount + 1,
+    actorCount: actorCount + 1,
     firstMembers: firstMembers.length < shownFirst ? [...firstMembers, member] : firstMembers,
     latestMembers: [member, ...latestMembers].slice(0, shownLatest),
     recent: withJoined(group.recent, member),
@@ -130,8 +130,8 @@ export const isMember = (
 
 /** The members of a group that is so small that it shows all of them, earliest first. */
 export function allShown(group: UnreadGroup): readonly Member[] | undefined {
-  const { peopleCount, firstMembers, latestMembers } = group;
-  if (peopleCount > shownFirst + shownLatest) return undefined;
+  const { actorCount, firstMembers, latestMembers } = group;
+  if (actorCount > shownFirst + shownLatest) return undefined;
   const all = new Map([...firstMembers, ...latestMembers].map((each) => [each.version, each]));
   return [...all.values()].sort((a, b) => a.version - b.version);
 }
@@ -160,8 +160,8 @@ export function leave(
   now: Instant,
   refill: Partial<Ends> = {},
 ): UnreadGroup | undefined {
-  const peopleCount = group.peopleCount - 1;
-  if (peopleCount === 0) return undefined;
+  const actorCount = group.actorCount - 1;
+  if (actorCount === 0) return undefined;
   const { recent } = group;
   const all = allShown(group);
   const { first = all ?? group.firstMembers, latest = all?.toReversed() ?? group.latestMembers } =
@@ -169,7 +169,7 @@ export function leave(
   const remains = (member: Actor) => member.userId !== userId;
   return {
     ...group,
-    peopleCount,
+    actorCount,
     firstMembers: first.filter(remains).slice(0, shownFirst).map(memberOf),
     latestMembers: latest.filter(remains).slice(0, shownLatest).map(memberOf),
     leaveCount: group.leaveCount + 1,

@@ -71,7 +71,7 @@ test("Ctrl-C on a terminal ends a watch", async () => {
     pty.write("\u0003");
   });
   expect(await exited).toBe(130);
-  expect(plain(printed)).toMatch(/^time +people.*\n\d{4}-\S+ +0 +0 +0 +0\n(\^C)*$/);
+  expect(plain(printed)).toMatch(/^time +actors.*\n\d{4}-\S+ +0 +0 +0 +0\n(\^C)*$/);
 });
 
 test("a reader that leaves ends the command quietly", async () => {

@@ -81,11 +81,11 @@ describe.each([
     const ownerId = `owner-${userId}`;
     const watch = client.watchUnreadCounts([{ ownerId }], { signal: controller.signal });
     const watching = watch[Symbol.asyncIterator]();
-    expect((await watching.next()).value).toMatchObject({ unreadCount: { peopleCount: 0n } });
+    expect((await watching.next()).value).toMatchObject({ unreadCount: { actorCount: 0n } });
     const target = { type: "post", id: userId };
     await client.reactions.registerTarget({ target, ownerId });
     await client.reactions.react({ target, userId: "fan", displayName: "Fan" });
-    expect((await watching.next()).value).toMatchObject({ unreadCount: { peopleCount: 1n } });
+    expect((await watching.next()).value).toMatchObject({ unreadCount: { actorCount: 1n } });
     controller.abort();
     await expect(watching.next()).rejects.toMatchObject({ code: Code.Canceled });
   });

@@ -44,7 +44,7 @@ function scripted<T>(streams: (T | Error)[][]) {
 }
 
 const count = (ownerId: string, version: number, people: number): Event => {
-  const unreadCount = { version: BigInt(version), peopleCount: BigInt(people) };
+  const unreadCount = { version: BigInt(version), actorCount: BigInt(people) };
   return { content: { case: "update", value: { ownerId, unreadCount } } };
 };
 

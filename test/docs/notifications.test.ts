@@ -17,7 +17,7 @@ const notification = (
 ) =>
   create(NotificationSchema, {
     kind,
-    peopleCount: BigInt(count),
+    actorCount: BigInt(count),
     firstActors: names.map((displayName) => ({ userId: displayName, displayName })),
     target: { title },
   });

@@ -14,7 +14,7 @@ import { inboxWith, users } from "../support/fixtures/unread-group-fixture.ts";
 /** An unread group, as the inbox counts it. */
 interface Counted {
   readonly version: number;
-  readonly peopleCount: number;
+  readonly actorCount: number;
 }
 
 /** Keeps an inbox, and the groups that it counts as a plain list. */
@@ -37,20 +37,20 @@ function createInbox() {
     },
     begin(count = 1) {
       const version = () => inbox.version + 1;
-      for (let i = 0; i < count; i++) replace(undefined, { version: version(), peopleCount: 1 });
+      for (let i = 0; i < count; i++) replace(undefined, { version: version(), actorCount: 1 });
     },
     join(group: Counted) {
-      replace(group, { version: inbox.version + 1, peopleCount: group.peopleCount + 1 });
+      replace(group, { version: inbox.version + 1, actorCount: group.actorCount + 1 });
     },
     /** The latest member of a group leaves, so that the group goes back to an earlier version. */
     leave(group: Counted, version: number) {
       const isFree = groups.every((each) => each.version !== version);
-      const peopleCount = group.peopleCount - 1;
-      if (peopleCount > 0 && isFree) replace(group, { version, peopleCount });
+      const actorCount = group.actorCount - 1;
+      if (actorCount > 0 && isFree) replace(group, { version, actorCount });
     },
     /** An actor whom nobody sees leaves, or earlier ones are read. */
     shrink(group: Counted) {
-      if (group.peopleCount > 1) replace(group, { ...group, peopleCount: group.peopleCount - 1 });
+      if (group.actorCount > 1) replace(group, { ...group, actorCount: group.actorCount - 1 });
     },
     end: (group: Counted) => replace(group, undefined),
     /** A reaction that notifies nobody. */
@@ -70,11 +70,11 @@ function createInbox() {
         total: later.length,
       });
       expect(unseen.length).toBeLessThanOrEqual(maxUnseen);
-      const peopleCount = groups.reduce((sum, each) => sum + each.peopleCount, 0);
+      const actorCount = groups.reduce((sum, each) => sum + each.actorCount, 0);
       const unseenNotificationCount = Math.min(later.length, maxUnseen);
       expect(badgeOf(inbox)).toEqual({
         notificationCount: groups.length,
-        peopleCount,
+        actorCount,
         unseenNotificationCount,
       });
       expect(seenVersion).toBeLessThanOrEqual(version);
@@ -144,7 +144,7 @@ describe("what is seen", () => {
     one.begin(3);
     expect(badgeOf(one.inbox)).toEqual({
       notificationCount: 3,
-      peopleCount: 3,
+      actorCount: 3,
       unseenNotificationCount: 3,
     });
     one.see(2);
@@ -154,7 +154,7 @@ describe("what is seen", () => {
     one.see(5);
     expect(badgeOf(one.inbox)).toEqual({
       notificationCount: 4,
-      peopleCount: 4,
+      actorCount: 4,
       unseenNotificationCount: 0,
     });
   });
@@ -222,7 +222,7 @@ describe("more unseen groups than 99", () => {
     for (const group of one.groups.slice(-99)) one.end(group);
     expect(badgeOf(one.inbox)).toEqual({
       notificationCount: 21,
-      peopleCount: 21,
+      actorCount: 21,
       unseenNotificationCount: 21,
     });
     // A new group is later than the older ones, and is not seen with them.
@@ -242,7 +242,7 @@ describe("more unseen groups than 99", () => {
     for (const group of one.groups) one.end(group);
     expect(badgeOf(one.inbox)).toEqual({
       notificationCount: 0,
-      peopleCount: 0,
+      actorCount: 0,
       unseenNotificationCount: 0,
     });
   });

@@ -100,7 +100,7 @@ describe("a read mark", () => {
     expect(unread.takeQueries()).toEqual(["recent"]);
     await unread.read(200);
     expect(unread.takeQueries()).toEqual([]);
-    expect(unread.history.map(({ peopleCount }) => peopleCount)).toEqual([100, 30, 7, 62, 1]);
+    expect(unread.history.map(({ actorCount }) => actorCount)).toEqual([100, 30, 7, 62, 1]);
   });
 
   test("keeps the count of an early version while people join, until one leaves", async () => {
@@ -130,7 +130,7 @@ describe("a read mark", () => {
       ["u90", "u91"],
       ["u140", "u139", "u138"],
     ]);
-    expect(unread.inbox.peopleCount).toBe(51);
+    expect(unread.inbox.actorCount).toBe(51);
   });
 
   test("keeps an unseen group in its place, and a seen one seen", async () => {
@@ -159,7 +159,7 @@ describe("a read mark", () => {
     await unread.unlike("u5", "u6");
     expect(sizeOf(await unread.read(4))).toEqual([4, 1, 4]);
     expect(unread.group).toBeUndefined();
-    expect(unread.inbox).toMatchObject({ notificationCount: 0, peopleCount: 0 });
+    expect(unread.inbox).toMatchObject({ notificationCount: 0, actorCount: 0 });
   });
 
   test("splits a group after unlikes on both sides", async () => {

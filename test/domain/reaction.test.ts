@@ -28,7 +28,7 @@ describe("a reaction", () => {
       group: {
         kind: "like",
         target: { type: "post", id: "1" },
-        peopleCount: 1,
+        actorCount: 1,
         firstMembers: [ann],
         latestMembers: [ann],
         leaveCount: 0,
@@ -127,11 +127,11 @@ describe("an owner is not notified of a reaction", () => {
     const after = react({ ...state, ...changed }, kind, { actor, now: 5, silent });
     expect(after.reaction).toMatchObject({ notified, version: 1 });
     expect(after.target.counts).toEqual({ [kind]: 1 });
-    expect(after.group?.peopleCount).toBe(notified ? 1 : undefined);
+    expect(after.group?.actorCount).toBe(notified ? 1 : undefined);
     expect(badgeOf(after.inbox)).toEqual(
       notified
-        ? { notificationCount: 1, peopleCount: 1, unseenNotificationCount: 1 }
-        : { notificationCount: 0, peopleCount: 0, unseenNotificationCount: 0 },
+        ? { notificationCount: 1, actorCount: 1, unseenNotificationCount: 1 }
+        : { notificationCount: 0, actorCount: 0, unseenNotificationCount: 0 },
     );
     expect(after.inbox.version).toBe(1);
   });
@@ -169,7 +169,7 @@ describe("a cool-down", () => {
     await unread.unlike("a");
     expect(unread.reactionOf("a")).toBeUndefined();
     unread.like("a");
-    expect(unread.group?.peopleCount).toBe(1);
+    expect(unread.group?.actorCount).toBe(1);
     expect(unread.reactionOf("a")).not.toHaveProperty("quietUntil");
   });
 
@@ -180,7 +180,7 @@ describe("a cool-down", () => {
     await unread.unlike("a");
     unread.wait(coolDownMs);
     unread.like("a");
-    expect(unread.group?.peopleCount).toBe(1);
+    expect(unread.group?.actorCount).toBe(1);
     expect(unread.reactionOf("a")).not.toHaveProperty("quietUntil");
   });
 
@@ -190,7 +190,7 @@ describe("a cool-down", () => {
     await unread.unlike("a", "owner");
     expect([unread.reactionOf("a"), unread.reactionOf("owner")]).toEqual([undefined, undefined]);
     unread.like("a");
-    expect(unread.group?.peopleCount).toBe(1);
+    expect(unread.group?.actorCount).toBe(1);
   });
 
   test("of one person does not keep another one out", async () => {

@@ -34,7 +34,7 @@ describe("an unread group", () => {
       unread.like(...users(5));
       await unread.unlike(userId);
       const left = users(5).filter((each) => each !== userId);
-      expect(unread.group).toMatchObject({ peopleCount: 4, leaveCount: 1 });
+      expect(unread.group).toMatchObject({ actorCount: 4, leaveCount: 1 });
       expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
       expect(unread.takeQueries()).toEqual([]);
     },
@@ -45,7 +45,7 @@ describe("an unread group", () => {
     unread.like(...users(9));
     await unread.unlike(userId);
     const left = users(9).filter((each) => each !== userId);
-    expect(unread.group).toMatchObject({ peopleCount: 8, leaveCount: 1 });
+    expect(unread.group).toMatchObject({ actorCount: 8, leaveCount: 1 });
     expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
     // The members in the middle are not shown.
     const isShown = !["u3", "u4", "u5", "u6"].includes(userId);
@@ -108,11 +108,11 @@ describe("an unread group", () => {
     for (const userId of order) {
       await unread.unlike(userId);
       left = left.filter((each) => each !== userId);
-      expect(unread.group?.peopleCount ?? 0).toBe(left.length);
+      expect(unread.group?.actorCount ?? 0).toBe(left.length);
       expect(shownMembers(unread.group)).toEqual([left.slice(0, 2), left.toReversed().slice(0, 3)]);
       expect(badgeOf(unread.inbox)).toMatchObject({
         notificationCount: left.length > 0 ? 1 : 0,
-        peopleCount: left.length,
+        actorCount: left.length,
       });
     }
     expect(unread.group).toBeUndefined();
@@ -164,13 +164,13 @@ describe("the recent members", () => {
 type Naive = Pick<Member, "userId" | "version">;
 
 const shown = (group: Group) => ({
-  peopleCount: group.peopleCount,
+  actorCount: group.actorCount,
   firstMembers: group.firstMembers.map(({ userId, version }) => ({ userId, version })),
   latestMembers: group.latestMembers.map(({ userId, version }) => ({ userId, version })),
 });
 
 const shownOf = (members: readonly Naive[]) => ({
-  peopleCount: members.length,
+  actorCount: members.length,
   firstMembers: members.slice(0, 2),
   latestMembers: members.toReversed().slice(0, 3),
 });
@@ -259,7 +259,7 @@ function createLife() {
       if (group) checkRecent(group, members);
       expect(badgeOf(inbox)).toEqual({
         notificationCount: members.length > 0 ? 1 : 0,
-        peopleCount: members.length,
+        actorCount: members.length,
         unseenNotificationCount: latest > seenVersion ? 1 : 0,
       });
       expect(inbox.unseen).toEqual(latest > seenVersion ? [latest] : []);

@@ -78,14 +78,14 @@ async function liked(name: string, count: number): Promise<string> {
   const group = {
     kind,
     target,
-    peopleCount: count,
+    actorCount: count,
     firstMembers: [1, 2].map(member),
     latestMembers: [count, count - 1, count - 2].map(member),
     leaveCount: 0,
     leaveTime: 0,
     recent: { after: count - late, count: late, middle: count - 44, lateCount: 44, middleTime: 0 },
   };
-  const counts = { version: count, notificationCount: 1, peopleCount: count };
+  const counts = { version: count, notificationCount: 1, actorCount: count };
   const inbox = { ...emptyInbox, ...counts, unseen: [count] };
   await write("reactions", [
     ...records,
@@ -167,7 +167,7 @@ async function costsOf(ownerId: string, count: number) {
   const mark = await costOf(async ({ deps }) => {
     const { changed, inbox } = await markNotificationRead(deps, read);
     expect(changed).toBe(true);
-    expect(inbox).toMatchObject({ notificationCount: 1, peopleCount: 3 });
+    expect(inbox).toMatchObject({ notificationCount: 1, actorCount: 3 });
   });
   return { like, unlike, shownUnlike, mark };
 }
@@ -190,10 +190,10 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
     (await listNotifications(direct.deps, ownerId, state, page)).items;
   const [unread] = await listed("UNREAD");
   const firstOf = (i: number) => [{ displayName: nameOf(i) }, { displayName: nameOf(i + 1) }];
-  expect(unread).toMatchObject({ peopleCount: 3, firstMembers: firstOf(many + 3) });
+  expect(unread).toMatchObject({ actorCount: 3, firstMembers: firstOf(many + 3) });
   const [read] = await listed("READ");
   // Two of the 100,002 users have left, the first one among them.
-  expect(read).toMatchObject({ peopleCount: many, firstMembers: firstOf(2) });
+  expect(read).toMatchObject({ actorCount: many, firstMembers: firstOf(2) });
   for (const table of ["notifications", "reactions"] as const) {
     const { Items = [] } = await clients.retrying.send(
       new ScanCommand({ TableName: names(table) }),

@@ -167,7 +167,7 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
 const badgeOf = (count: UnreadCount | undefined): Badge => ({
   version: Number(count?.version),
   notificationCount: Number(count?.notificationCount),
-  peopleCount: Number(count?.peopleCount),
+  actorCount: Number(count?.actorCount),
   unseenNotificationCount: Number(count?.unseenNotificationCount),
 });
 
@@ -227,7 +227,7 @@ function targetNameOf({ target }: Line): TargetName {
 const kindOf = ({ kind, source }: Line) => (source === Source.EVENT ? eventsOf(kind) : kind);
 
 async function lineOf(ownerId: string, notification: Notification): Promise<ShownLine> {
-  const { notificationId, target, peopleCount, version, seen } = notification;
+  const { notificationId, target, actorCount, version, seen } = notification;
   const { actors } = await one.notifications.listNotificationActors({
     ownerId,
     notificationId,
@@ -237,7 +237,7 @@ async function lineOf(ownerId: string, notification: Notification): Promise<Show
     target: { ...targetNameOf(notification), title: target?.title ?? "" },
     kind: kindOf(notification),
     version: Number(version),
-    peopleCount: Number(peopleCount),
+    actorCount: Number(actorCount),
     seen,
     firstActors: notification.firstActors.map(label),
     latestActors: notification.latestActors.map(label),

@@ -102,7 +102,7 @@ async function likeUntil(isOver: () => boolean): Promise<{ seen: bigint[]; likes
   const { signal } = controller;
   const watching = (async () => {
     for await (const { unreadCount } of client.watchUnreadCounts([{ ownerId: "aoi" }], { signal }))
-      seen.push(unreadCount?.peopleCount ?? -1n);
+      seen.push(unreadCount?.actorCount ?? -1n);
   })().catch((error: unknown) => error);
   let likes = 0;
   await expect.poll(() => seen, patience).toHaveLength(1);

@@ -65,7 +65,7 @@ describe("a target deleted", () => {
     await expectPurged(stack, "owner", targets);
     const listed = await allItems((page) => listNotifications(deps, "owner", "UNREAD", page));
     expect(listed.map(({ target: { id } }) => id)).toEqual([active.id, active.id]);
-    expect(await unreadOf(stack, "bystander")).toEqual({ notificationCount: 1, peopleCount: 3 });
+    expect(await unreadOf(stack, "bystander")).toEqual({ notificationCount: 1, actorCount: 3 });
 
     // A second purge finds nothing.
     const { runId } = await runOf(stack, target).describe();

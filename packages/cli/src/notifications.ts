@@ -49,14 +49,14 @@ const columns: Columns<Notification> = {
   read: ({ readTime }) => readTime,
   kind: ({ kind }) => kind,
   target: ({ target }) => target?.name && `${target.name.type}/${target.name.id}`,
-  people: ({ peopleCount }) => peopleCount,
+  actors: ({ actorCount }) => actorCount,
   latest: ({ latestActors }) => latestActors.map(({ displayName }) => displayName).join(", "),
   title: ({ target }) => target?.title,
 };
 
 const countColumns: Columns<WatchUnreadCountsResponse_Update> = {
   time: () => timestampNow(),
-  people: ({ unreadCount }) => unreadCount?.peopleCount,
+  actors: ({ unreadCount }) => unreadCount?.actorCount,
   notifications: ({ unreadCount }) => unreadCount?.notificationCount,
   unseen: ({ unreadCount }) => unreadCount?.unseenNotificationCount,
   version: ({ unreadCount }) => unreadCount?.version,

@@ -67,5 +67,5 @@ export function watchUnreadCounts(
 
 const isSame = (a: UnreadCount | undefined, b: UnreadCount): boolean =>
   a?.notificationCount === b.notificationCount &&
-  a.peopleCount === b.peopleCount &&
+  a.actorCount === b.actorCount &&
   a.unseenNotificationCount === b.unseenNotificationCount;

@@ -145,14 +145,14 @@ class MemberQueries {
 }
 
 async function splitAll(members: MemberQueries, group: UnreadGroup, version: number) {
-  const split = await members.split(version, versionOf(group), group.peopleCount);
+  const split = await members.split(version, versionOf(group), group.actorCount);
   return split && { ...split, lasts: false };
 }
 
 /** A split before the recent members. People who join later do not change the side that is read. */
 async function splitOlder(members: MemberQueries, group: UnreadGroup, version: number) {
   const { after, count } = group.recent;
-  const split = await members.split(version, after, group.peopleCount - count);
+  const split = await members.split(version, after, group.actorCount - count);
   if (!split || split.firstUnread.length >= shownFirst) return split && { ...split, lasts: true };
   // Few of the older members are left after the version, so the first unread ones are recent.
   const recent = await members.after(after, count);
@@ -167,7 +167,7 @@ async function splitRecent(members: MemberQueries, group: UnreadGroup, version: 
   if (!found) return undefined;
   const isRead = (member: Reaction) => member.version <= version;
   const firstUnread = found.filter((member) => !isRead(member));
-  const readCount = group.peopleCount - firstUnread.length;
+  const readCount = group.actorCount - firstUnread.length;
   const split = { readCount, firstUnread, lasts: false };
   const latestRead = found.filter(isRead).reverse();
   const wanted = Math.min(shownLatest, readCount);
@@ -182,7 +182,7 @@ async function splitRecent(members: MemberQueries, group: UnreadGroup, version: 
 
 /** Whether a split has as many members as are shown of each of its sides. */
 function isComplete({ readCount, latestRead, firstUnread }: Split, group: UnreadGroup): boolean {
-  const unreadCount = group.peopleCount - readCount;
+  const unreadCount = group.actorCount - readCount;
   return (
     latestRead.length >= Math.min(shownLatest, Math.max(readCount, 1)) &&
     firstUnread.length >= Math.min(shownFirst, Math.max(unreadCount, 1))
@@ -196,7 +196,7 @@ async function readEnds(
   ends: { readonly first: boolean; readonly latest: boolean },
 ) {
   const { after, count } = group.recent;
-  const olderCount = group.peopleCount - count;
+  const olderCount = group.actorCount - count;
   const needsRecent = ends.latest || olderCount <= shownFirst;
   const needsOlder = olderCount > 0 && (ends.first || count <= shownLatest);
   const [recent, older] = await Promise.all([

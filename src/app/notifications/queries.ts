@@ -29,7 +29,7 @@ export interface Notification {
   /** The kind of its reactions or events, as callers know it. */
   readonly kind: string;
   readonly source: "REACTION" | "EVENT";
-  readonly peopleCount: number;
+  readonly actorCount: number;
   readonly firstMembers: readonly Member[];
   readonly latestMembers: readonly Member[];
   /** The version of the latest member. */
@@ -73,7 +73,7 @@ function toNotification(
   target: Target,
   seenVersion: number,
 ): Notification {
-  const { kind, peopleCount, firstMembers, latestMembers } = group;
+  const { kind, actorCount, firstMembers, latestMembers } = group;
   const version = versionOf(group);
   const isRead = "readTime" in group;
   return {
@@ -81,7 +81,7 @@ function toNotification(
     target,
     kind: kindName(kind),
     source: isEventKind(kind) ? "EVENT" : "REACTION",
-    peopleCount,
+    actorCount,
     firstMembers,
     latestMembers,
     version,

@@ -14,12 +14,12 @@ import { fromInstant } from "../shared/scalars.ts";
 import { encodeId } from "./ids.ts";
 
 export const fromUnreadCount = ({
-  peopleCount,
+  actorCount,
   notificationCount,
   unseenNotificationCount,
   version,
 }: UnreadCount): MessageInitShape<typeof UnreadCountSchema> => ({
-  peopleCount: BigInt(peopleCount),
+  actorCount: BigInt(actorCount),
   notificationCount: BigInt(notificationCount),
   version: BigInt(version),
   unseenNotificationCount: BigInt(unseenNotificationCount),
@@ -48,7 +48,7 @@ export function fromNotification(
     target: fromTarget(notification.target),
     kind,
     source: sources[notification.source],
-    peopleCount: BigInt(notification.peopleCount),
+    actorCount: BigInt(notification.actorCount),
     firstActors: firstMembers.map(fromMember),
     latestActors: latestMembers.map(fromMember),
     version: BigInt(notification.version),

@@ -112,5 +112,5 @@ class OwnerWatch implements Watch<UnreadCount> {
 
 const isSame = (a: Badge, b: Badge): boolean =>
   a.notificationCount === b.notificationCount &&
-  a.peopleCount === b.peopleCount &&
+  a.actorCount === b.actorCount &&
   a.unseenNotificationCount === b.unseenNotificationCount;

@@ -24,7 +24,7 @@ test("another process counts a muted person's like and event, without a notifica
   const event = { eventId: "e-1", target, kind: "comment", actor, caller: noCaller };
   expect(await notify(process(), event)).toEqual({ notified: false, replayed: false });
   const inbox = await inboxOf(deps, ownerId);
-  expect(inbox).toMatchObject({ version: 2, notificationCount: 0, peopleCount: 0 });
+  expect(inbox).toMatchObject({ version: 2, notificationCount: 0, actorCount: 0 });
 });
 
 test("unmuting a person leaves another one muted whose hash is the same", async () => {
@@ -38,7 +38,7 @@ test("unmuting a person leaves another one muted whose hash is the same", async 
   await setPersonMuted(deps, { ownerId, userId: one, muted: false });
   const likeOf = (userId: string) => react(deps, { target, kind: "like", userId, displayName: "" });
   await likeOf(other);
-  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 0, peopleCount: 0 });
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 0, actorCount: 0 });
   await likeOf(one);
-  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 1, peopleCount: 1 });
+  expect(await inboxOf(deps, ownerId)).toMatchObject({ notificationCount: 1, actorCount: 1 });
 });

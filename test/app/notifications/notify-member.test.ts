@@ -25,12 +25,12 @@ test("a member is notified once, however often and from wherever it is tried", a
     {
       kind: "points-expiring",
       source: "EVENT",
-      peopleCount: 1,
+      actorCount: 1,
       firstMembers: [{ userId: "", displayName: "120" }],
       target: { type: "meguri", id: "default:ann", ownerId },
     },
   ]);
-  const counts = { notificationCount: 1, peopleCount: 1, unseenNotificationCount: 1, version: 1 };
+  const counts = { notificationCount: 1, actorCount: 1, unseenNotificationCount: 1, version: 1 };
   expect(unreadCountOf(await inboxOf(deps, ownerId))).toEqual(counts);
 });
 
@@ -39,7 +39,7 @@ test("a later event of the same kind replaces the displayed amount and is new ag
   await notifyMember(deps, notice);
   await notifyMember(deps, { ...notice, eventId: "x.default.2026-03", label: "80" });
   const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
-  expect(items).toMatchObject([{ peopleCount: 1, latestMembers: [{ displayName: "80" }] }]);
+  expect(items).toMatchObject([{ actorCount: 1, latestMembers: [{ displayName: "80" }] }]);
 });
 
 test("a member who has muted the kind gets no line, then or after unmuting", async () => {

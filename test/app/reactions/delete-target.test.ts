@@ -68,8 +68,8 @@ const like = (deps: Deps, kind: string, userId: string, name = target) =>
   react(deps, { target: name, kind, userId, displayName: userId });
 
 const countsOf = async (deps: Deps) => {
-  const { notificationCount, peopleCount } = await inboxOf(deps, ownerId);
-  return { notificationCount, peopleCount };
+  const { notificationCount, actorCount } = await inboxOf(deps, ownerId);
+  return { notificationCount, actorCount };
 };
 
 /** The names of the records of the deleted target, except its reactions. */
@@ -98,7 +98,7 @@ test("while Temporal is away, the badge is right at once and a later pass purges
   expect(after).toMatchObject({
     version: before.version + 2,
     notificationCount: 2,
-    peopleCount: 3,
+    actorCount: 3,
   });
   expect(all.published.at(-1)).toEqual(after);
   const page = { size: 10, cursor: undefined };
@@ -172,7 +172,7 @@ test("a like of a new kind between the read and the delete leaves no group", asy
   };
   await deleteTarget({ ...deps, reader }, { target });
   expect(commits).toBe(2);
-  expect(await countsOf(other)).toEqual({ notificationCount: 0, peopleCount: 0 });
+  expect(await countsOf(other)).toEqual({ notificationCount: 0, actorCount: 0 });
   expect(recordsOf(all).sort()).toEqual(["pendingPurge#post#dead", "target#post#dead"]);
   expect((await readKindsToPurge(deps, target)).sort()).toEqual(["like", "love", "wow"]);
 });
@@ -191,7 +191,7 @@ test("a delete among likes of sixteen kinds by two processes leaves no group", a
   await deleteTarget(all.process(), { target });
   const results = await Promise.all(likes);
   expect(results.filter((each) => each !== "liked" && each !== "TARGET_DELETED")).toEqual([]);
-  expect(await countsOf(all.deps)).toEqual({ notificationCount: 0, peopleCount: 0 });
+  expect(await countsOf(all.deps)).toEqual({ notificationCount: 0, actorCount: 0 });
   expect(recordsOf(all).sort()).toEqual(["pendingPurge#post#dead", "target#post#dead"]);
 });
 

@@ -79,7 +79,7 @@ describe("one list of both states", () => {
     }
     expect(pageToken).toBe("");
     expect(seen.map(({ target }) => target?.title)).toEqual(ids.toReversed());
-    expect(seen.map(({ peopleCount }) => peopleCount)).toEqual(ids.map(() => 1n));
+    expect(seen.map(({ actorCount }) => actorCount)).toEqual(ids.map(() => 1n));
     const read = seen.filter(isRead).map(({ target }) => target?.title);
     expect(read).toEqual(["t11", "t8", "t5", "t4", "t3", "t1"]);
     // From the beginning, the list has the newcomers, too, and the lines in their new places.

@@ -108,7 +108,7 @@ describe("MarkAllNotificationsRead", () => {
     await owner.react("y", "B");
     const { markedCount, unreadCount } = await owner.readAll(4);
     expect(markedCount).toBe(2n);
-    expect(unreadCount).toMatchObject({ peopleCount: 2n, notificationCount: 2n });
+    expect(unreadCount).toMatchObject({ actorCount: 2n, notificationCount: 2n });
     expect(await owner.unread()).toEqual(["y: B ... B (1 at 6)", "z: A ... A (1 at 5)"]);
     expect(await owner.history()).toEqual(["x: A B ... C B A (3 at 4)", "y: A ... A (1 at 3)"]);
     const version = Number(unreadCount?.version);

@@ -207,8 +207,8 @@ describe("UpdatePreferences", () => {
     expect((await owner.notify("y", "e1", "B")).notified).toBe(false);
     await other.react("x", "B");
     expect(await owner.unread()).toEqual(["x: A ... A (1 at 1)"]);
-    const { peopleCount, notificationCount, unseenNotificationCount } = await owner.count();
-    expect([peopleCount, notificationCount, unseenNotificationCount]).toEqual([1n, 1n, 1n]);
+    const { actorCount, notificationCount, unseenNotificationCount } = await owner.count();
+    expect([actorCount, notificationCount, unseenNotificationCount]).toEqual([1n, 1n, 1n]);
     expect([await owner.counts("x"), await owner.counts("y")]).toEqual([{ like: 2 }, { like: 1 }]);
     expect(await other.unread()).toEqual(["x: B ... B (1 at 1)"]);
     await update(owner, false);

@@ -48,10 +48,10 @@ describe("events", () => {
     const target = owner.target("x");
     await owner.react("x", "A");
     await owner.notify("x", "e1", "B", "like");
-    const sources = (await owner.list()).map(({ kind, source, peopleCount }) => [
+    const sources = (await owner.list()).map(({ kind, source, actorCount }) => [
       kind,
       source,
-      peopleCount,
+      actorCount,
     ]);
     expect(sources).toEqual([
       ["like", Source.EVENT, 1n],
@@ -108,7 +108,7 @@ describe("events", () => {
     }
     await server.notifications.notify({ ...event, eventId: "e3", userId: "A", displayName: "Ann" });
     const [line] = await owner.list();
-    expect(line?.peopleCount).toBe(2n);
+    expect(line?.actorCount).toBe(2n);
     expect(line?.latestActors.map(({ userId, displayName }) => [userId, displayName])).toEqual([
       ["A", "Ann"],
       ["", "3 pears"],
@@ -130,11 +130,11 @@ describe("events", () => {
     expect(later).toMatchObject({
       notificationId: line?.notificationId,
       seen: false,
-      peopleCount: 2n,
+      actorCount: 2n,
     });
     expect(later?.latestActors.map(({ userId }) => userId)).toEqual(["A", "B"]);
     expect(later?.version).toBeGreaterThan(before.version);
-    expect(await owner.count()).toMatchObject({ peopleCount: 2n, unseenNotificationCount: 1n });
+    expect(await owner.count()).toMatchObject({ actorCount: 2n, unseenNotificationCount: 1n });
     // The owner has seen one comment of A and not the other one, which stays unread.
     const mark = {
       ownerId: owner.ownerId,
@@ -142,7 +142,7 @@ describe("events", () => {
       version: before.version,
     };
     const { unreadCount } = await server.notifications.markNotificationRead(mark);
-    expect(unreadCount).toMatchObject({ peopleCount: 1n, notificationCount: 1n });
+    expect(unreadCount).toMatchObject({ actorCount: 1n, notificationCount: 1n });
     expect(await owner.unread()).toEqual([`x comment: A ... A (1 at ${later?.version})`]);
     expect(await owner.history()).toEqual(["x comment: B ... B (1 at 2)"]);
   });
@@ -159,11 +159,11 @@ describe("events", () => {
       version: line?.version ?? 0n,
     };
     expect((await server.notifications.markNotificationRead(mark)).changed).toBe(false);
-    expect((await owner.count()).peopleCount).toBe(1n);
+    expect((await owner.count()).actorCount).toBe(1n);
     await owner.readAll(100);
     // No cool-down: each comment is news.
     await owner.notify("x", "e3", "A");
-    expect((await owner.count()).peopleCount).toBe(1n);
+    expect((await owner.count()).actorCount).toBe(1n);
     expect(await owner.history()).toHaveLength(1);
   });
 });
@@ -238,7 +238,7 @@ describe("no line comes", () => {
     await owner.mutePerson("B", false);
     expect(await owner.notify("x", "e3", "B")).toMatchObject({ notified: false, replayed: true });
     expect(await owner.list()).toEqual([]);
-    expect(await owner.count()).toMatchObject({ peopleCount: 0n, unseenNotificationCount: 0n });
+    expect(await owner.count()).toMatchObject({ actorCount: 0n, unseenNotificationCount: 0n });
   });
 
   test("of a deleted target or an unknown one", async () => {

@@ -88,8 +88,8 @@ function watchAll(
       const content = await this.message();
       if (content?.case !== "update") return content && `ends: ${content.value?.cause}`;
       const { ownerId, unreadCount } = content.value;
-      const { peopleCount, notificationCount, version } = unreadCount as UnreadCount;
-      return `${ownerId}: ${peopleCount} people in ${notificationCount} at ${version}`;
+      const { actorCount, notificationCount, version } = unreadCount as UnreadCount;
+      return `${ownerId}: ${actorCount} people in ${notificationCount} at ${version}`;
     },
     leave: () => leaving.abort(),
   };

@@ -29,7 +29,7 @@ describe("a person whose like the owner has read", () => {
     }
     expect(await owner.history()).toEqual(["x: A ... A (1 at 1)"]);
     expect(await owner.count()).toMatchObject({
-      peopleCount: 0n,
+      actorCount: 0n,
       notificationCount: 0n,
       unseenNotificationCount: 0n,
     });

@@ -138,7 +138,7 @@ describe("exclusive reactions of one person in two servers", () => {
       expect(await owner.counts("x")).toEqual({ ...counts, [kind]: (counts[kind] ?? 0) + 1 });
       // The badge is the sum of the lines, in which A is once.
       const lines = await owner.list();
-      const people = lines.map(({ peopleCount }) => Number(peopleCount));
+      const people = lines.map(({ actorCount }) => Number(actorCount));
       expect(people.reduce((sum, count) => sum + count, 0)).toBe(3);
       expect(await owner.badge()).toMatch(`3 people in ${lines.length} at `);
     }

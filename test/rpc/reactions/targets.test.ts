@@ -198,7 +198,7 @@ describe("DeleteTarget", () => {
       expect((await other.reactions.deleteTarget({ target })).target?.deleteTime).toBeDefined();
       expect(await reasonOf(react(target, "b"))).toBe("TARGET_DELETED");
       const { unreadCount } = await server.notifications.getUnreadCount({ ownerId });
-      expect(unreadCount).toMatchObject({ notificationCount: 1n, peopleCount: 1n });
+      expect(unreadCount).toMatchObject({ notificationCount: 1n, actorCount: 1n });
     } finally {
       await other.stop();
     }

@@ -93,7 +93,7 @@ const now = { seconds: expect.stringMatching(/^\d{10}$/), nanos: expect.any(Numb
 const unread = {
   notification_id: expect.stringMatching(/^.{1,512}$/),
   target: { name: target, title: "巡り" },
-  people_count: "1",
+  actor_count: "1",
   create_time: now,
   update_time: now,
   read_time: null,
@@ -310,7 +310,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       update: {
         owner_id: "o",
         unread_count: {
-          people_count: "2",
+          actor_count: "2",
           notification_count: "2",
           version: "2",
           unseen_notification_count: "2",
@@ -322,7 +322,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { owner_id: "o", version: "1" },
     {
       unread_count: {
-        people_count: "2",
+        actor_count: "2",
         notification_count: "2",
         version: "3",
         unseen_notification_count: "1",
@@ -359,7 +359,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { owner_id: "o" },
     {
       unread_count: {
-        people_count: "2",
+        actor_count: "2",
         notification_count: "2",
         version: "3",
         unseen_notification_count: "1",
@@ -375,7 +375,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     {
       changed: true,
       unread_count: {
-        people_count: "1",
+        actor_count: "1",
         notification_count: "1",
         version: "4",
         unseen_notification_count: "1",
@@ -387,7 +387,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     {
       marked_count: "1",
       unread_count: {
-        people_count: "0",
+        actor_count: "0",
         notification_count: "0",
         version: "5",
         unseen_notification_count: "0",

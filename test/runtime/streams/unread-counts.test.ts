@@ -33,14 +33,14 @@ describe("a stream", () => {
       {
         ownerId: "o",
         version: 7,
-        badge: { notificationCount: 1, peopleCount: 7, unseenNotificationCount: 0 },
+        badge: { notificationCount: 1, actorCount: 7, unseenNotificationCount: 0 },
       },
     ]);
     expect((await follow("nobody")).events).toEqual([
       {
         ownerId: "nobody",
         version: 0,
-        badge: { notificationCount: 0, peopleCount: 0, unseenNotificationCount: 0 },
+        badge: { notificationCount: 0, actorCount: 0, unseenNotificationCount: 0 },
       },
     ]);
   });

@@ -170,10 +170,10 @@ const readAt = (version: number) => (deps: Deps) =>
 /** The unread group: its count, first and latest actors; and the people of the badge. */
 async function unreadOf([{ reader }]: readonly [Deps, Deps]) {
   const group = (await reader.get(unreadGroupRef(ownerId, like.target, "like")))?.value;
-  const people = (await reader.get(inboxRef(ownerId)))?.value.peopleCount;
+  const people = (await reader.get(inboxRef(ownerId)))?.value.actorCount;
   const names = (actors: readonly { userId: string }[] = []) =>
     actors.map(({ userId }) => userId).join("");
-  return [group?.peopleCount, names(group?.firstMembers), names(group?.latestMembers), people];
+  return [group?.actorCount, names(group?.firstMembers), names(group?.latestMembers), people];
 }
 
 test("a mark-read counts the newcomer whose row is applied last", async () => {

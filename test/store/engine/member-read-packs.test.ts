@@ -61,7 +61,7 @@ test("the groups of a batch are validated by as few reads as hold them", async (
   expect(Math.max(...sizes)).toBe(100);
   expect(sizes.length).toBeLessThanOrEqual(5);
   const inbox = await inboxOf(deps);
-  expect([inbox.notificationCount, inbox.peopleCount]).toEqual([
+  expect([inbox.notificationCount, inbox.actorCount]).toEqual([
     notificationCount,
     newcomers.length * notificationCount,
   ]);
@@ -92,6 +92,6 @@ test("a contended key is read again after the members, so no commit is cancelled
   const { markedCount } = await markAllNotificationsRead(here, { ownerId, version: seen });
   expect(markedCount).toBe(notificationCount);
   expect(marks).toBe(1);
-  const { peopleCount } = await inboxOf(here);
-  expect(peopleCount).toBe(newcomers.length * notificationCount + 2);
+  const { actorCount } = await inboxOf(here);
+  expect(actorCount).toBe(newcomers.length * notificationCount + 2);
 });

@@ -123,7 +123,7 @@ describe("marks as read of many groups", () => {
     // The versions of "b".
     expect(await markAll(posts.map((post) => [post, 5 * 15 + 1 + post]))).toBe(15);
     expect(store.stats).toMatchObject({ queries: 15, commits: 1, writtenItems: 31 });
-    expect(await inbox()).toMatchObject({ notificationCount: 15, peopleCount: 16 });
+    expect(await inbox()).toMatchObject({ notificationCount: 15, actorCount: 16 });
     expect(idsOf((await group(0))?.firstMembers)).toBe("c,first");
     for (const post of posts.slice(1)) expect(idsOf((await group(post))?.firstMembers)).toBe("c");
   });
@@ -135,7 +135,7 @@ describe("marks as read of many groups", () => {
     expect(await markAll(posts.map((post) => [post, 4 * 15 + 1 + post]))).toBe(15);
     expect(left).toEqual([]);
     expect(store.stats).toMatchObject({ queries: 16 });
-    expect(await inbox()).toMatchObject({ notificationCount: 15, peopleCount: 17 });
+    expect(await inbox()).toMatchObject({ notificationCount: 15, actorCount: 17 });
     expect(idsOf((await group(7))?.firstMembers)).toBe("b,c");
     expect(idsOf((await group(8))?.firstMembers)).toBe("b");
   });
@@ -150,7 +150,7 @@ describe("marks as read of many groups", () => {
     const marks = [1, 6].flatMap((version) => posts.map((post) => [post, version + post] as const));
     expect(await markAll(marks)).toBe(10);
     expect(batches).toEqual([5, 5]);
-    expect(await inbox()).toMatchObject({ notificationCount: 5, peopleCount: 26 });
+    expect(await inbox()).toMatchObject({ notificationCount: 5, actorCount: 26 });
     for (const post of posts) expect(idsOf((await group(post))?.firstMembers)).toMatch(/^c/);
   });
 
@@ -163,7 +163,7 @@ describe("marks as read of many groups", () => {
     expect(markedCount).toBe(60);
     expect(store.stats.queries).toBe(60);
     expect(store.stats.commits).toBeLessThan(10);
-    expect(await inbox()).toMatchObject({ notificationCount: 60, peopleCount: 60 });
+    expect(await inbox()).toMatchObject({ notificationCount: 60, actorCount: 60 });
     for (const post of posts) expect(idsOf((await group(post))?.firstMembers)).toBe("d");
   });
 });
@@ -180,9 +180,9 @@ describe("a mark as read of an early version", () => {
     expect(await settled(read(deps, 0, 50))).toMatchObject({ changed: true });
     expect(left).toEqual([]);
     expect(store.stats.queries).toBe(requests);
-    expect(await inbox()).toMatchObject({ notificationCount: 1, peopleCount: 154 });
+    expect(await inbox()).toMatchObject({ notificationCount: 1, actorCount: 154 });
     const unread = await group(0);
-    expect(unread?.peopleCount).toBe(154);
+    expect(unread?.actorCount).toBe(154);
     expect(idsOf(unread?.firstMembers)).toBe("u50,u51");
     expect(idsOf(unread?.latestMembers)).toBe("n3,n2,n1");
   });
@@ -196,10 +196,10 @@ describe("a mark as read of an early version", () => {
     );
     expect(await settled(read(deps, 0, 50))).toMatchObject({ changed: true });
     expect(store.stats.queries).toBe(2 * requests);
-    expect(await inbox()).toMatchObject({ notificationCount: 1, peopleCount: 152 });
-    expect((await group(0))?.peopleCount).toBe(152);
+    expect(await inbox()).toMatchObject({ notificationCount: 1, actorCount: 152 });
+    expect((await group(0))?.actorCount).toBe(152);
     const { items } = await deps.reader.readGroups(ownerId, 0, { size: 2, cursor: undefined });
-    expect(items.map(({ peopleCount }) => peopleCount)).toEqual([49]);
+    expect(items.map(({ actorCount }) => actorCount)).toEqual([49]);
   });
 
   test("forgets its count when its queue is empty", async () => {
@@ -254,11 +254,11 @@ describe("recent members whose rows are applied last", () => {
         const unread = await group(0);
         const since = unread?.firstMembers[0]?.version ?? Number.POSITIVE_INFINITY;
         const members = rows.filter((row) => row.notified && row.version >= since);
-        expect(unread?.peopleCount ?? 0).toBe(members.length);
+        expect(unread?.actorCount ?? 0).toBe(members.length);
         expect(unread?.recent.count ?? 0).toBe(members.length);
         expect(idsOf(unread?.latestMembers)).toBe(idsOf(members.slice(0, 3)));
         expect(idsOf(unread?.firstMembers)).toBe(idsOf(members.toReversed().slice(0, 2)));
-        expect((await inbox())?.peopleCount).toBe(members.length);
+        expect((await inbox())?.actorCount).toBe(members.length);
       },
     );
     await fc.assert(lives, { numRuns: 40 });

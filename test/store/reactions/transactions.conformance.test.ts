@@ -148,7 +148,7 @@ describe.each(stores)("%s: records", (_, open) => {
     const alone = { userId: noActor, displayName: "", version: 4, createTime: 0 };
     const ofNobody = unreadGroup(name, 4, {
       kind: "~comment",
-      peopleCount: 1,
+      actorCount: 1,
       firstMembers: [alone],
       latestMembers: [alone],
       recent: { after: 3, count: 1, middle: 3, lateCount: 1, middleTime: 0 },

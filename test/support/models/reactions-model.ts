@@ -219,18 +219,18 @@ export function checkSums({ badge, unread, read, merged }: Shown): void {
   deepStrictEqual(badge, {
     version: badge.version,
     notificationCount: unread.length,
-    peopleCount: unread.reduce((sum, { peopleCount }) => sum + peopleCount, 0),
+    actorCount: unread.reduce((sum, { actorCount }) => sum + actorCount, 0),
     unseenNotificationCount: unread.filter(({ seen }) => !seen).length,
   });
   deepStrictEqual(merged.length, unread.length + read.length);
-  for (const { version, peopleCount, firstActors, latestActors } of [...unread, ...read]) {
+  for (const { version, actorCount, firstActors, latestActors } of [...unread, ...read]) {
     ok(version >= 1 && version <= badge.version);
     deepStrictEqual(
       [firstActors.length, latestActors.length],
-      [Math.min(peopleCount, 2), Math.min(peopleCount, 3)],
+      [Math.min(actorCount, 2), Math.min(actorCount, 3)],
     );
   }
-  for (const { peopleCount, actors } of unread) deepStrictEqual(peopleCount, actors.length);
+  for (const { actorCount, actors } of unread) deepStrictEqual(actorCount, actors.length);
 }
 
 /** The viewer, who is another user after each step. */

@@ -61,7 +61,7 @@ export type RequestOf<Op extends Request["op"]> = Extract<Request, { op: Op }>;
 export interface Badge {
   readonly version: number;
   readonly notificationCount: number;
-  readonly peopleCount: number;
+  readonly actorCount: number;
   readonly unseenNotificationCount: number;
 }
 
@@ -82,7 +82,7 @@ export interface ShownLine {
   readonly target: TargetName & { readonly title: string };
   readonly kind: string;
   readonly version: number;
-  readonly peopleCount: number;
+  readonly actorCount: number;
   readonly seen: boolean;
   readonly firstActors: readonly string[];
   readonly latestActors: readonly string[];

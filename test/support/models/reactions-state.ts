@@ -87,7 +87,7 @@ export function badgeOf({ version, seenVersion, unread }: State): Badge {
   return {
     version,
     notificationCount: unread.length,
-    peopleCount: unread.reduce((sum, { members }) => sum + members.length, 0),
+    actorCount: unread.reduce((sum, { members }) => sum + members.length, 0),
     unseenNotificationCount: Math.min(unseen, mostUnseen),
   };
 }
@@ -132,7 +132,7 @@ function lineOf(state: State, line: Line, seen: boolean, readTimes: readonly num
     target: { ...target, title },
     kind,
     version,
-    peopleCount: members.length,
+    actorCount: members.length,
     seen,
     firstActors: first.map(label),
     latestActors: latest.map(label),

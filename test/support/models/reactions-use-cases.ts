@@ -141,7 +141,7 @@ async function lineOf(
   deps: Deps,
   { id: notificationId, target: { type, id, title }, ...notification }: Notification,
 ): Promise<ShownLine> {
-  const { version, peopleCount, firstMembers, latestMembers, seen } = notification;
+  const { version, actorCount, firstMembers, latestMembers, seen } = notification;
   const { readTime, expireTime } = notification;
   const actors = await allItems((page) => listNotificationActors(deps, notificationId, page));
   const members = [...firstMembers, ...latestMembers];
@@ -149,7 +149,7 @@ async function lineOf(
     target: { type, id, title },
     kind: notificationId.kind,
     version,
-    peopleCount,
+    actorCount,
     seen,
     firstActors: firstMembers.map(label),
     latestActors: latestMembers.map(label),

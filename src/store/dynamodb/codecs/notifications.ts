@@ -19,7 +19,7 @@ export const inbox: Codec<"inbox"> = {
   encode: ({ preferences, ...value }) => ({
     n: N(value.version),
     g: N(value.notificationCount),
-    p: N(value.peopleCount),
+    p: N(value.actorCount),
     ...(value.seenVersion > 0 && { s: N(value.seenVersion) }),
     ...(value.unseen.length > 0 && { u: { B: encodeVersions(value.unseen) } }),
     ...(value.olderUnseenCount > 0 && { y: N(value.olderUnseenCount) }),
@@ -30,7 +30,7 @@ export const inbox: Codec<"inbox"> = {
   decode: (item) => ({
     version: num(item, "n"),
     notificationCount: num(item, "g"),
-    peopleCount: num(item, "p"),
+    actorCount: num(item, "p"),
     seenVersion: num(item, "s"),
     unseen: decodeVersions(item.u?.B),
     olderUnseenCount: num(item, "y"),
@@ -190,13 +190,13 @@ export function split(id: string): [string, string] {
 }
 
 const encodeGroup = (value: Group): Item => ({
-  p: N(value.peopleCount),
+  p: N(value.actorCount),
   a: encodeMembers(value.firstMembers),
   z: encodeMembers(value.latestMembers),
 });
 
 const decodeGroup = (item: Item) => ({
-  peopleCount: num(item, "p"),
+  actorCount: num(item, "p"),
   firstMembers: decodeMembers(item, "a"),
   latestMembers: decodeMembers(item, "z"),
 });

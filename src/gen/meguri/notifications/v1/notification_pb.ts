@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification.proto.
  */
 export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIsUECgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSPAoGc291cmNlGAQgASgOMiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlNvdXJjZRIUCgxwZW9wbGVfY291bnQYBSABKAMSMAoMZmlyc3RfYWN0b3JzGAYgAygLMhoubWVndXJpLnJlYWN0aW9ucy52MS5BY3RvchIxCg1sYXRlc3RfYWN0b3JzGAcgAygLMhoubWVndXJpLnJlYWN0aW9ucy52MS5BY3RvchIPCgd2ZXJzaW9uGAggASgDEgwKBHNlZW4YCSABKAgSLwoLY3JlYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglyZWFkX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJHCgZTb3VyY2USFgoSU09VUkNFX1VOU1BFQ0lGSUVEEAASEwoPU09VUkNFX1JFQUNUSU9OEAESEAoMU09VUkNFX0VWRU5UEAIicwoLVW5yZWFkQ291bnQSFAoMcGVvcGxlX2NvdW50GAEgASgDEhoKEm5vdGlmaWNhdGlvbl9jb3VudBgCIAEoAxIhChl1bnNlZW5fbm90aWZpY2F0aW9uX2NvdW50GAMgASgDEg8KB3ZlcnNpb24YBCABKAMigQEKC1ByZWZlcmVuY2VzEh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEhEKCWFsbF9tdXRlZBgCIAEoCBInCgttdXRlZF9raW5kcxgDIAMoCUISukgPkgEMEAgYASIGcgS46jABEhUKBGV0YWcYBCABKAlCB7pIBHICGEBCPVo7bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvbm90aWZpY2F0aW9ucy92MTtub3RpZmljYXRpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIsQECgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSPAoGc291cmNlGAQgASgOMiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlNvdXJjZRITCgthY3Rvcl9jb3VudBgFIAEoAxIwCgxmaXJzdF9hY3RvcnMYBiADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yEjEKDWxhdGVzdF9hY3RvcnMYByADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yEg8KB3ZlcnNpb24YCCABKAMSDAoEc2VlbhgJIAEoCBIvCgtjcmVhdGVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXJlYWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkcKBlNvdXJjZRIWChJTT1VSQ0VfVU5TUEVDSUZJRUQQABITCg9TT1VSQ0VfUkVBQ1RJT04QARIQCgxTT1VSQ0VfRVZFTlQQAiJyCgtVbnJlYWRDb3VudBITCgthY3Rvcl9jb3VudBgBIAEoAxIaChJub3RpZmljYXRpb25fY291bnQYAiABKAMSIQoZdW5zZWVuX25vdGlmaWNhdGlvbl9jb3VudBgDIAEoAxIPCgd2ZXJzaW9uGAQgASgDIoEBCgtQcmVmZXJlbmNlcxIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIRCglhbGxfbXV0ZWQYAiABKAgSJwoLbXV0ZWRfa2luZHMYAyADKAlCErpID5IBDBAIGAEiBnIEuOowARIVCgRldGFnGAQgASgJQge6SARyAhhAQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * Notification merges all reactions, or all events, of one kind about one target since the owner
@@ -30,7 +30,7 @@ export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
 export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   /**
    * The opaque id of the notification, at most 512 characters. An unread notification keeps it while
-   * people come and go; once it is read it has another one.
+   * actors come and go; once it is read it has another one.
    *
    * @generated from field: string notification_id = 1;
    */
@@ -51,28 +51,28 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   kind: string;
 
   /**
-   * Where its people came from.
+   * Where its actors came from.
    *
    * @generated from field: meguri.notifications.v1.Notification.Source source = 4;
    */
   source: Notification_Source;
 
   /**
-   * The number of people in the notification, 1 or more. All events without an actor count as one.
+   * The number of actors in the notification, 1 or more. All events without an actor count as one.
    *
-   * @generated from field: int64 people_count = 5;
+   * @generated from field: int64 actor_count = 5;
    */
-  peopleCount: bigint;
+  actorCount: bigint;
 
   /**
-   * The earliest people, earliest first, at most two.
+   * The earliest actors, earliest first, at most two.
    *
    * @generated from field: repeated meguri.reactions.v1.Actor first_actors = 6;
    */
   firstActors: Actor[];
 
   /**
-   * The latest people, latest first, at most three. A person of a small notification is in both
+   * The latest actors, latest first, at most three. An actor of a small notification is in both
    * lists.
    *
    * @generated from field: repeated meguri.reactions.v1.Actor latest_actors = 7;
@@ -80,7 +80,7 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   latestActors: Actor[];
 
   /**
-   * The version of the unread count at which the latest of its people came in.
+   * The version of the unread count at which the latest of its actors came in.
    *
    * @generated from field: int64 version = 8;
    */
@@ -95,14 +95,14 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   seen: boolean;
 
   /**
-   * The instant at which the first of its people came in.
+   * The instant at which the first of its actors came in.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 10;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The instant at which the latest of its people came in.
+   * The instant at which the latest of its actors came in.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 11;
    */
@@ -131,7 +131,7 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 0);
 
 /**
- * Source says by which call the people of a notification came in.
+ * Source says by which call the actors of a notification came in.
  *
  * @generated from enum meguri.notifications.v1.Notification.Source
  */
@@ -159,7 +159,7 @@ export const Notification_Source = {
 } as const;
 
 /**
- * Source says by which call the people of a notification came in.
+ * Source says by which call the actors of a notification came in.
  *
  * @generated from enum meguri.notifications.v1.Notification.Source
  */
@@ -178,11 +178,11 @@ export const Notification_SourceSchema: GenEnum<Notification_Source> = /*@__PURE
  */
 export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
   /**
-   * The number of people in each unread notification, summed over the notifications.
+   * The number of actors in each unread notification, summed over the notifications.
    *
-   * @generated from field: int64 people_count = 1;
+   * @generated from field: int64 actor_count = 1;
    */
-  peopleCount: bigint;
+  actorCount: bigint;
 
   /**
    * The number of unread notifications.

@@ -349,7 +349,7 @@ export const MarkNotificationsSeenResponseSchema: GenMessage<MarkNotificationsSe
   messageDesc(file_meguri_notifications_v1_notification_service, 9);
 
 /**
- * ListNotificationActorsRequest requests one page of the people in a notification.
+ * ListNotificationActorsRequest requests one page of the actors of a notification.
  *
  * @generated from message meguri.notifications.v1.ListNotificationActorsRequest
  */
@@ -369,7 +369,7 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
   notificationId: string;
 
   /**
-   * The largest number of people in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
+   * The largest number of actors in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
    *
    * @generated from field: int32 page_size = 3;
    */
@@ -398,7 +398,7 @@ export const ListNotificationActorsRequestSchema: GenMessage<ListNotificationAct
  */
 export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.ListNotificationActorsResponse"> & {
   /**
-   * The people, newest first. May be short, or empty, while next_page_token is set.
+   * The actors, newest first. May be short, or empty, while next_page_token is set.
    *
    * @generated from field: repeated meguri.reactions.v1.Actor actors = 1;
    */
@@ -991,8 +991,8 @@ export const NotificationService: GenService<{
     output: typeof GetUnreadCountResponseSchema;
   },
   /**
-   * MarkNotificationRead marks the people of a notification as read up to the version that the
-   * owner has seen; people after that version stay unread. A version beyond that of the unread count
+   * MarkNotificationRead marks the actors of a notification as read up to the version that the
+   * owner has seen; actors after that version stay unread. A version beyond that of the unread count
    * counts as the latest. Idempotent.
    *
    * Refusals: INVALID_REQUEST (a notification_id of another owner, or of none). Retryable: CONTENDED,
@@ -1033,7 +1033,7 @@ export const NotificationService: GenService<{
     output: typeof MarkNotificationsSeenResponseSchema;
   },
   /**
-   * ListNotificationActors lists the people in a notification whose reaction is active, newest
+   * ListNotificationActors lists the actors of a notification whose reaction is active, newest
    * first. Strongly consistent.
    *
    * Refusals: NOTIFICATION_NOT_FOUND, INVALID_REQUEST (a notification_id of another owner, or of
@@ -1048,7 +1048,7 @@ export const NotificationService: GenService<{
   },
   /**
    * WatchUnreadCounts sends the unread counts of one or more owners: each at once, unless the client
-   * knows it already, and again when its number of people, of notifications or of unseen ones has
+   * knows it already, and again when its number of actors, of notifications or of unseen ones has
    * changed. A change is sent at once if it was made by this server, within about a second if the
    * owner was active lately, and otherwise within about five seconds. Changes in quick succession are
    * sent as one. The last message of the stream has the cause of its end and the delay after which
