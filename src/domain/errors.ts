@@ -203,6 +203,15 @@ const table = {
     meaning: "The deadline passed. The change may or may not be stored.",
     advice: sameId,
   },
+  THROTTLED: {
+    code: "RESOURCE_EXHAUSTED",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning:
+      "DynamoDB throttled what this call needs, such as a busy account. " +
+      "The change may or may not be stored.",
+    advice: sameId,
+  },
   STORE_UNAVAILABLE: {
     code: "UNAVAILABLE",
     retryable: true,

@@ -34,7 +34,7 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Answer> {
 async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
   const { reader, clock } = deps;
   // One strongly consistent read of one item, which need not exist.
-  const store = await problemOf(() => reader.get(programRef(defaultProgramId)), log);
+  const store = await problemOf(() => answerOf(reader.get(programRef(defaultProgramId))), log);
   // After the store, whose answer shows the time by which the clock is judged.
   const off = await problemOf(() => clock.now(), log);
   const { current } = states;
@@ -43,6 +43,15 @@ async function check({ deps, states, log }: ReadinessDeps): Promise<Answer> {
   const isReady = problems.every(([, problem]) => problem === undefined);
   const lines = problems.map(([name, problem = "ok"]) => `${name}: ${problem}\n`);
   return { status: isReady ? 200 : 503, text: lines.join("") };
+}
+
+/** Waits for the store. One that throttles this item answers, and may serve all others. */
+async function answerOf(read: Promise<unknown>): Promise<void> {
+  try {
+    await read;
+  } catch (error) {
+    if (!(error instanceof DomainError && error.reason === "THROTTLED")) throw error;
+  }
 }
 
 /** What is wrong; undefined if the check passes. The store's own messages are only logged. */

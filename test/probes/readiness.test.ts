@@ -42,6 +42,13 @@ test("an unexpected error is logged, and its message is not shown", async () => 
   expect(logged.join()).toContain("no table test-points");
 });
 
+test("a store that throttles what the check reads answers, so the server is ready", async () => {
+  const { readyz } = readinessOf(async () => {
+    throw new DomainError("THROTTLED", "the store throttles these records");
+  });
+  expect(await readyz()).toEqual({ status: 200, text: "server: ok\nstore: ok\nclock: ok\n" });
+});
+
 test("a refusal is shown with its reason and metadata", async () => {
   const { readyz } = readinessOf(async () => {
     throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", { attempts: "3" });

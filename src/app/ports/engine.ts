@@ -35,7 +35,7 @@ export interface Lookup<T> {
   holds(result: T): boolean;
   /**
    * Reads the result. Undefined when it shows that a transaction is being applied, so that it has
-   * to be read again. Throws STORE_UNAVAILABLE.
+   * to be read again. Throws THROTTLED and STORE_UNAVAILABLE.
    */
   read(): Promise<Reading<T> | undefined>;
 }
@@ -71,6 +71,11 @@ export interface TransactionRequest<R> {
   decide(tx: Transaction, now: Now): R | Missing;
   /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
+  /**
+   * For work on many records: ends as THROTTLED after 250 ms, not with the patience of five
+   * seconds, when the store throttles the records, because the next ones may be free.
+   */
+  readonly failsSoon?: boolean;
 }
 
 /**
@@ -79,8 +84,9 @@ export interface TransactionRequest<R> {
  * control).
  *
  * Throws what `decide` throws, CONTENDED when other processes changed the records for five seconds,
- * DEADLINE when the caller's own deadline passed first, STORE_UNAVAILABLE when the store did not
- * answer.
+ * DEADLINE when the caller's own deadline passed first, THROTTLED when the store throttled the
+ * records all the time, STORE_UNAVAILABLE when it did not answer. An error that concerns one call
+ * never fails the calls that share a transaction with it.
  */
 export interface Engine {
   transact<R>(request: TransactionRequest<R>): Promise<R>;

@@ -12,11 +12,13 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { inBatches } from "../../app/ports/pages.ts";
 import type { Ref } from "../../app/ports/records.ts";
+import type { DomainError } from "../../domain/errors.ts";
 import type { CommitResult, ItemStore, Loaded, Write } from "../engine/item-store.ts";
 import { codecOf, type Item, versionOf } from "./codecs/index.ts";
+import { reactionsFull } from "./codecs/reactions.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
-import { isTransient, orUnavailable, throttles, unavailable } from "./sdk/client.ts";
+import { isTransient, orUnavailable, throttled, throttles } from "./sdk/client.ts";
 import type { TableName } from "./tables.ts";
 
 /** The limit of BatchGetItem. */
@@ -58,7 +60,7 @@ export function createDynamoItemStore(client: DynamoDBClient, tableName: TableNa
       } catch (error) {
         const reasons = reasonsOf(error);
         if (reasons.has("TransactionConflict")) return undefined;
-        if (isThrottled(reasons)) throw unavailable();
+        if (isThrottled(reasons)) throw throttled();
         throw error;
       }
     },
@@ -113,7 +115,10 @@ function toAction(packed: readonly Write[], name: TableName): TransactWriteItem 
   }
 }
 
-/** Maps an error of TransactWriteItems to a result. Throws the error if it is an unknown one. */
+/**
+ * Maps an error of TransactWriteItems to a result. Throws LIMIT_EXCEEDED for a target whose
+ * reactions fill a partition, and the error itself if it is an unknown one.
+ */
 function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
   if (error instanceof TransactionCanceledException) return cancelled(error, packed);
   const { name } = error as Error;
@@ -135,7 +140,19 @@ function cancelled(
   const reasons = reasonsOf(error);
   if (reasons.has("TransactionConflict")) return { kind: "conflict" };
   if (isThrottled(reasons)) return { kind: "throttled" };
-  throw error;
+  throw fullTarget(error, packed) ?? error;
+}
+
+/** Only reactions are in a local index, by which their partition has a limit. */
+function fullTarget(
+  { CancellationReasons = [] }: TransactionCanceledException,
+  packed: readonly (readonly Write[])[],
+): DomainError | undefined {
+  const at = CancellationReasons.findIndex(
+    ({ Code }) => Code === "ItemCollectionSizeLimitExceeded",
+  );
+  const ref = packed[at]?.[0]?.ref;
+  return ref?.kind === "reaction" ? reactionsFull(ref.id) : undefined;
 }
 
 /** The codes with which a transaction was cancelled; empty for any other error. */

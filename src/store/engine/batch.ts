@@ -34,6 +34,8 @@ export interface Pending {
   tried: boolean;
   /** True once the call has its answer or its error. */
   isAnswered: boolean;
+  /** True once a batch with the call has failed unexpectedly: its next batch has no other call. */
+  alone: boolean;
   /** The records that its last decision read, if that decision wrote nothing. */
   readSet: readonly Ref[];
   readonly resolve: (value: unknown) => void;

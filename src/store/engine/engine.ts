@@ -7,6 +7,7 @@ import { contendedMs } from "./contention.ts";
 import { type ItemStore, nameOf } from "./item-store.ts";
 import { KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
+import { throttledMs } from "./store-requests.ts";
 
 /** A call that has not been committed or refused after this long is rejected. */
 const patienceMs = 5_000;
@@ -38,6 +39,7 @@ export class CommitEngine implements Engine {
     return new Promise<R>((resolve, reject) => {
       const start = performance.now();
       const limit = Math.min(request.deadline ?? Number.POSITIVE_INFINITY, start + patienceMs);
+      const checkMs = request.failsSoon ? throttledMs : maxSilenceMs;
       const queue = this.#queueOf(nameOf(request.key));
       let timer: NodeJS.Timeout;
       /** Rejects the call when its time is over, even while the queue waits for the store. */
@@ -45,7 +47,7 @@ export class CommitEngine implements Engine {
         const now = performance.now();
         const end = queue.endOf(pending);
         if (end <= now) pending.reject(queue.tooLate(pending));
-        else timer = setTimeout(watch, Math.min(end - now, maxSilenceMs));
+        else timer = setTimeout(watch, Math.min(end - now, checkMs));
       };
       const pending: Pending = {
         request,
@@ -53,6 +55,7 @@ export class CommitEngine implements Engine {
         limit,
         tried: false,
         isAnswered: false,
+        alone: false,
         readSet: [],
         resolve(value) {
           pending.isAnswered = true;
@@ -65,7 +68,7 @@ export class CommitEngine implements Engine {
           reject(error);
         },
       };
-      timer = setTimeout(watch, Math.min(Math.max(limit - start, 0), maxSilenceMs));
+      timer = setTimeout(watch, Math.min(Math.max(limit - start, 0), checkMs));
       queue.add(pending);
       if (!queue.isServing) void this.#serve(queue);
     });
@@ -105,7 +108,8 @@ export class CommitEngine implements Engine {
   async #serve(queue: KeyQueue): Promise<void> {
     this.#idle.delete(queue);
     await queue.serve();
-    this.#keepIdle(queue);
+    // A call that came just after the last one has begun to serve the queue again.
+    if (!queue.isServing) this.#keepIdle(queue);
   }
 
   /** Keeps a queue without calls for as long as its key may count as contended. */

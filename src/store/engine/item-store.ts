@@ -46,18 +46,20 @@ export interface ItemStore {
   countItems(): ItemCounter;
   /**
    * Reads strongly consistently, in the order requested, each record at its own moment: the result
-   * may have one record after and another before the same transaction. Throws STORE_UNAVAILABLE.
+   * may have one record after and another before the same transaction. Throws THROTTLED
+   * and STORE_UNAVAILABLE.
    */
   read(refs: readonly Ref[]): Promise<readonly Loaded[]>;
   /**
    * Reads up to `maxItems` records at one moment. Undefined while a transaction that writes one of
    * them is in flight. Of records that share an item, it finds the first one only. Throws
-   * STORE_UNAVAILABLE.
+   * THROTTLED and STORE_UNAVAILABLE.
    */
   readAtomically(refs: readonly Ref[]): Promise<readonly Loaded[] | undefined>;
   /**
    * Writes everything or nothing. A second commit of the same writes under the same token does
-   * nothing and has the result of the first.
+   * nothing and has the result of the first. Throws an error that is no result, and LIMIT_EXCEEDED
+   * when the records of a target fill a partition: nothing is written then.
    */
   commit(writes: readonly Write[], token: string): Promise<CommitResult>;
 }

@@ -8,7 +8,7 @@ import { distinct, type ItemStore, type Loaded, nameOf } from "./item-store.ts";
 import { Lookups } from "./lookups.ts";
 import { RecordCache } from "./record-cache.ts";
 import type { RetryBudget } from "./retry-budget.ts";
-import { StoreRequests } from "./store-requests.ts";
+import { StoreRequests, type Trouble, troubleOf } from "./store-requests.ts";
 
 /** A queue of more calls than this is divided between two batches. */
 const longQueue = 16;
@@ -73,11 +73,9 @@ export class KeyQueue {
         this.records.clear();
         const queued = new Set(this.#calls);
         const affected = calls.filter((pending) => !queued.has(pending));
-        if (error instanceof DomainError && error.reason === "STORE_UNAVAILABLE") {
-          await this.#backOff(affected);
-        } else {
-          for (const { reject } of affected) reject(error);
-        }
+        const trouble = troubleOf(error);
+        if (trouble) await this.#backOff(affected, trouble);
+        else this.#fail(affected, error);
       }
     }
     this.#lookups.clear();
@@ -93,7 +91,8 @@ export class KeyQueue {
 
   /** The error of a call whose time is over. */
   tooLate({ request, start, limit, tried }: Pending): DomainError {
-    if (this.#requests.areReason(start)) return unavailable();
+    const trouble = this.#requests.reasonOf(start);
+    if (trouble) return notServed(trouble);
     if (!tried && request.deadline === limit) {
       return new DomainError("DEADLINE", "the deadline passed before the call could be served");
     }
@@ -129,13 +128,17 @@ export class KeyQueue {
       if (pending.limit > now) waiting.push(pending);
       else pending.reject(this.tooLate(pending));
     }
-    const half = Math.ceil((waiting.length + this.#served) / 2);
-    const isHalved = waiting.length > longQueue && !this.#contention.isContended;
-    const { maxItems } = this.#context.store;
-    const admitted = waiting.splice(0, isHalved ? Math.min(half, maxItems) : maxItems);
+    const admitted = waiting.splice(0, this.#batchSize(waiting));
     this.#calls = waiting;
     this.records.dropExpired(now);
     return admitted;
+  }
+
+  #batchSize(waiting: readonly Pending[]): number {
+    if (waiting[0]?.alone) return 1;
+    const { maxItems } = this.#context.store;
+    const isHalved = waiting.length > longQueue && !this.#contention.isContended;
+    return isHalved ? Math.min(Math.ceil((waiting.length + this.#served) / 2), maxItems) : maxItems;
   }
 
   /** Decides and commits one batch; calls that could not be served return to the queue's head. */
@@ -167,10 +170,10 @@ export class KeyQueue {
       case "conflict":
         return this.#retryContended(served, sent);
       case "throttled":
-        return this.#backOff(served);
+        return this.#backOff(served, "THROTTLED");
       case "unknown":
         this.records.clear();
-        for (const { reject } of served) reject(unavailable());
+        for (const { reject } of served) reject(notServed("STORE_UNAVAILABLE"));
     }
   }
 
@@ -253,9 +256,23 @@ export class KeyQueue {
   }
 
   /** After a throttled or unanswered request: the calls return, and each wait is longer. */
-  async #backOff(calls: readonly Pending[]): Promise<void> {
+  async #backOff(calls: readonly Pending[], trouble: Trouble): Promise<void> {
     this.#calls.unshift(...calls);
-    await this.#requests.backOff();
+    await this.#requests.backOff(trouble);
+  }
+
+  /**
+   * After an error that no code expects, such as an item that is too large: one of the calls is its
+   * cause, so each is decided alone once. A retryable error, of the clock, concerns all of them.
+   */
+  #fail(calls: readonly Pending[], error: unknown): void {
+    const concernsAll = error instanceof DomainError && error.retryable;
+    if (calls.length > 1 && !concernsAll) {
+      for (const call of calls) call.alone = true;
+      this.#calls.unshift(...calls);
+      return;
+    }
+    for (const { reject } of calls) reject(error);
   }
 
   /** Reads records at one moment; false when a transaction is writing one of them. */
@@ -267,8 +284,8 @@ export class KeyQueue {
   }
 }
 
-const unavailable = () =>
-  new DomainError(
-    "STORE_UNAVAILABLE",
-    "the store gave no answer; the same call may safely be sent again",
-  );
+const notServed = (trouble: Trouble) => {
+  const what =
+    trouble === "THROTTLED" ? "the store throttles these records" : "the store gave no answer";
+  return new DomainError(trouble, `${what}; the same call may safely be sent again`);
+};

@@ -1,6 +1,7 @@
 /** The requests of one queue to the store: its silence, the retries, and ambiguous results. */
 import { randomUUID } from "node:crypto";
 import { isSilent, maxSilenceMs } from "../../app/ports/store-silence.ts";
+import { DomainError, type Reason } from "../../domain/errors.ts";
 import type { Pending } from "./batch.ts";
 import type { CommitResult } from "./item-store.ts";
 import type { RetryBudget } from "./retry-budget.ts";
@@ -8,12 +9,25 @@ import type { RetryBudget } from "./retry-budget.ts";
 /** A request that fails within this time counts as answered: the next one shows more. */
 const briefMs = 500;
 
+/** How long a call waits for throttled records if it `failsSoon`: four or five requests. */
+export const throttledMs = 250;
+
+/** Why the store does not serve a request: it throttles a key, or it gives no answer. */
+export type Trouble = Extract<Reason, "THROTTLED" | "STORE_UNAVAILABLE">;
+
+/** The trouble that an error of a read tells of, if any. */
+export function troubleOf(error: unknown): Trouble | undefined {
+  if (!(error instanceof DomainError)) return undefined;
+  const { reason } = error;
+  return reason === "THROTTLED" || reason === "STORE_UNAVAILABLE" ? reason : undefined;
+}
+
 export class StoreRequests {
   readonly #budget: RetryBudget;
   /** Requests, one after another, that the store has throttled or not answered. */
   #retries = 0;
-  /** Whether the last request was one of these. */
-  #isUnavailable = false;
+  /** Why the last request was not served, if it was not. */
+  #trouble: Trouble | undefined;
   #inFlight = 0;
   /** When the first of the requests was sent that the store has not answered since. */
   #silentSince: number | undefined;
@@ -32,6 +46,9 @@ export class StoreRequests {
       const result = await request;
       isAnswered = isAnswer(result);
       return result;
+    } catch (error) {
+      isAnswered = troubleOf(error) === "THROTTLED";
+      throw error;
     } finally {
       this.#inFlight -= 1;
       const now = performance.now();
@@ -56,27 +73,27 @@ export class StoreRequests {
       const result = await this.watch(commit(token), ({ kind }) => kind !== "unknown");
       isAmbiguous ||= result.kind === "unknown";
       if (!isAmbiguous || result.kind === "committed" || result.kind === "failed") return result;
-      await this.backOff();
+      await this.backOff(result.kind === "throttled" ? "THROTTLED" : "STORE_UNAVAILABLE");
       if (!isAwaited()) return { kind: "unknown" };
     }
   }
 
   /** Waits after a throttled or unanswered request, longer each time. */
-  async backOff(): Promise<void> {
-    this.#isUnavailable = true;
+  async backOff(trouble: Trouble): Promise<void> {
+    this.#trouble = trouble;
     await this.#budget.wait(this.#retries++);
   }
 
   /** Notes that the store serves requests, though transactions may be in their way. */
   served(): void {
-    this.#isUnavailable = false;
+    this.#trouble = undefined;
   }
 
   /** Notes that a batch was read and committed, which ends the retries. */
   succeeded(): void {
     if (this.#retries > 0) this.#budget.succeeded();
     this.#retries = 0;
-    this.#isUnavailable = false;
+    this.#trouble = undefined;
   }
 
   /** Forgets the silence, when no call waits any longer. */
@@ -84,15 +101,22 @@ export class StoreRequests {
     this.#silentSince = undefined;
   }
 
-  /** When a call stops waiting: at its limit, or earlier while the store is silent. */
+  /**
+   * When a call stops waiting: at its limit, or earlier while the store is silent or, if the call
+   * is to fail soon, throttles it.
+   */
   endOf({ request, start, limit }: Pick<Pending, "request" | "start" | "limit">): number {
+    if (request.failsSoon && this.#trouble === "THROTTLED") {
+      return Math.min(limit, start + throttledMs);
+    }
     if (this.#silentSince === undefined || request.deadline === undefined) return limit;
     return Math.min(limit, Math.max(start, this.#silentSince) + maxSilenceMs);
   }
 
-  /** Whether the store is the reason why a call ends that has waited since `start`. */
-  areReason(start: number): boolean {
+  /** Why a call ends that has waited since `start`, if the store is the reason. */
+  reasonOf(start: number): Trouble | undefined {
     const now = performance.now();
-    return this.#isUnavailable || isSilent(now - (this.#silentSince ?? now), now - start);
+    const isHung = isSilent(now - (this.#silentSince ?? now), now - start);
+    return isHung ? "STORE_UNAVAILABLE" : this.#trouble;
   }
 }

@@ -24,7 +24,8 @@ async function pointsOf(call: () => Promise<{ entry?: { points: bigint } | undef
     } catch {
       const reason = await reasonOf(answer);
       if (reason === "INSUFFICIENT_POINTS") return 0;
-      if (reason !== "CONTENDED" && reason !== "STORE_UNAVAILABLE") throw new Error(reason);
+      const transient = ["CONTENDED", "THROTTLED", "STORE_UNAVAILABLE"];
+      if (!transient.includes(String(reason))) throw new Error(reason);
     }
   }
 }

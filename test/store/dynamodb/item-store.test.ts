@@ -9,7 +9,7 @@ import {
   TransactionInProgressException,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { accountRef, type Ref } from "../../../src/app/ports/records.ts";
+import { accountRef, type Ref, reactionRef } from "../../../src/app/ports/records.ts";
 import type { Item } from "../../../src/store/dynamodb/codecs/index.ts";
 import { toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { createDynamoItemStore } from "../../../src/store/dynamodb/item-store.ts";
@@ -69,7 +69,7 @@ describe("reading many", () => {
       expect(command).toBeInstanceOf(BatchGetItemCommand);
       return { Responses: {}, UnprocessedKeys: { points: { Keys: refs.map(keyOf) } } };
     });
-    await expect(store.read(refs)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await expect(store.read(refs)).rejects.toMatchObject({ reason: "THROTTLED" });
     expect(requestCount).toBeLessThan(20);
   });
 });
@@ -105,7 +105,7 @@ describe("purging", () => {
         : { Items };
     });
     const purge = createDynamoPurger(clients, (table) => table).reactions(target, "like");
-    await expect(purge).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await expect(purge).rejects.toMatchObject({ reason: "THROTTLED" });
     expect(requestCount).toBeLessThan(20);
   });
 });
@@ -139,6 +139,18 @@ describe("a store that is away", () => {
     await expect(read()).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   });
 });
+
+test.each(["ThrottlingError", "ProvisionedThroughputExceeded"])(
+  "an atomic read with %s is throttled",
+  async (Code) => {
+    const store = storeOn(() => {
+      const CancellationReasons = [{ Code: "None" }, { Code }];
+      throw new TransactionCanceledException({ message: "", $metadata, CancellationReasons });
+    });
+    const read = store.readAtomically([ref, accountRef("p", "u2")]);
+    await expect(read).rejects.toMatchObject({ reason: "THROTTLED" });
+  },
+);
 
 describe("the result of a transaction", () => {
   const other = accountRef("p", "u2");
@@ -202,6 +214,40 @@ describe("the result of a transaction", () => {
     ],
   ])("%s", async (_, error, result) => {
     expect(await commit(error)).toEqual(result);
+  });
+
+  test("reactions that fill a partition are a refusal with the name of their target", async () => {
+    const target = { type: "post", id: "1" };
+    const full = { Code: "ItemCollectionSizeLimitExceeded" };
+    const react = (kind: string) =>
+      storeOn(() => {
+        throw cancelled({ Code: "None" }, full);
+      }).commit(
+        [
+          { ref, op: "delete", value: undefined, version: 3, next: 0 },
+          {
+            ref: reactionRef(target, kind, "u"),
+            op: "delete",
+            value: undefined,
+            version: 1,
+            next: 0,
+          },
+        ],
+        "token",
+      );
+    const refusal = {
+      reason: "LIMIT_EXCEEDED",
+      message: "the target post 1 holds at most 10 GB of like",
+      metadata: { limit: "10 GB", target_type: "post", target_id: "1" },
+    };
+    await expect(react("like")).rejects.toMatchObject(refusal);
+    const ofEvents = { message: "the target post 1 holds at most 10 GB of comment" };
+    await expect(react("~comment")).rejects.toMatchObject(ofEvents);
+    // A conflict may be over when the transaction is sent again, and so may be the full partition.
+    const both = storeOn(() => {
+      throw cancelled(full, { Code: "TransactionConflict" });
+    });
+    expect(await both.commit(writes, "token")).toEqual({ kind: "conflict" });
   });
 
   test.each<[string, unknown]>([

@@ -4,6 +4,7 @@
  * slow the machine is.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { failingSoon } from "../../../src/app/shared/failing-soon.ts";
 import {
   accountFixturesIn,
   answer,
@@ -210,15 +211,6 @@ describe("a store that is unavailable", () => {
     expect(await settled(answer(grant(deps, "a", 1)))).toEqual(done(1, 1));
   });
 
-  test("STORE_UNAVAILABLE when it refuses writes", async () => {
-    const { deps, store } = createAccountFixture();
-    await grant(deps, "warm", 1);
-    store.arriving = ({ op }) => (op === "commit" ? "throttled" : undefined);
-    const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
-    expect(answered).toBe("STORE_UNAVAILABLE");
-    expect(ms).toBe(300);
-  });
-
   test("silence counts from the first request without an answer, and ends with one", async () => {
     const { deps, store } = createAccountFixture();
     await grant(deps, "warm", 1);
@@ -303,7 +295,7 @@ describe("throttling", () => {
 
   test("a store that throttles everything gets a few requests a call, ever fewer", async () => {
     const { answers, times } = await grantAll(5_000);
-    for (const each of answers) expect(each).toEqual({ answered: "STORE_UNAVAILABLE", ms: 5_000 });
+    for (const each of answers) expect(each).toEqual({ answered: "THROTTLED", ms: 5_000 });
     expect(times.length).toBeLessThanOrEqual(10 * userIds.length);
     const within = (from: number, to: number) =>
       times.filter((time) => time >= from && time < to).length;
@@ -333,7 +325,45 @@ describe("throttling", () => {
       expect(answered).toEqual(done(1, i + 1));
       expect(ms).toBeLessThanOrEqual(20);
     }
-    expect((await throttled).answered).toBe("STORE_UNAVAILABLE");
+    expect((await throttled).answered).toBe("THROTTLED");
+  });
+
+  test.each<[string, (request: Request) => Fault | undefined, string]>([
+    ["of writes", ({ op }) => (op === "commit" ? "throttled" : undefined), "THROTTLED"],
+    ["of reads", ({ op }) => (op === "read" ? "throttled" : undefined), "THROTTLED"],
+    ["of a request whose answer is lost", () => "lost before", "STORE_UNAVAILABLE"],
+  ])("%s: the reason tells it from a store that is away", async (_, arriving, reason) => {
+    const { deps, store } = createAccountFixture();
+    store.arriving = arriving;
+    const { answered, ms } = await timed(() => grant(deps, "a", 1, within(300)));
+    expect({ answered, ms }).toEqual({ answered: reason, ms: 300 });
+  });
+
+  test("a slow answer that throttles is an answer: the store is not silent", async () => {
+    const { deps, store } = createAccountFixture();
+    store.latencyMs = 700;
+    store.arriving = ({ op }) => (op === "read" ? "throttled" : undefined);
+    const { answered, ms } = await timed(() => grant(deps, "a", 1, within(4_000)));
+    expect({ answered, ms }).toEqual({ answered: "THROTTLED", ms: 4_000 });
+  });
+
+  test("ends a call soon that fails soon, and no other call of its key", async () => {
+    const { deps, store } = createAccountFixture();
+    await grant(deps, "warm", 1);
+    const start = performance.now();
+    store.arriving = ({ op }) =>
+      op === "commit" && performance.now() < start + 1_000 ? "throttled" : undefined;
+    const soon = timed(() => grant(failingSoon(deps), "a", 1));
+    const patient = timed(() => grant(deps, "b", 1));
+    expect(await soon).toEqual({ answered: "THROTTLED", ms: 250 });
+    expect((await patient).answered).toEqual(done(1, 2));
+    expect(await differences(deps)).toEqual([]);
+    // Without throttling it waits as long as any other call.
+    store.arriving = ({ op }) => (op === "commit" ? "conflict" : undefined);
+    expect(await timed(() => grant(failingSoon(deps), "c", 1))).toEqual({
+      answered: "CONTENDED",
+      ms: 5_000,
+    });
   });
 });
 

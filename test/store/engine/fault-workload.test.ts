@@ -77,7 +77,7 @@ const reasonOf = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof DomainError ? error.reason : String(error)),
   );
 
-const retryable = new Set<string | undefined>(["CONTENDED", "STORE_UNAVAILABLE"]);
+const retryable = new Set<string | undefined>(["CONTENDED", "THROTTLED", "STORE_UNAVAILABLE"]);
 
 /** A call without a deadline, which the engine ends after five seconds, and whether it waits. */
 function callWithoutDeadline(deps: Deps, userId: string) {

@@ -208,7 +208,7 @@ describe("a mark as read of an early version", () => {
     const deadline = performance.now() + 1_000;
     const name = { ownerId, target: postOf(0), kind: "like", version: 50, deadline };
     const refused = settled(markNotificationRead(deps, name));
-    await expect(refused).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await expect(refused).rejects.toMatchObject({ reason: "THROTTLED" });
     store.arriving = undefined;
     await vi.advanceTimersByTimeAsync(10_000);
     store.resetStats();

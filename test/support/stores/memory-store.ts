@@ -41,7 +41,7 @@ export interface Request {
 }
 
 /**
- * A fault: the store refuses the request (conflict, throttled; for a read unavailable), or its
+ * A fault: the store refuses the request (conflict, throttled; a read also unavailable), or its
  * answer is lost before or after the commit took effect, so that the result is ambiguous.
  */
 export type Fault = "conflict" | "throttled" | "unavailable" | "lost before" | "lost after";
@@ -97,7 +97,7 @@ export function createMemoryStore(): MemoryStore {
   async function answered<T>(
     request: Request,
     read: () => T | Promise<T>,
-    refused: (fault: Fault) => T = unavailable,
+    refused: (fault: Fault) => T = notServed,
   ): Promise<T> {
     await pause(store.latencyMs);
     const fault = await store.arriving?.(request);
@@ -132,7 +132,7 @@ export function createMemoryStore(): MemoryStore {
       countRead(refs);
       checkAtomicRead(refs);
       const request: Request = { op: "read", refs, writes: [], token: "" };
-      const rejected = (fault: Fault) => (fault === "conflict" ? undefined : unavailable());
+      const rejected = (fault: Fault) => (fault === "conflict" ? undefined : notServed(fault));
       return answered(request, () => table.loadAtomically(refs), rejected);
     },
 
@@ -180,8 +180,9 @@ export function createMemoryStore(): MemoryStore {
 const pause = (ms: number): Promise<unknown> =>
   ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve();
 
-function unavailable(): never {
-  throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer", {});
+function notServed(fault: Fault): never {
+  if (fault === "throttled") throw new DomainError("THROTTLED", "the store throttles it");
+  throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
 }
 
 function checkDistinct(refs: readonly Ref[]): void {

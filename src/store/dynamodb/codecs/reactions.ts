@@ -1,6 +1,7 @@
 /** How targets, pending purges and reactions are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { isEventKind, type StoredKind } from "../../../domain/kinds.ts";
+import { DomainError } from "../../../domain/errors.ts";
+import { isEventKind, kindName, type StoredKind } from "../../../domain/kinds.ts";
 import { noActor, type TargetName } from "../../../domain/target.ts";
 import { N, num, optional, parts, S, text } from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
@@ -57,6 +58,17 @@ export const pendingPurge: Codec<"pendingPurge"> = {
 /** The partition of all reactions of one kind to a target. */
 export const reactionsKey = ({ type, id }: TargetName, kind: StoredKind): AttributeValue =>
   S(`R#${type}#${id}#${kind}`);
+
+/** A partition with a local index, here `by-n`, has a limit of its size. */
+const partitionLimit = "10 GB";
+
+/** The error of a reaction, by its id, whose partition has reached its limit. */
+export function reactionsFull(name: string): DomainError {
+  const [type, id, kind] = name.split("#") as [string, string, string];
+  const text = `the target ${type} ${id} holds at most ${partitionLimit} of ${kindName(kind)}`;
+  const metadata = { limit: partitionLimit, target_type: type, target_id: id };
+  return new DomainError("LIMIT_EXCEEDED", text, metadata);
+}
 
 export const reaction: Codec<"reaction"> = {
   table: "reactions",

@@ -1,6 +1,6 @@
 /** Sends batch requests until DynamoDB has processed all of their items. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { DomainError } from "../../../domain/errors.ts";
+import { throttled } from "./client.ts";
 
 /** How often a batch is sent at most, and the unit of the growing pauses in between. */
 const maxTries = 8;
@@ -8,7 +8,8 @@ const pauseMs = 20;
 
 /**
  * Sends a batch of requests, by table. Sends the unprocessed requests that `send` returns again,
- * after a pause with jitter. Throws STORE_UNAVAILABLE after 8 tries.
+ * after a pause with jitter. DynamoDB leaves unprocessed what it throttles: throws THROTTLED after
+ * 8 tries.
  */
 export async function untilDone<T>(
   requests: Record<string, T>,
@@ -16,9 +17,7 @@ export async function untilDone<T>(
 ): Promise<void> {
   let left = requests;
   for (let tries = 1; Object.keys(left).length > 0; tries++) {
-    if (tries > maxTries) {
-      throw new DomainError("STORE_UNAVAILABLE", "the store left a part of a batch undone");
-    }
+    if (tries > maxTries) throw throttled();
     if (tries > 1) await sleep(pauseMs * tries * Math.random());
     left = (await send(left)) ?? {};
   }

@@ -193,15 +193,19 @@ export const throttles: ReadonlySet<string> = new Set([
   "ThrottlingException",
 ]);
 
-/** Waits for a read. Throws STORE_UNAVAILABLE, without the store's own message, if it is away. */
-export async function orUnavailable<T>(read: Promise<T>): Promise<T> {
+/**
+ * Waits for a request. Throws THROTTLED if it was throttled and STORE_UNAVAILABLE if the store is
+ * away, both without the store's own message.
+ */
+export async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
-    return await read;
+    return await request;
   } catch (error) {
+    if (throttles.has((error as Error).name)) throw throttled();
     if (!isTransient(error)) throw error;
-    throw unavailable();
+    throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
   }
 }
 
-export const unavailable = (): DomainError =>
-  new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
+export const throttled = (): DomainError =>
+  new DomainError("THROTTLED", "the store throttles these records");

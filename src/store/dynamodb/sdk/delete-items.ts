@@ -14,7 +14,7 @@ const writeLimit = 25;
 
 /**
  * Deletes one batch after another, so that calls keep most of the table's throughput. Throws
- * STORE_UNAVAILABLE when the store does not delete all of them.
+ * THROTTLED or STORE_UNAVAILABLE when the store does not delete all of them.
  */
 export async function deleteItems(
   client: DynamoDBClient,

@@ -23,7 +23,7 @@ export async function query<T>(
 
 /**
  * Waits for a page. A cursor comes from outside: throws INVALID_REQUEST if DynamoDB does not accept
- * it for this query, and STORE_UNAVAILABLE if the store does not answer.
+ * it for this query, and THROTTLED or STORE_UNAVAILABLE if the store does not answer.
  */
 export async function pageAnswer<T>(answer: Promise<T>, cursor: string | undefined): Promise<T> {
   try {

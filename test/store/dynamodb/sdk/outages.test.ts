@@ -86,8 +86,10 @@ function commit(clients: Clients) {
 }
 
 test.concurrent.each(Object.entries(outages))("a store that %s", async (name, answer) => {
-  await expect(against(answer, read)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
-  const kind = name.startsWith("throttles") ? "throttled" : "unknown";
+  const isThrottled = name.startsWith("throttles");
+  const reason = isThrottled ? "THROTTLED" : "STORE_UNAVAILABLE";
+  await expect(against(answer, read)).rejects.toMatchObject({ reason });
+  const kind = isThrottled ? "throttled" : "unknown";
   expect(await against(answer, commit)).toEqual({ kind });
 });
 

@@ -1194,7 +1194,7 @@ export const WatchBulkGrantResponse_End_CauseSchema: GenEnum<WatchBulkGrantRespo
  * accepted, too: what its further columns add is checked or ignored.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * STORE_UNAVAILABLE.
+ * THROTTLED and STORE_UNAVAILABLE.
  *
  * @generated from service meguri.bulkgrants.v1.BulkGrantService
  */

@@ -959,7 +959,7 @@ export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = 
  * report.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * STORE_UNAVAILABLE.
+ * THROTTLED and STORE_UNAVAILABLE.
  *
  * @generated from service meguri.notifications.v1.NotificationService
  */
@@ -1070,7 +1070,8 @@ export const NotificationService: GenService<{
    * for 90 days, unless the server is configured otherwise.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, ID_REUSED (the id was used for another event),
-   * LIMIT_EXCEEDED (a seventeenth kind). Retryable: CONTENDED, CLOCK_OFF.
+   * LIMIT_EXCEEDED (a seventeenth kind, or more than 10 GB of events of one kind). Retryable:
+   * CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.Notify
    */

@@ -1088,8 +1088,8 @@ export const ExpiredPointsPolicySchema: GenEnum<ExpiredPointsPolicy> = /*@__PURE
  * other parameters is ID_REUSED. A refusal is not stored: the same id may succeed later. Every
  * change is one transaction: either all of it is stored or nothing.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED and DEADLINE.
- * The errors named as retryable are safe to send again with the same event_id.
+ * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
+ * THROTTLED. The errors named as retryable are safe to send again with the same event_id.
  *
  * @generated from service meguri.points.v1.PointsService
  */

@@ -239,7 +239,7 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
  * ProgramService creates and changes points programs. Programs are never deleted.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * STORE_UNAVAILABLE and CLOCK_OFF.
+ * THROTTLED, STORE_UNAVAILABLE and CLOCK_OFF.
  *
  * @generated from service meguri.programs.v1.ProgramService
  */

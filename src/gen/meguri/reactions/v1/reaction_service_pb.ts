@@ -477,7 +477,7 @@ export const ListUserReactionsResponseSchema: GenMessage<ListUserReactionsRespon
  * and the owner's notification are written in one transaction.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * STORE_UNAVAILABLE.
+ * THROTTLED and STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reactions.v1.ReactionService
  */
@@ -518,8 +518,8 @@ export const ReactionService: GenService<{
    * whose earlier reaction of this kind the owner has read within the last 24 hours, unless the
    * server is configured otherwise.
    *
-   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a seventeenth kind). Retryable:
-   * CONTENDED, CLOCK_OFF.
+   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a seventeenth kind, or more
+   * than 10 GB of reactions of one kind). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.reactions.v1.ReactionService.React
    */

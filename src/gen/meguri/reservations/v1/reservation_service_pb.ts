@@ -922,7 +922,7 @@ export const ResumeProgramReservationsResponseSchema: GenMessage<ResumeProgramRe
  * for good, and the points are granted at their time without any further call.
  *
  * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * STORE_UNAVAILABLE.
+ * THROTTLED and STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reservations.v1.ReservationService
  */
