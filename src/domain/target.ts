@@ -59,7 +59,7 @@ export interface WithdrawnReaction {
 /** In the place of a user id: all events without an actor are one member. */
 export const noActor = "";
 
-/** The type of the targets that Meguri registers itself. */
+/** The type of the targets that Meguri registers itself, for its own notices. */
 export const reservedType = "meguri";
 
 /** A title is cut to this many bytes of UTF-8. */
@@ -68,6 +68,17 @@ export const maxTitleBytes = 96;
 /** Returns the number of reactions, or of events, of one kind. */
 export const countOf = ({ counts }: Target, kind: StoredKind): number =>
   Object.hasOwn(counts, kind) ? (counts[kind] as number) : 0;
+
+/**
+ * Requires the name of a target that belongs to callers. Refusal: INVALID_REQUEST for a target of
+ * Meguri's own notices, which nobody else makes, notifies of, reacts to or deletes.
+ */
+export function requireUnreserved({ type }: TargetName): void {
+  if (type !== reservedType) return;
+  throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
+    field: "target.type",
+  });
+}
 
 /** Requires a target that is not deleted. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
 export function requireActive(target: Target | undefined): Target {

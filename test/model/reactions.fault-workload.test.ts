@@ -119,7 +119,8 @@ function requestOf(
   if (drawn < 0.8) return { op: "unreact", target, kind, userId };
   if (drawn < 0.92) {
     const eventId = `e-${caller.caller}-${caller.sent}`;
-    return { op: "notify", eventId, target, kind: comments, userId, displayName };
+    const event = { op: "notify", service: "blog", eventId } as const;
+    return { ...event, target, kind: comments, userId, displayName };
   }
   return { op: "mutePerson", userId, muted: !caller.muted.has(`${ownerId} ${userId}`) };
 }

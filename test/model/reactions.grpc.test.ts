@@ -120,8 +120,8 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       return { changed, reactionCount: Number(reactionCount) };
     }
     case "notify": {
-      const event = { ...request, kind: plainKind(request.kind) };
-      const { notified, replayed } = await notifications.notify(event);
+      const { service, ...event } = { ...request, kind: plainKind(request.kind) };
+      const { notified, replayed } = await server.clientsOf(service).notifications.notify(event);
       return { notified, replayed };
     }
     case "read": {

@@ -4,7 +4,13 @@ import { DomainError } from "../../domain/errors.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import { eventKind } from "../../domain/kinds.ts";
 import { react, unlessWithdrawn, withdraw } from "../../domain/reaction.ts";
-import { noActor, reservedType, type Target, type TargetName } from "../../domain/target.ts";
+import {
+  noActor,
+  requireUnreserved,
+  reservedType,
+  type Target,
+  type TargetName,
+} from "../../domain/target.ts";
 import type { Actor } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
 import { Missing } from "../ports/engine.ts";
@@ -17,7 +23,7 @@ import { isPersonMuted } from "./muted-people.ts";
 export type NotifyDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">;
 
 interface EventInput {
-  /** Unique for the owner, until `historyMs` after the event. */
+  /** Unique for the owner and the calling service, until `historyMs` after the event. */
   readonly eventId: string;
   readonly target: TargetName;
   /** The kind as callers name it. */
@@ -38,27 +44,32 @@ interface NotifyResult {
 /**
  * Notifies the owner of a target of an event. A further event of the same actor, kind and target
  * makes this person the latest of the group once more. Refusals: TARGET_NOT_FOUND, TARGET_DELETED,
- * ID_REUSED, LIMIT_EXCEEDED for the seventeenth kind.
+ * ID_REUSED, LIMIT_EXCEEDED for the seventeenth kind, INVALID_REQUEST for the reserved type.
  */
 export async function notify(
   deps: NotifyDeps & Pick<Deps, "owners">,
   input: EventInput,
 ): Promise<NotifyResult> {
-  return notifyOwner(deps, await deps.owners.of(input.target), input);
+  const { target, kind, actor, caller } = input;
+  requireUnreserved(target);
+  const { userId, displayName } = actor;
+  const hash = requestHash("notify", caller, { ...target, kind, userId, displayName });
+  return notifyOwner(deps, await deps.owners.of(target), input, hash);
 }
 
+/** Notifies an owner. An event that is known by its id is the same one if it has the same hash. */
 async function notifyOwner(
   deps: NotifyDeps,
   ownerId: string,
   input: EventInput,
+  hash: string,
   newTarget?: Omit<Target, "createTime" | "updateTime">,
 ): Promise<NotifyResult> {
   const { target, actor, eventId, caller, deadline } = input;
-  const { userId, displayName } = actor;
-  const hash = requestHash("notify", caller, { ...target, kind: input.kind, userId, displayName });
+  const { userId } = actor;
   const name = { target, kind: eventKind(input.kind), userId };
   const refs = refsOf(ownerId, name);
-  const event = notifiedEventRef(ownerId, eventId);
+  const event = notifiedEventRef(ownerId, caller.service, eventId);
   const { inbox, ...result } = await deps.engine.transact({
     key: refs.inbox,
     readSet: [refs.target, refs.inbox, refs.group, refs.reaction],
@@ -96,20 +107,22 @@ interface MemberNotice {
   readonly programId: string;
   readonly userId: string;
   readonly kind: "points-expiring" | "points-granted";
-  /** Unique for the member. */
+  /** Unique for the member. No caller's event has it, because Meguri's own have no service. */
   readonly eventId: string;
   /** What is displayed: the number of points. */
   readonly label: string;
 }
 
 /**
- * Notifies a member of a program once for each `eventId`. What the member has muted is no error.
- * Throws retryable errors only.
+ * Notifies a member of a program once for each `eventId`, whatever the label is the next time: the
+ * points of an account may change between two runs. What the member has muted is no error. Throws
+ * retryable errors only.
  */
 export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Promise<void> {
   const { programId, userId, kind, eventId, label } = notice;
   const target = { type: reservedType, id: `${programId}:${userId}` };
-  const actor = { userId: noActor, displayName: label };
+  const event = { eventId, target, kind, actor: { userId: noActor, displayName: label } };
+  const hash = requestHash("notify", noCaller, { ...target, kind });
   const newTarget = {
     ...target,
     ownerId: userId,
@@ -118,5 +131,5 @@ export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Prom
     counts: {},
     muted: false,
   };
-  await notifyOwner(deps, userId, { eventId, target, kind, actor, caller: noCaller }, newTarget);
+  await notifyOwner(deps, userId, { ...event, caller: noCaller }, hash, newTarget);
 }

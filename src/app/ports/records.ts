@@ -52,7 +52,7 @@ export interface MutedPerson {
   readonly time: Instant;
 }
 
-/** An event that was reported by Notify. */
+/** An event that was reported by Notify, or by Meguri itself. */
 interface NotifiedEvent {
   readonly hash: string;
   /** Whether the owner was notified of it. */
@@ -110,8 +110,11 @@ export const readGroupRef = (
 ): Ref<"readGroup"> => ref("readGroup", ownerId, version, kind, type, id);
 export const mutedPersonRef = (ownerId: string, userId: string): Ref<"mutedPerson"> =>
   ref("mutedPerson", ownerId, userId);
-export const notifiedEventRef = (ownerId: string, eventId: string): Ref<"notifiedEvent"> =>
-  ref("notifiedEvent", ownerId, eventId);
+export const notifiedEventRef = (
+  ownerId: string,
+  service: string,
+  eventId: string,
+): Ref<"notifiedEvent"> => ref("notifiedEvent", ownerId, service, eventId);
 export const bulkGrantRef = (programId: string, bulkGrantId: string): Ref<"bulkGrant"> =>
   ref("bulkGrant", programId, bulkGrantId);
 export const bulkRevisionRef = (

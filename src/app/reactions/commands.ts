@@ -7,7 +7,7 @@ import {
   unlessWithdrawn,
   withdraw,
 } from "../../domain/reaction.ts";
-import { countOf, type Target, type TargetName } from "../../domain/target.ts";
+import { countOf, requireUnreserved, type Target, type TargetName } from "../../domain/target.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -47,9 +47,11 @@ type Changed = ReactionResult & { readonly inbox?: Inbox };
 /**
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
  * active reaction stays as it is. An exclusive one takes back the person's other kinds in the same
- * transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the seventeenth kind.
+ * transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the seventeenth kind,
+ * INVALID_REQUEST for the reserved type.
  */
 export async function react(deps: ReactionDeps, input: ReactInput): Promise<ReactionResult> {
+  requireUnreserved(input.target);
   const ownerId = await deps.owners.of(input.target);
   const changed = input.exclusive
     ? await withKinds(deps, input.target, (kinds, checkKinds) =>
@@ -113,9 +115,10 @@ function reactRequest<U extends UndeclaredKinds = never>(
 
 /**
  * Takes a reaction back. Changes nothing when there is none. Refusals: TARGET_NOT_FOUND,
- * TARGET_DELETED.
+ * TARGET_DELETED, INVALID_REQUEST for the reserved type.
  */
 export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise<ReactionResult> {
+  requireUnreserved(input.target);
   const ownerId = await deps.owners.of(input.target);
   const refs = refsOf(ownerId, input);
   const changed = await deps.engine.transact({

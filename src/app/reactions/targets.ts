@@ -6,7 +6,7 @@ import {
   maxTitleBytes,
   requireActive,
   requireExisting,
-  reservedType,
+  requireUnreserved,
   type Target,
   type TargetName,
 } from "../../domain/target.ts";
@@ -40,11 +40,7 @@ export async function registerTarget(
 ): Promise<Target> {
   const { ownerId, link, deadline } = input;
   const { type, id } = input.target;
-  if (type === reservedType) {
-    throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
-      field: "target.type",
-    });
-  }
+  requireUnreserved(input.target);
   const title = cutToBytes(input.title, maxTitleBytes);
   const { record } = await changeRecord(
     deps,
@@ -76,12 +72,14 @@ interface Deletion {
  * Sets the tombstone of a target, which ends all reactions to it, and deletes its unread groups in
  * the same transaction. Then starts the workflow that purges its reactions in the background, so
  * that the caller does not wait for Temporal. Changes nothing when the target is deleted, but
- * starts a purge that has not ended. Refusal: TARGET_NOT_FOUND.
+ * starts a purge that has not ended. Refusals: TARGET_NOT_FOUND, INVALID_REQUEST for the reserved
+ * type.
  */
 export async function deleteTarget(
   deps: Pick<Deps, "engine" | "reader" | "workflows" | "owners" | "unreadCounts" | "background">,
   { target, deadline }: TargetInput,
 ): Promise<Target> {
+  requireUnreserved(target);
   const ownerId = await deps.owners.of(target);
   const { type, id } = target;
   const refs = { target: targetRef(target), pending: pendingPurgeRef(target) };

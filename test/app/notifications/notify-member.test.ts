@@ -1,9 +1,11 @@
 /** Tests what a member gets of the events that Meguri reports itself. */
 import { expect, test } from "vitest";
 import { inboxOf, unreadCountOf } from "../../../src/app/notifications/inbox.ts";
-import { notifyMember } from "../../../src/app/notifications/notify.ts";
+import { notify, notifyMember } from "../../../src/app/notifications/notify.ts";
 import { updatePreferences } from "../../../src/app/notifications/preferences.ts";
 import { listNotifications } from "../../../src/app/notifications/queries.ts";
+import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const ownerId = "ann";
@@ -32,6 +34,27 @@ test("a member is notified once, however often and from wherever it is tried", a
   ]);
   const counts = { notificationCount: 1, actorCount: 1, unseenNotificationCount: 1, version: 1 };
   expect(unreadCountOf(await inboxOf(deps, ownerId))).toEqual(counts);
+});
+
+test("a member is notified once of an event whose points have changed since", async () => {
+  const { deps, store } = memoryDeps();
+  await notifyMember(deps, notice);
+  const before = store.dump();
+  await notifyMember(deps, { ...notice, label: "80" });
+  expect(store.dump()).toEqual(before);
+});
+
+test("an event of a service does not take the place of a notice by its id", async () => {
+  const { deps } = memoryDeps();
+  const target = { type: "post", id: "x" };
+  await registerTarget(deps, { target, ownerId, title: "", link: "" });
+  const { eventId } = notice;
+  const actor = { userId: "bob", displayName: "Bob" };
+  const comment = { eventId, target, kind: "comment", actor, caller: asService("blog") };
+  expect(await notify(deps, comment)).toEqual({ notified: true, replayed: false });
+  await notifyMember(deps, notice);
+  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
+  expect(items.map(({ target }) => target.type)).toEqual(["meguri", "post"]);
 });
 
 test("a later event of the same kind replaces the displayed amount and is new again", async () => {

@@ -1,6 +1,7 @@
 /** Tests which members are notified of points that expire soon, once each, in spite of failures. */
 import { beforeEach, expect, test, vi } from "vitest";
 import { notifyMember } from "../../../src/app/notifications/notify.ts";
+import { listNotifications } from "../../../src/app/notifications/queries.ts";
 import {
   type NotifyProgress,
   notifyExpiringInShard,
@@ -19,7 +20,7 @@ import {
   use,
 } from "../../support/fixtures/account-fixture.ts";
 
-vi.mock(import("../../../src/app/notifications/notify.ts"), () => ({ notifyMember: vi.fn() }));
+vi.mock(import("../../../src/app/notifications/notify.ts"), { spy: true });
 const notify = vi.mocked(notifyMember);
 beforeEach(() => void notify.mockReset());
 
@@ -56,6 +57,14 @@ async function notifyAll(
   return total;
 }
 
+/** What a member's only notification displays. */
+async function labelOf(deps: Deps, userId: string): Promise<string | undefined> {
+  const page = { size: 2, cursor: undefined };
+  const { items } = await listNotifications(deps, userId, "ALL", page);
+  expect(items).toHaveLength(1);
+  return items[0]?.latestMembers[0]?.displayName;
+}
+
 /** The users, event ids and labels of the notices so far, in the order of the users. */
 const notices = () =>
   notify.mock.calls
@@ -76,9 +85,10 @@ test("each member with points that expire is notified, and nobody else", async (
     "ben points-expiring x.p.2026-02 1000",
   ]);
 
-  // Another run has the same event ids, by which a member is notified once.
-  await notifyAll(deps);
-  expect(new Set(notices()).size).toBe(2);
+  // Another run finds who was notified, also when the points are others since.
+  await use(deps, "u2", 100, { userId: "ben" });
+  expect(await notifyAll(deps)).toEqual({ ...nothing, notified: 2, unaffected: 1 });
+  expect(await labelOf(deps, "ben")).toBe("1000");
 
   // A run that goes on after the boundary notifies nobody of the next one.
   clock.time = Date.UTC(2026, 1, 1);

@@ -195,20 +195,18 @@ describe("an event_id", () => {
     expect(await owner.badge()).toBe("1 people in 1 at 1");
   });
 
-  test("of another event, or of another service, is refused", async () => {
+  test("of another event is refused", async () => {
     const owner = createOwner(server);
     await owner.register("x", "y");
     await owner.notify("x", "e1", "A");
     const before = await dump(server);
     const event = { target: owner.target("x"), kind: "comment", eventId: "e1" };
     const person = { userId: "A", displayName: "A" };
-    const other = server.clientsOf("another-service");
     const calls = [
       owner.notify("y", "e1", "A"),
       owner.notify("x", "e1", "B"),
       owner.notify("x", "e1", "A", "follow"),
       server.notifications.notify({ ...event, ...person, displayName: "Ann" }),
-      other.notifications.notify({ ...event, ...person }),
     ];
     for (const refusal of await Promise.all(calls.map(refusalOf))) {
       expect(refusal).toMatchObject({ code: "FailedPrecondition", reason: "ID_REUSED" });
@@ -216,12 +214,19 @@ describe("an event_id", () => {
     expect(await dump(server)).toEqual(before);
   });
 
-  test("is one of the target's owner: another owner may have the same", async () => {
+  test("belongs to the owner and the service: others may have the same", async () => {
     const [owner, other] = [createOwner(server), createOwner(server)];
     await owner.register("x");
     await other.register("x");
     await owner.notify("x", "e1", "A");
     expect(await other.notify("x", "e1", "B")).toMatchObject({ notified: true, replayed: false });
+    const { notifications } = server.clientsOf("another-service");
+    const target = owner.target("x");
+    const event = { eventId: "e1", target, kind: "comment", userId: "B", displayName: "B" };
+    expect(await notifications.notify(event)).toMatchObject({ notified: true, replayed: false });
+    expect(await notifications.notify(event)).toMatchObject({ notified: true, replayed: true });
+    expect(await owner.notify("x", "e1", "A")).toMatchObject({ notified: true, replayed: true });
+    expect(await owner.badge()).toBe("2 people in 1 at 2");
   });
 });
 

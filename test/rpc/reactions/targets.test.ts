@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { notifyMember } from "../../../src/app/notifications/notify.ts";
 import { endPurge } from "../../../src/app/reactions/purge-target.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Target } from "../../../src/gen/meguri/reactions/v1/target_pb.ts";
@@ -65,17 +66,6 @@ describe("RegisterTarget", () => {
     ]);
   });
 
-  test("is not for the type of the targets that Meguri registers", async () => {
-    const before = await dump(server);
-    const target = { type: "meguri", id: "default:ann" };
-    const call = server.reactions.registerTarget({ target, ownerId: "ann" });
-    expect(await refusalOf(call)).toMatchObject({
-      reason: "INVALID_REQUEST",
-      fields: ["target.type"],
-    });
-    expect(await dump(server)).toEqual(before);
-  });
-
   test("never registers a deleted one again", async () => {
     const target = await register("o");
     await server.reactions.deleteTarget({ target });
@@ -88,6 +78,31 @@ describe("RegisterTarget", () => {
     expect(await reasonOf(again("p"))).toBe("ID_REUSED");
     expect(await dump(server)).toEqual(before);
   });
+});
+
+test("a target of Meguri's own notices is muted by its owner, and nothing else", async () => {
+  const notice = { programId: "default", userId: "ann", kind: "points-granted" } as const;
+  await notifyMember(server.deps, { ...notice, eventId: "r.default.r1", label: "120" });
+  const target = { type: "meguri", id: "default:ann" };
+  const { reactions, notifications } = server;
+  const event = { eventId: "e", kind: "points-granted", displayName: "1000000" };
+  const calls: [name: string, call: () => Promise<unknown>][] = [
+    ["RegisterTarget", () => reactions.registerTarget({ target, ownerId: "ann", title: "mine" })],
+    ["DeleteTarget", () => reactions.deleteTarget({ target })],
+    ["React", () => reactions.react({ target, userId: "eve", displayName: "Eve" })],
+    ["Unreact", () => reactions.unreact({ target, userId: "eve" })],
+    ["Notify", () => notifications.notify({ target, ...event })],
+  ];
+  const before = await dump(server);
+  for (const [name, call] of calls) {
+    expect(await refusalOf(call()), name).toMatchObject({
+      reason: "INVALID_REQUEST",
+      fields: ["target.type"],
+    });
+  }
+  expect(await dump(server)).toEqual(before);
+  const mute = { target, ownerId: "ann", muted: true };
+  expect((await notifications.setTargetMuted(mute)).target?.muted).toBe(true);
 });
 
 describe("the times of a target", () => {

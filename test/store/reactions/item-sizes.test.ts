@@ -31,7 +31,7 @@ describe("attributes of an item", () => {
     ["a read group", itemOfRead(5_001), "6"],
     [
       "an event's id",
-      item(notifiedEventRef("o", "e"), { hash: "h", notified: true, expireTime: 5_000 }),
+      item(notifiedEventRef("o", "s", "e"), { hash: "h", notified: true, expireTime: 5_000 }),
       "5",
     ],
     [

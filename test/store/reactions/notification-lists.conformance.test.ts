@@ -44,7 +44,7 @@ describe.each(stores)("%s: unread groups", (_, open) => {
       write(inboxRef(ownerId), inbox(200)),
       putRead(ownerId, readGroup(newTarget(), 50)),
       write(mutedPersonRef(ownerId, "u"), { userId: "u", time: 1 }),
-      write(notifiedEventRef(ownerId, "e"), { hash: "1:x", notified: true, expireTime: far }),
+      write(notifiedEventRef(ownerId, "s", "e"), { hash: "1:x", notified: true, expireTime: far }),
       putUnread(`${ownerId}x`, unreadGroup(newTarget(), 60)),
     ]);
     const list = async (newestFirst: boolean, size: number, before?: number) =>

@@ -177,7 +177,7 @@ describe.each(stores)("%s: records", (_, open) => {
       ["unread group without an actor", unreadRefOf(ownerId, ofNobody), ofNobody],
       ["read group", readRefOf(ownerId, read), read],
       ["muted person", mutedPersonRef(ownerId, userId), { userId, time: 1 }],
-      ["notified event", notifiedEventRef(ownerId, `~!"/${userId}`.slice(0, 64)), reported],
+      ["notified event", notifiedEventRef(ownerId, "blog", `~!"/${userId}`.slice(0, 64)), reported],
     ]);
   });
 

@@ -88,9 +88,9 @@ export class Oracle {
       .map(([kind]) => kind);
   }
 
-  /** The request of an event that was reported. */
-  event(eventId: string): RequestOf<"notify"> | undefined {
-    const known = this.#state.events[eventId];
+  /** The request of an event that a service has reported. */
+  event(service: string, eventId: string): RequestOf<"notify"> | undefined {
+    const known = this.#state.events[`${service} ${eventId}`];
     return known && JSON.parse(known.request);
   }
 
@@ -217,9 +217,9 @@ export class Oracle {
   }
 
   #notify(request: RequestOf<"notify">, now: number): Answer {
-    const { target, kind, userId, eventId } = request;
+    const { target, kind, userId, service, eventId } = request;
     if (!stateOf(this.#state, target)) return { refused: "TARGET_NOT_FOUND" };
-    const known = this.#state.events[eventId];
+    const known = this.#state.events[`${service} ${eventId}`];
     const text = JSON.stringify(request);
     if (known && known.expireTime > now) {
       if (known.request !== text) return { refused: "ID_REUSED" };
@@ -235,7 +235,7 @@ export class Oracle {
     }
     const notified = this.#add(state, request, now, false);
     const expireTime = now + this.#rules.keptMs;
-    this.#state.events[eventId] = { request: text, notified, expireTime };
+    this.#state.events[`${service} ${eventId}`] = { request: text, notified, expireTime };
     return { notified, replayed: false };
   }
 

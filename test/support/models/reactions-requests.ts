@@ -34,6 +34,8 @@ interface React extends LineName {
 
 interface Notify extends LineName {
   readonly op: "notify";
+  /** The service that reports it. */
+  readonly service: string;
   readonly eventId: string;
   /** Empty for an event without an actor. */
   readonly userId: string;

@@ -1,7 +1,13 @@
 /** Turns the templates of a history into requests, with the versions that exist by then. */
 import type { Oracle } from "./reactions-oracle.ts";
 import type { LineName, Request, RequestOf, TargetName } from "./reactions-requests.ts";
-import { type Known, names, type RequestTemplate, userIds } from "./reactions-templates.ts";
+import {
+  type Known,
+  names,
+  type RequestTemplate,
+  services,
+  userIds,
+} from "./reactions-templates.ts";
 
 /** What a template is about. */
 interface Place {
@@ -58,11 +64,13 @@ function leave({ target, oracle, prefix }: Place, { kind, back }: TemplateOf<"le
 
 function notify({ target, oracle, prefix }: Place, template: TemplateOf<"notify">): Request {
   const { kind, event, user, name, again } = template;
+  const service = services[template.service] as string;
   const eventId = `e-${event}`;
-  const known = again ? oracle.event(eventId) : undefined;
+  const known = again ? oracle.event(service, eventId) : undefined;
   const userId = user === undefined ? "" : `${prefix}${userIds[user]}`;
   const displayName = names[name] as string;
-  const request: RequestOf<"notify"> = { op: "notify", eventId, target, kind, userId, displayName };
+  const actor = { userId, displayName };
+  const request: RequestOf<"notify"> = { op: "notify", service, eventId, target, kind, ...actor };
   return known ?? request;
 }
 

@@ -31,6 +31,7 @@ export type RequestTemplate =
   /** With `again` the event is sent as it was reported before, if it was. */
   | ({
       readonly op: "notify";
+      readonly service: number;
       readonly event: number;
       readonly user: number | undefined;
       readonly name: number;
@@ -87,6 +88,9 @@ export const userIds = [
   "owner-a",
 ];
 
+/** The services that report events, by ids that both may use. */
+export const services = ["blog", "shop"];
+
 /** A family of four people: one grapheme cluster of 25 bytes, whose third copy is cut. */
 const family = "👨‍👩‍👧‍👦";
 
@@ -140,6 +144,7 @@ const notify = fc.record({
   op: is("notify"),
   targetIndex,
   kind: eventKind,
+  service: fc.nat(services.length - 1),
   event: fc.nat(30),
   user: fc.option(user, { freq: 3, nil: undefined }),
   name,

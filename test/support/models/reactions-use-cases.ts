@@ -23,7 +23,7 @@ import {
   registerTarget,
   setTargetMuted,
 } from "../../../src/app/reactions/targets.ts";
-import { noCaller } from "../../../src/domain/caller.ts";
+import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import { badgeOf, type Inbox } from "../../../src/domain/inbox.ts";
 import type { Target } from "../../../src/domain/target.ts";
@@ -64,8 +64,8 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
     case "unreact":
       return changeOf(await unreact(deps, request));
     case "notify": {
-      const { userId, displayName } = request;
-      const event = { ...request, kind: plainKind(request.kind), caller: noCaller };
+      const { service, userId, displayName } = request;
+      const event = { ...request, kind: plainKind(request.kind), caller: asService(service) };
       const { notified, replayed } = await notify(deps, {
         ...event,
         actor: { userId, displayName },

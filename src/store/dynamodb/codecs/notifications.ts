@@ -132,12 +132,13 @@ export const mutedPerson: Codec<"mutedPerson"> = {
 /** The partition of the people whom an owner has muted. */
 export const mutedPeopleKey = (ownerId: string): AttributeValue => S(`M#${ownerId}`);
 
-/** An event that was reported by Notify. */
+/** An event that a service has reported by Notify; of Meguri's own events the service is empty. */
 export const notifiedEvent: Codec<"notifiedEvent"> = {
   table: "notifications",
   key: (id) => {
-    const [ownerId, eventId] = split(id);
-    return { pk: S(`E#${ownerId}`), sk: S(eventId) };
+    const [ownerId, name] = split(id);
+    const [service, eventId] = split(name);
+    return { pk: S(`E#${ownerId}#${service}`), sk: S(eventId) };
   },
   encode: (value) => ({
     h: S(value.hash),

@@ -611,8 +611,8 @@ export const WatchUnreadCountsResponse_End_CauseSchema: GenEnum<WatchUnreadCount
  */
 export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
   /**
-   * The id of the event, unique for the target's owner: 1 to 64 visible ASCII characters without
-   * "#". Required. It makes the call idempotent.
+   * The id of the event, unique for the target's owner and the calling service: 1 to 64 visible
+   * ASCII characters without "#". Required. It makes the call idempotent.
    *
    * @generated from field: string event_id = 1;
    */

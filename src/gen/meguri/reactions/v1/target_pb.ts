@@ -24,7 +24,9 @@ export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
 export type TargetName = Message<"meguri.reactions.v1.TargetName"> & {
   /**
    * The type of the target, such as "post" or "comment": 1 to 20 lower-case letters, digits,
-   * hyphens and underscores, the first of them a letter or digit. Required.
+   * hyphens and underscores, the first of them a letter or digit. Required. The targets of Meguri's
+   * own notices have the type "meguri": RegisterTarget, DeleteTarget, React, Unreact and Notify
+   * refuse it with INVALID_REQUEST.
    *
    * @generated from field: string type = 1;
    */
