@@ -48,7 +48,7 @@ export function submit(
 ): BulkGrant {
   const { submitter: caller, submitTime: time } = revision;
   const current = existing?.revision.number ?? 0;
-  const isNext = replacedRevision !== undefined && replacedRevision === current;
+  const isNext = replacedRevision === current;
   if (existing && !isNext && isSameContent(existing.revision, revision)) return existing;
   if (replacedRevision !== undefined && !isNext) {
     throw new DomainError("WRONG_STATE", `the current revision is ${current}`, {

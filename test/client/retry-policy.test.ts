@@ -1,9 +1,16 @@
 /** Tests which errors are sent again, and where. */
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
-import { backoffMs, createRetryBudget, verdictOn } from "../../packages/client/src/retry-policy.ts";
-import { DomainError, reasons, reasonTable } from "../../src/domain/errors.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  backoffMs,
+  createRetryBudget,
+  isDraining,
+  type RetryBudget,
+  unprocessed,
+  verdictOn,
+} from "../../packages/client/src/retry-policy.ts";
+import { DomainError, type Reason, reasons, reasonTable } from "../../src/domain/errors.ts";
 import { RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 import { toConnectError } from "../../src/rpc/server/errors.ts";
 
@@ -68,29 +75,122 @@ describe("the verdict", () => {
       "later",
     ],
     [
-      "a certificate",
-      nodeError(Code.Internal, "self-signed", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
-      "never",
+      "a stream that GOAWAY ended",
+      nodeError(Code.Internal, "", { code: "ERR_HTTP2_GOAWAY_SESSION" }),
+      "elsewhere",
+    ],
+    [
+      "a stream that was never sent",
+      nodeError(Code.Internal, "", { code: "ERR_HTTP2_STREAM_CANCEL" }),
+      "elsewhere",
+    ],
+    [
+      "another failed call of the system",
+      nodeError(Code.Aborted, "", { syscall: "read" }),
+      "later",
     ],
   ])("on %s", (_, error, retry) => {
     expect(retryOf(error)).toBe(retry);
   });
+
+  test.each([
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "CERT_HAS_EXPIRED",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+  ])("on a certificate that is bad (%s) is never", (code) => {
+    const error = nodeError(Code.Internal, "", { code });
+    expect(retryOf(error)).toBe("never");
+    expect(unprocessed(error)).toEqual({ retry: "never" });
+    const connecting = nodeError(Code.Unavailable, "", { code, syscall: "connect" });
+    expect(retryOf(connecting)).toBe("never");
+  });
+
+  test("on a code that only contains that of a bad certificate is not about it", () => {
+    for (const code of ["ECONNRESET", "NO_CERT_", "X_UNABLE_TO_", "X_ERR_TLS_", "X_ERR_SSL_"]) {
+      expect(retryOf(nodeError(Code.Internal, "", { code })), code).toBe("later");
+    }
+  });
+
+  test("reads the causes of causes, once where they form a circle", () => {
+    const inner = Object.assign(new Error("inner"), { syscall: "connect" });
+    const outer = new Error("outer", { cause: inner });
+    inner.cause = outer;
+    const error = new ConnectError("x", Code.Internal, undefined, undefined, outer);
+    expect(verdictOn(error)).toEqual({ retry: "elsewhere", leastMs: 0 });
+  });
 });
 
-test("waits are random and grow up to two seconds", () => {
-  const most = (retries: number) =>
-    Math.max(...Array.from({ length: 1_000 }, () => backoffMs(retries)));
-  expect(most(0)).toBeLessThanOrEqual(50);
-  expect(most(2)).toBeGreaterThan(100);
-  expect(most(2)).toBeLessThanOrEqual(200);
-  expect(most(20)).toBeLessThanOrEqual(2_000);
+describe("the waits", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test.each([
+    [0, 50],
+    [1, 100],
+    [5, 1_600],
+    [6, 2_000],
+    [60, 2_000],
+  ])("after %d retries are random and shorter than %d ms", (retries, limitMs) => {
+    const random = vi.spyOn(Math, "random");
+    for (const part of [0, 0.5, 0.999]) {
+      random.mockReturnValueOnce(part);
+      expect(backoffMs(retries)).toBe(part * limitMs);
+    }
+  });
 });
 
-test("ten calls that succeed earn one retry", () => {
-  const budget = createRetryBudget();
-  let taken = 0;
-  while (budget.take()) taken += 1;
-  expect(taken).toBeGreaterThanOrEqual(100);
-  for (let i = 0; i < 11; i++) budget.succeeded();
-  expect(budget.take()).toBe(true);
+describe("the budget", () => {
+  let now = 0;
+  beforeEach(() => {
+    vi.spyOn(performance, "now").mockImplementation(() => now);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** How many retries can be taken now, up to 1,000. */
+  function takeAll({ take }: RetryBudget): number {
+    let taken = 0;
+    while (taken < 1_000 && take()) taken += 1;
+    return taken;
+  }
+
+  test("has 100 retries, also after many calls that succeeded", () => {
+    const budget = createRetryBudget();
+    for (let i = 0; i < 1_000; i++) budget.succeeded();
+    expect(takeAll(budget)).toBe(100);
+  });
+
+  test("gets one more by ten calls that succeed", () => {
+    const budget = createRetryBudget();
+    takeAll(budget);
+    for (let i = 0; i < 9; i++) budget.succeeded();
+    expect(takeAll(budget)).toBe(0);
+    for (let i = 0; i < 12; i++) budget.succeeded();
+    expect(takeAll(budget)).toBe(2);
+  });
+
+  test("gets ten more a second, up to 100", () => {
+    const budget = createRetryBudget();
+    takeAll(budget);
+    for (const [ms, taken] of [
+      [99, 0],
+      [1, 1],
+      [1_000, 10],
+      [60_000, 100],
+    ] as const) {
+      now += ms;
+      expect(takeAll(budget)).toBe(taken);
+    }
+  });
+});
+
+test("only the reason DRAINING tells that a server is about to stop", () => {
+  const of = (reason: Reason) => isDraining(toConnectError(new DomainError(reason, "")));
+  expect(reasons.filter(of)).toEqual(["DRAINING"]);
+  expect(isDraining(new ConnectError("DRAINING", Code.Unavailable))).toBe(false);
 });

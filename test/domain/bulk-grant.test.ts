@@ -191,12 +191,14 @@ describe("submit", () => {
   });
 
   test("a sheet that replaces another revision is refused, unless it is repeated", () => {
-    for (const [before, replaces] of [
-      [row("REJECTED"), 0],
-      [row("REJECTED"), 2],
-      [undefined, 1],
+    for (const [before, replaces, revision] of [
+      [row("REJECTED"), 0, "1"],
+      [row("REJECTED"), 2, "1"],
+      [undefined, 1, "0"],
     ] as const) {
-      expect(() => submitNext(before, {}, replaces)).toThrow(refusal("WRONG_STATE"));
+      expect(() => submitNext(before, {}, replaces)).toThrow(
+        expect.objectContaining({ reason: "WRONG_STATE", metadata: { revision } }),
+      );
     }
     const second = submitNext(row("REJECTED"), {}, 1);
     expect(submitNext(second, {}, 1)).toBe(second);

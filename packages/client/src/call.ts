@@ -107,5 +107,8 @@ async function waitToRetry(
   }
 }
 
-const inTime = <T>(promise: Promise<T>, { deadline, signal }: Call): Promise<T> =>
-  within(promise, deadline - performance.now(), "no connection before the deadline", signal);
+function inTime<T>(promise: Promise<T>, { deadline, signal }: Call): Promise<T> {
+  // Node warns of a negative time, which is left when a call moves at its deadline.
+  const leftMs = Math.max(0, deadline - performance.now());
+  return within(promise, leftMs, "no connection before the deadline", signal);
+}

@@ -118,7 +118,7 @@ export function createRetryBudget(): RetryBudget {
   let refilledAt = performance.now();
   return {
     succeeded() {
-      if (tokens < capacity) tokens += perSuccess;
+      tokens = Math.min(capacity, tokens + perSuccess);
     },
     take() {
       const now = performance.now();
