@@ -6,7 +6,7 @@ export default defineConfig({
     root: `${import.meta.dirname}/../..`,
     include: [
       "test/{domain,auth}/**/*.test.ts",
-      "test/client/!(calls).test.ts",
+      "test/client/!(broken-servers|calls).test.ts",
       "test/rpc/server/mtls.test.ts",
       "test/store/engine/!(fault-workload).test.ts",
     ],
