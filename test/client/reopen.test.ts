@@ -71,7 +71,7 @@ test("the last event ends the values, and nothing is opened any more", async () 
   expect(signals).toHaveLength(1);
 });
 
-test("each stream is ended when it is followed no more, whether or not there is a signal", async () => {
+test("each stream is ended when it is followed no more, with and without a signal", async () => {
   for (const signal of [undefined, new AbortController().signal]) {
     const { values, signals } = follow([[broken], [value, value]], signal);
     for await (const _ of values) {

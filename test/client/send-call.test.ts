@@ -122,7 +122,7 @@ describe("a call that no server has processed", () => {
     expect(delays).toEqual([25, 50]);
   });
 
-  test("waits as long as the server asks if there is no other one, from the first move on", async () => {
+  test("waits as long as the server asks, already at its first move", async () => {
     await send([failure("TOO_MANY_STREAMS", 300), refused]);
     expect(delays).toEqual([325, 50]);
   });
