@@ -40,6 +40,14 @@ const table = {
     meaning: "A field of the request breaks a rule; `google.rpc.BadRequest` names the fields.",
     advice: "correct the fields",
   },
+  REQUEST_TOO_LARGE: {
+    code: "INVALID_ARGUMENT",
+    retryable: false,
+    meaning:
+      "The request has more bytes than its method takes, or inflates to more than 20 times its " +
+      "size; the metadata has the `limit` in bytes.",
+    advice: "send less in one call",
+  },
   ID_REUSED: {
     code: "FAILED_PRECONDITION",
     retryable: false,

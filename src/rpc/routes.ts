@@ -23,6 +23,7 @@ import { reservationService } from "./reservations/service.ts";
 import { admitCallers } from "./server/admission.ts";
 import { interceptors } from "./server/interceptors.ts";
 import { mountStandardServices } from "./server/standard-services.ts";
+import { compileRules } from "./server/validator.ts";
 import { clockService } from "./testing/clock.ts";
 
 /** What the services depend on. */
@@ -65,6 +66,7 @@ export function routes(routeDeps: RouteDeps) {
     router.service(NotificationService, notificationService(deps), options);
     router.service(BulkGrantService, bulkGrantService(deps, uploadIdleMs), options);
     if (testClock) router.service(ClockService, clockService(deps), options);
+    compileRules(router.handlers.map(({ method }) => method));
     mountStandardServices(router, { log, ...standard });
   };
 }

@@ -33,7 +33,7 @@ export interface FieldViolation {
 }
 
 /** More violations would exceed the size of metadata that clients accept. */
-const maxViolations = 10;
+export const maxViolations = 10;
 
 /** A request that breaks rules of its schema. Names the first ten violations. */
 export class InvalidRequest extends DomainError {

@@ -1,5 +1,5 @@
 /** The interceptors of an admitted call: errors and logs, the time limit, rules, permission. */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor } from "@connectrpc/connect";
 import { parseTimeout as parseConnectTimeout } from "@connectrpc/connect/protocol-connect";
 import { parseTimeout as parseGrpcTimeout } from "@connectrpc/connect/protocol-grpc";
@@ -11,9 +11,10 @@ import { authorize } from "./authorize.ts";
 import { logCall } from "./call-log.ts";
 import { marginMs, maxTimeoutMs } from "./context.ts";
 import { InvalidRequest } from "./errors.ts";
+import { requireShortLists } from "./list-limits.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { timeLimitMsOf } from "./method-limits.ts";
-import { createRequestValidator } from "./validator.ts";
+import { requestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
 interface InterceptorDeps extends Pick<Deps, "owners" | "storeSilenceMs"> {
@@ -25,6 +26,7 @@ export const interceptors = ({ log, owners, storeSilenceMs }: InterceptorDeps): 
   noteRead,
   mapErrors(log),
   limitTime(storeSilenceMs),
+  refuseUnreadable,
   validate(),
   authorize(owners),
 ];
@@ -35,6 +37,7 @@ export const publicInterceptors = (log: Logger): Interceptor[] => [
   mapErrors(log),
   // They do not ask the store.
   limitTime(() => 0),
+  refuseUnreadable,
 ];
 
 /** Maps errors to ConnectErrors, and logs the result of every call. */
@@ -127,24 +130,28 @@ async function* throwIfAborted<T>(
   }
 }
 
-/** Passes the messages of a stream on, and refuses one that cannot be read. */
+/** Refuses a message of a stream that cannot be read or is too large. */
+const refuseUnreadable: Interceptor = (next) => (req) => {
+  if (!req.stream) return next(req);
+  return next({ ...req, message: readable(req.method, req.message) });
+};
+
 async function* readable<T>(
-  schema: DescMessage,
+  method: DescMethod,
   requests: AsyncIterable<T>,
 ): AsyncGenerator<T, void> {
   try {
     yield* requests;
   } catch (error) {
-    throw toMalformed(error, schema) ?? error;
+    throw toMalformed(error, method) ?? error;
   }
 }
 
 /** Validates requests by the rules in their schema; a rule that cannot be evaluated is INTERNAL. */
 function validate(): Interceptor {
-  const validator = createRequestValidator();
-
   function check<D extends DescMessage>(schema: D, request: MessageShape<D>): void {
-    const result = validator.validate(schema, request);
+    requireShortLists(schema, request);
+    const result = requestValidator.validate(schema, request);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
     throw new InvalidRequest(describeViolations(schema, request, result.violations));
@@ -154,7 +161,7 @@ function validate(): Interceptor {
     schema: D,
     requests: AsyncIterable<MessageShape<D>>,
   ): AsyncGenerator<MessageShape<D>, void> {
-    for await (const request of readable(schema, requests)) {
+    for await (const request of requests) {
       check(schema, request);
       yield request;
     }

@@ -4,9 +4,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { type ConnectRouter, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { compressions } from "./compressions.ts";
 import { maxTimeoutMs, socketKey } from "./context.ts";
 import { allowOrigins } from "./cors.ts";
-import { collectMethods, type Limits } from "./grpc/methods.ts";
+import { binaryOptions, collectMethods, type Limits } from "./grpc/methods.ts";
 import { serveStreams } from "./grpc/serve-streams.ts";
 import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
 import { defaultBodyLimit } from "./method-limits.ts";
@@ -58,6 +59,8 @@ export function createListeners({ routes, certificates, corsOrigins }: ListenerO
     requestGate: noteUnread,
     // For services without interceptors of their own.
     interceptors: [noteRead],
+    acceptCompression: compressions,
+    binaryOptions,
     jsonOptions: { ignoreUnknownFields: false },
     contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
   });

@@ -1,5 +1,5 @@
 /** Refuses requests that cannot be read, such as JSON with an unknown field, as INVALID_REQUEST. */
-import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { isFieldError } from "@bufbuild/protobuf/reflect";
 import {
   Code,
@@ -11,20 +11,25 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { DomainError } from "../../domain/errors.ts";
 import { invalid, toConnectError } from "./errors.ts";
+import { checkLargeBody, takesLargeBodies } from "./large-bodies.ts";
+import { tooLarge } from "./method-limits.ts";
 
 /** Longer names and texts of a request are cut, because clients limit the size of metadata. */
 const maxEchoed = 100;
 
 /**
- * The refusal of a request that Connect could not read. Undefined for any other error, such as that
- * of a request that is too large. `input` is the message that was expected.
+ * The refusal of a request that Connect could not read, or that is too large. Undefined for any
+ * other error.
  */
-export function toMalformed(error: unknown, input: DescMessage): DomainError | undefined {
-  const { code, rawMessage, cause } = ConnectError.from(error);
-  if (error instanceof DomainError) return undefined;
+export function toMalformed(error: unknown, method: DescMethod): DomainError | undefined {
+  const { code, rawMessage, cause, details } = ConnectError.from(error);
+  // Errors of our own have details, those of Connect have none.
+  if (error instanceof DomainError || details.length > 0) return undefined;
+  if (code === Code.ResourceExhausted) return tooLarge(method);
+  const { input } = method;
   if (code !== Code.Internal && code !== Code.InvalidArgument && code !== Code.Unknown) {
     return undefined;
   }
@@ -127,10 +132,13 @@ export const refuseMalformed =
     }
   };
 
-const orRefusal = (handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler =>
-  Object.assign(async (request: Parameters<UniversalHandler>[0]) => {
+function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler {
+  const { method } = handler;
+  const bounded = (request: UniversalServerRequest) =>
+    takesLargeBodies(method) ? checkLargeBody(method, request) : request;
+  return Object.assign(async (request: UniversalServerRequest) => {
     const contextValues = request.contextValues ?? createContextValues();
-    const call = { ...request, contextValues };
+    const call = bounded({ ...request, contextValues });
     const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
     await response.catch(() => undefined);
@@ -138,8 +146,9 @@ const orRefusal = (handler: UniversalHandler, refuse: UniversalHandler): Univers
     const error = signal?.reason;
     // A request that breaks off after its deadline is late, whatever Connect has answered.
     const isLate = error instanceof ConnectError && error.code === Code.DeadlineExceeded;
-    const refusal = isLate ? error : signal && toMalformed(error, handler.method.input);
+    const refusal = isLate ? error : signal && toMalformed(error, method);
     if (!refusal) return response;
     contextValues.set(refusalKey, toConnectError(refusal));
     return refuse(call);
   }, handler);
+}

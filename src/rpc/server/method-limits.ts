@@ -1,6 +1,7 @@
 /** The time limit and the body limit of a method, which are options in the contract. */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
+import { DomainError } from "../../domain/errors.ts";
 import {
   file_meguri_access_v1_access as accessFile,
   body_limit,
@@ -31,3 +32,11 @@ const timeLimits = new WeakMap<DescMethod, number>();
 /** The most bytes that a message of a request may have after decompression. */
 export const bodyLimitOf = (method: DescMethod): number =>
   getOption(method, body_limit) || defaultBodyLimit;
+
+/** The refusal of a request that is larger than its method's limit, or inflates too much. */
+export function tooLarge(method: DescMethod): DomainError {
+  const limit = String(bodyLimitOf(method));
+  return new DomainError("REQUEST_TOO_LARGE", `the request may have at most ${limit} bytes`, {
+    limit,
+  });
+}

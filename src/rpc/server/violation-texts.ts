@@ -19,7 +19,7 @@ import {
 import type { Violation } from "@bufbuild/protovalidate";
 import * as validate from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_meguri_rules_v1_rules as rulesFile } from "../../gen/meguri/rules/v1/rules_pb.ts";
-import type { FieldViolation } from "./errors.ts";
+import { type FieldViolation, maxViolations } from "./errors.ts";
 
 /** The rules that many fields share. Each has a message, which says what a field may be. */
 const predefinedRules = rulesFile.extensions;
@@ -33,17 +33,23 @@ export function allowedText(field: DescField): string {
   return textOfRules(field, getOption(field, validate.field));
 }
 
-/** What is wrong with the fields of a message: each field with all that it may be, and once. */
+/**
+ * What is wrong with the fields of a message: each field with all that it may be, and once. Names as
+ * many as a refusal does.
+ */
 export function describeViolations<D extends DescMessage>(
   schema: D,
   message: MessageShape<D>,
   violations: readonly Violation[],
 ): FieldViolation[] {
-  const texts = violations.map((violation) => ({
-    field: pathToString(violation.field),
-    description: violationText(violation, valueAt(reflect(schema, message), violation.field)),
-  }));
-  const unique = new Map(texts.map((text) => [`${text.field}: ${text.description}`, text]));
+  const unique = new Map<string, FieldViolation>();
+  for (const violation of violations) {
+    if (unique.size === maxViolations) break;
+    const field = pathToString(violation.field);
+    const value = valueAt(reflect(schema, message), violation.field);
+    const description = violationText(violation, value);
+    unique.set(`${field}: ${description}`, { field, description });
+  }
   return [...unique.values()];
 }
 

@@ -202,7 +202,7 @@ describe("messages in a wrong order", () => {
     [
       "too many rows in a message",
       [header("x"), rowsMessage(Array.from({ length: 501 }, () => ({ userId: "u" })))],
-      "rows",
+      "rows.rows",
     ],
     ["a malformed id", [header("a b")], "header.bulk_grant_id"],
   ])("%s is refused", async (_, messages, field) => {

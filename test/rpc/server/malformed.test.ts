@@ -240,7 +240,7 @@ describe("a request by hand", () => {
     );
     socket.write(large);
     await new Promise((resolve) => socket.once("close", resolve));
-    expect(received.join("")).toContain("grpc-status: 8");
+    expect(received.join("")).toContain("grpc-status: 3");
     socket.destroy();
   });
 

@@ -116,7 +116,7 @@ test.each([
     "ReactRequest.display_name",
     "1 to 256 bytes, without control characters and bidirectional controls",
   ],
-  ["CheckSheetRequest.csv", "at most 4,194,304 bytes"],
+  ["CheckSheetRequest.csv", "at most 2,097,152 bytes"],
   ["BatchCreateReservationsRequest.reservations", "1 to 100 items"],
   ["ListNotificationsRequest.state", "one of STATE_UNSPECIFIED, STATE_UNREAD, STATE_READ"],
   [

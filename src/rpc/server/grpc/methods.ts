@@ -17,6 +17,9 @@ export interface Limits {
   readonly maxTimeoutMs: number;
 }
 
+/** Unknown fields are dropped, because to keep many of them takes long. */
+export const binaryOptions = { readUnknownFields: false };
+
 /** A unary method with its implementation. */
 export interface UnaryMethod {
   readonly spec: Extract<MethodImplSpec, { kind: "unary" }>;
@@ -83,7 +86,7 @@ type Options = NonNullable<Parameters<ConnectRouter["rpc"]>[2]>;
 function unaryMethod(spec: UnaryMethod["spec"], options: Options, defaults: Limits): UnaryMethod {
   const { readMaxBytes, writeMaxBytes, maxTimeoutMs } = { ...defaults, ...options };
   const limits = { readMaxBytes, writeMaxBytes, maxTimeoutMs };
-  const lookup = createMethodSerializationLookup(spec.method, undefined, undefined, limits);
+  const lookup = createMethodSerializationLookup(spec.method, binaryOptions, undefined, limits);
   const { parse } = lookup.getI(true);
   const { serialize } = lookup.getO(true);
   const { requestGate: gate, interceptors = [] } = options;

@@ -4,7 +4,6 @@ import type { Socket } from "node:net";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, createContextValues, type HandlerContext } from "@connectrpc/connect";
 import {
-  type Compression,
   compressionNegotiate,
   type EnvelopedMessage,
   envelopeCompress,
@@ -12,19 +11,17 @@ import {
   invokeUnaryImplementation,
 } from "@connectrpc/connect/protocol";
 import { headerAcceptEncoding, parseTimeout } from "@connectrpc/connect/protocol-grpc";
-import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { compressions } from "../compressions.ts";
 import { socketKey } from "../context.ts";
 import { toConnectError } from "../errors.ts";
 import { timeIsUp } from "../interceptors.ts";
+import { requireOneLongValue } from "../large-bodies.ts";
 import { toMalformed } from "../malformed.ts";
 import { timeLimitMsOf } from "../method-limits.ts";
 import { createMessageReader } from "./message-reader.ts";
 import type { UnaryMethod } from "./methods.ts";
 import { requestHeaders } from "./request-headers.ts";
 import { respond } from "./respond.ts";
-
-/** Those of connect-node. */
-const compressions: Compression[] = [compressionGzip, compressionBrotli];
 
 /** The smallest message that is compressed, in bytes; that of Connect. */
 const compressMinBytes = 1_024;
@@ -138,11 +135,14 @@ async function readRequest(
     if (compression.error) throw compression.error;
     if (timeout.error) throw timeout.error;
     const envelope = await readEnvelope(stream, readMaxBytes, signal);
-    if (envelope.flags === 0) return method.parse(envelope.data);
-    const { data } = await envelopeDecompress(envelope, compression.request, readMaxBytes);
+    const { data } =
+      envelope.flags === 0
+        ? envelope
+        : await envelopeDecompress(envelope, compression.request, readMaxBytes);
+    requireOneLongValue(method.spec.method, data);
     return method.parse(data);
   } catch (error) {
-    throw toMalformed(error, method.spec.method.input) ?? error;
+    throw toMalformed(error, method.spec.method) ?? error;
   }
 }
 

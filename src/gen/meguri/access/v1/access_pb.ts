@@ -115,7 +115,8 @@ export const time_limit: GenExtension<MethodOptions, Duration> = /*@__PURE__*/
 
 /**
  * How large a message of a request may be after decompression, in bytes. 0 means
- * default_body_limit.
+ * default_body_limit. Of a message above this default, all but one text or bytes field stays
+ * within the default.
  *
  * @generated from extension: int32 body_limit = 50104;
  */
