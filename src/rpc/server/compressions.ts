@@ -3,12 +3,12 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { defaultBodyLimit } from "./method-limits.ts";
 
-/** Sheets and messages inflate to less than this many times their size. */
+/** Sheets in CSV inflate to less than this many times their size. */
 const maxRatio = 20;
 
 /**
- * Lets a message inflate up to the default body limit, and beyond it to 20 times its size, so that a
- * few bytes never cost the memory and the time of a large body.
+ * Lets a message inflate up to the default body limit, and beyond it to 20 times its size, so that
+ * a few bytes never cost the memory and the time of a large body.
  */
 const inflatingLess = ({ name, compress, decompress }: Compression): Compression => ({
   name,

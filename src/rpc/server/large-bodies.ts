@@ -1,6 +1,6 @@
 /**
- * Bounds what there is to parse in a large body. To parse many small fields stops the event loop for
- * long, so beside one long value, such as a sheet, a body has no more than the default limit.
+ * Bounds what there is to parse in a large body. To parse many small fields stops the event loop
+ * for long, so beside one long value, such as a sheet, a body has no more than the default limit.
  */
 import { type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";

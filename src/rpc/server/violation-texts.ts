@@ -34,8 +34,8 @@ export function allowedText(field: DescField): string {
 }
 
 /**
- * What is wrong with the fields of a message: each field with all that it may be, and once. Names as
- * many as a refusal does.
+ * What is wrong with the fields of a message: each field with all that it may be, and once. Names
+ * as many as a refusal does.
  */
 export function describeViolations<D extends DescMessage>(
   schema: D,
