@@ -34,7 +34,7 @@ interface Like {
 }
 
 const react: ServiceImpl<typeof ReactionService>["react"] = async (request) => {
-  const { type, id } = request.target as TargetName;
+  const { type, id } = request.targetName as TargetName;
   const target = { type, id };
   const ownerId = await deps.owners.of(target);
   const { userId, displayName } = request;

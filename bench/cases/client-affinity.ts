@@ -27,7 +27,8 @@ export const likeAffinity = affinityOf("like.hot.affinity", async (stack) => {
   const comment = commentOf(1);
   await register(stack, comment);
   const { target } = comment;
-  return (client) => client.reactions.react({ target, userId: newPerson(), displayName });
+  return (client) =>
+    client.reactions.react({ targetName: target, userId: newPerson(), displayName });
 });
 
 /** As many clients as servers, over the same clients that know one server only. */

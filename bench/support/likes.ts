@@ -46,10 +46,10 @@ export const newPerson = (): string => `person-${run}-${String(++people).padStar
 export const displayName = "Yamada Hanako";
 
 export const like = (channel: Channel, { target }: Liked, userId = newPerson()): Promise<void> =>
-  channel.send(react, { target, userId, displayName });
+  channel.send(react, { targetName: target, userId, displayName });
 
 export const unlike = (channel: Channel, { target }: Liked, userId: string): Promise<void> =>
-  channel.send(unreact, { target, userId });
+  channel.send(unreact, { targetName: target, userId });
 
 /** Marks the likes of a comment as read up to a version. */
 export const markRead = (
@@ -73,7 +73,7 @@ export async function markAllRead(
 
 /** Mutes a comment. */
 export const mute = (channel: Channel, { target, ownerId }: Liked): Promise<void> =>
-  channel.send(setTargetMuted, { ownerId, target, muted: true });
+  channel.send(setTargetMuted, { ownerId, targetName: target, muted: true });
 
 /** The version of an owner's unread count. */
 export async function unreadVersion(channel: Channel, { ownerId }: Liked): Promise<bigint> {
@@ -92,4 +92,7 @@ export const summaries = (
   all: readonly Liked[],
   viewerId: string,
 ): Promise<void> =>
-  channel.send(batchGetReactionSummaries, { targets: all.map(({ target }) => target), viewerId });
+  channel.send(batchGetReactionSummaries, {
+    targetNames: all.map(({ target }) => target),
+    viewerId,
+  });

@@ -76,7 +76,7 @@ export const countOf = ({ counts }: Target, kind: StoredKind): number =>
 export function requireUnreserved({ type }: TargetName): void {
   if (type !== reservedType) return;
   throw new DomainError("INVALID_REQUEST", `the type ${reservedType} is reserved`, {
-    field: "target.type",
+    field: "target_name.type",
   });
 }
 

@@ -163,7 +163,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
 
   test("likes and notifications", async () => {
     const target = { type: "post", id: `${mode}/1` };
-    await server.reactions.registerTarget({ target, ownerId: user, title: "a post" });
+    await server.reactions.registerTarget({ targetName: target, ownerId: user, title: "a post" });
     const name = `post/${mode}/1`;
     expect(await done("like", "bao", name, "--name", "Bao 宝")).toBe(
       `bao likes ${name}, likes: 1\n`,
@@ -174,7 +174,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     );
     const watch = meguri.start("notifications", user, "--watch");
     await watch.printed(isTerminal ? "version" : "\t1\t1\t1\t1");
-    await server.reactions.react({ target, userId: "cho", displayName: "Cho" });
+    await server.reactions.react({ targetName: target, userId: "cho", displayName: "Cho" });
     await watch.printed(isTerminal ? "2       1" : "\t2\t1\t1\t2");
     watch.interrupt();
     expect(await watch.done).toMatchObject({ code: 130, stderr: "" });

@@ -83,8 +83,8 @@ describe.each([
     const watching = watch[Symbol.asyncIterator]();
     expect((await watching.next()).value).toMatchObject({ unreadCount: { actorCount: 0n } });
     const target = { type: "post", id: userId };
-    await client.reactions.registerTarget({ target, ownerId });
-    await client.reactions.react({ target, userId: "fan", displayName: "Fan" });
+    await client.reactions.registerTarget({ targetName: target, ownerId });
+    await client.reactions.react({ targetName: target, userId: "fan", displayName: "Fan" });
     expect((await watching.next()).value).toMatchObject({ unreadCount: { actorCount: 1n } });
     controller.abort();
     await expect(watching.next()).rejects.toMatchObject({ code: Code.Canceled });

@@ -76,7 +76,7 @@ const system: System = {
   show,
   async reactionsOf(userId) {
     const { reactions } = await two.reactions.listUserReactions({ userId, pageSize: 200 });
-    return reactions.map(({ target, kind }) => `${target?.type}/${target?.id} ${kind}`);
+    return reactions.map(({ targetName: target, kind }) => `${target?.type}/${target?.id} ${kind}`);
   },
   purge: (_, target) => purge(two.deps, target),
   wait: () => 0,
@@ -109,18 +109,29 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
   const { reactions, notifications, deps } = server;
   switch (request.op) {
     case "register":
-      return targetAnswerOf((await reactions.registerTarget({ ...request, ownerId })).target);
+      return targetAnswerOf(
+        (await reactions.registerTarget({ ...request, targetName: request.target, ownerId }))
+          .target,
+      );
     case "react": {
-      const { silent: suppressNotification, ...plain } = request;
-      const { changed, reactionCount } = await reactions.react({ ...plain, suppressNotification });
+      const { silent: suppressNotification, target: targetName, ...plain } = request;
+      const { changed, reactionCount } = await reactions.react({
+        ...plain,
+        targetName,
+        suppressNotification,
+      });
       return { changed, reactionCount: Number(reactionCount) };
     }
     case "unreact": {
-      const { changed, reactionCount } = await reactions.unreact(request);
+      const { changed, reactionCount } = await reactions.unreact({
+        ...request,
+        targetName: request.target,
+      });
       return { changed, reactionCount: Number(reactionCount) };
     }
     case "notify": {
-      const { service, ...event } = { ...request, kind: plainKind(request.kind) };
+      const { service, target: targetName, kind, ...others } = request;
+      const event = { ...others, targetName, kind: plainKind(kind) };
       const { notified, replayed } = await server.clientsOf(service).notifications.notify(event);
       return { notified, replayed };
     }
@@ -144,7 +155,10 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       return { badge: badgeOf(unreadCount) };
     }
     case "mute":
-      return targetAnswerOf((await notifications.setTargetMuted({ ...request, ownerId })).target);
+      return targetAnswerOf(
+        (await notifications.setTargetMuted({ ...request, targetName: request.target, ownerId }))
+          .target,
+      );
     case "mutePerson": {
       const { changed } = await notifications.setPersonMuted({ ...request, ownerId });
       return { changed };
@@ -157,7 +171,7 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       return { preferences: preferencesOf(updated.preferences) };
     }
     case "delete":
-      return targetAnswerOf((await reactions.deleteTarget(request)).target);
+      return targetAnswerOf((await reactions.deleteTarget({ targetName: request.target })).target);
     case "readKindsToPurge":
       // There is no RPC: an activity of a worker calls this use case.
       return answerTo(deps, ownerId, request);
@@ -220,7 +234,7 @@ async function show(ownerId: string, selection: Selection): Promise<Shown> {
 type Line = Pick<Notification, "target" | "kind" | "source">;
 
 function targetNameOf({ target }: Line): TargetName {
-  const { type = "", id = "" } = target?.name ?? {};
+  const { type = "", id = "" } = target?.targetName ?? {};
   return { type, id };
 }
 
@@ -248,12 +262,12 @@ async function lineOf(ownerId: string, notification: Notification): Promise<Show
 }
 
 async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Promise<ShownTarget> {
-  const request = { targets: [target], viewerId, includeLatestActors: true };
+  const request = { targetNames: [target], viewerId, includeLatestActors: true };
   const { summaries } = await one.reactions.batchGetReactionSummaries(request);
   const [summary] = summaries;
   const counts: ReactionSummary_Count[] = summary?.counts ?? [];
   const reactorsOf = (kind: string) =>
-    one.reactions.listTargetReactions({ target, kind, pageSize: 200 }).then(
+    one.reactions.listTargetReactions({ targetName: target, kind, pageSize: 200 }).then(
       ({ reactions }) => reactions.map(label),
       (error: unknown) => toRefusal(error).reason,
     );

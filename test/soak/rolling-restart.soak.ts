@@ -96,7 +96,7 @@ async function ledgerOf(userId: string): Promise<string[]> {
 
 /** Likes a target of the owner as one person after the other, each when the last one is seen. */
 async function likeUntil(isOver: () => boolean): Promise<{ seen: bigint[]; likes: number }> {
-  await client.reactions.registerTarget({ target: { type: "post", id: "p" }, ownerId: "aoi" });
+  await client.reactions.registerTarget({ targetName: { type: "post", id: "p" }, ownerId: "aoi" });
   const seen: bigint[] = [];
   const controller = new AbortController();
   const { signal } = controller;
@@ -109,7 +109,11 @@ async function likeUntil(isOver: () => boolean): Promise<{ seen: bigint[]; likes
   while (!isOver()) {
     likes += 1;
     const target = { type: "post", id: "p" };
-    await client.reactions.react({ target, userId: `fan-${likes}`, displayName: "Fan" });
+    await client.reactions.react({
+      targetName: target,
+      userId: `fan-${likes}`,
+      displayName: "Fan",
+    });
     await expect.poll(() => seen.length, patience).toBe(likes + 1);
   }
   controller.abort();

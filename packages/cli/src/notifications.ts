@@ -48,7 +48,7 @@ const columns: Columns<Notification> = {
   time: ({ updateTime }) => updateTime,
   read: ({ readTime }) => readTime,
   kind: ({ kind }) => kind,
-  target: ({ target }) => target?.name && `${target.name.type}/${target.name.id}`,
+  target: ({ target }) => target?.targetName && `${target.targetName.type}/${target.targetName.id}`,
   actors: ({ actorCount }) => actorCount,
   latest: ({ latestActors }) => latestActors.map(({ displayName }) => displayName).join(", "),
   title: ({ target }) => target?.title,

@@ -16,13 +16,17 @@ export const addLike: AddCommand = (parent, inSession) => {
     .option("--name <name>", "the user's name as the owner sees it; the id by default")
     .addHelpText("after", examples("meguri like bao post/42 --name Bao"))
     .action(
-      inSession(async ({ meguri, out, call }, userId, target, { name: displayName = userId }) => {
-        const answer = await meguri.reactions.react({ target, userId, displayName }, call);
-        await out.message(ReactResponseSchema, answer, ({ changed, reactionCount }) => {
-          const done = changed ? "likes" : "liked already";
-          return line(`${userId} ${done} ${target.type}/${target.id}, likes: ${reactionCount}`);
-        });
-      }),
+      inSession(
+        async ({ meguri, out, call }, userId, targetName, { name: displayName = userId }) => {
+          const answer = await meguri.reactions.react({ targetName, userId, displayName }, call);
+          await out.message(ReactResponseSchema, answer, ({ changed, reactionCount }) => {
+            const done = changed ? "likes" : "liked already";
+            return line(
+              `${userId} ${done} ${targetName.type}/${targetName.id}, likes: ${reactionCount}`,
+            );
+          });
+        },
+      ),
     );
 };
 
@@ -35,11 +39,13 @@ export const addUnlike: AddCommand = (parent, inSession) => {
     .argument("<target>", targetHelp, readTarget)
     .addHelpText("after", examples("meguri unlike bao post/42"))
     .action(
-      inSession(async ({ meguri, out, call }, userId, target) => {
-        const answer = await meguri.reactions.unreact({ target, userId }, call);
+      inSession(async ({ meguri, out, call }, userId, targetName) => {
+        const answer = await meguri.reactions.unreact({ targetName, userId }, call);
         await out.message(UnreactResponseSchema, answer, ({ changed, reactionCount }) => {
           const done = changed ? "no longer likes" : "did not like";
-          return line(`${userId} ${done} ${target.type}/${target.id}, likes: ${reactionCount}`);
+          return line(
+            `${userId} ${done} ${targetName.type}/${targetName.id}, likes: ${reactionCount}`,
+          );
         });
       }),
     );

@@ -16,7 +16,7 @@ import {
   ListMutedPeopleRequestSchema,
   type NotificationService,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { fromTarget, toTarget } from "../reactions/targets.ts";
+import { fromTarget, toTargetName } from "../reactions/targets.ts";
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { maskedFields } from "../shared/update-masks.ts";
@@ -42,7 +42,7 @@ export const preferences = (deps: Deps): Handlers => ({
 
   async setTargetMuted(request, context) {
     const { ownerId, muted } = request;
-    const input = { ownerId, target: toTarget(request), muted, deadline: deadlineOf(context) };
+    const input = { ownerId, target: toTargetName(request), muted, deadline: deadlineOf(context) };
     return { target: fromTarget(await setTargetMuted(deps, input)) };
   },
 

@@ -16,7 +16,7 @@ import {
   type NotificationService,
   ListNotificationsRequest_State as State,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { toTarget } from "../reactions/targets.ts";
+import { toTargetName } from "../reactions/targets.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { toSafeInteger } from "../shared/scalars.ts";
@@ -94,7 +94,7 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
       const { eventId, kind, userId, displayName } = request;
       return notify(deps, {
         eventId,
-        target: toTarget(request),
+        target: toTargetName(request),
         kind,
         actor: { userId, displayName },
         caller: callerOf(context),

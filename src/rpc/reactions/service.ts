@@ -30,19 +30,19 @@ import {
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { fromInstant } from "../shared/scalars.ts";
-import { fromTarget, toKind, toTarget } from "./targets.ts";
+import { fromTarget, toKind, toTargetName } from "./targets.ts";
 
 export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
   return {
     async registerTarget(request, context) {
       const { ownerId, title, link } = request;
-      const target = toTarget(request);
+      const target = toTargetName(request);
       const input = { target, ownerId, title, link, deadline: deadlineOf(context) };
       return { target: fromTarget(await registerTarget(deps, input)) };
     },
 
     async deleteTarget(request, context) {
-      const input = { target: toTarget(request), deadline: deadlineOf(context) };
+      const input = { target: toTargetName(request), deadline: deadlineOf(context) };
       return { target: fromTarget(await deleteTarget(deps, input)) };
     },
 
@@ -55,7 +55,7 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     unreact: async (request, context) => fromResult(await unreact(deps, toInput(request, context))),
 
     async batchGetReactionSummaries(request) {
-      const names = request.targets.map((target) => toTarget({ target }));
+      const names = request.targetNames.map((targetName) => toTargetName({ targetName }));
       const summaries = await reactionSummaries(deps, names, {
         viewerId: request.viewerId || undefined,
         latest: request.includeLatestActors,
@@ -65,7 +65,12 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
 
     async listTargetReactions(request) {
       const { page, next } = requestedPage(ListTargetReactionsRequestSchema, request);
-      const found = await listTargetReactions(deps, toTarget(request), toKind(request.kind), page);
+      const found = await listTargetReactions(
+        deps,
+        toTargetName(request),
+        toKind(request.kind),
+        page,
+      );
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
 
@@ -78,10 +83,10 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
 }
 
 const toInput = (
-  request: Pick<UnreactRequest, "target" | "kind" | "userId">,
+  request: Pick<UnreactRequest, "targetName" | "kind" | "userId">,
   context: HandlerContext,
 ): ReactionInput => ({
-  target: toTarget(request),
+  target: toTargetName(request),
   kind: toKind(request.kind),
   userId: request.userId,
   deadline: deadlineOf(context),
@@ -107,7 +112,7 @@ function fromSummary({
 }: ReactionSummary): MessageInitShape<typeof ReactionSummarySchema> {
   const inOrder = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
-    target: { ...target },
+    targetName: { ...target },
     state: states[state],
     counts: inOrder.map(([kind, count]) => ({
       kind,
@@ -126,7 +131,7 @@ const fromActor = ({ userId, displayName, createTime }: Reaction) => ({
 });
 
 const fromReaction = (reaction: Reaction): MessageInitShape<typeof ReactionSchema> => ({
-  target: { ...reaction.target },
+  targetName: { ...reaction.target },
   kind: reaction.kind,
   ...fromActor(reaction),
 });

@@ -8,9 +8,9 @@ import type {
 } from "../../gen/meguri/reactions/v1/target_pb.ts";
 import { fromInstant } from "../shared/scalars.ts";
 
-/** The target that a request names. The schema requires the field, so it is set. */
-export function toTarget(request: { readonly target?: WireName | undefined }): TargetName {
-  const { type, id } = request.target as WireName;
+/** The name of the target in a request. The schema requires the field, so it is set. */
+export function toTargetName(request: { readonly targetName?: WireName | undefined }): TargetName {
+  const { type, id } = request.targetName as WireName;
   return { type, id };
 }
 
@@ -20,7 +20,7 @@ export const toKind = (kind: string): ReactionKind => kind || defaultKind;
 export function fromTarget(target: Target): MessageInitShape<typeof TargetSchema> {
   const { type, id, ownerId, title, link, muted, createTime, updateTime, deleteTime } = target;
   return {
-    name: { type, id },
+    targetName: { type, id },
     ownerId,
     title,
     link,

@@ -247,7 +247,7 @@ test("the type of Meguri's own targets is refused", async () => {
   const { deps, store } = setUp();
   await expect(register(deps, { type: "meguri", id: "x" })).rejects.toMatchObject({
     reason: "INVALID_REQUEST",
-    metadata: { field: "target.type" },
+    metadata: { field: "target_name.type" },
   });
   expect(store.dump()).toEqual({});
 });

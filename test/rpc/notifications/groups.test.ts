@@ -86,7 +86,7 @@ describe("a line", () => {
     await owner.register("x");
     await owner.react("x", "A");
     const { ownerId } = owner;
-    const changed = { target: owner.target("x"), ownerId, title: "New", link: "/new" };
+    const changed = { targetName: owner.target("x"), ownerId, title: "New", link: "/new" };
     await server.reactions.registerTarget(changed);
     await owner.mute("x", true);
     expect(await owner.list(State.UNREAD)).toMatchObject([
@@ -101,7 +101,7 @@ describe("the unread count", () => {
     await owner.register("x", "y", "z");
     for (const id of ["x", "y", "z"]) await owner.react(id, "A", "B", "C", "D", "E");
     expect(await owner.badge()).toBe("15 people in 3 at 15");
-    const wow = { target: owner.target("x"), userId: "A", displayName: "A", kind: "wow" };
+    const wow = { targetName: owner.target("x"), userId: "A", displayName: "A", kind: "wow" };
     await server.reactions.react(wow);
     expect(await owner.badge()).toBe("16 people in 4 at 16");
     expect(await owner.unread()).toEqual([
@@ -127,7 +127,12 @@ describe("the unread count", () => {
     const owner = createOwner(server);
     await owner.register("x");
     const target = owner.target("x");
-    const imported = { target, userId: "A", displayName: "A", suppressNotification: true };
+    const imported = {
+      targetName: target,
+      userId: "A",
+      displayName: "A",
+      suppressNotification: true,
+    };
     expect(await server.reactions.react(imported)).toMatchObject({ changed: true });
     // An active reaction stays as it is, so a later call does not notify either.
     await owner.react("x", "A");

@@ -45,11 +45,11 @@ describe("an id", () => {
   test("with the longest ids fits into its limit", async () => {
     const ownerId = `"\\`.repeat(32);
     const target = { type: "t".repeat(20), id: ownerId };
-    await server.reactions.registerTarget({ target, ownerId });
+    await server.reactions.registerTarget({ targetName: target, ownerId });
     const kind = "k".repeat(20);
     await server.notifications.notify({
       eventId: "e",
-      target,
+      targetName: target,
       kind,
       userId: "u",
       displayName: "U",

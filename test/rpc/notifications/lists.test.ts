@@ -159,7 +159,7 @@ describe("lines about a deleted target", () => {
     await owner.read("w", 4);
     await owner.idOf("y");
     for (const id of ["x", "y"]) {
-      await server.reactions.deleteTarget({ target: owner.target(id) });
+      await server.reactions.deleteTarget({ targetName: owner.target(id) });
     }
     // Nothing has been purged yet: the test's workflows port only records its calls.
     expect((await dump(server)).some((item) => item.includes(owner.target("x").id))).toBe(true);

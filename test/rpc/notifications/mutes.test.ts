@@ -19,7 +19,7 @@ describe("SetTargetMuted", () => {
     await owner.register("x", "y");
     await owner.react("x", "A");
     const { target } = await owner.mute("x", true);
-    expect(target).toMatchObject({ name: owner.target("x"), muted: true });
+    expect(target).toMatchObject({ targetName: owner.target("x"), muted: true });
     expect(await owner.badge()).toBe("1 people in 1 at 1");
     await owner.react("x", "B");
     expect((await owner.notify("x", "e1", "B")).notified).toBe(false);
@@ -38,9 +38,9 @@ describe("SetTargetMuted", () => {
   test("is allowed only to the owner, and only for an active target", async () => {
     const owner = createOwner(server);
     await owner.register("x", "dead");
-    await server.reactions.deleteTarget({ target: owner.target("dead") });
+    await server.reactions.deleteTarget({ targetName: owner.target("dead") });
     const before = await dump(server);
-    const muted = { target: owner.target("x"), muted: true };
+    const muted = { targetName: owner.target("x"), muted: true };
     const byAnother = server.notifications.setTargetMuted({ ...muted, ownerId: "somebody" });
     expect(await refusalOf(byAnother)).toMatchObject({
       code: "NotFound",
@@ -163,7 +163,7 @@ describe("UpdatePreferences", () => {
     (await server.notifications.getPreferences({ ownerId })).preferences;
 
   const react = ({ target }: Owner, id: string, userId: string, kind: string) =>
-    server.reactions.react({ target: target(id), userId, displayName: userId, kind });
+    server.reactions.react({ targetName: target(id), userId, displayName: userId, kind });
 
   test("replaces all preferences by *; an owner without any mutes nothing", async () => {
     const owner = createOwner(server);

@@ -66,7 +66,9 @@ describe("events", () => {
     await server.notifications.markNotificationRead(request);
     expect((await owner.list(State.UNREAD)).map(({ source }) => source)).toEqual([Source.REACTION]);
     // B's event is no reaction that B could take back.
-    expect((await server.reactions.unreact({ target, userId: "B" })).changed).toBe(false);
+    expect((await server.reactions.unreact({ targetName: target, userId: "B" })).changed).toBe(
+      false,
+    );
     expect(await owner.counts("x")).toEqual({ like: 1 });
   });
 
@@ -79,11 +81,13 @@ describe("events", () => {
     await owner.notify("x", "e2", userId, "like");
     await owner.notify("x", "e3", "");
     const { reactions } = server;
-    const summary = { targets: [target], viewerId: userId, includeLatestActors: true };
+    const summary = { targetNames: [target], viewerId: userId, includeLatestActors: true };
     const { summaries } = await reactions.batchGetReactionSummaries(summary);
     expect(summaries[0]?.counts).toEqual([]);
     for (const kind of ["comment", "like"]) {
-      expect((await reactions.listTargetReactions({ target, kind })).reactions).toEqual([]);
+      expect((await reactions.listTargetReactions({ targetName: target, kind })).reactions).toEqual(
+        [],
+      );
     }
     // The list of a person's reactions lags behind, so a like comes after the events.
     await owner.react("x", userId);
@@ -98,7 +102,7 @@ describe("events", () => {
   test("without an actor count as one, with the label of the latest", async () => {
     const owner = createOwner(server);
     await owner.register("x");
-    const event = { target: owner.target("x"), kind: "delivery" };
+    const event = { targetName: owner.target("x"), kind: "delivery" };
     for (const [eventId, displayName] of [
       ["e1", "12 apples"],
       ["e2", "3 pears"],
@@ -200,7 +204,7 @@ describe("an event_id", () => {
     await owner.register("x", "y");
     await owner.notify("x", "e1", "A");
     const before = await dump(server);
-    const event = { target: owner.target("x"), kind: "comment", eventId: "e1" };
+    const event = { targetName: owner.target("x"), kind: "comment", eventId: "e1" };
     const person = { userId: "A", displayName: "A" };
     const calls = [
       owner.notify("y", "e1", "A"),
@@ -250,7 +254,7 @@ describe("no line comes", () => {
     const owner = createOwner(server);
     await owner.register("x", "dead");
     await owner.notify("dead", "e1", "A");
-    await server.reactions.deleteTarget({ target: owner.target("dead") });
+    await server.reactions.deleteTarget({ targetName: owner.target("dead") });
     const before = await dump(server);
     expect(await reasonOf(owner.notify("dead", "e2", "A"))).toBe("TARGET_DELETED");
     expect(await reasonOf(owner.notify("unknown", "e3", "A"))).toBe("TARGET_NOT_FOUND");

@@ -22,7 +22,7 @@ test("a purge removes the reactions; the deletion has removed the unread lines",
   await owner.read("x", 1);
   await owner.react("y", "A");
   const target = owner.target("x");
-  await server.reactions.deleteTarget({ target });
+  await server.reactions.deleteTarget({ targetName: target });
   expect(await owner.unread()).toEqual(["y: A ... A (1 at 4)"]);
   expect(await owner.badge()).toBe("1 people in 1 at 5");
   const { deps } = server;

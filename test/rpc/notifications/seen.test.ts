@@ -125,7 +125,7 @@ describe("the number of unseen lines", () => {
     await owner.react("y", "A");
     await owner.notify("x", "e1", "B");
     expect(await unseen(owner)).toBe(3);
-    await server.reactions.deleteTarget({ target: owner.target("x") });
+    await server.reactions.deleteTarget({ targetName: owner.target("x") });
     expect([await unseen(owner), await stars(owner)]).toEqual([1, "y*"]);
     expect(await owner.badge()).toMatch(/^1 people in 1 at /);
   });

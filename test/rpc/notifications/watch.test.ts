@@ -59,11 +59,11 @@ let owners = 0;
 async function createOwner() {
   const ownerId = `owner${++owners}`;
   const target = { type: "post", id: ownerId };
-  await server.reactions.registerTarget({ target, ownerId });
+  await server.reactions.registerTarget({ targetName: target, ownerId });
   return {
     ownerId,
     react: (userId: string, { reactions } = server) =>
-      reactions.react({ target, userId, displayName: userId }),
+      reactions.react({ targetName: target, userId, displayName: userId }),
   };
 }
 
@@ -233,9 +233,9 @@ describe("WatchUnreadCounts", () => {
     const streams = [watch(ownerId), watch(ownerId, other())];
     for (const stream of streams) expect(await stream.next()).toBe("0 people in 0 at 0");
     const target = { type: "post", id: ownerId };
-    await server.notifications.setTargetMuted({ ownerId, target, muted: true });
+    await server.notifications.setTargetMuted({ ownerId, targetName: target, muted: true });
     for (let i = 0; i < 5; i++) await owner.react(`muted${i}`);
-    await server.notifications.setTargetMuted({ ownerId, target, muted: false });
+    await server.notifications.setTargetMuted({ ownerId, targetName: target, muted: false });
     await owner.react("A");
     // Nothing has come in between.
     for (const stream of streams) {

@@ -42,7 +42,7 @@ describe("a person whose like the owner has read", () => {
     await readAll(owner);
     await owner.unreact("x", "A");
     await owner.react("x", "A");
-    const wow = { target: owner.target("x"), userId: "A", displayName: "A", kind: "wow" };
+    const wow = { targetName: owner.target("x"), userId: "A", displayName: "A", kind: "wow" };
     await server.reactions.react(wow);
     await owner.react("y", "A");
     await owner.react("x", "B");
@@ -75,20 +75,20 @@ describe("a person whose like the owner has read", () => {
     await owner.register("x");
     const userId = `${owner.ownerId}-guest`;
     await owner.react("x", userId, "B");
-    const wow = { target: owner.target("x"), userId, displayName: "A", kind: "wow" };
+    const wow = { targetName: owner.target("x"), userId, displayName: "A", kind: "wow" };
     await server.reactions.react(wow);
     await readAll(owner);
     await owner.unreact("x", userId);
     expect(await recordsOf(owner, userId)).toHaveLength(2);
     const target = owner.target("x");
     const { reactions } = server;
-    const request = { targets: [target], viewerId: userId, includeLatestActors: true };
+    const request = { targetNames: [target], viewerId: userId, includeLatestActors: true };
     const { summaries } = await reactions.batchGetReactionSummaries(request);
     expect(summaries[0]?.counts).toMatchObject([
       { kind: "like", reactionCount: 1n, viewerReacted: false, latestActors: [{ userId: "B" }] },
       { kind: "wow", reactionCount: 1n, viewerReacted: true, latestActors: [{ userId }] },
     ]);
-    const people = (await reactions.listTargetReactions({ target })).reactions;
+    const people = (await reactions.listTargetReactions({ targetName: target })).reactions;
     expect(people.map((each) => each.userId)).toEqual(["B"]);
     const own = async () => {
       const found = await reactions.listUserReactions({ userId });
@@ -97,7 +97,7 @@ describe("a person whose like the owner has read", () => {
     await expect.poll(own).toEqual(["wow"]);
     const like = (await owner.list()).find(({ kind }) => kind === "like");
     expect(await owner.actors(like?.notificationId ?? "")).toEqual(["B"]);
-    expect((await reactions.unreact({ target, userId })).changed).toBe(false);
+    expect((await reactions.unreact({ targetName: target, userId })).changed).toBe(false);
   });
 
   test("notifies again at once where MEGURI_COOL_DOWN_HOURS is 0", async () => {
@@ -122,7 +122,12 @@ describe("a person whose like the owner has read", () => {
   test("stays quiet when the reaction was replaced by an exclusive one and came back", async () => {
     const owner = createOwner(server);
     await owner.register("x");
-    const person = { target: owner.target("x"), userId: "A", displayName: "A", exclusive: true };
+    const person = {
+      targetName: owner.target("x"),
+      userId: "A",
+      displayName: "A",
+      exclusive: true,
+    };
     await server.reactions.react({ ...person, kind: "like" });
     await readAll(owner);
     await server.reactions.react({ ...person, kind: "wow" });

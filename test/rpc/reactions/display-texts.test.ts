@@ -9,7 +9,7 @@ const target = { type: "post", id: "1" };
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer({ testClock: false });
-  await server.reactions.registerTarget({ target, ownerId: "owner" });
+  await server.reactions.registerTarget({ targetName: target, ownerId: "owner" });
 });
 afterAll(() => server.stop());
 
@@ -18,12 +18,12 @@ const calls: readonly [name: string, field: string, call: (text: string) => Prom
   [
     "RegisterTarget",
     "title",
-    (title) => server.reactions.registerTarget({ target, ownerId: "owner", title }),
+    (title) => server.reactions.registerTarget({ targetName: target, ownerId: "owner", title }),
   ],
   [
     "React",
     "display_name",
-    (displayName) => server.reactions.react({ target, userId: "u", displayName }),
+    (displayName) => server.reactions.react({ targetName: target, userId: "u", displayName }),
   ],
   [
     "Notify",
@@ -31,7 +31,7 @@ const calls: readonly [name: string, field: string, call: (text: string) => Prom
     (displayName) =>
       server.notifications.notify({
         eventId: "e",
-        target,
+        targetName: target,
         kind: "comment",
         userId: "u",
         displayName,
@@ -94,16 +94,16 @@ const accepted: readonly [what: string, text: string][] = [
 describe("accepted and kept as it is:", () => {
   test.each(accepted)("%s", async (what, text) => {
     const post = { type: "post", id: what.replaceAll(" ", "-") };
-    const request = { target: post, ownerId: "owner", title: text };
+    const request = { targetName: post, ownerId: "owner", title: text };
     expect((await server.reactions.registerTarget(request)).target?.title).toBe(text);
-    await server.reactions.react({ target: post, userId: "u", displayName: text });
-    const { reactions } = await server.reactions.listTargetReactions({ target: post });
+    await server.reactions.react({ targetName: post, userId: "u", displayName: text });
+    const { reactions } = await server.reactions.listTargetReactions({ targetName: post });
     expect(reactions.map(({ displayName }) => displayName)).toEqual([text]);
   });
 
   test.each(accepted)("by Notify, %s", async (_, displayName) => {
     // Another field is invalid, so the refusal names it and only it.
-    const request = { eventId: "e", target, kind: "No Kind", userId: "u", displayName };
+    const request = { eventId: "e", targetName: target, kind: "No Kind", userId: "u", displayName };
     expect(await refusalOf(server.notifications.notify(request))).toMatchObject({
       reason: "INVALID_REQUEST",
       fields: ["kind"],

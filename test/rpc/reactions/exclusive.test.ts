@@ -24,12 +24,19 @@ const react = (
   userId: string,
   kind: string,
   { exclusive = true, clients = server as Clients } = {},
-) => clients.reactions.react({ target: target("x"), userId, displayName: userId, kind, exclusive });
+) =>
+  clients.reactions.react({
+    targetName: target("x"),
+    userId,
+    displayName: userId,
+    kind,
+    exclusive,
+  });
 
 /** The kinds by which a person is listed among those who react to the target `x`. */
 async function kindsOf({ target }: Owner, userId: string, kinds: readonly string[]) {
   const found = await Promise.all(
-    kinds.map((kind) => server.reactions.listTargetReactions({ target: target("x"), kind })),
+    kinds.map((kind) => server.reactions.listTargetReactions({ targetName: target("x"), kind })),
   );
   const records = found.flatMap(({ reactions }) => reactions);
   return records.filter((record) => record.userId === userId).map(({ kind }) => kind);
@@ -110,7 +117,7 @@ describe("an exclusive reaction", () => {
     await owner.register("x");
     await react(owner, "A", "like");
     const silent = { exclusive: true, suppressNotification: true };
-    const person = { target: owner.target("x"), userId: "A", displayName: "A" };
+    const person = { targetName: owner.target("x"), userId: "A", displayName: "A" };
     await server.reactions.react({ ...person, kind: "wow", ...silent });
     expect(await owner.counts("x")).toEqual({ wow: 1 });
     expect(await owner.badge()).toBe("0 people in 0 at 3");

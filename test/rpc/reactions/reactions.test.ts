@@ -83,9 +83,9 @@ describe("React and Unreact", () => {
     const target = await register();
     const names = ["x".repeat(256), "あ".repeat(85), "👍🏽".repeat(32)];
     for (const [i, displayName] of names.entries()) {
-      await server.reactions.react({ target, userId: `u${i}`, displayName });
+      await server.reactions.react({ targetName: target, userId: `u${i}`, displayName });
     }
-    const { reactions } = await server.reactions.listTargetReactions({ target });
+    const { reactions } = await server.reactions.listTargetReactions({ targetName: target });
     expect(reactions.map(({ displayName }) => displayName).toReversed()).toEqual([
       "x".repeat(64),
       "あ".repeat(21),
@@ -96,8 +96,8 @@ describe("React and Unreact", () => {
   test("a repeated reaction keeps its name", async () => {
     const target = await register();
     await react(target, "a");
-    await server.reactions.react({ target, userId: "a", displayName: "Changed" });
-    const { reactions } = await server.reactions.listTargetReactions({ target });
+    await server.reactions.react({ targetName: target, userId: "a", displayName: "Changed" });
+    const { reactions } = await server.reactions.listTargetReactions({ targetName: target });
     expect(reactions).toMatchObject([{ userId: "a", displayName: "A" }]);
   });
 });
@@ -106,7 +106,9 @@ describe("BatchGetReactionSummaries", () => {
   test("lists many targets in the order of the request", async () => {
     const names = Array.from({ length: 97 }, (_, i) => post(`many${i}`));
     await Promise.all(
-      names.map((target) => server.reactions.registerTarget({ target, ownerId: "many" })),
+      names.map((target) =>
+        server.reactions.registerTarget({ targetName: target, ownerId: "many" }),
+      ),
     );
     const first = names[0] as Name;
     await react(first, "a");
@@ -114,7 +116,7 @@ describe("BatchGetReactionSummaries", () => {
     await react(names[96] as Name, "b");
     const deleted = await register();
     await react(deleted, "a");
-    await server.reactions.deleteTarget({ target: deleted });
+    await server.reactions.deleteTarget({ targetName: deleted });
     const request = [...names, deleted, post("unknown"), first];
     const expected = [
       "ACTIVE like:1* wow:1",
@@ -140,11 +142,11 @@ describe("ListTargetReactions", () => {
 
   async function listed(pageSize: number): Promise<string[]> {
     const pages = await allResponses((pageToken) =>
-      server.reactions.listTargetReactions({ target, pageSize, pageToken }),
+      server.reactions.listTargetReactions({ targetName: target, pageSize, pageToken }),
     );
     for (const page of pages) expect(page.reactions.length).toBeLessThanOrEqual(pageSize);
     const records = pages.flatMap(({ reactions }) => reactions);
-    for (const { userId, displayName, kind, target: to, createTime } of records) {
+    for (const { userId, displayName, kind, targetName: to, createTime } of records) {
       expect([displayName, kind, to?.id]).toEqual([userId.toUpperCase(), "like", target.id]);
       expect(createTime?.seconds).toBeGreaterThan(0n);
     }
@@ -164,7 +166,7 @@ describe("ListTargetReactions", () => {
 
   test("a token is valid only for its list", async () => {
     const { reactions, notifications } = server;
-    const list = { target, pageSize: 2 };
+    const list = { targetName: target, pageSize: 2 };
     const { nextPageToken: pageToken } = await reactions.listTargetReactions(list);
     expect(pageToken).not.toBe("");
     const other = await register();
@@ -173,7 +175,7 @@ describe("ListTargetReactions", () => {
     const calls = [
       reactions.listTargetReactions({ ...list, kind: "wow", pageToken }),
       reactions.listTargetReactions({ ...list, kind: "like", pageToken }),
-      reactions.listTargetReactions({ ...list, target: other, pageToken }),
+      reactions.listTargetReactions({ ...list, targetName: other, pageToken }),
       reactions.listTargetReactions({ ...list, pageToken: `${pageToken}AAAA` }),
       reactions.listTargetReactions({ ...list, pageToken: pageToken.slice(0, -4) }),
       reactions.listUserReactions({ userId: "a", pageToken }),
@@ -208,7 +210,7 @@ describe("ListUserReactions", () => {
       for (const { userId, displayName, kind } of records) {
         expect([userId, displayName, kind]).toEqual(["reader", "READER", "like"]);
       }
-      return records.map(({ target }) => target?.id ?? "");
+      return records.map(({ targetName: target }) => target?.id ?? "");
     };
     const expected = names.map(({ id }) => id);
     await expect.poll(listed).toEqual(expected);

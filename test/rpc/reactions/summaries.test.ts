@@ -13,7 +13,7 @@ type Name = { readonly type: string; readonly id: string };
 
 /** The recent reactors of each target by kind, by name: `like: C B A, wow: B`. */
 async function recent(targets: readonly Name[], viewerId = ""): Promise<string[]> {
-  const request = { targets: [...targets], viewerId, includeLatestActors: true };
+  const request = { targetNames: [...targets], viewerId, includeLatestActors: true };
   const { summaries } = await server.reactions.batchGetReactionSummaries(request);
   return summaries.map(({ counts }) =>
     counts
@@ -32,9 +32,9 @@ describe("recent reactors", () => {
     const [x, y] = [owner.target("x"), owner.target("y")];
     for (const userId of ["A", "B", "C", "D"]) {
       const displayName = `name of ${userId}`;
-      await server.reactions.react({ target: x, userId, displayName });
+      await server.reactions.react({ targetName: x, userId, displayName });
     }
-    await server.reactions.react({ target: x, userId: "E", displayName: "E", kind: "wow" });
+    await server.reactions.react({ targetName: x, userId: "E", displayName: "E", kind: "wow" });
     await owner.react("y", "A");
     expect(await recent([x, owner.target("none"), y, x])).toEqual([
       "like: name of D name of C name of B, wow: E",
@@ -42,7 +42,7 @@ describe("recent reactors", () => {
       "like: A",
       "like: name of D name of C name of B, wow: E",
     ]);
-    const request = { targets: [x], includeLatestActors: true };
+    const request = { targetNames: [x], includeLatestActors: true };
     const { summaries } = await server.reactions.batchGetReactionSummaries(request);
     const [like] = summaries[0]?.counts ?? [];
     expect(like?.latestActors.map(({ userId }) => userId)).toEqual(["D", "C", "B"]);
@@ -76,9 +76,11 @@ describe("recent reactors", () => {
     await owner.register("x", "dead");
     await owner.react("x", "A");
     await owner.react("dead", "A");
-    await server.reactions.deleteTarget({ target: owner.target("dead") });
+    await server.reactions.deleteTarget({ targetName: owner.target("dead") });
     const targets = [owner.target("x"), owner.target("dead"), owner.target("unknown")];
-    const { summaries } = await server.reactions.batchGetReactionSummaries({ targets });
+    const { summaries } = await server.reactions.batchGetReactionSummaries({
+      targetNames: targets,
+    });
     const counts = summaries.map((each) => each.counts.map((count) => count.latestActors));
     expect(counts).toEqual([[[]], [], []]);
     expect(await recent(targets)).toEqual(["like: A", "", ""]);
@@ -103,9 +105,14 @@ describe("viewer_reacted", () => {
     await owner.register("x");
     const target = owner.target("x");
     await owner.react("x", "A", "B");
-    await server.reactions.react({ target, userId: "A", displayName: "A", kind: "wow" });
+    await server.reactions.react({
+      targetName: target,
+      userId: "A",
+      displayName: "A",
+      kind: "wow",
+    });
     const own = async (viewerId: string) => {
-      const request = { targets: [target], viewerId };
+      const request = { targetNames: [target], viewerId };
       const { summaries } = await server.reactions.batchGetReactionSummaries(request);
       const counts = summaries[0]?.counts ?? [];
       return counts.filter(({ viewerReacted }) => viewerReacted).map(({ kind }) => kind);

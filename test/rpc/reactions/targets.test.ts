@@ -23,10 +23,10 @@ const { register, react, unreact, summaries } = reactionCalls(() => server);
 describe("RegisterTarget", () => {
   test("again for the same owner sets title and link, and nothing else", async () => {
     const target = post("again");
-    const request = { target, ownerId: "o", title: "A", link: "/a" };
+    const request = { targetName: target, ownerId: "o", title: "A", link: "/a" };
     const first = await server.reactions.registerTarget(request);
     expect(first.target).toMatchObject({
-      name: target,
+      targetName: target,
       ownerId: "o",
       title: "A",
       link: "/a",
@@ -35,11 +35,15 @@ describe("RegisterTarget", () => {
     expect(first.target?.deleteTime).toBeUndefined();
     expect(first.target?.updateTime).toEqual(first.target?.createTime);
     await react(target, "u");
-    const mute = { target, ownerId: "o", muted: true };
+    const mute = { targetName: target, ownerId: "o", muted: true };
     const muted = (await server.notifications.setTargetMuted(mute)).target;
     const mutedFirst = { ...first.target, muted: true, updateTime: muted?.updateTime };
     expect((await server.reactions.registerTarget(request)).target).toEqual(mutedFirst);
-    const other = await server.reactions.registerTarget({ target, ownerId: "o", title: "B" });
+    const other = await server.reactions.registerTarget({
+      targetName: target,
+      ownerId: "o",
+      title: "B",
+    });
     const { updateTime } = other.target ?? {};
     expect(other.target).toEqual({ ...mutedFirst, title: "B", link: "", updateTime });
     expect(await summaries([target], "u")).toEqual(["ACTIVE like:1*"]);
@@ -48,7 +52,11 @@ describe("RegisterTarget", () => {
   test("for another owner is another target", async () => {
     const target = await register("o");
     const before = await dump(server);
-    const call = server.reactions.registerTarget({ target, ownerId: "p", title: "mine" });
+    const call = server.reactions.registerTarget({
+      targetName: target,
+      ownerId: "p",
+      title: "mine",
+    });
     expect(await refusalOf(call)).toMatchObject({
       code: "FailedPrecondition",
       reason: "ID_REUSED",
@@ -58,7 +66,7 @@ describe("RegisterTarget", () => {
 
   test("the same id of another type is another target", async () => {
     const target = await register("o");
-    await server.reactions.registerTarget({ target: { ...target, type: "x" }, ownerId: "p" });
+    await server.reactions.registerTarget({ targetName: { ...target, type: "x" }, ownerId: "p" });
     await react(target, "u");
     expect(await summaries([target, { ...target, type: "x" }])).toEqual([
       "ACTIVE like:1",
@@ -68,9 +76,10 @@ describe("RegisterTarget", () => {
 
   test("never registers a deleted one again", async () => {
     const target = await register("o");
-    await server.reactions.deleteTarget({ target });
+    await server.reactions.deleteTarget({ targetName: target });
     const before = await dump(server);
-    const again = (ownerId: string) => server.reactions.registerTarget({ target, ownerId });
+    const again = (ownerId: string) =>
+      server.reactions.registerTarget({ targetName: target, ownerId });
     expect(await refusalOf(again("o"))).toMatchObject({
       code: "NotFound",
       reason: "TARGET_DELETED",
@@ -87,17 +96,20 @@ test("a target of Meguri's own notices is muted by its owner, and nothing else",
   const { reactions, notifications } = server;
   const event = { eventId: "e", kind: "points-granted", displayName: "1000000" };
   const calls: [name: string, call: () => Promise<unknown>][] = [
-    ["RegisterTarget", () => reactions.registerTarget({ target, ownerId: "ann", title: "mine" })],
-    ["DeleteTarget", () => reactions.deleteTarget({ target })],
-    ["React", () => reactions.react({ target, userId: "eve", displayName: "Eve" })],
-    ["Unreact", () => reactions.unreact({ target, userId: "eve" })],
-    ["Notify", () => notifications.notify({ target, ...event })],
+    [
+      "RegisterTarget",
+      () => reactions.registerTarget({ targetName: target, ownerId: "ann", title: "mine" }),
+    ],
+    ["DeleteTarget", () => reactions.deleteTarget({ targetName: target })],
+    ["React", () => reactions.react({ targetName: target, userId: "eve", displayName: "Eve" })],
+    ["Unreact", () => reactions.unreact({ targetName: target, userId: "eve" })],
+    ["Notify", () => notifications.notify({ targetName: target, ...event })],
   ];
   const before = await dump(server);
   for (const [name, call] of calls) {
     expect(await refusalOf(call()), name).toMatchObject({
       reason: "INVALID_REQUEST",
-      fields: ["target.type"],
+      fields: ["target_name.type"],
     });
   }
   expect(await dump(server)).toEqual(before);
@@ -115,7 +127,7 @@ describe("the times of a target", () => {
   test("follow title, link, mute and deletion, and nothing else", async () => {
     const target = await register("times");
     const { reactions, notifications } = server;
-    const request = { target, ownerId: "times" };
+    const request = { targetName: target, ownerId: "times" };
     const mute = (muted: boolean) => notifications.setTargetMuted({ ...request, muted });
     const calls: [changes: boolean, call: () => Promise<{ target?: Target | undefined }>][] = [
       [false, () => reactions.registerTarget(request)],
@@ -125,8 +137,8 @@ describe("the times of a target", () => {
       [false, () => mute(false)],
       [true, () => mute(true)],
       [false, () => mute(true)],
-      [true, () => reactions.deleteTarget({ target })],
-      [false, () => reactions.deleteTarget({ target })],
+      [true, () => reactions.deleteTarget({ targetName: target })],
+      [false, () => reactions.deleteTarget({ targetName: target })],
     ];
     const first = await reactions.registerTarget(request);
     const [created, ...rest] = timesOf(first.target);
@@ -151,14 +163,14 @@ describe("an unknown or deleted target", () => {
     const unknown = post("unknown");
     const deleted = await register("owner");
     await react(deleted, "a");
-    await server.reactions.deleteTarget({ target: deleted });
+    await server.reactions.deleteTarget({ targetName: deleted });
     const before = await dump(server);
     const { reactions, notifications } = server;
     const calls = (target: Name) => [
       react(target, "u"),
       unreact(target, "a"),
-      reactions.listTargetReactions({ target }),
-      notifications.setTargetMuted({ ownerId: "owner", target, muted: true }),
+      reactions.listTargetReactions({ targetName: target }),
+      notifications.setTargetMuted({ ownerId: "owner", targetName: target, muted: true }),
     ];
     for (const refusal of await Promise.all(calls(unknown).map(refusalOf))) {
       expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_NOT_FOUND" });
@@ -166,14 +178,16 @@ describe("an unknown or deleted target", () => {
     for (const refusal of await Promise.all(calls(deleted).map(refusalOf))) {
       expect(refusal).toMatchObject({ code: "NotFound", reason: "TARGET_DELETED" });
     }
-    expect(await reasonOf(reactions.deleteTarget({ target: unknown }))).toBe("TARGET_NOT_FOUND");
+    expect(await reasonOf(reactions.deleteTarget({ targetName: unknown }))).toBe(
+      "TARGET_NOT_FOUND",
+    );
     expect(await dump(server)).toEqual(before);
   });
 
   test("is not registered by a refused reaction", async () => {
     const target = post("later");
     expect(await reasonOf(react(target, "a"))).toBe("TARGET_NOT_FOUND");
-    await server.reactions.registerTarget({ target, ownerId: "owner" });
+    await server.reactions.registerTarget({ targetName: target, ownerId: "owner" });
     expect((await react(target, "a")).changed).toBe(true);
   });
 });
@@ -182,16 +196,20 @@ describe("DeleteTarget", () => {
   test("leaves a tombstone and starts a purge, each time until the purge has ended", async () => {
     const target = await register("dead");
     await react(target, "a");
-    const first = await server.reactions.deleteTarget({ target });
+    const first = await server.reactions.deleteTarget({ targetName: target });
     const { deleteTime } = first.target ?? {};
     expect(deleteTime).toBeDefined();
-    expect(first.target).toMatchObject({ name: target, ownerId: "dead", updateTime: deleteTime });
-    expect(await server.reactions.deleteTarget({ target })).toEqual(first);
+    expect(first.target).toMatchObject({
+      targetName: target,
+      ownerId: "dead",
+      updateTime: deleteTime,
+    });
+    expect(await server.reactions.deleteTarget({ targetName: target })).toEqual(first);
     const request = `startPurge post ${target.id} of dead`;
     const starts = () => server.workflows.calls.filter((each) => each === request);
     await expect.poll(starts).toHaveLength(2);
     await endPurge(server.deps, target);
-    expect(await server.reactions.deleteTarget({ target })).toEqual(first);
+    expect(await server.reactions.deleteTarget({ targetName: target })).toEqual(first);
     expect(starts()).toHaveLength(2);
     expect(await summaries([target], "a")).toEqual(["DELETED"]);
   });
@@ -210,7 +228,9 @@ describe("DeleteTarget", () => {
       const [target, active] = [await register(ownerId), await register(ownerId)];
       for (const kind of ["like", "love"]) await react(target, "a", kind);
       await react(active, "a");
-      expect((await other.reactions.deleteTarget({ target })).target?.deleteTime).toBeDefined();
+      expect(
+        (await other.reactions.deleteTarget({ targetName: target })).target?.deleteTime,
+      ).toBeDefined();
       expect(await reasonOf(react(target, "b"))).toBe("TARGET_DELETED");
       const { unreadCount } = await server.notifications.getUnreadCount({ ownerId });
       expect(unreadCount).toMatchObject({ notificationCount: 1n, actorCount: 1n });

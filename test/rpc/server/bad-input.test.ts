@@ -83,7 +83,7 @@ const bad: Record<string, readonly unknown[]> = {
   "*.owner_id": badIds64,
   "*.viewer_id": badIds64.slice(1),
   "*.kind": badNames,
-  "*.target": [undefined],
+  "*.target_name": [undefined],
   "*.title": [text(1_025), "あ".repeat(342), ...badTexts],
   "*.link": [text(201), "あ".repeat(67)],
   "*.display_name": ["", text(257), "あ".repeat(86), ...badTexts],
@@ -112,7 +112,7 @@ const bad: Record<string, readonly unknown[]> = {
   "NotifyRequest.kind": ["", ...badNames],
   "TargetName.type": ["", ...badNames],
   "TargetName.id": badIds64,
-  "BatchGetReactionSummariesRequest.targets": [[], Array.from({ length: 101 }, () => target)],
+  "BatchGetReactionSummariesRequest.target_names": [[], Array.from({ length: 101 }, () => target)],
   "ListNotificationsRequest.state": [3, -1],
   "CreateProgramRequest.program_id": ["", ...badPrograms],
   "GetProgramRequest.program_id": ["", ...badPrograms],
@@ -302,8 +302,8 @@ beforeAll(async () => {
   await server.points.grantPoints({ userId: "u", eventId: "given", points: 5n });
   const reserved = { ...reservation, userId: "u", points: 1n, executeTime };
   await server.reservations.createReservation(reserved);
-  await server.reactions.registerTarget({ target, ownerId: "o" });
-  await server.reactions.react({ target, userId: "u", displayName: "U" });
+  await server.reactions.registerTarget({ targetName: target, ownerId: "o" });
+  await server.reactions.react({ targetName: target, userId: "u", displayName: "U" });
 });
 afterAll(async () => {
   sessions.abort();

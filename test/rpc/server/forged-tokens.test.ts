@@ -33,8 +33,8 @@ beforeAll(async () => {
   await server.points.grantPoints({ userId: "u", eventId: "g", points: 5n });
   await server.reservations.createReservation(reservation);
   await submitLines(server, { bulkGrantId: "b" }, "u,1,", "v,2,");
-  await server.reactions.registerTarget({ target, ownerId: "o" });
-  await server.reactions.react({ target, userId: "u", displayName: "U" });
+  await server.reactions.registerTarget({ targetName: target, ownerId: "o" });
+  await server.reactions.react({ targetName: target, userId: "u", displayName: "U" });
   await server.notifications.setPersonMuted({ ownerId: "o", userId: "m", muted: true });
 });
 afterAll(() => server.stop());
@@ -158,7 +158,7 @@ for (const filter of [
     server.reservations.cancelReservations(r),
   );
 }
-list("reactors", ListTargetReactionsRequestSchema, { target, kind: "like" }, (r) =>
+list("reactors", ListTargetReactionsRequestSchema, { targetName: target, kind: "like" }, (r) =>
   server.reactions.listTargetReactions(r),
 );
 list("reactions of a user", ListUserReactionsRequestSchema, { userId: "u" }, (r) =>

@@ -92,7 +92,7 @@ const now = { seconds: expect.stringMatching(/^\d{10}$/), nanos: expect.any(Numb
 /** What the notifications of one person about the target have in common. */
 const unread = {
   notification_id: expect.stringMatching(/^.{1,512}$/),
-  target: { name: target, title: "巡り" },
+  target: { target_name: target, title: "巡り" },
   actor_count: "1",
   create_time: now,
   update_time: now,
@@ -274,15 +274,17 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { program: { program_id: "p", reservation_pause: null } },
   ],
   "meguri.reactions.v1.ReactionService/RegisterTarget": [
-    { target, owner_id: "o", title: "巡り", link: "/t" },
-    { target: { name: target, owner_id: "o", title: "巡り", link: "/t", delete_time: null } },
+    { target_name: target, owner_id: "o", title: "巡り", link: "/t" },
+    {
+      target: { target_name: target, owner_id: "o", title: "巡り", link: "/t", delete_time: null },
+    },
   ],
   "meguri.reactions.v1.ReactionService/React": [
-    { target, user_id: "u", display_name: "U" },
+    { target_name: target, user_id: "u", display_name: "U" },
     { changed: true, reaction_count: "1" },
   ],
   "meguri.reactions.v1.ReactionService/BatchGetReactionSummaries": [
-    { targets: [target], viewer_id: "u" },
+    { target_names: [target], viewer_id: "u" },
     {
       summaries: [
         {
@@ -293,15 +295,15 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     },
   ],
   "meguri.reactions.v1.ReactionService/ListTargetReactions": [
-    { target },
+    { target_name: target },
     { reactions: [{ user_id: "u", display_name: "U", kind: "like" }], next_page_token: "" },
   ],
   "meguri.reactions.v1.ReactionService/ListUserReactions": [
     { user_id: "u" },
-    { reactions: [{ target, user_id: "u", display_name: "U" }] },
+    { reactions: [{ target_name: target, user_id: "u", display_name: "U" }] },
   ],
   "meguri.notifications.v1.NotificationService/Notify": [
-    { target, event_id: "e", kind: "comment", user_id: "w", display_name: "W" },
+    { target_name: target, event_id: "e", kind: "comment", user_id: "w", display_name: "W" },
     { notified: true, replayed: false },
   ],
   "meguri.notifications.v1.NotificationService/WatchUnreadCounts": [
@@ -411,16 +413,16 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { user_ids: ["w"], next_page_token: "" },
   ],
   "meguri.notifications.v1.NotificationService/SetTargetMuted": [
-    { owner_id: "o", target, muted: true },
+    { owner_id: "o", target_name: target, muted: true },
     { target: { muted: true } },
   ],
   "meguri.reactions.v1.ReactionService/Unreact": [
-    { target, user_id: "u" },
+    { target_name: target, user_id: "u" },
     { changed: true, reaction_count: "0" },
   ],
   "meguri.reactions.v1.ReactionService/DeleteTarget": [
-    { target },
-    { target: { name: target, delete_time: { nanos: expect.any(Number) } } },
+    { target_name: target },
+    { target: { target_name: target, delete_time: { nanos: expect.any(Number) } } },
   ],
 };
 

@@ -28,7 +28,7 @@ let server: TestServer;
 beforeAll(async () => {
   proxy = await startDynamoProxy({ upstream: inject("dynamodbEndpoint") });
   server = await startServer({ testClock: false, dynamoEndpoint: proxy.endpoint });
-  await server.reactions.registerTarget({ target, ownerId: "owner" });
+  await server.reactions.registerTarget({ targetName: target, ownerId: "owner" });
 });
 afterEach(() => proxy.faults({}));
 afterAll(async () => {
@@ -73,7 +73,7 @@ describe.each(Object.entries(hangs))("a store that hangs %s", (kind, plan) => {
         points,
         executeTime,
       }),
-      "a like": server.reactions.react({ target, userId, displayName: "U" }),
+      "a like": server.reactions.react({ targetName: target, userId, displayName: "U" }),
       "an unread count": server.notifications.getUnreadCount({ ownerId: "owner" }),
     };
     const refusals = Object.entries(calls).map(async ([name, call]) => {

@@ -77,7 +77,7 @@ describe.each(protocols)("JSON over %s", (protocol) => {
     [
       "an unknown field of a part",
       react,
-      { target: { type: "post", key: "1" } },
+      { targetName: { type: "post", key: "1" } },
       "key: is not a field of TargetName",
     ],
     [
@@ -135,7 +135,7 @@ describe.each(protocols)("JSON over %s", (protocol) => {
       { reservations: [{ executeTime: "noon" }] },
       "execute_time: has to be a time as 2026-01-01T00:00:00Z",
     ],
-    ["a list for a message", react, { target: [] }, "target: has to be a JSON object"],
+    ["a list for a message", react, { targetName: [] }, "target_name: has to be a JSON object"],
     [
       "two of which one is allowed",
       getLedgerEntry,

@@ -65,10 +65,12 @@ describe("through gRPC", () => {
     const sheetLines = rows.map((id) => `${id},1,`);
     await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
     await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`));
-    await forEachRow((id) => reactions.registerTarget({ target: targetOf(id), ownerId }));
-    await forEachRow((id) => reactions.react({ target: targetOf(id), userId, displayName: "U" }));
+    await forEachRow((id) => reactions.registerTarget({ targetName: targetOf(id), ownerId }));
+    await forEachRow((id) =>
+      reactions.react({ targetName: targetOf(id), userId, displayName: "U" }),
+    );
     // These come last, so that the notification about `target` is the latest.
-    await forEachRow((id) => reactions.react({ target, userId: id, displayName: id }));
+    await forEachRow((id) => reactions.react({ targetName: target, userId: id, displayName: id }));
   });
   afterAll(() => server.stop());
 
@@ -81,7 +83,8 @@ describe("through gRPC", () => {
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
     ListReservations: (page) =>
       server.reservations.listReservations({ ...page, filter: { case: "userId", value: userId } }),
-    ListTargetReactions: (page) => server.reactions.listTargetReactions({ ...page, target }),
+    ListTargetReactions: (page) =>
+      server.reactions.listTargetReactions({ ...page, targetName: target }),
     ListUserReactions: (page) => server.reactions.listUserReactions({ ...page, userId }),
     ListNotifications: (page) => server.notifications.listNotifications({ ...page, ownerId }),
     async ListNotificationActors(page) {

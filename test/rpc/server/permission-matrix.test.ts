@@ -70,7 +70,7 @@ beforeAll(async () => {
   });
   sessions = new Http2SessionManager(`http://127.0.0.1:${server.port}`);
   const token = await tokenFor(allScopes);
-  await call(rpcOf("RegisterTarget"), token, { target, ownerId: "o" });
+  await call(rpcOf("RegisterTarget"), token, { targetName: target, ownerId: "o" });
   await call(rpcOf("CreateProgram"), token, { programId: "other" });
 });
 
@@ -169,8 +169,8 @@ describe("the contract", () => {
     user_id: [Role.USER, Role.ACTOR],
     viewer_id: [Role.ACTOR],
     owner_id: [Role.OWNER],
-    target: [Role.TARGET],
-    targets: [Role.TARGET],
+    target_name: [Role.TARGET],
+    target_names: [Role.TARGET],
   };
 
   /** Fields on which neither limits nor the key of a call depend. */

@@ -151,7 +151,7 @@ describe("a violation", () => {
     [
       "of two rules of one field is told once",
       "React",
-      { target: { type: "t", id: "i" }, userId: "u", displayName: `\n${"x".repeat(300)}` },
+      { targetName: { type: "t", id: "i" }, userId: "u", displayName: `\n${"x".repeat(300)}` },
       ["display_name: 1 to 256 bytes, without control characters and bidirectional controls"],
     ],
     ["of a required message", "GetForecast", { userId: "u" }, ["time: is required"]],
@@ -176,8 +176,8 @@ describe("a violation", () => {
     [
       "of a nested field",
       "BatchGetReactionSummaries",
-      { targets: [{ type: "post", id: "a b" }] },
-      ["targets[0].id: 1 to 64 visible ASCII characters without #"],
+      { targetNames: [{ type: "post", id: "a b" }] },
+      ["target_names[0].id: 1 to 64 visible ASCII characters without #"],
     ],
     [
       "of a rule with a message of its own",

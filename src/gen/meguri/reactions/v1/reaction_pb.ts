@@ -16,7 +16,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction.proto.
  */
 export const file_meguri_reactions_v1_reaction: GenFile = /*@__PURE__*/
-  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIqEBCghSZWFjdGlvbhIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSDAoEa2luZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEhQKDGRpc3BsYXlfbmFtZRgEIAEoCRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiwMKD1JlYWN0aW9uU3VtbWFyeRIvCgZ0YXJnZXQYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSOQoFc3RhdGUYAiABKA4yKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeS5TdGF0ZRI6CgZjb3VudHMYAyADKAsyKi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeS5Db3VudBp4CgVDb3VudBIMCgRraW5kGAEgASgJEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDEhYKDnZpZXdlcl9yZWFjdGVkGAMgASgIEjEKDWxhdGVzdF9hY3RvcnMYBCADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yIlYKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEAoMU1RBVEVfQUNUSVZFEAESEQoNU1RBVEVfVU5LTk9XThACEhEKDVNUQVRFX0RFTEVURUQQA0I1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target]);
+  fileDesc("CiJtZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uLnByb3RvEhNtZWd1cmkucmVhY3Rpb25zLnYxIqYBCghSZWFjdGlvbhI0Cgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRIMCgRraW5kGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSFAoMZGlzcGxheV9uYW1lGAQgASgJEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKQAwoPUmVhY3Rpb25TdW1tYXJ5EjQKC3RhcmdldF9uYW1lGAEgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lEjkKBXN0YXRlGAIgASgOMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuU3RhdGUSOgoGY291bnRzGAMgAygLMioubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdGlvblN1bW1hcnkuQ291bnQaeAoFQ291bnQSDAoEa2luZBgBIAEoCRIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAxIWCg52aWV3ZXJfcmVhY3RlZBgDIAEoCBIxCg1sYXRlc3RfYWN0b3JzGAQgAygLMhoubWVndXJpLnJlYWN0aW9ucy52MS5BY3RvciJWCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX0FDVElWRRABEhEKDVNUQVRFX1VOS05PV04QAhIRCg1TVEFURV9ERUxFVEVEEANCNVozbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcmVhY3Rpb25zL3YxO3JlYWN0aW9uc3YxYgZwcm90bzM", [file_google_protobuf_timestamp, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target]);
 
 /**
  * Reaction is one person's active reaction of one kind to one target.
@@ -27,9 +27,9 @@ export type Reaction = Message<"meguri.reactions.v1.Reaction"> & {
   /**
    * The target.
    *
-   * @generated from field: meguri.reactions.v1.TargetName target = 1;
+   * @generated from field: meguri.reactions.v1.TargetName target_name = 1;
    */
-  target?: TargetName | undefined;
+  targetName?: TargetName | undefined;
 
   /**
    * The kind of reaction, such as "like".
@@ -76,9 +76,9 @@ export type ReactionSummary = Message<"meguri.reactions.v1.ReactionSummary"> & {
   /**
    * The name of the target.
    *
-   * @generated from field: meguri.reactions.v1.TargetName target = 1;
+   * @generated from field: meguri.reactions.v1.TargetName target_name = 1;
    */
-  target?: TargetName | undefined;
+  targetName?: TargetName | undefined;
 
   /**
    * The state of the target.

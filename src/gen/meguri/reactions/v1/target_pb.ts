@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/target.proto.
  */
 export const file_meguri_reactions_v1_target: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOowARIVCgJpZBgCIAEoCUIJukgGcgSI6jABIogCCgZUYXJnZXQSLQoEbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZRIQCghvd25lcl9pZBgCIAEoCRINCgV0aXRsZRgDIAEoCRIMCgRsaW5rGAQgASgJEg0KBW11dGVkGAUgASgIEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZGVsZXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQjVaM21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3JlYWN0aW9ucy92MTtyZWFjdGlvbnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcmVhY3Rpb25zL3YxL3RhcmdldC5wcm90bxITbWVndXJpLnJlYWN0aW9ucy52MSI8CgpUYXJnZXROYW1lEhcKBHR5cGUYASABKAlCCbpIBnIEuOowARIVCgJpZBgCIAEoCUIJukgGcgSI6jABIo8CCgZUYXJnZXQSNAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWUSEAoIb3duZXJfaWQYAiABKAkSDQoFdGl0bGUYAyABKAkSDAoEbGluaxgEIAEoCRINCgVtdXRlZBgFIAEoCBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_rules_v1_rules]);
 
 /**
  * TargetName names a target.
@@ -56,9 +56,9 @@ export type Target = Message<"meguri.reactions.v1.Target"> & {
   /**
    * The name of the target.
    *
-   * @generated from field: meguri.reactions.v1.TargetName name = 1;
+   * @generated from field: meguri.reactions.v1.TargetName target_name = 1;
    */
-  name?: TargetName | undefined;
+  targetName?: TargetName | undefined;
 
   /**
    * The user who owns the target and is notified of reactions to it.
