@@ -1,5 +1,6 @@
 /** Tests the helpers of the documentation tests: they detect wrong answers and failed commands. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { patternOf } from "../support/console.ts";
 import { asPrinted, codeBlocks, onPorts, type Shell, startShell } from "../support/markdown.ts";
 
 describe("a printed answer fits", () => {
@@ -26,6 +27,26 @@ describe("a printed answer does not fit", () => {
     ["a time where a month is printed", "2026-11-20T03:00:00Z", "2026-11"],
   ])("%s", (_, actual, printed) => {
     expect(asPrinted(actual, printed)).not.toEqual(printed);
+  });
+});
+
+describe("what a terminal shows", () => {
+  const pattern = patternOf(
+    'a  "lateness":"0.03s" 2026-11-23T10:22:26Z 4 seconds ago\n…\nend (1).',
+  );
+
+  test.each([
+    ["the same", 'a  "lateness":"0.03s" 2026-11-23T10:22:26Z 4 seconds ago\n…\nend (1).', true],
+    [
+      "other times",
+      'a\n"lateness":"2s" 2031-01-01T00:00:00.1+09:00 1 minute ago x\nend (1).',
+      true,
+    ],
+    ["another number", 'a "lateness":"2s" 2031-01-01T00:00:00Z now x\nend (2).', false],
+    ["a missing end", 'a "lateness":"2s" 2031-01-01T00:00:00Z now x', false],
+    ["no time", 'a "lateness":"2s" soon now x\nend (1).', false],
+  ])("%s", (_, answer, fits) => {
+    expect(pattern.test(answer)).toBe(fits);
   });
 });
 

@@ -2,6 +2,7 @@
  * Runs the commands of docs/operations.md for reservations and bulk grants with the Temporal CLI,
  * against a server and a worker, and compares what they print with the page.
  */
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,13 +14,17 @@ import { Reservation_State as State } from "../../src/gen/meguri/reservations/v1
 import { ensureSchedules } from "../../src/temporal/schedules.ts";
 import { type ConsoleStep, consoleSteps, patternOf } from "../support/console.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
-import { codeBlocks, onPorts, type Shell, startShell } from "../support/markdown.ts";
+import { codeBlocks, onPorts, projectRoot, type Shell, startShell } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
-const steps = consoleSteps("docs/operations.md").filter(({ command }) =>
-  /^(temporal|call) /.test(command),
-);
+const page = "docs/operations.md";
+const document = readFileSync(projectRoot + page, "utf8");
+
+/** The text without quote marks and line breaks. */
+const unwrapped = (text: string): string => text.replaceAll(/[\s>]+/g, " ");
+
+const steps = consoleSteps(page).filter(({ command }) => /^(temporal|call) /.test(command));
 
 let folder: string;
 let stack: WorkerStack;
@@ -110,6 +115,8 @@ test("reservations that wait, failed, are changed, and were granted", async () =
     const ended = await run("temporal workflow describe -w reservation/default/review-79");
     expect(ended).toContain("FAILED");
   });
+  const details = await run("temporal workflow metadata -w reservation/default/review-79");
+  expect(unwrapped(document)).toContain(unwrapped(details.split("Current Details:\n")[1] ?? ""));
   await check("reset --workflow-id reservation/default/review-84");
   await check("execute-update-with-start --workflow-id reservation/default/review-79");
   for (const id of ["review-79", "review-84"]) await comesTo(id, State.DONE);

@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { DomainError } from "../../src/domain/errors.ts";
 import { createReadiness } from "../../src/probes/readiness.ts";
+import { codeNamed } from "../support/markdown.ts";
 import { memoryDeps } from "../support/stores/memory-store.ts";
 
 const states = { current: "SERVING" } as const;
@@ -47,6 +48,14 @@ test("a store that throttles what the check reads answers, so the server is read
     throw new DomainError("THROTTLED", "the store throttles these records");
   });
   expect(await readyz()).toEqual({ status: 200, text: "server: ok\nstore: ok\nclock: ok\n" });
+});
+
+test("a store without an answer is shown as in the documentation", async () => {
+  const { readyz } = readinessOf(async () => {
+    throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
+  });
+  const text = codeNamed("docs/operations.md", "readyz");
+  expect(await readyz()).toEqual({ status: 503, text });
 });
 
 test("a refusal is shown with its reason and metadata", async () => {
