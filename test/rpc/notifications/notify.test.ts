@@ -225,8 +225,8 @@ describe("an event_id", () => {
     await owner.notify("x", "e1", "A");
     expect(await other.notify("x", "e1", "B")).toMatchObject({ notified: true, replayed: false });
     const { notifications } = server.clientsOf("another-service");
-    const target = owner.target("x");
-    const event = { eventId: "e1", target, kind: "comment", userId: "B", displayName: "B" };
+    const targetName = owner.target("x");
+    const event = { eventId: "e1", targetName, kind: "comment", userId: "B", displayName: "B" };
     expect(await notifications.notify(event)).toMatchObject({ notified: true, replayed: false });
     expect(await notifications.notify(event)).toMatchObject({ notified: true, replayed: true });
     expect(await owner.notify("x", "e1", "A")).toMatchObject({ notified: true, replayed: true });

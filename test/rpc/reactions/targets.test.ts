@@ -113,7 +113,7 @@ test("a target of Meguri's own notices is muted by its owner, and nothing else",
     });
   }
   expect(await dump(server)).toEqual(before);
-  const mute = { target, ownerId: "ann", muted: true };
+  const mute = { targetName: target, ownerId: "ann", muted: true };
   expect((await notifications.setTargetMuted(mute)).target?.muted).toBe(true);
 });
 
