@@ -7,6 +7,7 @@ import type {
 } from "../src/contract/bulk-grants.ts";
 import type { Action, BulkGrant, RunCounts } from "../src/domain/bulk-grant.ts";
 import { displayCaller } from "../src/domain/caller.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { formatInstant } from "../src/domain/month.ts";
 import { rowsPerBlock } from "../src/domain/sheet.ts";
 
@@ -60,7 +61,7 @@ export const toStatus = ({ state, revision, approvals }: BulkGrant): BulkGrantSt
   approvers: approvals.map(({ caller }) => caller),
 });
 
-/** What is waited for or was done, and what people can do now. */
+/** What is waited for or was done, and what people can do now, as Markdown. */
 function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
   const { state, revision, approvals, pause, cancelRequest } = bulkGrant;
   const at = (time: number) => formatInstant(time, timeZone);
@@ -118,4 +119,4 @@ const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGra
     .join(" ");
 
 const byOf = ({ caller, reason }: Action): string =>
-  `by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`;
+  escapeMarkdown(`by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);

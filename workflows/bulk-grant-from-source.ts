@@ -20,6 +20,7 @@ import type {
   SubmittedFromSource,
 } from "../src/contract/sheet-sources.ts";
 import { type BulkGrantState, finalStates } from "../src/domain/bulk-grant.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { createBulkRun } from "./bulk-grant-run.ts";
 import { followBulkGrant, resultOf } from "./bulk-grant-steps.ts";
@@ -52,7 +53,9 @@ export async function bulkGrantFromSource(
       submitted: { ...key, is_own, ...(left && { left }) },
     });
   if (!is_own) {
-    setCurrentDetails(`Waits for \`${bulkGrantWorkflowId(program_id, bulk_grant_id)}\`.`);
+    setCurrentDetails(
+      `Waits for ${escapeMarkdown(bulkGrantWorkflowId(program_id, bulk_grant_id))}.`,
+    );
     return awaitEnd(key, continueWith);
   }
   const run = createBulkRun(key);
@@ -64,7 +67,7 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
   const { program_id, bulk_grant_id, source, execute_time } = input;
   const { startTime, typedSearchAttributes } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
-  setCurrentDetails(`Submits ${source}.`);
+  setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
   return CancellationScope.nonCancellable(() =>
     orRefusal(
       submitFromSource({

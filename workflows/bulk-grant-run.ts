@@ -18,6 +18,7 @@ import {
   bulkProgressQuery,
   bulkRefreshSignal,
 } from "../src/contract/bulk-grants.ts";
+import { hasControls } from "../src/domain/controls.ts";
 import type { Milliseconds } from "../src/domain/units.ts";
 import { createBulkView } from "./bulk-grant-view.ts";
 import { isActivityFailure, orRefusal, refuse } from "./failures.ts";
@@ -138,6 +139,7 @@ function checkChange(input: BulkChangeInput | null | undefined): void {
 
 function checkText(field: string, value: unknown, min: number, max: number): void {
   const bytes = typeof value === "string" ? new TextEncoder().encode(value).length : -1;
-  if (bytes >= min && bytes <= max) return;
-  throw refuse(`${field}: must be text of ${min} to ${max} bytes`, "INVALID_REQUEST");
+  if (bytes >= min && bytes <= max && !hasControls(String(value))) return;
+  const text = `must be text of ${min} to ${max} bytes without control characters`;
+  throw refuse(`${field}: ${text}`, "INVALID_REQUEST");
 }

@@ -4,6 +4,7 @@ import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@tempor
 import type { BulkGrantCounts, BulkGrantView } from "../src/contract/bulk-grants.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 
 const programKey = defineSearchAttributeKey(searchAttributes.program, "KEYWORD");
 const stateKey = defineSearchAttributeKey(searchAttributes.state, "KEYWORD");
@@ -52,13 +53,14 @@ const listedOf = (view: BulkGrantView) => ({
 function markdownOf(view: BulkGrantView): string {
   const { state, details, source, submitter, approvers, counts } = view;
   const { required_approval_count: required } = view;
-  const approved = approvers.map(displayCaller).join(", ");
+  const approved = escapeMarkdown(approvers.map(displayCaller).join(", "));
+  const from = source === undefined ? "" : ` from ${source}`;
   return [
     `**${state}**: ${details}`,
     "",
-    `- bulk grant: ${view.bulk_grant_id}, revision ${view.revision}`,
+    `- bulk grant: ${escapeMarkdown(view.bulk_grant_id)}, revision ${view.revision}`,
     `- in all: ${number(view.total_points)} points, ${number(view.row_count)} rows`,
-    `- submitted by: ${displayCaller(submitter)}${source === undefined ? "" : ` from ${source}`}`,
+    `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
     `- approved by: ${required === 0 ? "not required" : approved || "nobody yet"}` +
       (required > 1 ? ` (${required} are required)` : ""),
     ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
@@ -78,7 +80,7 @@ function countLines(counts: BulkGrantCounts): string[] {
   const codes = Object.entries(counts.problem_counts);
   return [
     `- rows: ${rows.map(([name, count]) => `${number(count)} ${name}`).join(", ")}`,
-    ...codes.map(([code, count]) => `  - ${code}: ${number(count)}`),
+    ...codes.map(([code, count]) => `  - ${escapeMarkdown(code)}: ${number(count)}`),
   ];
 }
 

@@ -15,6 +15,7 @@ import {
 } from "../src/contract/notices.ts";
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
@@ -52,7 +53,7 @@ async function notify({ program_id, so_far }: ExpiryNoticesInput): Promise<Expir
   const { month } = so_far ?? (await orRefusal(readAnnouncedMonth({ program_id })));
   let counts = so_far?.counts ?? nothing;
   if (month === undefined) return ended("The program notifies nobody of points that expire now.");
-  setCurrentDetails(reportOf(month, counts));
+  setCurrentDetails(escapeMarkdown(reportOf(month, counts)));
   const shards = so_far?.shards ?? allShards();
   const left = await workOn(shards, concurrency, async (part) => {
     const summary = `shard ${part.shard + 1} of ${shardCount}`;
@@ -60,7 +61,7 @@ async function notify({ program_id, so_far }: ExpiryNoticesInput): Promise<Expir
       notifyExpiring.executeWithOptions({ summary }, [{ program_id, month, ...part }]),
     );
     counts = added(counts, result);
-    setCurrentDetails(reportOf(month, counts));
+    setCurrentDetails(escapeMarkdown(reportOf(month, counts)));
     return result.cursor;
   });
   if (left.length > 0) {
@@ -72,7 +73,7 @@ async function notify({ program_id, so_far }: ExpiryNoticesInput): Promise<Expir
   return ended(report);
 
   function ended(report: string): ExpiryNoticesResult {
-    setCurrentDetails(report);
+    setCurrentDetails(escapeMarkdown(report));
     const { failures: _, ...result } = counts;
     return { ...result, ...(month !== undefined && { month }), report };
   }

@@ -17,6 +17,7 @@ import {
 } from "../src/contract/month-ends.ts";
 import { maxReports, shardCount } from "../src/contract/points.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal, refuse } from "./failures.ts";
 import { allShards, namesOf, workOn } from "./parts.ts";
 import { sweepTiming } from "./timing.ts";
@@ -53,14 +54,14 @@ async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndRes
   let counts = so_far?.counts ?? nothing;
   const shards = so_far?.shards ?? allShards();
   const report = (progress: string) => reportOf(months, counts, progress);
-  setCurrentDetails(report("runs"));
+  setCurrentDetails(escapeMarkdown(report("runs")));
   const left = await workOn(shards, concurrency, async (part) => {
     const summary = `shard ${part.shard + 1} of ${shardCount}`;
     const result = await orRefusal(
       expireShard.executeWithOptions({ summary }, [{ program_id, ...part }]),
     );
     counts = added(counts, result);
-    setCurrentDetails(report("runs"));
+    setCurrentDetails(escapeMarkdown(report("runs")));
     return result.cursor;
   });
   if (left.length > 0) {
@@ -71,7 +72,7 @@ async function sweep({ program_id, so_far }: MonthEndInput): Promise<MonthEndRes
     months,
     report: report(counts.failed > 0 ? "is incomplete" : "is done"),
   };
-  setCurrentDetails(result.report);
+  setCurrentDetails(escapeMarkdown(result.report));
   if (counts.failed > 0) throw incomplete(result);
   const { failures: _, ...done } = result;
   return done;

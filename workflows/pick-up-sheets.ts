@@ -15,6 +15,7 @@ import type {
   PickUpInput,
   PickUpResult,
 } from "../src/contract/sheet-sources.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { requireTexts } from "./bulk-grant.ts";
 import { orRefusal, refusalOf } from "./failures.ts";
 import { pickUpTiming, pollTiming } from "./timing.ts";
@@ -120,5 +121,5 @@ const detailsOf = ({ submitted, failed }: PickUpResult): string =>
   [
     `${submitted.length} files submitted, ${failed.length} failed.`,
     "",
-    ...failed.map(({ source, reason }) => `- ${source}: ${reason}`),
+    ...failed.map(({ source, reason }) => `- ${escapeMarkdown(source)}: ${escapeMarkdown(reason)}`),
   ].join("\n");

@@ -7,6 +7,7 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import type { PurgeTargetInput } from "../src/contract/purges.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
 import { sweepTiming } from "./timing.ts";
 
@@ -28,7 +29,7 @@ export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
     if (workflowInfo().continueAsNewSuggested) {
       await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
     }
-    setCurrentDetails(`Purges reactions, page by page: ${kinds.join(", ")}.`);
+    setCurrentDetails(escapeMarkdown(`Purges reactions, page by page: ${kinds.join(", ")}.`));
     const hasMore = await orRefusal(purgeReactions({ ...target, kind }));
     if (!hasMore) kinds = kinds.slice(1);
   }

@@ -14,6 +14,7 @@ import type {
   ReconcilerInput,
   SyncCounts,
 } from "../src/contract/reconciler.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
 import { reconcilerTiming } from "./timing.ts";
 
@@ -35,7 +36,7 @@ export async function reconciler({ since }: ReconcilerInput): Promise<void> {
   let pass = "";
   let runs = "Runs are being checked.";
   let isSyncing = false;
-  const show = () => setCurrentDetails(`${pass} ${runs}`);
+  const show = () => setCurrentDetails(escapeMarkdown(`${pass} ${runs}`));
   const sync = async (start: number) => {
     isSyncing = true;
     const counts = await syncOnce(from);

@@ -18,6 +18,7 @@ import {
   type ReservationView,
   refreshSignal,
 } from "../src/contract/reservations.ts";
+import { hasControls } from "../src/domain/controls.ts";
 import { orRefusal, refusalOf, refuse } from "./failures.ts";
 import { changeTiming } from "./timing.ts";
 
@@ -158,9 +159,11 @@ function checkChange(input: ChangeInput | null | undefined): void {
   }
   for (const field of ["subject", "reason"] as const) {
     const value: unknown = input?.[field];
-    const isText = typeof value === "string" && byteLength(value) <= maxBytes[field];
+    const isText =
+      typeof value === "string" && byteLength(value) <= maxBytes[field] && !hasControls(value);
     if (value !== undefined && !isText) {
-      throw refuse(`${field}: must be text of at most ${maxBytes[field]} bytes`, invalid);
+      const text = `must be text of at most ${maxBytes[field]} bytes without control characters`;
+      throw refuse(`${field}: ${text}`, invalid);
     }
   }
 }

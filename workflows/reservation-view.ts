@@ -5,6 +5,7 @@ import type { ChangeView } from "../src/contract/changes.ts";
 import type { ReservationInput, ReservationStep } from "../src/contract/reservations.ts";
 import { searchAttributes } from "../src/contract/search-attributes.ts";
 import { displayCaller } from "../src/domain/caller.ts";
+import { escapeMarkdown } from "../src/domain/markdown.ts";
 import type { Run } from "./reservation-run.ts";
 
 const executeTimeKey = defineSearchAttributeKey(searchAttributes.executeTime, "DATETIME");
@@ -30,7 +31,8 @@ export function createView(input: ReservationInput, run: Run): View {
   let listed = listedAtStart();
   return {
     show(step) {
-      run.showDetails(`${input.points} points for ${input.user_id}. ${detailsOf(step, run)}`);
+      const what = escapeMarkdown(`${input.points} points for ${input.user_id}`);
+      run.showDetails(`${what}. ${detailsOf(step, run)}`);
       if (step.step === "WAIT" || step.step === "DONE") executeTime = step.execute_time;
       const next = { ...stateOf(step), executeTime: new Date(executeTime) };
       upsertChanges(listed, next);
@@ -76,13 +78,15 @@ function upsertChanges(before: AtStart, after: Listed): void {
   if (changes.length > 0) upsertSearchAttributes(changes);
 }
 
+/** What the run waits for or does, as Markdown. */
 function detailsOf(step: ReservationStep, run: Run): string {
   switch (step.step) {
     case "WAIT":
       return `Waits until ${step.execute_time}.${lastChange(step.last_change)}`;
     case "RETRY":
       return (
-        `Due, and tried again at least every 15 s: ${step.message} (${step.reason}). ` +
+        "Due, and tried again at least every 15 s: " +
+        `${escapeMarkdown(step.message)} (${step.reason}). ` +
         `Others wait for the same reason: \`MeguriReason = "${step.reason}"\`.`
       );
     case "PAUSED":
@@ -100,7 +104,7 @@ function detailsOf(step: ReservationStep, run: Run): string {
       return `Cancelled ${byOf(step.last_change)}.`;
     case "FAILED":
       return (
-        `Refused: ${step.message} (${step.reason}).\n\n**What to do now:** ` +
+        `Refused: ${escapeMarkdown(step.message)} (${step.reason}).\n\n**What to do now:** ` +
         `${advice[step.reason] ?? "remove the cause"}, then call RetryReservation or reset this ` +
         "run to its first workflow task. To give it up, call CancelReservation."
       );
@@ -111,7 +115,7 @@ const lastChange = (change: ChangeView | undefined) =>
   change ? ` Changed last ${byOf(change)}.` : "";
 
 const byOf = ({ caller, reason }: ChangeView) =>
-  `by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`;
+  escapeMarkdown(`by ${displayCaller(caller)}${reason === "" ? "" : ` (${reason})`}`);
 
 /** How an operator removes the cause of a refused grant. */
 const advice: Readonly<Record<string, string>> = {

@@ -32,6 +32,7 @@ const texts = {
   POINTS_MALFORMED: () => `points: a whole number of 1 to ${maxPoints}`,
   POINTS_ABOVE_CAP: (cap) => `points: the program allows at most ${cap} a row`,
   REASON_TOO_LONG: () => "reason: at most 128 bytes",
+  REASON_MALFORMED: () => "reason: without control characters and bidirectional controls",
   COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
   USER_TWICE: (line) => `user_id: is in line ${line} already`,
   OTHER_BULK_GRANT: (id) => `bulk_grant_id: the row belongs to ${id}`,

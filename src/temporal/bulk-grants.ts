@@ -11,6 +11,7 @@ import {
 import { type PickUpInput, pickUpId } from "../contract/sheet-sources.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import type { BulkGrant } from "../domain/bulk-grant.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
 import { ensureSchedule } from "./ensure-schedule.ts";
 import { callerKey, executeTimeKey, pointsKey, programKey, stateKey } from "./search-attributes.ts";
@@ -55,7 +56,9 @@ export async function ensurePickUp(
       workflowId: pickUpId(name),
       taskQueue: link.taskQueue,
       args: [{ source_name: name, program_id: programId }] satisfies [PickUpInput],
-      staticSummary: `submit new files of ${name} to ${programId} (${cron}, ${timeZone})`,
+      staticSummary: escapeMarkdown(
+        `submit new files of ${name} to ${programId} (${cron}, ${timeZone})`,
+      ),
       typedSearchAttributes: new TypedSearchAttributes([{ key: programKey, value: programId }]),
     },
   });
@@ -91,11 +94,11 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
 /** What an operator can do. What may change is in the current details. */
 const details = ({ programId, bulkGrantId, revision: { reversedBulkGrantId } }: BulkGrant) =>
   [
-    `- bulk grant: ${bulkGrantId}`,
-    `- program: ${programId}`,
+    `- bulk grant: ${escapeMarkdown(bulkGrantId)}`,
+    `- program: ${escapeMarkdown(programId)}`,
     ...(reversedBulkGrantId === undefined
       ? []
-      : [`- revokes what was granted by: ${reversedBulkGrantId}`]),
+      : [`- revokes what was granted by: ${escapeMarkdown(reversedBulkGrantId)}`]),
     "",
     "**Request Cancellation** cancels the bulk grant. **Terminate** does not: a new run starts " +
       "within a minute and continues.",

@@ -3,6 +3,7 @@ import type { CalendarSpecDescription } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
 import { type ExpiryNoticesInput, expiryNoticesId } from "../contract/notices.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Program } from "../domain/program.ts";
 import type { Link } from "./connection.ts";
 import { ensureSchedule } from "./ensure-schedule.ts";
@@ -73,7 +74,9 @@ export async function ensureExpiryNotices(
       taskQueue: link.taskQueue,
       args: [{ program_id: programId }] satisfies [ExpiryNoticesInput],
       workflowRunTimeout: (days + 1) * dayMs,
-      staticSummary: `notify members of ${programId} of points that expire soon (${timeZone})`,
+      staticSummary: escapeMarkdown(
+        `notify members of ${programId} of points that expire soon (${timeZone})`,
+      ),
       typedSearchAttributes: new TypedSearchAttributes([
         { key: programKey, value: programId },
         { key: stateKey, value: "RUNNING" },

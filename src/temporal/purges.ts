@@ -2,6 +2,7 @@
 import type { Workflows } from "../app/ports/workflows.ts";
 import { type PurgeTargetInput, purgeTargetId } from "../contract/purges.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
 import { userKey } from "./search-attributes.ts";
 
@@ -22,8 +23,10 @@ export function createPurges(link: Link): Port {
           // A deleted target never changes, so a running purge does all that another one could.
           workflowIdConflictPolicy: "USE_EXISTING",
           workflowIdReusePolicy: "ALLOW_DUPLICATE",
-          staticSummary: summary,
-          staticDetails: `- target: ${type} ${id}\n- owner: ${ownerId}`,
+          staticSummary: escapeMarkdown(summary),
+          staticDetails:
+            `- target: ${escapeMarkdown(`${type} ${id}`)}\n` +
+            `- owner: ${escapeMarkdown(ownerId)}`,
           // A run that continues as new loses its summary and details, but keeps its memo.
           memo: { summary },
           typedSearchAttributes: [{ key: userKey, value: ownerId }],

@@ -15,6 +15,7 @@ import {
 import { searchAttributes as names } from "../contract/search-attributes.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
 import { displayCaller } from "../domain/caller.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import { formatInstant } from "../domain/month.ts";
 import type { Reservation } from "../domain/reservation.ts";
 import type { Link } from "./connection.ts";
@@ -146,7 +147,7 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
-    staticSummary: summary,
+    staticSummary: escapeMarkdown(summary),
     staticDetails: details(reservation),
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },
@@ -165,12 +166,12 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
 /** What never changes of a reservation, and what an operator can do. */
 const details = ({ programId, reservationId, userId, points, reason, creator }: Reservation) =>
   [
-    `- reservation: ${reservationId}`,
-    `- program: ${programId}`,
-    `- user: ${userId}`,
+    `- reservation: ${escapeMarkdown(reservationId)}`,
+    `- program: ${escapeMarkdown(programId)}`,
+    `- user: ${escapeMarkdown(userId)}`,
     `- points: ${points}`,
-    `- reason: ${reason || "none given"}`,
-    `- reserved by: ${displayCaller(creator)}`,
+    `- reason: ${escapeMarkdown(reason) || "none given"}`,
+    `- reserved by: ${escapeMarkdown(displayCaller(creator))}`,
     "",
     "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
       "is still pending, and a new run starts within a minute.",

@@ -12,6 +12,7 @@ import {
   type StartCounts,
 } from "../contract/reconciler.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Program } from "../domain/program.ts";
 import type { Link, TemporalWorkflows } from "./connection.ts";
 import { ensureSchedule, isMisplaced, type WantedSchedule } from "./ensure-schedule.ts";
@@ -141,7 +142,9 @@ export async function ensureMonthEnd(link: Link, { programId, timeZone }: Progra
       taskQueue: link.taskQueue,
       args: [{ program_id: programId }] satisfies [MonthEndInput],
       workflowRunTimeout: 7 * dayMs,
-      staticSummary: `expire the points of ${programId} whose month has ended (${timeZone})`,
+      staticSummary: escapeMarkdown(
+        `expire the points of ${programId} whose month has ended (${timeZone})`,
+      ),
       typedSearchAttributes: new TypedSearchAttributes([
         { key: programKey, value: programId },
         { key: stateKey, value: "RUNNING" },

@@ -9,6 +9,7 @@ import {
   verifyWorkflowId,
 } from "../contract/verifications.ts";
 import { workflowTypes } from "../contract/workflow-types.ts";
+import { escapeMarkdown } from "../domain/markdown.ts";
 import type { Link } from "./connection.ts";
 import { programKey } from "./search-attributes.ts";
 
@@ -27,7 +28,9 @@ export function createVerifications(link: Link): Port {
           args: [{ program_id: programId }],
           workflowIdConflictPolicy: "USE_EXISTING",
           workflowIdReusePolicy: "ALLOW_DUPLICATE",
-          staticSummary: `verify the accounts of ${programId} against their ledgers`,
+          staticSummary: escapeMarkdown(
+            `verify the accounts of ${programId} against their ledgers`,
+          ),
           typedSearchAttributes: [{ key: programKey, value: programId }],
         }),
       );

@@ -82,6 +82,7 @@ describe("a bulk grant", () => {
       "another digest",
     );
     expect(await refusal(update("life", "approve", { digest }))).toContain("subject");
+    expect(await refusal(update("life", "pause", { subject: "b\u202e" }))).toContain("subject");
     expect(await refusal(update("life", "pause", { subject: "b" }))).toContain("AWAITING_APPROVAL");
     expect(await update("life", "approve", { subject: "approver", digest })).toEqual({
       state: "APPROVED",
@@ -196,8 +197,8 @@ describe("a bulk grant half way", () => {
     // Five blocks are two lanes.
     const userIds = await underWay("paused", 1_250);
     const run = bulkGrantRun(stack, "paused");
-    await update("paused", "pause", { subject: "op", reason: "a question" });
-    await showsDetails(run, "Paused by op via temporal (a question).");
+    await update("paused", "pause", { subject: "op", reason: "a *question*" });
+    await showsDetails(run, "Paused by op via temporal (a \\*question\\*).");
     await eventually(async () => {
       expect(await listed(stack, 'MeguriState = "PAUSED"')).toEqual([run.workflowId]);
     });

@@ -142,7 +142,12 @@ describe("an Update", () => {
     for (const arg of bad) {
       expect(await refusalOf(id, "reschedule", arg), JSON.stringify(arg)).toMatchObject(invalid);
     }
-    for (const arg of ["because", { reason: "x".repeat(129) }, { subject: 1 }]) {
+    for (const arg of [
+      "because",
+      { reason: "x".repeat(129) },
+      { reason: "a\nb" },
+      { subject: 1 },
+    ]) {
       expect(await refusalOf(id, "cancel", arg), JSON.stringify(arg)).toMatchObject(invalid);
     }
     expect(await recordOf(stack, id)).toEqual(before);

@@ -192,7 +192,7 @@ describe("an operator sees", () => {
 
   test("who cancelled it and why, by a call and by an Update alike", async () => {
     const { deps, programId } = stack;
-    const reason = "the shop closed";
+    const reason = "the [shop](http://a.test) closed";
     const update = { subject: "desk", reason };
     const cases = [
       ["by-call", asService("desk"), "desk"],
@@ -206,7 +206,9 @@ describe("an operator sees", () => {
       await endsAsCanceled(stack, id);
       expect(await recordOf(stack, id)).toMatchObject({ state: "CANCELLED", lastChange: given });
       const details = await showsDetails(handle, "Cancelled");
-      expect(details).toBe(`10 points for ${id}. Cancelled by ${shown} (the shop closed).`);
+      expect(details).toBe(
+        `10 points for ${id}. Cancelled by ${shown} (the \\[shop\\](http\\://a.test) closed).`,
+      );
     }
   });
 

@@ -1,4 +1,5 @@
 /** Checks the rows of a bulk grant one by one, from a sheet and from messages alike. */
+import { hasControls } from "../../domain/controls.ts";
 import { cutToBytes } from "../../domain/display-text.ts";
 import { maxPoints } from "../../domain/points.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
@@ -47,7 +48,7 @@ export function createRowCheck(maxPointsPerRow: number) {
       found ??
       userProblem(cells.userId, line) ??
       pointsProblem(cells.points) ??
-      (isReasonTooLong(cells.reason) ? ({ code: "REASON_TOO_LONG" } as const) : undefined);
+      reasonProblem(cells.reason);
     const points = pointsOf(cells.points);
     if (!problem) return { line, userId: cells.userId, points, reason: cells.reason };
     return {
@@ -67,5 +68,8 @@ function pointsOf(text: string): number {
   return points <= maxPoints ? points : 0;
 }
 
-const isReasonTooLong = (reason: string): boolean =>
-  reason.length > maxReasonBytes || Buffer.byteLength(reason) > maxReasonBytes;
+function reasonProblem(reason: string): RowProblem | undefined {
+  const isTooLong = reason.length > maxReasonBytes || Buffer.byteLength(reason) > maxReasonBytes;
+  if (isTooLong) return { code: "REASON_TOO_LONG" };
+  return hasControls(reason) ? { code: "REASON_MALFORMED" } : undefined;
+}

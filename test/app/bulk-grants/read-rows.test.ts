@@ -34,6 +34,7 @@ test.each([
   [{ points: 1_000_001 }, { code: "POINTS_ABOVE_CAP", detail: "1000000" }],
   [{ points: 2 ** 63 }, { code: "POINTS_ABOVE_CAP", detail: "1000000" }],
   [{ reason: "x".repeat(129) }, { code: "REASON_TOO_LONG" }],
+  [{ reason: "a\u2028b" }, { code: "REASON_MALFORMED" }],
 ])("a row with %j has a problem", async (part, problem) => {
   const [row] = await check([{ userId: "u1", points: 1, reason: "", ...part }]);
   expect(row).toMatchObject({ line: 2, problem });

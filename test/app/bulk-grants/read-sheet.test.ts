@@ -128,7 +128,10 @@ describe("a form of CSV", () => {
 
   test("has commas, quotes and line breaks in quotes, all in one line", async () => {
     expect(await read(`${header}u1,1,"a, ""b""\r\n\nc\rd"\r\nu2,2,"e"\r\n`)).toEqual({
-      rows: [row(2, "u1", 1, 'a, "b"\r\n\nc\rd'), row(3, "u2", 2, "e")],
+      rows: [
+        { ...row(2, "u1", 1, 'a, "b"\r\n\nc\rd'), problem: { code: "REASON_MALFORMED" } },
+        row(3, "u2", 2, "e"),
+      ],
     });
   });
 
@@ -227,6 +230,9 @@ describe("a row", () => {
     ["u1,99999999999999999999999999,", "POINTS_ABOVE_CAP"],
     [`u1,1,${"x".repeat(129)}`, "REASON_TOO_LONG"],
     [`u1,1,${"あ".repeat(43)}`, "REASON_TOO_LONG"],
+    ["u1,1,a\tb", "REASON_MALFORMED"],
+    ['u1,1,"a\nb"', "REASON_MALFORMED"],
+    ["u1,1,a\u202eb", "REASON_MALFORMED"],
     ["u1,1", "COLUMNS_DIFFER"],
     ["u1,1,,", "COLUMNS_DIFFER"],
     ["u1", "COLUMNS_DIFFER"],

@@ -109,7 +109,14 @@ const textOf = (path: string) => {
 test.each([
   ["GrantPointsRequest.user_id", "1 to 64 visible ASCII characters without #"],
   ["GrantPointsRequest.points", "1 to 1,000,000,000"],
-  ["GrantPointsRequest.reason", "at most 128 bytes"],
+  [
+    "GrantPointsRequest.reason",
+    "at most 128 bytes, without control characters and bidirectional controls",
+  ],
+  [
+    "RegisterTargetRequest.link",
+    "at most 200 bytes, an http(s) URL, or a path that begins with one /, or empty",
+  ],
   ["MarkNotificationReadRequest.notification_id", "1 to 512 characters"],
   ["MarkNotificationReadRequest.version", "1 or more"],
   [

@@ -34,6 +34,7 @@ const faults = {
   POINTS_MALFORMED: withCell(1, () => "1.5"),
   POINTS_ABOVE_CAP: withCell(1, () => String(maxPointsPerRow + 1)),
   REASON_TOO_LONG: withCell(2, () => "あ".repeat(43)),
+  REASON_MALFORMED: withCell(2, () => "夏\n祭り"),
   COLUMNS_DIFFER: (cells) => [...cells, "one more"],
   USER_TWICE: withCell(0, (before) => before),
   OTHER_BULK_GRANT: withCell(3, () => "another-campaign"),

@@ -631,8 +631,8 @@ export const CodeCountSchema: GenMessage<CodeCount> = /*@__PURE__*/
  * BulkGrantProblem is what is wrong with a row or with a whole sheet.
  *
  * Codes of rows, found in the sheet: USER_MISSING, USER_MALFORMED, POINTS_MISSING,
- * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, COLUMNS_DIFFER, USER_TWICE,
- * OTHER_BULK_GRANT. Found in the store or by the run: ID_REUSED (this bulk grant has granted the
+ * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, COLUMNS_DIFFER,
+ * USER_TWICE, OTHER_BULK_GRANT. Found in the store or by the run: ID_REUSED (this bulk grant has granted the
  * user other points), ACCOUNT_FROZEN, LIMIT_EXCEEDED, LEDGER_ENTRY_NOT_FOUND (a reversal finds no
  * grant), CONTENDED, NOT_RUN (it ended before the row), INTERNAL.
  *

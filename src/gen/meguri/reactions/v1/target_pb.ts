@@ -75,7 +75,7 @@ export type Target = Message<"meguri.reactions.v1.Target"> & {
   title: string;
 
   /**
-   * A link to the target, at most 200 bytes. May be empty.
+   * A link to the target: an http or https URL, or a path. At most 200 bytes. May be empty.
    *
    * @generated from field: string link = 4;
    */

@@ -1,0 +1,70 @@
+/** Tests that summaries and details of runs show what callers wrote as it is, not as Markdown. */
+import type { WorkflowStartOptions } from "@temporalio/client";
+import { expect, test } from "vitest";
+import { toView } from "../../activities/bulk-grant-view.ts";
+import { asService } from "../../src/domain/caller.ts";
+import { createBulkGrantRuns } from "../../src/temporal/bulk-grants.ts";
+import type { Link } from "../../src/temporal/connection.ts";
+import { createPurges } from "../../src/temporal/purges.ts";
+import { createReservationRuns } from "../../src/temporal/reservations.ts";
+
+const id = "[pay](http://evil.test)";
+const reason = "<img src=x> **done**";
+const escapedId = "\\[pay\\](http\\://evil.test)";
+const escapedReason = "\\<img src=x\\> \\*\\*done\\*\\*";
+
+/** A link that keeps the options of the last start. */
+function recordingLink(): { link: Link; started: () => WorkflowStartOptions } {
+  let last: WorkflowStartOptions | undefined;
+  const start = async (_: unknown, options: WorkflowStartOptions) => {
+    last = options;
+  };
+  const link = { client: { workflow: { start } }, call: (run: () => unknown) => run() };
+  return { link: link as unknown as Link, started: () => last as WorkflowStartOptions };
+}
+
+const submitter = { service: "desk", subject: `*${id}*` };
+const shownSubmitter = `\\*${escapedId}\\* via desk`;
+
+const bulkGrant = {
+  ...{ programId: "default", bulkGrantId: id, state: "AWAITING_APPROVAL", run: 0, approvals: [] },
+  ...{ expireTime: 0, actions: [] },
+  revision: { number: 1, totalPoints: 1, rowCount: 1, submitter, requiredApprovalCount: 1 },
+};
+
+test("of a reservation", async () => {
+  const { link, started } = recordingLink();
+  const reservation = {
+    ...{ programId: "default", reservationId: id, userId: id, points: 5, reason },
+    ...{ creator: submitter, executeTime: 0 },
+  };
+  await createReservationRuns(link).startReservation(reservation as never, "UTC");
+  const { staticSummary, staticDetails, memo } = started();
+  expect(staticSummary).toBe(`5 points for ${escapedId}`);
+  expect(memo).toEqual({ summary: `5 points for ${id}` });
+  expect(staticDetails).toContain(`- reservation: ${escapedId}\n`);
+  expect(staticDetails).toContain(`- user: ${escapedId}\n`);
+  expect(staticDetails).toContain(`- reason: ${escapedReason}\n`);
+  expect(staticDetails).toContain(`- reserved by: ${shownSubmitter}\n`);
+});
+
+test("of a bulk grant, and its current details", async () => {
+  const { link, started } = recordingLink();
+  await createBulkGrantRuns(link).startBulkGrant(bulkGrant as never);
+  expect(started().staticDetails).toContain(`- bulk grant: ${escapedId}\n`);
+  const cancelled = {
+    ...bulkGrant,
+    state: "CANCELLED",
+    actions: [{ caller: asService("desk"), reason }],
+  };
+  const view = toView({ bulkGrant: cancelled, step: "END" } as never, undefined, "UTC");
+  expect(view.details).toBe(`Cancelled by desk (${escapedReason}).`);
+});
+
+test("of the purge of a target", async () => {
+  const { link, started } = recordingLink();
+  await createPurges(link).startPurge({ type: "post", id }, id);
+  const { staticSummary, staticDetails } = started();
+  expect(staticSummary).toBe(`purge reactions to the deleted post ${escapedId}`);
+  expect(staticDetails).toBe(`- target: post ${escapedId}\n- owner: ${escapedId}`);
+});
