@@ -3,6 +3,7 @@ import { hasControls } from "../../domain/controls.ts";
 import { cutToBytes } from "../../domain/display-text.ts";
 import { maxPoints } from "../../domain/points.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
+import { createSeenUsers } from "./seen-users.ts";
 
 /** A row as it came, before any check. */
 export interface RowCells {
@@ -24,15 +25,13 @@ const maxMalformedBytes = 256;
  */
 export function createRowCheck(maxPointsPerRow: number) {
   const cap = Math.min(maxPoints, maxPointsPerRow);
-  const lineOfUser = new Map<string, number>();
+  const seenUsers = createSeenUsers();
 
   function userProblem(userId: string, line: number): RowProblem | undefined {
     if (userId.trim() === "") return { code: "USER_MISSING" };
     if (!userIdForm.test(userId)) return { code: "USER_MALFORMED" };
-    const firstLine = lineOfUser.get(userId);
-    if (firstLine !== undefined) return { code: "USER_TWICE", detail: String(firstLine) };
-    lineOfUser.set(userId, line);
-    return undefined;
+    const firstLine = seenUsers.firstLine(userId, line);
+    return firstLine === undefined ? undefined : { code: "USER_TWICE", detail: String(firstLine) };
   }
 
   function pointsProblem(points: string): RowProblem | undefined {

@@ -7,6 +7,7 @@ import { maxRows } from "../../domain/sheet.ts";
 import { createRowCheck } from "./check-row.ts";
 import { decodeSheet, maxLineBytes } from "./decode-sheet.ts";
 import { restoreCell } from "./formula-cells.ts";
+import { inSlices } from "./in-slices.ts";
 import { sheetError } from "./sheet-error.ts";
 
 /** What the rows of a sheet are checked against. */
@@ -40,7 +41,7 @@ const maxNameBytes = 64;
  * Yields the rows of a sheet as its bytes arrive. A row with a fault of its own is yielded with its
  * problem. Lines are numbered as spreadsheet programs number them, so a cell with line breaks is in
  * one line. Blank lines are skipped. An apostrophe before a cell that starts like a formula is
- * taken away, as `writeSheet` puts it there. Memory grows only with the users. Errors of `csv` are
+ * taken away, as `writeSheet` puts it there. Memory grows only with the users, by a few bytes each. Errors of `csv` are
  * thrown as they are. Refusal: INVALID_REQUEST, with a SheetCode in its metadata, for a sheet that
  * cannot be read; rows before the fault may have been yielded.
  */
@@ -136,7 +137,7 @@ async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
     return taken;
   };
   try {
-    for await (const text of decodeSheet(csv)) {
+    for await (const text of decodeSheet(inSlices(csv))) {
       const error = await new Promise<unknown>((resolve) => parser.write(text, resolve));
       yield* takeLines();
       if (error) throw csvError(error as CsvError);
