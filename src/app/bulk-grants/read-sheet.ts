@@ -41,9 +41,9 @@ const maxNameBytes = 64;
  * Yields the rows of a sheet as its bytes arrive. A row with a fault of its own is yielded with its
  * problem. Lines are numbered as spreadsheet programs number them, so a cell with line breaks is in
  * one line. Blank lines are skipped. An apostrophe before a cell that starts like a formula is
- * taken away, as `writeSheet` puts it there. Memory grows only with the users, by a few bytes each. Errors of `csv` are
- * thrown as they are. Refusal: INVALID_REQUEST, with a SheetCode in its metadata, for a sheet that
- * cannot be read; rows before the fault may have been yielded.
+ * taken away, as `writeSheet` puts it there. Memory grows only with the users, by a few bytes each.
+ * Errors of `csv` are thrown as they are. Refusal: INVALID_REQUEST, with a SheetCode in its
+ * metadata, for a sheet that cannot be read; rows before the fault may have been yielded.
  */
 export async function* readSheet(
   csv: AsyncIterable<Uint8Array>,
