@@ -72,6 +72,13 @@ export const maxLifetimeMonths = 36;
  */
 export const lengtheningDelayMs = 120_000;
 
+/**
+ * A grant of a reservation is decided by a copy of the program that was read this long ago at most.
+ * With the 5 s for which the engine sends a transaction and the 3 s of a request, nothing is
+ * granted from 10 s after a pause on, as the contract says.
+ */
+export const pauseReadMs = 2_000;
+
 /** Returns the lifetime in months that is in effect at `now`. */
 export function lifetimeAt(program: Program, now: Instant): number {
   let lifetimeMonths = firstLifetime(program);

@@ -30,7 +30,11 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
     const clocks = { monotonic: performance.now(), wall: Date.now() };
     const found = await reader.get(programRef(programId));
     if (!found) throw new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);
-    copies.set(programId, { program: found.value, ...clocks });
+    const latest = copies.get(programId);
+    // Of two reads at the same time, the answer of the earlier one may come last.
+    if (!latest || latest.monotonic <= clocks.monotonic) {
+      copies.set(programId, { program: found.value, ...clocks });
+    }
     return found.value;
   }
 
@@ -52,6 +56,11 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
       }
     },
     read: load,
+    current(programId, maxAgeMs = staleMs) {
+      const copy = copies.get(programId);
+      if (copy && ageOf(copy) < maxAgeMs) return copy.program;
+      throw new DomainError("PROGRAM_STALE", "this process's copy of the program is too old");
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** Tests how long a server uses its copy of a program. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Reader } from "../../src/app/ports/deps.ts";
 import { programRef } from "../../src/app/ports/records.ts";
 import type { Program } from "../../src/domain/program.ts";
 import { createProgramCache } from "../../src/runtime/program-cache.ts";
@@ -110,6 +111,59 @@ test("`read` joins a read that is under way, and fails instead of using a copy",
   await expect(programs.read("q")).rejects.toMatchObject({ reason: "PROGRAM_NOT_FOUND" });
   state.down = true;
   await expect(programs.read("p")).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+});
+
+test("a decision uses the newest copy, and none that is too old by either clock", async () => {
+  const { store, programs, months } = setUp();
+  const stale = expect.objectContaining({ reason: "PROGRAM_STALE", retryable: true });
+  const currentOf = (maxAgeMs?: number) => {
+    try {
+      return programs.current("p", maxAgeMs).lifetimes[0]?.lifetimeMonths;
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(currentOf()).toEqual(stale);
+  await months();
+  vi.advanceTimersByTime(1_999);
+  expect([currentOf(2_000), currentOf()]).toEqual([1, 1]);
+  vi.advanceTimersByTime(1);
+  expect([currentOf(2_000), currentOf()]).toEqual([stale, 1]);
+  store.force(programRef("p"), program(2));
+  await programs.read("p");
+  expect([currentOf(2_000), currentOf()]).toEqual([2, 2]);
+  // A machine that was suspended, or a wall clock that was set back.
+  for (const jumpMs of [60_000, -60_000]) {
+    await programs.read("p");
+    vi.setSystemTime(Date.now() + jumpMs);
+    expect(currentOf()).toEqual(stale);
+  }
+  await programs.read("p");
+  vi.advanceTimersByTime(59_999);
+  expect(currentOf()).toBe(2);
+  vi.advanceTimersByTime(1);
+  expect(currentOf()).toEqual(stale);
+});
+
+test("the answer of an earlier read does not replace that of a later one", async () => {
+  const { store } = setUp();
+  const first = Promise.withResolvers<void>();
+  let answered: Promise<void> | undefined = first.promise;
+  const get: Reader["get"] = async (ref) => {
+    const found = await store.reader.get(ref);
+    await answered;
+    return found;
+  };
+  const programs = createProgramCache({ ...store.reader, get }, true);
+  const earlier = programs.get("p");
+  await tick();
+  answered = undefined;
+  store.force(programRef("p"), program(2));
+  vi.advanceTimersByTime(1);
+  await programs.get("p");
+  first.resolve();
+  expect((await earlier).lifetimes[0]?.lifetimeMonths).toBe(1);
+  expect(programs.current("p").lifetimes[0]?.lifetimeMonths).toBe(2);
 });
 
 test("with `always` every call reads the program", async () => {

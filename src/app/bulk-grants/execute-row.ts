@@ -89,7 +89,7 @@ async function attempt(
   row: SheetRow,
 ): Promise<RowOutcome> {
   await deps.awaitRowSlot();
-  const program = await deps.programs.get(name.programId);
+  await deps.programs.get(name.programId);
   const { submitter: caller, reversedBulkGrantId } = revision;
   const { userId, points, reason } = row;
   const { account, readSet, reversedKey, eventKey } = rowRecords(name, revision, row);
@@ -103,6 +103,7 @@ async function attempt(
     decide(tx, now): RowOutcome {
       const existing = tx.get(eventKey);
       if (existing) return outcomeOf(existing, hash);
+      const program = deps.programs.current(name.programId);
       const state: State = { program, userId, account: tx.get(account), now: now.calendar };
       if (!reversedKey) {
         return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };

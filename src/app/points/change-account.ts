@@ -52,7 +52,7 @@ export async function changeAccount(
   const { programId, userId, eventId, reason, caller, deadline } = input;
   // Event ids are unique in an account, so the ids of program and user need no place in the hash.
   const hash = requestHash(operation, caller, { ...parameters, reason });
-  const program = await deps.programs.get(programId);
+  await deps.programs.get(programId);
   const event: EventRef = { origin: "c", eventId };
   const account = accountRef(programId, userId);
   const eventKey = eventRef(programId, userId, eventName(event));
@@ -66,6 +66,7 @@ export async function changeAccount(
     decide(tx, now): ChangeResult {
       const existing = tx.get(eventKey);
       if (existing) return replayedResult(existing, hash);
+      const program = deps.programs.current(programId);
       const state = { program, userId, account: tx.get(account), now: now.calendar };
       const reversed = reversedKey && tx.get(reversedKey);
       const change = decide(state, { event, reason, caller }, reversed);

@@ -1,7 +1,7 @@
 /** The use case of the month-end sweep: expires what is due in the accounts of one shard. */
 import { type Month, monthAt } from "../../domain/month.ts";
 import { expireForMonthEnd } from "../../domain/points.ts";
-import { expiredMonth, type Program } from "../../domain/program.ts";
+import { expiredMonth } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
@@ -43,7 +43,7 @@ export async function expireDueInShard(
   const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
   const month = expiredMonth(program, calendar);
-  const process = ({ userId }: AccountName) => expireDueInAccount(deps, program, userId);
+  const process = (account: AccountName) => expireDueInAccount(deps, account);
   return sweepDueAccounts(
     deps,
     { programId, shard, month, process, onFailed },
@@ -66,13 +66,17 @@ export async function readMonths(
   };
 }
 
-/** Returns which of the counts the account adds to. */
+/**
+ * Returns which of the counts the account adds to. The program is renewed for each account, and its
+ * age is checked at the decision: a worker that stood still for long would expire points whose
+ * lifetime has been lengthened meanwhile.
+ */
 async function expireDueInAccount(
-  deps: Pick<Deps, "engine">,
-  program: Program,
-  userId: string,
+  deps: Pick<Deps, "engine" | "programs">,
+  { programId, userId }: AccountName,
 ): Promise<"expired" | "unchanged"> {
-  const ref = accountRef(program.programId, userId);
+  const ref = accountRef(programId, userId);
+  await deps.programs.get(programId);
   return deps.engine.transact({
     key: ref,
     readSet: [ref],
@@ -81,9 +85,10 @@ async function expireDueInAccount(
     decide(tx, now) {
       const account = tx.get(ref);
       if (!account) return "unchanged";
+      const program = deps.programs.current(programId);
       const { account: changed, entries } = expireForMonthEnd(account, program, now.calendar);
       if (entries.length > 0 || changed.oldest !== account.oldest) tx.put(ref, changed);
-      for (const entry of entries) tx.put(entryRef(program.programId, userId, entry.number), entry);
+      for (const entry of entries) tx.put(entryRef(programId, userId, entry.number), entry);
       return entries.length > 0 ? "expired" : "unchanged";
     },
   });

@@ -1,7 +1,7 @@
 /** The use case that notifies members of points that expire at the next month boundary. */
 import { announcedMonth, pointsExpiringAt } from "../../domain/expiry-notice.ts";
 import { formatMonth, type Month, monthStart } from "../../domain/month.ts";
-import { expiredMonth, type Program } from "../../domain/program.ts";
+import { expiredMonth } from "../../domain/program.ts";
 import { type NotifyDeps, notifyMember } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
@@ -48,7 +48,7 @@ export async function notifyExpiringInShard(
   const { failed = 0, failures = [] } = input;
   const program = await deps.programs.get(programId);
   const upTo = expiredMonth(program, monthStart(program.timeZone, month));
-  const process = ({ userId }: AccountName) => notifyExpiring(deps, program, month, userId);
+  const process = (account: AccountName) => notifyExpiring(deps, account, month);
   return sweepDueAccounts(
     deps,
     { programId, shard, month: upTo, process, onFailed },
@@ -60,12 +60,11 @@ export async function notifyExpiringInShard(
 
 /** Returns which of the counts the account adds to. */
 async function notifyExpiring(
-  deps: NotifyDeps & Pick<Deps, "reader" | "clock">,
-  program: Program,
+  deps: NotifyDeps & Pick<Deps, "reader" | "clock" | "programs">,
+  { programId, userId }: AccountName,
   month: Month,
-  userId: string,
 ): Promise<"notified" | "unaffected"> {
-  const { programId } = program;
+  const program = await deps.programs.get(programId);
   const account = (await deps.reader.get(accountRef(programId, userId)))?.value;
   const { calendar } = await deps.clock.now();
   const points = account ? pointsExpiringAt(account, program, month, calendar) : 0;

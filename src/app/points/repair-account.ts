@@ -56,9 +56,7 @@ async function putRebuilt(
   found: VerifiedAccount,
   deadline: number | undefined,
 ): Promise<boolean> {
-  const program = await deps.programs.get(name.programId);
-  const rebuilt = rebuildFromLedger(found.sum, program, name.userId);
-  if (!rebuilt) throw ledgerDamaged(found);
+  await deps.programs.get(name.programId);
   const ref = accountRef(name.programId, name.userId);
   return deps.engine.transact({
     key: ref,
@@ -67,6 +65,9 @@ async function putRebuilt(
     deadline,
     decide(tx) {
       if (tx.recordVersion(ref) !== found.version) return false;
+      const program = deps.programs.current(name.programId);
+      const rebuilt = rebuildFromLedger(found.sum, program, name.userId);
+      if (!rebuilt) throw ledgerDamaged(found);
       tx.put(ref, rebuilt);
       return true;
     },

@@ -1,5 +1,6 @@
 /** Reads of programs, and the copies of programs that a process keeps. */
 import type { Program } from "../../domain/program.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
 export interface ProgramReader {
@@ -15,4 +16,10 @@ export interface Programs {
    * process that is under way. Throws STORE_UNAVAILABLE.
    */
   read(programId: string): Promise<Program>;
+  /**
+   * The newest copy, for a decision: calls wait before they are decided, and a process may have
+   * been stopped meanwhile. A use case calls `get` or `read` before. Throws PROGRAM_STALE when the
+   * copy was read `maxAgeMs` ago or earlier, by either clock; a minute when left out.
+   */
+  current(programId: string, maxAgeMs?: Milliseconds): Program;
 }

@@ -3,7 +3,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { eventName } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import { grant } from "../../domain/points.ts";
-import type { Program, ReservationPause } from "../../domain/program.ts";
+import { type Program, pauseReadMs, type ReservationPause } from "../../domain/program.ts";
 import { complete, fail, nextStep, type Reservation } from "../../domain/reservation.ts";
 import { putChange, replayedResult } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -56,7 +56,9 @@ type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
 /**
  * Grants the points of a due reservation and sets its record DONE in one transaction. Otherwise
  * returns what follows from the record: not due, cancelled, done or failed. A refusal of the grant
- * sets the record FAILED; a retryable error changes nothing and is thrown. May be repeated.
+ * sets the record FAILED; a retryable error changes nothing and is thrown. It is PROGRAM_STALE when
+ * the account could not be changed for so long that the program may have been paused since. May be
+ * repeated.
  * Refusals: RESERVATION_NOT_FOUND, INVALID_REQUEST for another user than the record's.
  */
 export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> {
@@ -64,7 +66,7 @@ export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): P
   let decided: Decided;
   try {
     program = await deps.programs.read(attempt.programId);
-    decided = await grantOnce(deps, attempt, program);
+    decided = await grantOnce(deps, attempt);
   } catch (error) {
     if (!isRefusalOfGrant(error)) throw error;
     decided = await setFailed(deps, attempt, error);
@@ -92,7 +94,7 @@ const eventOf = ({ reservationId }: Attempt) => ({ origin: "r", eventId: reserva
 const eventKeyOf = (attempt: Attempt) =>
   eventRef(attempt.programId, attempt.userId, eventName(eventOf(attempt)));
 
-function grantOnce({ engine }: ExecuteDeps, attempt: Attempt, program: Program): Promise<Decided> {
+function grantOnce({ engine, programs }: ExecuteDeps, attempt: Attempt): Promise<Decided> {
   const { programId, userId, reservationId, deadline } = attempt;
   const event = eventOf(attempt);
   const account = accountRef(programId, userId);
@@ -104,6 +106,7 @@ function grantOnce({ engine }: ExecuteDeps, attempt: Attempt, program: Program):
     expectAbsent: [eventKey],
     deadline,
     decide(tx, now): Decided {
+      const program = programs.current(programId, pauseReadMs);
       const reservation = readReservation(tx, attempt);
       const step = nextStep(reservation, now.wall, attempt.resetTime);
       if (step !== "GRANT") return { outcome: step, reservation };

@@ -159,7 +159,8 @@ export class KeyQueue {
     const sent = performance.now();
     const result = await this.#requests.commit(
       (token) => this.#context.store.commit(batch.writes, token),
-      () => served.some(({ isAnswered }) => !isAnswered),
+      // By the clock, too: the timers of a process that was stopped come late.
+      () => served.some(({ isAnswered, limit }) => !isAnswered && limit > performance.now()),
     );
     if (result.kind !== "throttled" && result.kind !== "unknown") this.#requests.succeeded();
     switch (result.kind) {

@@ -1,14 +1,15 @@
 /** Tests use cases on a store that is damaged or was restored from a backup. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { freezeAccount } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
 import { shardCount } from "../../../src/app/ports/points.ts";
-import { accountRef, reservationRef } from "../../../src/app/ports/records.ts";
+import { accountRef, programRef, reservationRef } from "../../../src/app/ports/records.ts";
 import { createReservation } from "../../../src/app/reservations/commands.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
 import type { Account } from "../../../src/domain/account.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import type { Program } from "../../../src/domain/program.ts";
 import {
   balance,
   createAccountFixture,
@@ -80,6 +81,35 @@ test("an outage fails the sweep of a shard, so that it is retried", async () => 
   expect(await reasons()).toEqual(new Set(["STORE_UNAVAILABLE"]));
   store.arriving = undefined;
   expect(await reasons()).not.toContain("STORE_UNAVAILABLE");
+});
+
+test("a worker that stood still expires nothing by the program as it was before", async () => {
+  vi.useFakeTimers({ toFake: ["performance", "Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { deps, store, clock, process } = createAccountFixture(1);
+  await grant(deps, "g", 10);
+  clock.time = Date.UTC(2026, 4, 15);
+  const worker = process();
+  const sweep = async () => {
+    const results = Array.from({ length: shardCount }, (_, shard) =>
+      expireDueInShard(worker, { programId, shard }, () => true),
+    );
+    return (await Promise.all(results)).flatMap(({ failures }) => failures);
+  };
+  const program = (await deps.reader.get(programRef(programId)))?.value as Program;
+  store.answering = ({ op }) => {
+    if (op !== "read") return;
+    store.answering = undefined;
+    const lengthened = { lifetimeMonths: 36, effectiveTime: Date.UTC(2026, 0, 20) };
+    store.force(programRef(programId), {
+      ...program,
+      lifetimes: [...program.lifetimes, lengthened],
+    });
+    vi.advanceTimersByTime(120_000);
+  };
+  expect(await sweep()).toEqual([{ userId: "u", reason: "PROGRAM_STALE" }]);
+  expect(await sweep()).toEqual([]);
+  expect(await balance(deps, "u")).toBe(10);
 });
 
 test("a reservation restored from before its grant is DONE, even on a frozen account", async () => {

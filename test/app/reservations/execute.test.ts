@@ -1,10 +1,11 @@
 /** Tests one attempt to grant a reservation: what sets it FAILED, and what leaves it PENDING. */
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { freezeAccount, grantPoints } from "../../../src/app/points/commands.ts";
 import { verifyAccount } from "../../../src/app/points/verify.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { programRef } from "../../../src/app/ports/records.ts";
 import { executeReservation } from "../../../src/app/reservations/execute.ts";
+import { pauseProgramReservations } from "../../../src/app/reservations/pause.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError, type Reason, reasons, reasonTable } from "../../../src/domain/errors.ts";
 import { createReservationFixture, programId } from "../../support/fixtures/memory-reservations.ts";
@@ -152,6 +153,36 @@ describe("a refusal", () => {
       "ID_REUSED",
     ]);
     expect(await reasonOf(lost)).toBe("PROGRAM_NOT_FOUND");
+  });
+});
+
+describe("a pause", () => {
+  const paused = { programId, caller: asService("ops"), reason: "", deadline: undefined };
+
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "Date"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test.each([
+    [1_999, "DONE"],
+    [2_000, "PROGRAM_STALE"],
+  ])("that comes while a grant waits for its account: after %i ms it is %s", async (ms, end) => {
+    const { deps, store, recordOf } = await dueReservation();
+    store.arriving = async ({ op, refs }) => {
+      if (op !== "commit" || refs.some(({ kind }) => kind === "program")) return undefined;
+      store.arriving = undefined;
+      await pauseProgramReservations(deps, paused);
+      vi.advanceTimersByTime(ms);
+      return "throttled";
+    };
+    const outcome = executeReservation(deps, attempt).then(
+      (execution) => execution.outcome,
+      (error: DomainError) => error.reason,
+    );
+    expect(await outcome).toBe(end);
+    expect((await recordOf(id)).state).toBe(end === "DONE" ? "DONE" : "PENDING");
+    if (end !== "DONE") {
+      expect(await executeReservation(deps, attempt)).toMatchObject({ outcome: "PAUSED" });
+    }
   });
 });
 

@@ -436,6 +436,25 @@ describe.each(isolations)("ambiguous results, applied %s", (isolation) => {
     expect(await differences(deps)).toEqual([]);
   });
 
+  test("a process that was stopped does not send the transaction again", async () => {
+    const { deps, store, stored } = createAccountFixture();
+    const sent: Request[] = [];
+    const faults = faultsOnCommit(["lost before"], sent);
+    store.arriving = (request) => {
+      const fault = faults(request);
+      if (fault) {
+        // The clock has gone on when the process does, but no timer has run yet.
+        const stopped = performance.now() + 60_000;
+        vi.spyOn(performance, "now").mockImplementation(() => stopped);
+      }
+      return fault;
+    };
+    expect(await settled(answer(grant(deps, "a", 1)))).toBe("STORE_UNAVAILABLE");
+    vi.mocked(performance.now).mockRestore();
+    expect(sent).toHaveLength(1);
+    expect(await stored()).toBeUndefined();
+  });
+
   test("an ambiguous result and then a failed condition", async () => {
     const { deps, process, store } = createFixture();
     const other = process();

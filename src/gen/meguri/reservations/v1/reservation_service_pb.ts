@@ -1053,10 +1053,10 @@ export const ReservationService: GenService<{
   },
   /**
    * PauseProgramReservations stops the grants of a program's reservations until
-   * ResumeProgramReservations. From its answer on no reservation of the program is granted, except
-   * one whose grant was being committed at that moment. Reservations can be created, rescheduled,
-   * cancelled and retried meanwhile, and stay PROCESSING once they are due. Other changes of points
-   * go on. Idempotent: a paused program keeps its first pause.
+   * ResumeProgramReservations. From 10 seconds after its answer on no reservation of the program is
+   * granted; before that a grant that was under way may still be committed. Reservations can be
+   * created, rescheduled, cancelled and retried meanwhile, and stay PROCESSING once they are due.
+   * Other changes of points go on. Idempotent: a paused program keeps its first pause.
    *
    * Refusals: PROGRAM_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF.
    *
