@@ -139,7 +139,8 @@ export function refund(
     ...event,
     type: "REFUNDED",
     points: wanted,
-    changes: toCurrent > 0 ? withPoints(alive, account.month, toCurrent) : restored,
+    // No use has taken points of this month: it has begun since, as other points have expired.
+    changes: toCurrent > 0 ? [...alive, { month: account.month, points: toCurrent }] : restored,
     relatedEvent: used.entry.event,
   });
   const change = toCurrent > 0 ? refunded : expireAtOnce(state, refunded, expired);
@@ -177,9 +178,8 @@ export function expireForMonthEnd(
   now: Instant,
 ): { account: Account; entries: readonly LedgerEntry[] } {
   const { account: current, entries } = expireDue(account, program, now);
-  const { oldest: before, ...rest } = current;
+  const { oldest: _, ...rest } = current;
   const oldest = buckets(current)[0]?.month;
-  if (oldest === before) return { account: current, entries };
   return { account: oldest === undefined ? rest : { ...rest, oldest }, entries };
 }
 
@@ -251,12 +251,6 @@ function skipFirst(changes: readonly MonthChange[], points: Points): MonthChange
     left -= skipped;
     return skipped < available ? [{ month, points: available - skipped }] : [];
   });
-}
-
-/** Adds `points` in `month`, which is not older than any month of the changes. */
-function withPoints(changes: readonly MonthChange[], month: Month, points: Points): MonthChange[] {
-  const older = changes.filter((change) => change.month !== month);
-  return [...older, { month, points: points + sum(changes) - sum(older) }];
 }
 
 const negative = ({ month, points }: MonthChange): MonthChange => ({ month, points: -points });

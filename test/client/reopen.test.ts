@@ -8,8 +8,8 @@ import { RetryInfoSchema } from "../../src/gen/google/rpc/error_details_pb.ts";
 /** The pauses between streams, which are recorded and not slept. */
 const delays = vi.hoisted(() => [] as number[]);
 vi.mock("node:timers/promises", () => ({
-  async setTimeout(ms: number, _: undefined, options?: { signal: AbortSignal }) {
-    options?.signal.throwIfAborted();
+  async setTimeout(ms: number, _: undefined, options?: { signal?: AbortSignal }) {
+    options?.signal?.throwIfAborted();
     delays.push(ms);
   },
 }));
@@ -37,7 +37,7 @@ function follow(streams: readonly Script[], signal?: AbortSignal) {
   const signals: AbortSignal[] = [];
   async function* open(ending: AbortSignal): AsyncGenerator<StreamEvent<string>> {
     signals.push(ending);
-    for (const event of left.shift() ?? [refusal]) {
+    for (const event of left.shift() ?? [{ isLast: true }]) {
       if (event instanceof Error) throw event;
       yield event;
     }

@@ -12,8 +12,8 @@ import { ErrorInfoSchema, RetryInfoSchema } from "../../src/gen/google/rpc/error
 /** The waits between tries, which are recorded and not slept. */
 const delays = vi.hoisted(() => [] as number[]);
 vi.mock("node:timers/promises", () => ({
-  async setTimeout(ms: number, _: undefined, options?: { signal: AbortSignal }) {
-    options?.signal.throwIfAborted();
+  async setTimeout(ms: number, _: undefined, options?: { signal?: AbortSignal }) {
+    options?.signal?.throwIfAborted();
     delays.push(ms);
   },
 }));
@@ -222,7 +222,7 @@ describe("a server without a connection", () => {
   };
 
   test("is connected to first; one with a connection is not", async () => {
-    const connect = vi.fn(async () => {});
+    const connect = vi.fn(() => new Promise<void>((resolve) => setTimeout(resolve, 10)));
     expect((await send([], { servers: notReady(connect) })).tries).toBe("n");
     expect(connect).toHaveBeenCalledTimes(1);
     await send([], { servers: serversOf("a", { connect }).servers });
@@ -237,7 +237,7 @@ describe("a server without a connection", () => {
   });
 
   test("is not tried again if its certificate is bad", async () => {
-    const connect = vi.fn<Servers["connect"]>().mockRejectedValue(badCertificate);
+    const connect = vi.fn<Servers["connect"]>().mockRejectedValueOnce(badCertificate);
     expect(await send([], { servers: notReady(connect) })).toMatchObject({ error: badCertificate });
     expect(connect).toHaveBeenCalledTimes(1);
   });

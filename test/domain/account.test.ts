@@ -252,9 +252,28 @@ describe("the month-end sweep", () => {
     expect(formatMonth(unchanged.account.oldest as number)).toBe("2026-02");
     const last = expireForMonthEnd(unchanged.account, three, day("2026-05-01"));
     expect(last.entries.map(({ points }) => points)).toEqual([5]);
-    expect(last.account.oldest).toBeUndefined();
+    expect(last.account).not.toHaveProperty("oldest");
     const again = expireForMonthEnd(last.account, three, day("2026-05-02"));
     expect(again).toEqual({ account: last.account, entries: [] });
+  });
+
+  test("only the sweep raises the bound, so that grants do not write the index", () => {
+    const ledger = createLedger(program(3));
+    ledger.grant(day("2026-01-10"), "jan", 5);
+    ledger.use(day("2026-01-11"), "use", 5);
+    ledger.grant(day("2026-02-10"), "feb", 5);
+    expect(formatMonth(ledger.account.oldest as number)).toBe("2026-01");
+  });
+
+  test("a refund that expires at once gives an account without points no bound", () => {
+    const three = program(3);
+    const ledger = createLedger(three);
+    ledger.grant(day("2026-01-10"), "jan", 5);
+    ledger.use(day("2026-01-11"), "use", 5);
+    ledger.put(expireForMonthEnd(ledger.account, three, day("2026-01-12")).account, []);
+    ledger.refund(day("2026-04-10"), "refund", "use");
+    expect(months(ledger.account)).toEqual({});
+    expect(ledger.account).not.toHaveProperty("oldest");
   });
 
   test("a refund to an older month moves the bound back", () => {
@@ -357,4 +376,5 @@ test("an account that does not exist has no points", () => {
   expect(availablePointsOf(account)).toBe(0);
   expect(buckets(account)).toEqual([]);
   expect(account).toMatchObject({ last: 0, frozen: false, month: parseMonth("2026-01") });
+  expect(account.slots).toEqual(Array(12).fill(0));
 });

@@ -1,6 +1,7 @@
 /** Tests where months begin in time zones, whatever their clocks do. */
 import { describe, expect, test } from "vitest";
 import {
+  formatInstant,
   formatMonth,
   isComputable,
   monthAt,
@@ -61,7 +62,9 @@ describe("months", () => {
     const timeZone = "America/St_Johns";
     const start = monthStart(timeZone, parseMonth("2009-11"));
     expect(iso(start)).toBe("2009-11-01T02:30:00.000Z");
-    for (const minutes of [0, 1, 2, 59, 61]) {
+    expect(formatMonth(monthAt(timeZone, start - 1))).toBe("2009-10");
+    // First an instant at which the clock shows October again, since its answer may be kept.
+    for (const minutes of [30, 0, 1, 2, 59, 61]) {
       expect(formatMonth(monthAt(timeZone, start + minutes * 60_000))).toBe("2009-11");
     }
   });
@@ -85,6 +88,12 @@ describe("months", () => {
       expect(formatMonth(monthAt("Asia/Tokyo", instant - 40 * 86_400_000))).toBe("2026-09");
     }
   });
+});
+
+test("an instant is written with the offset of its zone", () => {
+  const instant = Date.parse("2026-11-30T15:00:00Z");
+  expect(formatInstant(instant, "Asia/Tokyo")).toBe("2026-12-01T00:00:00+09:00");
+  expect(formatInstant(instant, "America/New_York")).toBe("2026-11-30T10:00:00-05:00");
 });
 
 test("zones that cannot be computed are detected", () => {

@@ -111,6 +111,7 @@ describe("refunding", () => {
       type: "EXPIRED",
       event: { origin: "x", eventId: "2026-01/c:r" },
       points: 10,
+      reason: "",
       availablePoints: 90,
       effectiveTime: Date.parse("2026-07-01T00:00:00+09:00"),
       createTime: now,
@@ -150,7 +151,7 @@ describe("refunding", () => {
     expect(ledger.account.totals).toMatchObject({ refunded: 55, expired: 0 });
   });
 
-  test("CURRENT_MONTH: points of that month and points that move to it are one change", () => {
+  test("CURRENT_MONTH: points move in the month in which they have expired, not before", () => {
     const ledger = createLedger(program(2));
     ledger.grant(day("2026-01-10"), "jan", 10);
     ledger.grant(day("2026-02-10"), "feb", 20);
@@ -179,6 +180,26 @@ describe("refunding", () => {
     const current = used();
     current.refund(july, "r", "use", undefined, "CURRENT_MONTH");
     expect(months(current.account)).toMatchObject({ "2026-02": 20, "2026-07": 10 });
+  });
+
+  test("what has expired before a lengthening, or at its instant, stays expired", () => {
+    const april = Date.parse("2026-04-01T00:00:00+09:00");
+    for (const [effectiveTime, now] of [
+      [april, april],
+      [day("2026-04-15"), day("2026-04-20")],
+    ] as const) {
+      const ledger = createLedger(program(3));
+      ledger.grant(day("2026-01-10"), "jan", 10);
+      ledger.use(day("2026-01-11"), "use", 10);
+      const first = { lifetimeMonths: 3, effectiveTime: 0 };
+      ledger.setProgram(program(3, { lifetimes: [first, { lifetimeMonths: 6, effectiveTime }] }));
+      ledger.refund(now, "r1", "use", 4);
+      expect(ledger.account.slots).toHaveLength(6);
+      expect(months(ledger.account)).toEqual({});
+      expect(ledger.account.totals.expired).toBe(4);
+      ledger.refund(now, "r2", "use", 6, "CURRENT_MONTH");
+      expect(months(ledger.account)).toEqual({ "2026-04": 6 });
+    }
   });
 
   test("restores what the use took though its grant was revoked in between", () => {
@@ -290,7 +311,9 @@ describe("limits", () => {
     const state = { program: program(3), userId: "u", account: full({}), now };
     const { account } = grant(state, event("a"), maxPoints);
     expect(availablePointsOf(account)).toBe(maxBalance);
-    expect(() => grant({ ...state, account }, event("b"), 1)).toThrow(refused("LIMIT_EXCEEDED"));
+    expect(() => grant({ ...state, account }, event("b"), 1)).toThrow(
+      refused("LIMIT_EXCEEDED", { limit: "1000000000000000" }),
+    );
   });
 
   test("the sums of issued and of refunded points have a limit", () => {
