@@ -41,6 +41,7 @@ const texts = {
   LIMIT_EXCEEDED: (message) => message,
   LEDGER_ENTRY_NOT_FOUND: () => "there is no grant to revoke",
   CONTENDED: () => "other calls kept changing the account; the row can be tried again",
+  THROTTLED: () => "the account is too busy; the row can be tried again",
   NOT_RUN: () => "the bulk grant ended before this row",
   INTERNAL: () => "unexpected error; the worker's log has it",
 } as const satisfies Record<string, (detail: string) => string>;

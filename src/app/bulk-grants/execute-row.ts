@@ -2,7 +2,7 @@
 import pRetry from "p-retry";
 import type { BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
 import { noCaller } from "../../domain/caller.ts";
-import { DomainError } from "../../domain/errors.ts";
+import { DomainError, type Reason } from "../../domain/errors.ts";
 import { type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
 import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
@@ -17,13 +17,17 @@ type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
 /** What became of a row: the points that were granted or revoked, or why none were. */
 type RowOutcome = { readonly points: Points } | RowProblem;
 
-/** A retryable error of a row is retried this often: within about 7 s. */
+/** The retryable errors that concern the account of one row. */
+const reasonsOfRow: ReadonlySet<Reason> = new Set(["CONTENDED", "THROTTLED"]);
+
+/** A retryable error of a row is retried this often: within about 10 s. */
 const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
 
 /**
  * Grants the points of a row once, however often it is executed; in a reversal, revokes what the
- * row of the reversed bulk grant has granted. A refusal is the row's outcome, and so is CONTENDED
- * after the retries. Throws any other retryable error, which concerns all rows.
+ * row of the reversed bulk grant has granted. A refusal is the row's outcome, and so are
+ * CONTENDED and THROTTLED after the retries: they concern one account. Throws any other retryable
+ * error, which concerns all rows.
  */
 export async function executeRow(
   deps: ExecuteDeps,
@@ -43,7 +47,7 @@ export async function executeRow(
       return { code: "INTERNAL" };
     }
     const { reason, message, retryable } = error;
-    if (retryable && reason !== "CONTENDED") throw error;
+    if (retryable && !reasonsOfRow.has(reason)) throw error;
     if (!isRowCode(reason)) throw error;
     return reason === "LIMIT_EXCEEDED" ? { code: reason, detail: message } : { code: reason };
   }
@@ -100,6 +104,7 @@ async function attempt(
     readSet,
     expectAbsent: [eventKey],
     deadline: undefined,
+    failsSoon: true,
     decide(tx, now): RowOutcome {
       const existing = tx.get(eventKey);
       if (existing) return outcomeOf(existing, hash);

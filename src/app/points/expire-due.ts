@@ -5,6 +5,7 @@ import { expiredMonth } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef, entryRef } from "../ports/records.ts";
+import { failingSoon } from "../shared/failing-soon.ts";
 import {
   type DueAccountsCounts,
   type DueAccountsPlace,
@@ -43,7 +44,8 @@ export async function expireDueInShard(
   const program = await deps.programs.get(programId);
   const { calendar } = await deps.clock.now();
   const month = expiredMonth(program, calendar);
-  const process = (account: AccountName) => expireDueInAccount(deps, account);
+  const brief = failingSoon(deps);
+  const process = (account: AccountName) => expireDueInAccount(brief, account);
   return sweepDueAccounts(
     deps,
     { programId, shard, month, process, onFailed },

@@ -6,6 +6,7 @@ import { type NotifyDeps, notifyMember } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
 import { accountRef } from "../ports/records.ts";
+import { failingSoon } from "../shared/failing-soon.ts";
 import {
   type DueAccountsCounts,
   type DueAccountsPlace,
@@ -48,7 +49,8 @@ export async function notifyExpiringInShard(
   const { failed = 0, failures = [] } = input;
   const program = await deps.programs.get(programId);
   const upTo = expiredMonth(program, monthStart(program.timeZone, month));
-  const process = (account: AccountName) => notifyExpiring(deps, account, month);
+  const brief = failingSoon(deps);
+  const process = (account: AccountName) => notifyExpiring(brief, account, month);
   return sweepDueAccounts(
     deps,
     { programId, shard, month: upTo, process, onFailed },

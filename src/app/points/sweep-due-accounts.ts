@@ -2,7 +2,8 @@
 import type { Month } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { AccountName } from "../ports/points.ts";
-import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
+import { storeOutages } from "../shared/suspects.ts";
+import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
 
 /** The number of accounts that are processed concurrently. */
 const pageSize = 32;
@@ -35,8 +36,8 @@ interface DueAccountsWork<Outcome extends string> extends DueAccountsShard {
 }
 
 /**
- * Processes the due accounts of a shard, as `sweep` does: an account that fails is counted and
- * named, and an outage of store or clock ends the sweep with its error.
+ * Processes the due accounts of a shard, as `sweep` does: an account that fails or is throttled is
+ * counted and named, and an outage of store or clock ends the sweep with its error.
  */
 export function sweepDueAccounts<Outcome extends string, Counts extends DueAccountsCounts<Outcome>>(
   { reader }: Pick<Deps, "reader">,
@@ -54,10 +55,11 @@ export function sweepDueAccounts<Outcome extends string, Counts extends DueAccou
         [outcome]: counts[outcome] + 1,
       }),
       nameOf: ({ userId }) => ({ userId }),
+      keyOf: ({ userId }) => userId,
       onFailed: ({ userId }, error) => onFailed(userId, error),
       concurrency: pageSize,
       outages: storeOutages,
-      outageAfter: 1,
+      outageAfter: pageSize,
     },
     start,
     place,

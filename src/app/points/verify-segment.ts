@@ -5,11 +5,15 @@ import type { Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page } from "../ports/pages.ts";
 import type { VerifiedAccounts } from "../ports/workflows.ts";
-import { storeOutages, sweep } from "../shared/sweep.ts";
+import { storeOutages } from "../shared/suspects.ts";
+import { sweep } from "../shared/sweep.ts";
 import { type AccountProgress, type VerifiedAccount, verificationSteps } from "./verify-account.ts";
 
 /** The number of items of the table that one step of the scan reads. */
 const scanPage = 1_000;
+
+/** Each of these has waited for the store several times, one after another. */
+const outageAfter = 3;
 
 /** A report names at most this many differences of one account. */
 const maxNamed = 20;
@@ -73,10 +77,11 @@ export async function verifySegment(
       process: (account, checkpoint) => verifyNext(deps, account, checkpoint),
       add: addAccount,
       nameOf: ({ userId }) => ({ userId }),
+      keyOf: ({ userId }) => userId,
       onFailed: ({ userId }, error) => onFailed(userId, error),
       concurrency: 1,
       outages: storeOutages,
-      outageAfter: 1,
+      outageAfter,
     },
     { accounts, entries, wrong, reports, failed, failures },
     input,

@@ -4,7 +4,9 @@ import type { Milliseconds } from "../../domain/units.ts";
 import type { NotifyDeps } from "../notifications/notify.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { ReservationName } from "../ports/reservations.ts";
-import { type SweepCounts, type SweepPlace, storeOutages, sweep } from "../shared/sweep.ts";
+import { failingSoon } from "../shared/failing-soon.ts";
+import { storeOutages } from "../shared/suspects.ts";
+import { type SweepCounts, type SweepPlace, sweep } from "../shared/sweep.ts";
 import { pendingParts, reservationPages } from "./all-reservations.ts";
 import { executeReservation } from "./execute.ts";
 import { notifyGranted } from "./notify-granted.ts";
@@ -16,7 +18,7 @@ const overdueMs = 15_000;
 /** How many reservations are processed concurrently. */
 const concurrency = 20;
 
-/** So many failures one after another are an outage: until then, a reservation is tried again. */
+/** When so many accounts or runs fail without a success in between, it is an outage. */
 const outageAfter = 40;
 
 /** The counts of a sweep over overdue reservations. */
@@ -63,6 +65,7 @@ export async function executeOverdue(
 ): Promise<OverdueCounts & { readonly cursor?: string }> {
   const { wall } = await deps.clock.now();
   const { cursor: _, done: __, ...counts } = from;
+  const brief = failingSoon(deps);
   return sweep<Reservation, ReservationName, Executed, OverdueCounts>(
     {
       read: reservationPages(deps, {
@@ -72,7 +75,7 @@ export async function executeOverdue(
       }),
       async process(found) {
         const { programId, reservationId, userId, executeTime } = found;
-        const executed = await executeReservation(deps, { programId, reservationId, userId });
+        const executed = await executeReservation(brief, { programId, reservationId, userId });
         if (executed.outcome === "DONE") {
           onDone(executed.reservation);
           if (executed.notifies) deps.background(() => notifyGranted(deps, executed));
@@ -91,6 +94,7 @@ export async function executeOverdue(
         oldestMs: Math.max(total.oldestMs, oldestMs),
       }),
       nameOf,
+      keyOf: ({ programId, userId }) => `${programId} ${userId}`,
       onFailed,
       concurrency,
       outages: storeOutages,
@@ -116,6 +120,7 @@ export function startAllRuns(
   onFailed: OnFailed,
 ): Promise<StartCounts & { readonly cursor?: string }> {
   const { cursor: _, done: __, ...counts } = from;
+  const brief = failingSoon(deps);
   return sweep<Reservation, ReservationName, void, StartCounts>(
     {
       read: reservationPages(deps, {
@@ -123,9 +128,10 @@ export function startAllRuns(
         parts: pendingParts,
         isWanted: () => true,
       }),
-      process: (reservation) => startRun(deps, reservation),
+      process: (reservation) => startRun(brief, reservation),
       add: (total) => ({ ...total, started: total.started + 1 }),
       nameOf,
+      keyOf: ({ programId, reservationId }) => `${programId} ${reservationId}`,
       onFailed,
       concurrency,
       outages: startOutages,

@@ -1,5 +1,4 @@
 /** Finds workflow runs that are not in line with their records, and corrects them. */
-
 import type { Instant } from "../../domain/month.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -7,6 +6,7 @@ import { allPages } from "../ports/pages.ts";
 import { reservationRef } from "../ports/records.ts";
 import type { ReservationName } from "../ports/reservations.ts";
 import type { ReservationRun } from "../ports/workflows.ts";
+import { failingSoon } from "../shared/failing-soon.ts";
 import { reservationPageSize, reservationPages } from "./all-reservations.ts";
 import { startRun, syncRun } from "./workflow-runs.ts";
 
@@ -54,11 +54,12 @@ export async function syncRuns(
     }
   };
   const { wall } = await deps.clock.now();
+  const brief = failingSoon(deps);
   for await (const reservation of unsyncedReservations(deps, wall)) {
-    await count("synced", reservation, () => syncRun(deps, reservation).then(() => true));
+    await count("synced", reservation, () => syncRun(brief, reservation).then(() => true));
   }
   for await (const run of deps.workflows.brokenRuns(since)) {
-    await count("restarted", run, () => restart(deps, run));
+    await count("restarted", run, () => restart(brief, run));
   }
   for await (const run of deps.workflows.overdueRuns(wall - stuckMs)) {
     await count("terminated", run, () => terminateStuck(deps, run, wall));

@@ -1,10 +1,8 @@
 /** Processes many records, page by page: one that fails is named, and only an outage ends it. */
 import { maxReports } from "../../contract/points.ts";
-import { DomainError, type Reason } from "../../domain/errors.ts";
+import { DomainError } from "../../domain/errors.ts";
 import type { Page } from "../ports/pages.ts";
-
-/** While the store or the clock is away, every record fails with one of these reasons. */
-export const storeOutages: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "CLOCK_OFF"]);
+import { type OutageRules, Suspects } from "./suspects.ts";
 
 /** The place at which a sweep continues. Heartbeats contain it as JSON, so no name may change. */
 export interface SweepPlace<Name> {
@@ -22,7 +20,7 @@ export interface SweepCounts<Name> {
 }
 
 /** What is done with the records. `Name` identifies one as plain JSON, such as `{ userId }`. */
-interface Sweep<T, Name, Outcome, Counts> {
+interface Sweep<T, Name, Outcome, Counts> extends OutageRules<T> {
   /** Reads the page at a cursor; undefined for the first page. Its error ends the sweep. */
   read(cursor: string | undefined): Promise<Page<T>>;
   /**
@@ -35,90 +33,167 @@ interface Sweep<T, Name, Outcome, Counts> {
   /** Logs a record that failed. */
   onFailed(name: Name, error: unknown): void;
   readonly concurrency: number;
-  /** The reasons of an outage, which concerns all records. */
-  readonly outages: ReadonlySet<Reason>;
-  /**
-   * So many failures one after another with such a reason are an outage. After fewer, the record
-   * is processed again. 1 when a call below has retried it long enough.
-   */
-  readonly outageAfter: number;
 }
 
 /**
  * Processes the records from a place on and adds to `start`, until `shouldContinue` returns false.
  * It is called with the progress after every page and checkpoint. When an outage ends the sweep,
- * it is called with the progress within the page before the error is thrown.
+ * it is called with the progress before the outage, and then the error is thrown.
+ *
+ * A record that fails with the reason of an outage is processed once more when another one has
+ * succeeded (see `Suspects`). Until it is done, or has failed by itself, the progress stays before
+ * it, so that no record counts as failed for an outage.
  */
-export async function sweep<T, Name extends object, Outcome, Counts extends SweepCounts<Name>>(
+export function sweep<T, Name extends object, Outcome, Counts extends SweepCounts<Name>>(
   work: Sweep<T, Name, Outcome, Counts>,
   start: Counts,
-  { cursor: from, done = [] }: SweepPlace<Name>,
+  place: SweepPlace<Name>,
   shouldContinue: (progress: Counts & SweepPlace<Name>) => boolean,
 ): Promise<Counts & { readonly cursor?: string }> {
-  const { read, process, add, nameOf, onFailed, outages } = work;
-  let counts = start;
-  let cursor = from;
-  let isStopped = false;
-  const progress = () => ({ ...counts, ...(cursor !== undefined && { cursor }) });
-  const checkpoint = (within: string) => {
-    cursor = within;
-    isStopped = !shouldContinue(progress());
-    return !isStopped;
-  };
-  const processOne = async (record: T) => {
-    try {
-      const outcome = await process(record, checkpoint);
-      counts = add(counts, outcome);
-    } catch (error) {
-      const reason = error instanceof DomainError ? error.reason : "INTERNAL";
-      if (reason !== "INTERNAL" && outages.has(reason)) throw error;
-      onFailed(nameOf(record), error);
-      const failures = [...counts.failures, { ...nameOf(record), reason }].slice(0, maxReports);
-      counts = { ...counts, failed: counts.failed + 1, failures };
-    }
-  };
-  let past = new Set(done.map((name) => JSON.stringify(name)));
-  for (;;) {
-    const page = await read(cursor);
-    const left = new Set(page.items.filter((item) => !past.has(JSON.stringify(nameOf(item)))));
-    try {
-      await processAll(left, work, processOne);
-    } catch (outage) {
-      const done = page.items.filter((record) => !left.has(record)).map(nameOf);
-      shouldContinue({ ...progress(), ...(done.length > 0 && { done }) });
-      throw outage;
-    }
-    if (isStopped) return progress();
-    cursor = page.cursor;
-    past = new Set();
-    if (cursor === undefined || !shouldContinue(progress())) return progress();
-  }
+  return new Sweeping(work, start, place, shouldContinue).run();
 }
 
-/** Removes each record that was processed from `left`. Throws the error of an outage. */
-async function processAll<T>(
-  left: Set<T>,
-  { concurrency, outageAfter }: { readonly concurrency: number; readonly outageAfter: number },
-  processOne: (record: T) => Promise<void>,
-): Promise<void> {
-  const queue = [...left];
-  let failuresInARow = 0;
-  let outage: unknown;
-  const processNext = async () => {
-    while (outage === undefined) {
-      const record = queue.shift();
-      if (record === undefined) return;
+class Sweeping<T, Name extends object, Outcome, Counts extends SweepCounts<Name>> {
+  readonly #work: Sweep<T, Name, Outcome, Counts>;
+  readonly #shouldContinue: (progress: Counts & SweepPlace<Name>) => boolean;
+  readonly #suspects: Suspects<T>;
+  #counts: Counts;
+  #cursor: string | undefined;
+  #page: Page<T> = { items: [] };
+  /** The records of the page that are done or have failed by themselves. */
+  #ended: Set<T>;
+  /** The progress before the first suspect, if that is on an earlier page. */
+  #before: (Counts & SweepPlace<Name>) | undefined;
+  #isStopped = false;
+  /** The names of the records of the first page that are done. */
+  readonly #past: Set<string>;
+
+  constructor(
+    work: Sweep<T, Name, Outcome, Counts>,
+    start: Counts,
+    { cursor, done = [] }: SweepPlace<Name>,
+    shouldContinue: (progress: Counts & SweepPlace<Name>) => boolean,
+  ) {
+    this.#work = work;
+    this.#shouldContinue = shouldContinue;
+    this.#suspects = new Suspects(work);
+    this.#counts = start;
+    this.#cursor = cursor;
+    this.#ended = new Set();
+    this.#past = new Set(done.map((name) => JSON.stringify(name)));
+  }
+
+  async run(): Promise<Counts & { readonly cursor?: string }> {
+    for (;;) {
+      await this.#readPage();
       try {
-        await processOne(record);
-        left.delete(record);
-        failuresInARow = 0;
-      } catch (error) {
-        queue.push(record);
-        failuresInARow += 1;
-        if (failuresInARow === outageAfter) outage = error;
+        await this.#processAll(this.#page.items.filter((record) => !this.#ended.has(record)));
+        if (this.#isStopped) {
+          await this.#settle();
+          return this.#progress();
+        }
+        if (this.#page.cursor === undefined) {
+          await this.#settle();
+          this.#cursor = undefined;
+          return this.#progress();
+        }
+        if (this.#suspects.size > 0) this.#before ??= this.#progressWithin();
+        this.#cursor = this.#page.cursor;
+        if (this.#report()) continue;
+        await this.#settle();
+        return this.#progress();
+      } catch (outage) {
+        this.#shouldContinue(this.#before ?? this.#progressWithin());
+        throw outage;
       }
     }
-  };
-  await Promise.all(Array.from({ length: concurrency }, processNext));
-  if (outage !== undefined) throw outage;
+  }
+
+  async #readPage(): Promise<void> {
+    this.#page = await this.#work.read(this.#cursor);
+    const isPast = (record: T) => this.#past.has(JSON.stringify(this.#work.nameOf(record)));
+    this.#ended = new Set(this.#page.items.filter(isPast));
+    this.#past.clear();
+  }
+
+  /** Processes records, and after them those that are to be processed again. */
+  async #processAll(records: readonly T[]): Promise<void> {
+    const queue = [...records];
+    let outage: unknown;
+    const processNext = async () => {
+      while (outage === undefined) {
+        const record = queue.shift();
+        if (record === undefined) return;
+        try {
+          queue.push(...(await this.#process(record)));
+        } catch (error) {
+          outage ??= error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: this.#work.concurrency }, processNext));
+    if (outage !== undefined) throw outage;
+  }
+
+  /** Returns the records that are to be processed again. Throws the error of an outage. */
+  async #process(record: T): Promise<readonly T[]> {
+    // A record of an earlier page has no place at which another sweep could continue.
+    const isOfPage = this.#page.items.includes(record);
+    const checkpoint = (cursor: string) => !isOfPage || this.#checkpoint(cursor);
+    try {
+      const outcome = await this.#work.process(record, checkpoint);
+      this.#counts = this.#work.add(this.#counts, outcome);
+    } catch (error) {
+      if (this.#suspects.areMadeBy(error)) {
+        this.#suspects.add(record, error);
+        return [];
+      }
+      this.#fail(record, error);
+    }
+    this.#ended.add(record);
+    const { failed, again } = this.#suspects.succeeded(record);
+    for (const [other, error] of failed) this.#fail(other, error);
+    if (this.#suspects.size === 0) this.#before = undefined;
+    return again;
+  }
+
+  #checkpoint(cursor: string): boolean {
+    this.#cursor = cursor;
+    this.#isStopped = !this.#report();
+    return !this.#isStopped;
+  }
+
+  /** Decides of each suspect whether it has failed. Throws the error of an outage. */
+  async #settle(): Promise<void> {
+    await this.#processAll(this.#suspects.lastChance());
+    for (const [record, error] of this.#suspects.end()) this.#fail(record, error);
+  }
+
+  #fail(record: T, error: unknown): void {
+    const { nameOf, onFailed } = this.#work;
+    const name = nameOf(record);
+    const reason = error instanceof DomainError ? error.reason : "INTERNAL";
+    onFailed(name, error);
+    const { failed, failures } = this.#counts;
+    this.#counts = {
+      ...this.#counts,
+      failed: failed + 1,
+      failures: [...failures, { ...name, reason }].slice(0, maxReports),
+    };
+    this.#ended.add(record);
+  }
+
+  #report(): boolean {
+    return this.#shouldContinue(this.#before ?? this.#progress());
+  }
+
+  #progress(): Counts & { readonly cursor?: string } {
+    return { ...this.#counts, ...(this.#cursor !== undefined && { cursor: this.#cursor }) };
+  }
+
+  #progressWithin(): Counts & SweepPlace<Name> {
+    const ended = this.#page.items.filter((record) => this.#ended.has(record));
+    const done = ended.map(this.#work.nameOf);
+    return { ...this.#progress(), ...(done.length > 0 && { done }) };
+  }
 }

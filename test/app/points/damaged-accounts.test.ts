@@ -61,7 +61,7 @@ test("damaged accounts do not stop the sweep of a shard, and are named", async (
 
 test("an outage fails the sweep of a shard, so that it is retried", async () => {
   const { deps, store, clock } = createAccountFixture(1);
-  const userIds = Array.from({ length: 8 }, (_, i) => `user-${i}`);
+  const userIds = Array.from({ length: 4 * shardCount }, (_, i) => `user-${i}`);
   for (const userId of userIds) await grant(deps, "g", 10, { userId });
   clock.time = Date.UTC(2026, 4, 15);
   const clockOff = async () => Promise.reject(new DomainError("CLOCK_OFF", "off"));

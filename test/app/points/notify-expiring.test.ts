@@ -151,7 +151,7 @@ test("an outage ends the sweep, and the next attempt goes on where it was", asyn
   let answered = 0;
   notify.mockImplementation(async () => {
     answered += 1;
-    if (answered === 4) throw new DomainError("STORE_UNAVAILABLE", "away");
+    if (answered >= 4) throw new DomainError("STORE_UNAVAILABLE", "away");
   });
   let latest: Partial<NotifyProgress> = {};
   const proceed = (progress: NotifyProgress) => {

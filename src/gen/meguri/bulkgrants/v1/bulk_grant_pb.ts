@@ -634,7 +634,7 @@ export const CodeCountSchema: GenMessage<CodeCount> = /*@__PURE__*/
  * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, COLUMNS_DIFFER,
  * USER_TWICE, OTHER_BULK_GRANT. Found in the store or by the run: ID_REUSED (this bulk grant has granted the
  * user other points), ACCOUNT_FROZEN, LIMIT_EXCEEDED, LEDGER_ENTRY_NOT_FOUND (a reversal finds no
- * grant), CONTENDED, NOT_RUN (it ended before the row), INTERNAL.
+ * grant), CONTENDED, THROTTLED, NOT_RUN (it ended before the row), INTERNAL.
  *
  * Codes of whole sheets: EMPTY, HEADER_MISSING, COLUMN_MISSING, COLUMN_UNKNOWN, COLUMN_TWICE,
  * ENCODING_WRONG, NUL_BYTE, QUOTE_NOT_CLOSED, CSV_MALFORMED, TOO_MANY_ROWS, TOO_LARGE,
