@@ -45,7 +45,13 @@ export function emptyAccount(program: Program, userId: string, now: Instant): Ac
     userId,
     month: monthAt(program.timeZone, now),
     slots: Array<number>(lifetimeAt(program, now)).fill(0),
-    totals: { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 },
+    totals: {
+      issuedPoints: 0,
+      usedPoints: 0,
+      expiredPoints: 0,
+      refundedPoints: 0,
+      revokedPoints: 0,
+    },
     frozen: false,
     last: 0,
     time: now,
@@ -100,7 +106,7 @@ export function expiredEntry(bucket: Bucket, effectiveTime: Instant, suffix = ""
     effectiveTime,
     points: bucket.points,
     changes: [{ month: bucket.month, points: -bucket.points }],
-    total: "expired",
+    total: "expiredPoints",
     reason: "",
     caller: noCaller,
   };

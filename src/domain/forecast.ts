@@ -66,7 +66,7 @@ export function forecast(
   const currentAvailablePoints = availablePointsOf(account);
   const changes: ForecastChange[] = [];
   let availablePoints = currentAvailablePoints;
-  let { issued } = account.totals;
+  let { issuedPoints } = account.totals;
   const add = (change: Omit<ForecastChange, "availablePoints">) => {
     availablePoints += change.points;
     changes.push({ ...change, availablePoints });
@@ -86,8 +86,8 @@ export function forecast(
     const due = Math.max(executeTime, start);
     if (due > time) break;
     expireUntil(due);
-    if (Math.max(availablePoints, issued) + points > maxBalance) continue;
-    issued += points;
+    if (Math.max(availablePoints, issuedPoints) + points > maxBalance) continue;
+    issuedPoints += points;
     const month = Math.max(monthAt(program.timeZone, due), account.month);
     held.set(month, (held.get(month) ?? 0) + points);
     add({ time: due, kind: "RESERVATION", points, reservationId });

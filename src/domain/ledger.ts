@@ -60,11 +60,11 @@ export interface MonthChange {
 
 /** Sums over the whole life of an account. */
 export interface Totals {
-  readonly issued: number;
-  readonly used: number;
-  readonly expired: number;
-  readonly refunded: number;
-  readonly revoked: number;
+  readonly issuedPoints: Points;
+  readonly usedPoints: Points;
+  readonly expiredPoints: Points;
+  readonly refundedPoints: Points;
+  readonly revokedPoints: Points;
 }
 
 /** An entry before `appendEntry` derives its number, times, frozen flag and available points. */

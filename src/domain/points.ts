@@ -62,7 +62,7 @@ export function grant(state: State, event: Event, points: Points): Change {
     type: "ISSUED",
     points,
     changes: [{ month: account.month, points }],
-    total: "issued",
+    total: "issuedPoints",
     expireTime: expireTime(state.program, account.month),
   });
   checkLimits(appended.account);
@@ -192,7 +192,11 @@ function currentAccount({ account, program, userId, now }: State) {
   return expireDue(account ?? emptyAccount(program, userId, now), program, now);
 }
 
-const totalOf = { USED: "used", REVOKED: "revoked", REFUNDED: "refunded" } as const;
+const totalOf = {
+  USED: "usedPoints",
+  REVOKED: "revokedPoints",
+  REFUNDED: "refundedPoints",
+} as const;
 
 function withEntry(
   state: State,
@@ -270,8 +274,8 @@ function withOldest(account: Account): Account {
 function checkLimits(account: Account): void {
   const highest = Math.max(
     availablePointsOf(account),
-    account.totals.issued,
-    account.totals.refunded,
+    account.totals.issuedPoints,
+    account.totals.refundedPoints,
   );
   if (highest > maxBalance) {
     throw new DomainError("LIMIT_EXCEEDED", `an account takes at most ${maxBalance} points`, {

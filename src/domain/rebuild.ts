@@ -53,7 +53,13 @@ const maxTime = 8.64e15;
 
 /** Returns the sum of no entries. */
 export function startSum(): LedgerSum {
-  const totals = { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 };
+  const totals = {
+    issuedPoints: 0,
+    usedPoints: 0,
+    expiredPoints: 0,
+    refundedPoints: 0,
+    revokedPoints: 0,
+  };
   const start = {
     availablePoints: 0,
     frozen: false,
@@ -203,7 +209,7 @@ function fieldsOf(stored: Account, program: Program, now: Instant): Map<string, 
     ["last", String(account.last - entries.length)],
     ["available_points", String(availablePointsOf(account))],
     ...Object.entries(account.totals).map(([name, points]): [string, string] => [
-      `totals.${name}_points`,
+      `totals.${name.replace("Points", "_points")}`,
       String(points),
     ]),
     ...buckets(account).map(({ month, points }): [string, string] => [

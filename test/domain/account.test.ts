@@ -50,7 +50,7 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
       effectiveTime: april,
       createTime: day("2026-04-10"),
       points: 10,
-      total: "expired",
+      total: "expiredPoints",
       availablePoints: 90,
     });
     expect(at(day("2026-04-10"))).toEqual({ pointer: 0, slots: [30, 50, 40], balance: 120 });
@@ -62,11 +62,11 @@ describe("the golden case: lifetime 3, slots 0 / 1 / 2", () => {
     ]);
     expect(at(day("2026-04-20"))).toEqual({ pointer: 0, slots: [30, 0, 10], balance: 40 });
     expect(ledger.account.totals).toEqual({
-      issued: 130,
-      used: 80,
-      expired: 10,
-      refunded: 0,
-      revoked: 0,
+      issuedPoints: 130,
+      usedPoints: 80,
+      expiredPoints: 10,
+      refundedPoints: 0,
+      revokedPoints: 0,
     });
     expect(ledger.entries.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
@@ -110,7 +110,7 @@ describe("expiring what is due", () => {
       expect(account.month).toBe(from + ahead);
       const total = (lifetime * (lifetime + 1)) / 2;
       expect(availablePointsOf(account)).toBe(total - (gone * (gone + 1)) / 2);
-      expect(account.totals.expired).toBe((gone * (gone + 1)) / 2);
+      expect(account.totals.expiredPoints).toBe((gone * (gone + 1)) / 2);
     }
   });
 

@@ -233,7 +233,7 @@ describe("against what really happens", () => {
         const now = Math.max(origin + given.now, ledger.account.time);
         const { totals } = ledger.account;
         const account = isNearLimit
-          ? { ...ledger.account, totals: { ...totals, issued: maxBalance - 4 * maxPoints } }
+          ? { ...ledger.account, totals: { ...totals, issuedPoints: maxBalance - 4 * maxPoints } }
           : ledger.account;
         const start = { program: of, userId: "u", account, now };
         const reservations = reserved.map(({ at, points: granted }, i) =>

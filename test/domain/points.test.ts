@@ -77,7 +77,7 @@ describe("refunding", () => {
       "2026-03": 30,
       "2026-04": 40,
     });
-    expect(ledger.account.totals.refunded).toBe(55);
+    expect(ledger.account.totals.refundedPoints).toBe(55);
   });
 
   test("in parts or whole: the same account", () => {
@@ -122,7 +122,7 @@ describe("refunding", () => {
       availablePoints: 70,
     });
     expect(months(ledger.account)).toEqual({ "2026-03": 30, "2026-04": 40 });
-    expect(ledger.account.totals).toMatchObject({ refunded: 55, expired: 30 });
+    expect(ledger.account.totals).toMatchObject({ refundedPoints: 55, expiredPoints: 30 });
   });
 
   test("ORIGINAL_EXPIRY in parts: each shows its own expiries", () => {
@@ -148,7 +148,7 @@ describe("refunding", () => {
       ["2026-08", 30],
     ]);
     expect(months(ledger.account)).toEqual({ "2026-03": 30, "2026-04": 40, "2026-08": 30 });
-    expect(ledger.account.totals).toMatchObject({ refunded: 55, expired: 0 });
+    expect(ledger.account.totals).toMatchObject({ refundedPoints: 55, expiredPoints: 0 });
   });
 
   test("CURRENT_MONTH: points move in the month in which they have expired, not before", () => {
@@ -172,10 +172,10 @@ describe("refunding", () => {
     const july = Date.parse("2026-07-01T00:00:00+09:00");
     const before = used();
     before.refund(july - 1, "r", "use");
-    expect(before.account.totals.expired).toBe(0);
+    expect(before.account.totals.expiredPoints).toBe(0);
     const after = used();
     after.refund(july, "r", "use");
-    expect(after.account.totals.expired).toBe(10);
+    expect(after.account.totals.expiredPoints).toBe(10);
     expect(months(after.account)).not.toHaveProperty("2026-01");
     const current = used();
     current.refund(july, "r", "use", undefined, "CURRENT_MONTH");
@@ -237,7 +237,7 @@ describe("revoking", () => {
     expect(ledger.revoke(day("2026-01-15"), "v2", "a").points).toBe(5);
     const nothing = ledger.revoke(day("2026-01-16"), "v3", "a");
     expect(nothing).toMatchObject({ points: 0, changes: [] });
-    expect(ledger.account.totals.revoked).toBe(10);
+    expect(ledger.account.totals.revokedPoints).toBe(10);
     expect(ledger.key("a").reversedPoints).toBe(10);
     expect(availablePointsOf(ledger.account)).toBe(10);
   });
@@ -317,11 +317,17 @@ describe("limits", () => {
   });
 
   test("the sums of issued and of refunded points have a limit", () => {
-    const totals = { issued: maxBalance, used: 0, expired: 0, refunded: 0, revoked: 0 };
+    const totals = {
+      issuedPoints: maxBalance,
+      usedPoints: 0,
+      expiredPoints: 0,
+      refundedPoints: 0,
+      revokedPoints: 0,
+    };
     const account = full({ totals, slots: [0, 0, 0] });
     const state = { program: program(3), userId: "u", account, now };
     expect(() => grant(state, event("a"), 1)).toThrow(refused("LIMIT_EXCEEDED"));
-    const refunded = { ...account, totals: { ...totals, refunded: maxBalance } };
+    const refunded = { ...account, totals: { ...totals, refundedPoints: maxBalance } };
     const ledger = createLedger(program(3));
     ledger.grant(now, "g", 5);
     ledger.use(now, "use", 5);

@@ -76,7 +76,7 @@ describe("comparing", () => {
       (a) => ({ ...a, slots: a.slots.map((n) => Math.max(n - 1, 0)) }),
       ["available_points"],
     ],
-    ["a total", (a) => ({ ...a, totals: { ...a.totals, used: 14 } }), ["totals.used_points"]],
+    ["a total", (a) => ({ ...a, totals: { ...a.totals, usedPoints: 14 } }), ["totals.used_points"]],
     ["the frozen flag", (a) => ({ ...a, frozen: false }), ["frozen"]],
     ["the number", (a) => ({ ...a, last: a.last - 1 }), ["last"]],
   ])("finds %s", (_, damage, fields) => {

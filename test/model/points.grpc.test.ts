@@ -91,11 +91,11 @@ function withoutHidden<T extends object>(shown: T): T {
 async function show(programId: string) {
   const { balance } = await one.points.getBalance({ programId, userId });
   const {
-    issuedPoints: issued = 0n,
-    usedPoints: used = 0n,
-    expiredPoints: expired = 0n,
-    refundedPoints: refunded = 0n,
-    revokedPoints: revoked = 0n,
+    issuedPoints = 0n,
+    usedPoints = 0n,
+    expiredPoints = 0n,
+    refundedPoints = 0n,
+    revokedPoints = 0n,
   } = balance?.totals ?? {};
   return {
     balance: Number(balance?.availablePoints),
@@ -105,11 +105,11 @@ async function show(programId: string) {
       expireTime: expireTime && timestampMs(expireTime),
     })),
     totals: {
-      issued: Number(issued),
-      used: Number(used),
-      expired: Number(expired),
-      refunded: Number(refunded),
-      revoked: Number(revoked),
+      issuedPoints: Number(issuedPoints),
+      usedPoints: Number(usedPoints),
+      expiredPoints: Number(expiredPoints),
+      refundedPoints: Number(refundedPoints),
+      revokedPoints: Number(revokedPoints),
     },
     frozen: balance?.frozen,
   };

@@ -124,7 +124,7 @@ test("a verification continues after the last heartbeat, inside a ledger", async
     ...{ number, type: "ISSUED", event: { origin: "c", eventId: `e${number}` }, points: 1 },
     ...{ createTime: 0, effectiveTime: 0, changes: [{ month: 23_640, points: 1 }] },
     ...{
-      total: "issued",
+      total: "issuedPoints",
       frozen: false,
       availablePoints: number,
       reason: "",
@@ -133,7 +133,15 @@ test("a verification continues after the last heartbeat, inside a ledger", async
   });
   const account = {
     ...{ programId: "p", userId: "u", month: 23_640, slots: [count, ...Array(11).fill(0)] },
-    ...{ totals: { issued: count, used: 0, expired: 0, refunded: 0, revoked: 0 } },
+    ...{
+      totals: {
+        issuedPoints: count,
+        usedPoints: 0,
+        expiredPoints: 0,
+        refundedPoints: 0,
+        revokedPoints: 0,
+      },
+    },
     ...{ frozen: false, last: count, time: 0 },
   };
   const reader = {

@@ -78,17 +78,17 @@ function fromBalance(balance: Balance): MessageInitShape<typeof BalanceSchema> {
     expireTime: fromInstant(expireTime),
   }));
   const [oldest] = buckets;
-  const { issued, used, expired, refunded, revoked } = account.totals;
+  const { totals } = account;
   return {
     availablePoints: BigInt(availablePoints),
     buckets,
     ...(oldest && { nextExpiring: oldest }),
     totals: {
-      issuedPoints: BigInt(issued),
-      usedPoints: BigInt(used),
-      expiredPoints: BigInt(expired),
-      refundedPoints: BigInt(refunded),
-      revokedPoints: BigInt(revoked),
+      issuedPoints: BigInt(totals.issuedPoints),
+      usedPoints: BigInt(totals.usedPoints),
+      expiredPoints: BigInt(totals.expiredPoints),
+      refundedPoints: BigInt(totals.refundedPoints),
+      revokedPoints: BigInt(totals.revokedPoints),
     },
     frozen: account.frozen,
     version: BigInt(version),

@@ -186,7 +186,7 @@ function longLedger(deps: Deps, count: number, missing: number, delayMs = 0) {
     effectiveTime: Date.UTC(2026, 0, 15),
     points: 1,
     changes: [{ month: 12 * 2026, points: 1 }],
-    total: "issued",
+    total: "issuedPoints",
     frozen: false,
     availablePoints: number,
     reason: "",
@@ -211,7 +211,7 @@ async function longAccount(count: number) {
   await grant(fixture.deps, "e1", 1);
   const one = (await fixture.stored()) as Account;
   const slots = one.slots.map((points) => points * count);
-  const totals = { ...one.totals, issued: count };
+  const totals = { ...one.totals, issuedPoints: count };
   fixture.store.force(account, { ...one, slots, totals, last: count });
   return fixture;
 }

@@ -32,7 +32,7 @@ const account = {
   userId: "u",
   month: 24_322,
   slots: [1],
-  totals: { issued: 1, used: 0, expired: 0, refunded: 0, revoked: 0 },
+  totals: { issuedPoints: 1, usedPoints: 0, expiredPoints: 0, refundedPoints: 0, revokedPoints: 0 },
   frozen: false,
   last: 1,
   time: 5,

@@ -548,7 +548,7 @@ describe.each(isolations)("two processes, applied %s", (isolation) => {
     const { deps, store, coalesced, stored } = createFixture();
     await grant(deps, "g", 10);
     const healthy = (await stored()) as Account;
-    store.force(account, { ...healthy, totals: { ...healthy.totals, used: 7 } });
+    store.force(account, { ...healthy, totals: { ...healthy.totals, usedPoints: 7 } });
     const name = { programId, userId };
     // The repair must keep the grant that is decided earlier in the same batch.
     const answers = await coalesced<unknown>(deps, () => [

@@ -82,7 +82,13 @@ export class Oracle {
   #state: State = {
     exists: false,
     lots: new Map(),
-    totals: { issued: 0, used: 0, expired: 0, refunded: 0, revoked: 0 },
+    totals: {
+      issuedPoints: 0,
+      usedPoints: 0,
+      expiredPoints: 0,
+      refundedPoints: 0,
+      revokedPoints: 0,
+    },
     frozen: false,
     time: 0,
     done: new Map(),
@@ -179,7 +185,7 @@ export class Oracle {
     this.#advance(now);
     const lot = this.#today();
     this.#add(lot, points);
-    this.#state.totals.issued = (this.#state.totals.issued ?? 0) + points;
+    this.#state.totals.issuedPoints = (this.#state.totals.issuedPoints ?? 0) + points;
     const expireTime = this.#expiry(lot);
     const line = this.#write("ISSUED", `c:${request.id}`, points, [[lot, points]], {
       reason: request.reason,
@@ -206,7 +212,7 @@ export class Oracle {
       this.#add(lot, -part);
       wanted -= part;
     }
-    this.#state.totals.used = (this.#state.totals.used ?? 0) + total;
+    this.#state.totals.usedPoints = (this.#state.totals.usedPoints ?? 0) + total;
     const changes = taken.map(([lot, part]): [Lot, number] => [lot, -part]);
     const line = this.#write("USED", `c:${request.id}`, total, changes, { reason: request.reason });
     return this.#finish(request, content, line, taken);
@@ -230,7 +236,7 @@ export class Oracle {
       changes.set(target, (changes.get(target) ?? 0) + part);
       this.#add(target, part);
     }
-    this.#state.totals.refunded = (this.#state.totals.refunded ?? 0) + points;
+    this.#state.totals.refundedPoints = (this.#state.totals.refundedPoints ?? 0) + points;
     const line = this.#write("REFUNDED", `c:${request.id}`, points, [...changes], {
       reason: request.reason,
       related: `c:${request.use}`,
@@ -252,7 +258,7 @@ export class Oracle {
     const points = Math.min(granted.line.points - granted.revoked, held);
     granted.revoked += points;
     this.#add(lot, -points);
-    this.#state.totals.revoked = (this.#state.totals.revoked ?? 0) + points;
+    this.#state.totals.revokedPoints = (this.#state.totals.revokedPoints ?? 0) + points;
     const changes: [Lot, number][] = points === 0 ? [] : [[lot, -points]];
     const line = this.#write("REVOKED", `c:${request.id}`, points, changes, {
       reason: request.reason,
@@ -289,7 +295,7 @@ export class Oracle {
   #expire(lot: Lot, cause: string): void {
     const points = this.#state.lots.get(lot) ?? 0;
     this.#state.lots.delete(lot);
-    this.#state.totals.expired = (this.#state.totals.expired ?? 0) + points;
+    this.#state.totals.expiredPoints = (this.#state.totals.expiredPoints ?? 0) + points;
     this.#write("EXPIRED", `x:${name(lot)}${cause}`, points, [[lot, -points]], {
       reason: "",
       effectiveTime: this.#expiry(lot),

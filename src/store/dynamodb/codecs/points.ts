@@ -80,7 +80,10 @@ function decodeRules(flat: readonly number[]): BulkRules {
   return { maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove };
 }
 
+/** The totals in their stored order, by names without the unit, which entries have, too. */
 const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const;
+
+const totalOf = (name: (typeof totalNames)[number]) => `${name}Points` as const;
 
 export const account: Codec<"account"> = {
   table: "points",
@@ -88,7 +91,7 @@ export const account: Codec<"account"> = {
   encode: (value) => ({
     m: N(value.month),
     s: numbers(value.slots),
-    T: numbers(totalNames.map((name) => value.totals[name])),
+    T: numbers(totalNames.map((name) => value.totals[totalOf(name)])),
     n: N(value.last),
     t: N(value.time),
     ...(value.frozen && { f: { BOOL: true } }),
@@ -106,7 +109,9 @@ export const account: Codec<"account"> = {
       userId,
       month: num(item, "m"),
       slots: nums(item, "s"),
-      totals: Object.fromEntries(totalNames.map((name, i) => [name, totals[i]])) as never as Totals,
+      totals: Object.fromEntries(
+        totalNames.map((name, i) => [totalOf(name), totals[i]]),
+      ) as never as Totals,
       frozen: item.f?.BOOL === true,
       last: num(item, "n"),
       time: num(item, "t"),
@@ -157,7 +162,7 @@ function encodeEntry(value: LedgerEntry): Item {
     ...encodeCaller("w", value.caller),
     ...(value.effectiveTime !== value.createTime && { T: N(value.effectiveTime) }),
     ...(value.changes.length > 0 && { c: numbers(encodeChanges(value.changes)) }),
-    ...(value.total && { a: S(value.total) }),
+    ...(value.total && { a: S(value.total.replace("Points", "")) }),
     ...(value.frozen && { f: { BOOL: true } }),
     ...(value.reason !== "" && { r: S(value.reason) }),
     ...(value.expireTime !== undefined && { x: N(value.expireTime) }),
@@ -168,7 +173,7 @@ function encodeEntry(value: LedgerEntry): Item {
 function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
   const createTime = num(item, "t");
   const expireTime = optional(item, "x");
-  const total = text(item, "a") as keyof Totals | "";
+  const total = text(item, "a") as (typeof totalNames)[number] | "";
   return {
     number,
     type: text(item, "y") as EntryType,
@@ -177,7 +182,7 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
     effectiveTime: optional(item, "T") ?? createTime,
     points: num(item, "p"),
     changes: decodeChanges(nums(item, "c")),
-    ...(total !== "" && { total }),
+    ...(total !== "" && { total: totalOf(total) }),
     frozen: item.f?.BOOL === true,
     availablePoints: num(item, "b"),
     reason: text(item, "r"),
