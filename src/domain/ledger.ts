@@ -11,7 +11,7 @@ import type { Points } from "./units.ts";
 export interface LedgerEntry {
   readonly number: number;
   readonly type: EntryType;
-  readonly event: EventRef;
+  readonly event: EventName;
   /** When the entry was recorded. Never earlier than the entry before it. */
   readonly createTime: Instant;
   /** The same as `createTime`; of an expiry, the instant at which the points expired. */
@@ -31,7 +31,7 @@ export interface LedgerEntry {
   /** Of an issue: when its points expire, as computed when it was written. */
   readonly expireTime?: Instant;
   /** The use that a refund reverses, or the grant that a revoke reverses. */
-  readonly relatedEvent?: EventRef;
+  readonly relatedEvent?: EventName;
 }
 
 export type EntryType =
@@ -43,8 +43,8 @@ export type EntryType =
   | "FROZEN"
   | "UNFROZEN";
 
-/** An event of one account. The id is unique in the account together with its origin. */
-export interface EventRef {
+/** The name of an event of one account. The id is unique in the account together with its origin. */
+export interface EventName {
   readonly origin: Origin;
   readonly eventId: string;
 }
@@ -85,5 +85,5 @@ export interface EventKey {
   readonly reversedPoints: Points;
 }
 
-/** Returns the name of an event in its account: origin and id, as in `c:order-17`. */
-export const eventName = ({ origin, eventId }: EventRef): string => `${origin}:${eventId}`;
+/** Returns the text by which records name an event: origin and id, as in `c:order-17`. */
+export const eventName = ({ origin, eventId }: EventName): string => `${origin}:${eventId}`;

@@ -11,7 +11,7 @@ import {
 } from "./account.ts";
 import type { Caller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
-import type { EventKey, EventRef, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
+import type { EventKey, EventName, LedgerEntry, MonthChange, NewEntry } from "./ledger.ts";
 import { eventName } from "./ledger.ts";
 import type { Instant, Month } from "./month.ts";
 import type { Program } from "./program.ts";
@@ -35,7 +35,7 @@ export interface State {
 
 /** What identifies and describes a change. */
 export interface Event {
-  readonly event: EventRef;
+  readonly event: EventName;
   readonly reason: string;
   readonly caller: Caller;
 }

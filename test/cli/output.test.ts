@@ -22,7 +22,7 @@ function memoryIo(isTTY: boolean, env: NodeJS.ProcessEnv = {}): Io & { printed()
 
 const entries = [
   create(LedgerEntrySchema, { number: 1n, points: 1_000n, reason: "贈り物\t\u001b[31m\nred" }),
-  create(LedgerEntrySchema, { number: 12n, points: 5n, eventId: "last" }),
+  create(LedgerEntrySchema, { number: 12n, points: 5n, event: { eventId: "last" } }),
 ];
 
 async function* pages() {
@@ -33,7 +33,7 @@ const columns = {
   number: ({ number }: (typeof entries)[0]) => number,
   reason: ({ reason }: (typeof entries)[0]) => reason,
   points: ({ points }: (typeof entries)[0]) => points,
-  event: ({ eventId }: (typeof entries)[0]) => eventId,
+  event: ({ event }: (typeof entries)[0]) => event?.eventId,
 };
 
 test("a pipe gets lines with tabs, without names, control characters or empty cells", async () => {

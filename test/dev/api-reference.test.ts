@@ -31,7 +31,7 @@ test("every link leads to a heading", () => {
 test("a field has its type and its rules", () => {
   expect(text).toContain("| `points` | int64 | 1 to 1,000,000,000 |");
   expect(text).toContain("| `event_id` | string | 1 to 128 visible ASCII characters without # |");
-  expect(text).toMatch(/\| `event` \| \[EventRef\]\(#eventref\) \| one of `key`, required \|/);
+  expect(text).toMatch(/\| `event` \| \[EventName\]\(#eventname\) \| one of `key`, required \|/);
 });
 
 test("the order of the files changes nothing", () => {

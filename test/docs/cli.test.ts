@@ -32,7 +32,10 @@ test("the commands of the page do what it says", async () => {
   expect(granted).toBe(codeBlocks(page).find(({ language }) => language === "text")?.code);
   const [reserved, entry = "", available] = others.trim().split("\n");
   expect(reserved).toMatch(/^PENDING: 50 points for alice at .* \(reservation xmas-alice\)$/);
-  expect(JSON.parse(entry)).toMatchObject({ eventId: "order-17", caller: { service: "mika" } });
+  expect(JSON.parse(entry)).toMatchObject({
+    event: { eventId: "order-17" },
+    caller: { service: "mika" },
+  });
   expect(available).toBe("120");
   expect(submitted).toBe("spring: VALIDATING, revision 1, 2 rows, 150 points\n");
 });

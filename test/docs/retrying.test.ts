@@ -94,7 +94,7 @@ async function startBreakingProxy(port: number, isDone: () => PromiseLike<unknow
 /** The event ids and balances of an account's entries, read without faults. */
 async function ledgerOf(userId: string) {
   const { entries } = await direct.points.listLedgerEntries({ userId });
-  return entries.map(({ eventId, availablePoints: balance }) => `${eventId} ${balance}`);
+  return entries.map(({ event, availablePoints: balance }) => `${event?.eventId} ${balance}`);
 }
 
 test("a grant with an ambiguous result is found by the retry, and made once", async () => {

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, inject, test } from "vitest";
 import { expireDueInShard } from "../../src/app/points/expire-due.ts";
 import {
+  type EventName,
   EventOrigin,
   type LedgerEntry,
   LedgerEntry_TypeSchema,
@@ -149,7 +150,7 @@ function send({ points }: TestServer, programId: string, request: Request) {
     case "revoke":
       return points.revokePoints({
         ...input,
-        grant: { origin: EventOrigin.CALLER, eventId: request.grant },
+        grantEvent: { origin: EventOrigin.CALLER, eventId: request.grant },
       });
     case "freeze":
       return points.freezeAccount(input);
@@ -163,20 +164,21 @@ const prefixes: Partial<Record<EventOrigin, string>> = {
   [EventOrigin.EXPIRY]: "x",
 };
 
-const nameOf = (origin: EventOrigin, id: string) => `${prefixes[origin] ?? "?"}:${id}`;
+const nameOf = (event: EventName | undefined) =>
+  `${(event && prefixes[event.origin]) ?? "?"}:${event?.eventId}`;
 
 const lineOf = (entry: LedgerEntry): Line =>
   withoutHidden({
     number: Number(entry.number),
     type: LedgerEntry_TypeSchema.value[entry.type]?.localName ?? "",
-    event: nameOf(entry.origin, entry.eventId),
+    event: nameOf(entry.event),
     createTime: entry.createTime ? timestampMs(entry.createTime) : 0,
     effectiveTime: entry.effectiveTime ? timestampMs(entry.effectiveTime) : 0,
     points: Number(entry.points),
-    changes: entry.changes.map(({ month, points }) => [month, Number(points)] as const),
+    changes: entry.monthChanges.map(({ month, points }) => [month, Number(points)] as const),
     frozen: false,
     balance: Number(entry.availablePoints),
     reason: entry.reason,
     expireTime: entry.expireTime && timestampMs(entry.expireTime),
-    related: entry.relatedEvent && nameOf(entry.relatedEvent.origin, entry.relatedEvent.eventId),
+    related: entry.relatedEvent && nameOf(entry.relatedEvent),
   });

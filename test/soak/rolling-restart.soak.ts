@@ -88,7 +88,7 @@ async function ledgerOf(userId: string): Promise<string[]> {
   let pageToken = "";
   do {
     const page = await tables.points.listLedgerEntries({ userId, pageSize: 100, pageToken });
-    ids.push(...page.entries.map(({ eventId }) => eventId));
+    ids.push(...page.entries.map(({ event }) => event?.eventId ?? ""));
     pageToken = page.nextPageToken;
   } while (pageToken !== "");
   return ids;

@@ -54,7 +54,7 @@ const entryColumns: Columns<LedgerEntry> = {
   type: ({ type }) => enumName(LedgerEntry_TypeSchema, type),
   points: ({ points }) => points,
   balance: ({ availablePoints }) => availablePoints,
-  event: ({ eventId }) => eventId,
+  event: ({ event }) => event?.eventId,
   caller: ({ caller }) => caller && callerText(caller),
   reason: ({ reason }) => reason,
 };

@@ -49,7 +49,7 @@ interface ChangeAnswer {
 const sentence =
   (done: (points: bigint) => string) =>
   ({ entry, availablePoints, replayed }: ChangeAnswer): string => {
-    const event = `event ${entry?.eventId}`;
+    const event = `event ${entry?.event?.eventId}`;
     const text = `${done(entry?.points ?? 0n)} (${event}), balance ${availablePoints}`;
     return `${printable(replayed ? `${text}; replayed: an earlier call had done it` : text)}\n`;
   };
@@ -131,7 +131,7 @@ export const addRefund: AddCommand = (parent, inSession) => {
 const origins = {
   caller: EventOrigin.CALLER,
   reservation: EventOrigin.RESERVATION,
-  bulk: EventOrigin.BULK,
+  bulk: EventOrigin.BULK_GRANT,
 } as const;
 
 const originOption = () =>
@@ -152,9 +152,9 @@ export const addRevoke: AddCommand = (parent, inSession) => {
     .action(
       inSession(async (session, user, grantEventId, options) => {
         const { meguri, out, call } = session;
-        const grant = { origin: origins[options.origin], eventId: grantEventId };
+        const grantEvent = { origin: origins[options.origin], eventId: grantEventId };
         const change = await changeOf(session, user, options);
-        const answer = await meguri.points.revokePoints({ ...change, grant }, call);
+        const answer = await meguri.points.revokePoints({ ...change, grantEvent }, call);
         const text = sentence((revoked) => `revoked ${revoked} points of ${user}`);
         await out.message(RevokePointsResponseSchema, answer, text);
       }),

@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
 import { noCaller } from "../../domain/caller.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
-import { type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
+import { type EventKey, type EventName, eventName } from "../../domain/ledger.ts";
 import { grant, revoke, type State } from "../../domain/points.ts";
 import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts";
 import type { Points } from "../../domain/units.ts";
@@ -54,7 +54,7 @@ export async function executeRow(
 }
 
 /** The event of a user's row. Its id is unique: the key of an account contains the user. */
-const rowEvent = (bulkGrantId: string, userId: string): EventRef => ({
+const rowEvent = (bulkGrantId: string, userId: string): EventName => ({
   origin: "b",
   eventId: `${bulkGrantId}_${userId}`,
 });

@@ -2,7 +2,7 @@
 import { availablePointsOf } from "../../domain/account.ts";
 import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { type EventKey, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
+import { type EventKey, type EventName, eventName, type LedgerEntry } from "../../domain/ledger.ts";
 import type { Change, Event, State } from "../../domain/points.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
@@ -37,7 +37,7 @@ interface AccountChange {
   readonly operation: string;
   readonly parameters: Parameters<typeof requestHash>[2];
   /** The event that a refund or revoke reverses. */
-  readonly reversedEvent?: EventRef;
+  readonly reversedEvent?: EventName;
   decide(state: State, event: Event, reversed: EventKey | undefined): Change;
 }
 
@@ -53,7 +53,7 @@ export async function changeAccount(
   // Event ids are unique in an account, so the ids of program and user need no place in the hash.
   const hash = requestHash(operation, caller, { ...parameters, reason });
   await deps.programs.get(programId);
-  const event: EventRef = { origin: "c", eventId };
+  const event: EventName = { origin: "c", eventId };
   const account = accountRef(programId, userId);
   const eventKey = eventRef(programId, userId, eventName(event));
   const reversedKey = reversedEvent && eventRef(programId, userId, eventName(reversedEvent));

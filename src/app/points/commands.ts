@@ -1,6 +1,6 @@
 /** The use cases that change an account. */
 import { DomainError } from "../../domain/errors.ts";
-import { type EntryType, type EventKey, type EventRef, eventName } from "../../domain/ledger.ts";
+import { type EntryType, type EventKey, type EventName, eventName } from "../../domain/ledger.ts";
 import {
   type ExpiredPointsPolicy,
   grant,
@@ -66,7 +66,7 @@ export function refundPoints(
   },
 ): Promise<ChangeResult> {
   const { useEventId, points, expiredPointsPolicy } = input;
-  const reversedEvent: EventRef = { origin: "c", eventId: useEventId };
+  const reversedEvent: EventName = { origin: "c", eventId: useEventId };
   return changeAccount(deps, {
     input,
     operation: "refund",
@@ -83,7 +83,7 @@ export function refundPoints(
  */
 export function revokePoints(
   deps: ChangeDeps,
-  input: ChangeInput & { readonly grant: EventRef },
+  input: ChangeInput & { readonly grant: EventName },
 ): Promise<ChangeResult> {
   const { grant: reversedEvent } = input;
   return changeAccount(deps, {
@@ -120,7 +120,7 @@ export function unfreezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<C
 }
 
 /** Requires an event key whose entry has this type. */
-function requireType(type: EntryType, event: EventRef, found: EventKey | undefined): EventKey {
+function requireType(type: EntryType, event: EventName, found: EventKey | undefined): EventKey {
   if (!found) {
     throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no event ${eventName(event)}`);
   }

@@ -8,7 +8,12 @@ import {
   expireDue,
 } from "../../domain/account.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { type EntryType, type EventRef, eventName, type LedgerEntry } from "../../domain/ledger.ts";
+import {
+  type EntryType,
+  type EventName,
+  eventName,
+  type LedgerEntry,
+} from "../../domain/ledger.ts";
 import { type Instant, parseMonth } from "../../domain/month.ts";
 import { expireTime, maxLifetimeMonths, type Program } from "../../domain/program.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -82,7 +87,7 @@ export async function listLedgerEntries(
 export async function getLedgerEntry(
   deps: Pick<Deps, "reader" | "programs">,
   name: AccountName,
-  numberOrEvent: number | EventRef,
+  numberOrEvent: number | EventName,
 ): Promise<LedgerEntry> {
   const { programId, userId } = name;
   const program = await deps.programs.get(programId);
@@ -98,7 +103,7 @@ async function findByEvent(
   deps: Pick<Deps, "reader">,
   program: Program,
   name: AccountName,
-  event: EventRef,
+  event: EventName,
 ): Promise<LedgerEntry | undefined> {
   if (event.origin === "x") return findExpiry(deps, program, name, event.eventId);
   const ref = eventRef(name.programId, name.userId, eventName(event));

@@ -73,7 +73,7 @@ async function waitFor(stack: Embedded, userId: string) {
 async function timesInLedger(stack: Embedded, userId: string): Promise<number> {
   const types = [LedgerEntry_Type.ISSUED];
   const { entries } = await stack.points.listLedgerEntries({ programId, userId, types });
-  return entries.filter(({ origin }) => origin === EventOrigin.RESERVATION).length;
+  return entries.filter(({ event }) => event?.origin === EventOrigin.RESERVATION).length;
 }
 
 const idOf = (userId: string): string => `campaign-${userId}`;

@@ -11,14 +11,14 @@ import {
 } from "../../app/points/commands.ts";
 import type { Deps } from "../../app/ports/deps.ts";
 import type { ExpiredPointsPolicy } from "../../domain/points.ts";
-import type { EventRef } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
+import type { EventName } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
 import {
   type PointsService,
   ExpiredPointsPolicy as Policy,
 } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
 import { toProgramId, toSafeInteger } from "../shared/scalars.ts";
-import { fromEntry, toEventRef } from "./ledger-entries.ts";
+import { fromEntry, toEventName } from "./ledger-entries.ts";
 
 type Commands =
   | "grantPoints"
@@ -55,7 +55,7 @@ export function pointsCommands(deps: Deps): Pick<ServiceImpl<typeof PointsServic
 
     async revokePoints(request, context) {
       // The schema requires the field, so it is set.
-      const grant = toEventRef(request.grant as EventRef);
+      const grant = toEventName(request.grantEvent as EventName);
       return fromChange(await revokePoints(deps, { ...toChange(request, context), grant }));
     },
 

@@ -1,10 +1,11 @@
 /** Maps ledger entries and the events that requests name between messages and the domain. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { EntryType, LedgerEntry, Origin, EventRef as Ref } from "../../domain/ledger.ts";
+import type { EntryType, LedgerEntry, EventName as Name, Origin } from "../../domain/ledger.ts";
 import { formatMonth } from "../../domain/month.ts";
 import {
+  type EventName,
+  type EventNameSchema,
   EventOrigin,
-  type EventRef,
   type LedgerEntrySchema,
   LedgerEntry_Type as Type,
 } from "../../gen/meguri/points/v1/ledger_entry_pb.ts";
@@ -14,7 +15,7 @@ import { fromInstant } from "../shared/scalars.ts";
 const origins: Readonly<Record<Origin, EventOrigin>> = {
   c: EventOrigin.CALLER,
   r: EventOrigin.RESERVATION,
-  b: EventOrigin.BULK,
+  b: EventOrigin.BULK_GRANT,
   x: EventOrigin.EXPIRY,
 };
 
@@ -32,8 +33,13 @@ const originOf = reversed(origins);
 const typeOf = reversed(types);
 
 /** The event that a request names. Without an origin, its id was chosen by a caller. */
-export const toEventRef = ({ origin, eventId }: EventRef): Ref => ({
+export const toEventName = ({ origin, eventId }: EventName): Name => ({
   origin: originOf.get(origin) ?? "c",
+  eventId,
+});
+
+const fromEventName = ({ origin, eventId }: Name): MessageInitShape<typeof EventNameSchema> => ({
+  origin: origins[origin],
   eventId,
 });
 
@@ -47,12 +53,11 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
   return {
     number: BigInt(entry.number),
     type: types[entry.type],
-    origin: origins[entry.event.origin],
-    eventId: entry.event.eventId,
+    event: fromEventName(entry.event),
     createTime: fromInstant(entry.createTime),
     effectiveTime: fromInstant(entry.effectiveTime),
     points: BigInt(entry.points),
-    changes: entry.changes.map(({ month, points }) => ({
+    monthChanges: entry.changes.map(({ month, points }) => ({
       month: formatMonth(month),
       points: BigInt(points),
     })),
@@ -60,9 +65,7 @@ export function fromEntry(entry: LedgerEntry): MessageInitShape<typeof LedgerEnt
     ...(caller && { caller }),
     availablePoints: BigInt(entry.availablePoints),
     ...(expireTime !== undefined && { expireTime: fromInstant(expireTime) }),
-    ...(relatedEvent && {
-      relatedEvent: { origin: origins[relatedEvent.origin], eventId: relatedEvent.eventId },
-    }),
+    ...(relatedEvent && { relatedEvent: fromEventName(relatedEvent) }),
   };
 }
 

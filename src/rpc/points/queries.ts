@@ -20,7 +20,7 @@ import {
 import { invalid } from "../server/errors.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { fromInstant, toOptionalInstant, toProgramId, toSafeInteger } from "../shared/scalars.ts";
-import { fromEntry, toEntryTypes, toEventRef } from "./ledger-entries.ts";
+import { fromEntry, toEntryTypes, toEventName } from "./ledger-entries.ts";
 
 type Queries = "getBalance" | "listLedgerEntries" | "getLedgerEntry";
 
@@ -64,7 +64,7 @@ function toKey(key: GetLedgerEntryRequest["key"]) {
       // No ledger is that long, so a number above the limit names no entry either.
       return toSafeInteger(key.value > maxSafe ? maxSafe : key.value, "number");
     case "event":
-      return toEventRef(key.value);
+      return toEventName(key.value);
     case undefined:
       throw invalid("key", "one of number, event is required");
   }

@@ -45,13 +45,13 @@ describe("an unknown account", () => {
     const account = { programId: "none", userId: "u" };
     const { points, reservations, programs } = server;
     const change = { ...account, eventId: "e" };
-    const grant = { origin: EventOrigin.CALLER, eventId: "g" };
+    const grantEvent = { origin: EventOrigin.CALLER, eventId: "g" };
     const expiredPointsPolicy = ExpiredPointsPolicy.CURRENT_MONTH;
     const calls = [
       points.grantPoints({ ...change, points: 1n }),
       points.usePoints({ ...change, points: 1n }),
       points.refundPoints({ ...change, useEventId: "u", expiredPointsPolicy }),
-      points.revokePoints({ ...change, grant }),
+      points.revokePoints({ ...change, grantEvent }),
       points.freezeAccount(change),
       points.unfreezeAccount(change),
       points.getBalance(account),
@@ -101,8 +101,8 @@ describe("a frozen account", () => {
     const again = await points.grantPoints({ userId, eventId: "g", points: 10n });
     expect(again.replayed).toBe(true);
 
-    const grant = { origin: EventOrigin.CALLER, eventId: "g" };
-    const revoked = await points.revokePoints({ userId, eventId: "v", grant });
+    const grantEvent = { origin: EventOrigin.CALLER, eventId: "g" };
+    const revoked = await points.revokePoints({ userId, eventId: "v", grantEvent });
     expect(revoked.entry?.points).toBe(6n);
     // Freezing twice and unfreezing twice writes an entry each time.
     await points.freezeAccount({ userId, eventId: "f2" });

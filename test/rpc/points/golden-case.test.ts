@@ -86,7 +86,7 @@ describe("lifetime 3", () => {
       points: 80n,
     });
     expect(balance).toBe(40n);
-    const changes = entry?.changes.map(({ month, points }) => `${month}:${points}`);
+    const changes = entry?.monthChanges.map(({ month, points }) => `${month}:${points}`);
     expect(changes).toEqual(["2026-02:-50", "2026-03:-30"]);
     expect(await held()).toBe("40 = 2026-03:10 2026-04:30");
   });
@@ -105,7 +105,7 @@ describe("lifetime 3", () => {
     const expired = entries[3] as LedgerEntry;
     expect(isoOf(expired.effectiveTime)).toBe("2026-03-31T15:00:00.000Z");
     expect(isoOf(expired.createTime)).toBe("2026-04-10T00:00:00.000Z");
-    expect([expired.origin, expired.eventId]).toEqual([EventOrigin.EXPIRY, "2026-01"]);
+    expect(expired.event).toMatchObject({ origin: EventOrigin.EXPIRY, eventId: "2026-01" });
     expect([expired.caller, expired.reason]).toEqual([undefined, ""]);
   });
 
@@ -114,7 +114,9 @@ describe("lifetime 3", () => {
     expect(await held()).toBe("0 =");
     await grant("aug", 1n);
     const { entries } = await server.points.listLedgerEntries({ ...account, pageSize: 3 });
-    expect(entries.map(({ eventId, effectiveTime }) => [eventId, isoOf(effectiveTime)])).toEqual([
+    expect(
+      entries.map(({ event, effectiveTime }) => [event?.eventId, isoOf(effectiveTime)]),
+    ).toEqual([
       ["aug", "2026-08-19T15:00:00.000Z"],
       ["2026-04", "2026-06-30T15:00:00.000Z"],
       ["2026-03", "2026-05-31T15:00:00.000Z"],

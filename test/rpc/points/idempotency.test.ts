@@ -83,8 +83,8 @@ const operations: readonly Operation[] = [
   {
     name: "RevokePoints",
     schema: method.revokePoints.input,
-    request: { grant: grantRef("g1"), reason: "mistake" },
-    others: { grant: grantRef("g2"), reason: "other" },
+    request: { grantEvent: grantRef("g1"), reason: "mistake" },
+    others: { grantEvent: grantRef("g2"), reason: "other" },
     send: ({ points }, request) => points.revokePoints(request),
   },
   {

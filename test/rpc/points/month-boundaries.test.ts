@@ -23,7 +23,7 @@ async function programIn(timeZone: string, lifetimeMonths: number) {
       await server.clock.setTime({ time: at(time) });
       const eventId = `e${++events}`;
       const { entry } = await server.points.grantPoints({ ...account, eventId, points: 1n });
-      return entry?.changes[0]?.month ?? "";
+      return entry?.monthChanges[0]?.month ?? "";
     },
     async availableAt(time: string): Promise<number> {
       await server.clock.setTime({ time: at(time) });

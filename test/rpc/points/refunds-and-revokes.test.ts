@@ -41,7 +41,7 @@ function newAccount() {
       points.revokePoints({
         ...account,
         eventId: `reversal-${++reversals}`,
-        grant: { origin: EventOrigin.CALLER, eventId },
+        grantEvent: { origin: EventOrigin.CALLER, eventId },
       }),
     async held() {
       const { balance } = await points.getBalance(account);
@@ -187,7 +187,7 @@ describe("a revoke", () => {
     await grant("a", 10);
     await use("u", 10);
     const { entry, availablePoints: balance } = await revoke("a");
-    expect([entry?.points, entry?.changes, balance]).toEqual([0n, [], 0n]);
+    expect([entry?.points, entry?.monthChanges, balance]).toEqual([0n, [], 0n]);
   });
 
   test("of an expired grant takes nothing", async () => {

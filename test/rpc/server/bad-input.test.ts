@@ -141,13 +141,13 @@ const bad: Record<string, readonly unknown[]> = {
   "ApprovalTier.up_to_points": [0n, ...badTotals],
   "ApprovalTier.approvals": [undefined, -1, 3],
   "RefundPointsRequest.expired_points_policy": [0, 3, -1],
-  "RevokePointsRequest.grant": [undefined],
-  "EventRef.origin": [5, -1],
-  "EventRef.event_id": ["", text(139), ...unprintable],
+  "RevokePointsRequest.grant_event": [undefined],
+  "EventName.origin": [5, -1],
+  "EventName.event_id": ["", text(139), ...unprintable],
   "ListLedgerEntriesRequest.order": [3, -1],
   "ListLedgerEntriesRequest.types": [[0], [8], [1, 1], [1, 2, 3, 4, 5, 6, 7, 1]],
   "GetLedgerEntryRequest.number": [0n, -1n],
-  // EventRef has rules for its own fields, and the oneof has the rule that it is required.
+  // EventName has rules for its own fields, and the oneof has the rule that it is required.
   "GetLedgerEntryRequest.event": [],
   "ListReservationsRequest.state": [Reservation_State.UNSPECIFIED, 6, -1],
   "GetForecastRequest.time": [
@@ -211,7 +211,7 @@ const free = new Set([
 
 /** Messages whose own fields are tested wherever they are part of a request. */
 const parts = new Map<string | undefined, Init>([
-  ["meguri.points.v1.EventRef", { eventId: "e" }],
+  ["meguri.points.v1.EventName", { eventId: "e" }],
   ["meguri.notifications.v1.WatchUnreadCountsRequest.Watch", watch],
   ["meguri.programs.v1.Program", { programId: "default", lifetimeMonths: 12, notices, bulkRules }],
   ["meguri.programs.v1.Program.BulkRules", bulkRules],

@@ -158,7 +158,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { available_points: "80", entry: { related_event: { event_id: "u" } } },
   ],
   "meguri.points.v1.PointsService/RevokePoints": [
-    { ...account, event_id: "v", grant: { event_id: "g" } },
+    { ...account, event_id: "v", grant_event: { event_id: "g" } },
     { available_points: "0", entry: { points: "80" } },
   ],
   "meguri.points.v1.PointsService/FreezeAccount": [
@@ -195,7 +195,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.points.v1.PointsService/GetLedgerEntry": [
     { ...account, number: "1" },
-    { entry: { event_id: "g", origin: "EVENT_ORIGIN_CALLER" } },
+    { entry: { event: { event_id: "g", origin: "EVENT_ORIGIN_CALLER" } } },
   ],
   "meguri.points.v1.PointsService/VerifyAccount": [
     { ...account, repair: true },

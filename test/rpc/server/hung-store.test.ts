@@ -44,7 +44,7 @@ const executeTime = at("2030-01-01T00:00:00Z");
 async function accountOf(userId: string) {
   const { balance } = await server.points.getBalance({ userId });
   const { entries } = await server.points.listLedgerEntries({ userId });
-  const ids = entries.map(({ eventId }) => eventId);
+  const ids = entries.map(({ event }) => event?.eventId);
   return { available: balance?.availablePoints, ids: ids.sort() };
 }
 

@@ -1,6 +1,7 @@
 /** Tests lists: pages in both orders, time windows, filters, and tokens of one list only. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  type EventName,
   EventOrigin,
   LedgerEntry_Type,
 } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
@@ -151,7 +152,7 @@ describe("ListLedgerEntries", () => {
     const found = await allResponses((pageToken) =>
       server.points.listLedgerEntries({ userId, pageSize: 1, pageToken }),
     );
-    expect(found.flatMap(({ entries }) => entries.map(({ eventId }) => eventId))).toEqual([
+    expect(found.flatMap(({ entries }) => entries.map(({ event }) => event?.eventId))).toEqual([
       "b",
       "a",
     ]);
@@ -210,7 +211,7 @@ describe("GetLedgerEntry", () => {
     const value = { origin: EventOrigin.EXPIRY, eventId: `2026-06/c:${eventId}` };
     const key = { case: "event", value } as const;
     const { entry } = await server.points.getLedgerEntry({ ...account, key });
-    expect(entry).toMatchObject({ ...value, points: 5n, number: 4n });
+    expect(entry).toMatchObject({ event: value, points: 5n, number: 4n });
   });
 
   test("an expiry by its event, at a month's end and after a refund", async () => {
@@ -227,10 +228,9 @@ describe("GetLedgerEntry", () => {
       ...account,
       types: [LedgerEntry_Type.EXPIRED],
     });
-    expect(entries.map(({ eventId }) => eventId)).toEqual(["2026-06/c:r", "2026-06"]);
+    expect(entries.map(({ event }) => event?.eventId)).toEqual(["2026-06/c:r", "2026-06"]);
     for (const entry of entries) {
-      const { origin, eventId } = entry;
-      const key = { case: "event", value: { origin, eventId } } as const;
+      const key = { case: "event", value: entry.event as EventName } as const;
       const found = await server.points.getLedgerEntry({ ...account, key });
       expect(found.entry).toEqual(entry);
     }

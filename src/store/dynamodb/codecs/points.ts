@@ -2,7 +2,7 @@
 import { inBatches } from "../../../app/ports/pages.ts";
 import {
   type EntryType,
-  type EventRef,
+  type EventName,
   eventName,
   type LedgerEntry,
   type MonthChange,
@@ -192,7 +192,7 @@ function decodeEntry(item: Item, number: number, name: string): LedgerEntry {
   };
 }
 
-const parseEvent = (name: string): EventRef => ({
+const parseEvent = (name: string): EventName => ({
   origin: name[0] as Origin,
   eventId: name.slice(2),
 });

@@ -16,14 +16,14 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/ledger_entry.proto.
  */
 export const file_meguri_points_v1_ledger_entry: GenFile = /*@__PURE__*/
-  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJgCghFdmVudFJlZhI3CgZvcmlnaW4YASABKA4yHS5tZWd1cmkucG9pbnRzLnYxLkV2ZW50T3JpZ2luQgi6SAWCAQIQARIbCghldmVudF9pZBgCIAEoCUIJukgGcgSg6jABIsEFCgtMZWRnZXJFbnRyeRIOCgZudW1iZXIYASABKAMSMAoEdHlwZRgCIAEoDjIiLm1lZ3VyaS5wb2ludHMudjEuTGVkZ2VyRW50cnkuVHlwZRItCgZvcmlnaW4YAyABKA4yHS5tZWd1cmkucG9pbnRzLnYxLkV2ZW50T3JpZ2luEhAKCGV2ZW50X2lkGAQgASgJEi8KC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIyCg5lZmZlY3RpdmVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcG9pbnRzGAcgASgDEjoKB2NoYW5nZXMYCCADKAsyKS5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5Lk1vbnRoQ2hhbmdlEhgKEGF2YWlsYWJsZV9wb2ludHMYCSABKAMSDgoGcmVhc29uGAogASgJEigKBmNhbGxlchgLIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC2V4cGlyZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIxCg1yZWxhdGVkX2V2ZW50GA0gASgLMhoubWVndXJpLnBvaW50cy52MS5FdmVudFJlZhosCgtNb250aENoYW5nZRINCgVtb250aBgBIAEoCRIOCgZwb2ludHMYAiABKAMilwEKBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEg8KC1RZUEVfSVNTVUVEEAESDQoJVFlQRV9VU0VEEAISEAoMVFlQRV9FWFBJUkVEEAMSEQoNVFlQRV9SRUZVTkRFRBAEEhAKDFRZUEVfUkVWT0tFRBAFEg8KC1RZUEVfRlJPWkVOEAYSEQoNVFlQRV9VTkZST1pFThAHKpIBCgtFdmVudE9yaWdpbhIcChhFVkVOVF9PUklHSU5fVU5TUEVDSUZJRUQQABIXChNFVkVOVF9PUklHSU5fQ0FMTEVSEAESHAoYRVZFTlRfT1JJR0lOX1JFU0VSVkFUSU9OEAISFQoRRVZFTlRfT1JJR0lOX0JVTEsQAxIXChNFVkVOVF9PUklHSU5fRVhQSVJZEARCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiNtZWd1cmkvcG9pbnRzL3YxL2xlZGdlcl9lbnRyeS5wcm90bxIQbWVndXJpLnBvaW50cy52MSJhCglFdmVudE5hbWUSNwoGb3JpZ2luGAEgASgOMh0ubWVndXJpLnBvaW50cy52MS5FdmVudE9yaWdpbkIIukgFggECEAESGwoIZXZlbnRfaWQYAiABKAlCCbpIBnIEoOowASKzBQoLTGVkZ2VyRW50cnkSDgoGbnVtYmVyGAEgASgDEjAKBHR5cGUYAiABKA4yIi5tZWd1cmkucG9pbnRzLnYxLkxlZGdlckVudHJ5LlR5cGUSKgoFZXZlbnQYAyABKAsyGy5tZWd1cmkucG9pbnRzLnYxLkV2ZW50TmFtZRIvCgtjcmVhdGVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOZWZmZWN0aXZlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnBvaW50cxgGIAEoAxJACg1tb250aF9jaGFuZ2VzGAcgAygLMikubWVndXJpLnBvaW50cy52MS5MZWRnZXJFbnRyeS5Nb250aENoYW5nZRIYChBhdmFpbGFibGVfcG9pbnRzGAggASgDEg4KBnJlYXNvbhgJIAEoCRIoCgZjYWxsZXIYCiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIvCgtleHBpcmVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoNcmVsYXRlZF9ldmVudBgMIAEoCzIbLm1lZ3VyaS5wb2ludHMudjEuRXZlbnROYW1lGiwKC01vbnRoQ2hhbmdlEg0KBW1vbnRoGAEgASgJEg4KBnBvaW50cxgCIAEoAyKXAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9JU1NVRUQQARINCglUWVBFX1VTRUQQAhIQCgxUWVBFX0VYUElSRUQQAxIRCg1UWVBFX1JFRlVOREVEEAQSEAoMVFlQRV9SRVZPS0VEEAUSDwoLVFlQRV9GUk9aRU4QBhIRCg1UWVBFX1VORlJPWkVOEAcqmAEKC0V2ZW50T3JpZ2luEhwKGEVWRU5UX09SSUdJTl9VTlNQRUNJRklFRBAAEhcKE0VWRU5UX09SSUdJTl9DQUxMRVIQARIcChhFVkVOVF9PUklHSU5fUkVTRVJWQVRJT04QAhIbChdFVkVOVF9PUklHSU5fQlVMS19HUkFOVBADEhcKE0VWRU5UX09SSUdJTl9FWFBJUlkQBEIvWi1tZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wb2ludHMvdjE7cG9pbnRzdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
- * EventRef names one event of an account.
+ * EventName names one event of an account.
  *
- * @generated from message meguri.points.v1.EventRef
+ * @generated from message meguri.points.v1.EventName
  */
-export type EventRef = Message<"meguri.points.v1.EventRef"> & {
+export type EventName = Message<"meguri.points.v1.EventName"> & {
   /**
    * The source of the id. Unspecified in a request means EVENT_ORIGIN_CALLER.
    *
@@ -42,10 +42,10 @@ export type EventRef = Message<"meguri.points.v1.EventRef"> & {
 };
 
 /**
- * Describes the message meguri.points.v1.EventRef.
- * Use `create(EventRefSchema)` to create a new message.
+ * Describes the message meguri.points.v1.EventName.
+ * Use `create(EventNameSchema)` to create a new message.
  */
-export const EventRefSchema: GenMessage<EventRef> = /*@__PURE__*/
+export const EventNameSchema: GenMessage<EventName> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_ledger_entry, 0);
 
 /**
@@ -70,23 +70,16 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
   type: LedgerEntry_Type;
 
   /**
-   * The source of event_id.
+   * The event, of which an account has only one entry.
    *
-   * @generated from field: meguri.points.v1.EventOrigin origin = 3;
+   * @generated from field: meguri.points.v1.EventName event = 3;
    */
-  origin: EventOrigin;
-
-  /**
-   * The id of the event, unique within the account and origin for good.
-   *
-   * @generated from field: string event_id = 4;
-   */
-  eventId: string;
+  event?: EventName | undefined;
 
   /**
    * The instant at which the entry was recorded. Never earlier than that of the entry before.
    *
-   * @generated from field: google.protobuf.Timestamp create_time = 5;
+   * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
@@ -94,7 +87,7 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
    * The instant at which the event took effect: create_time, except that an expiry has the instant
    * at which its points expired, however much later it was recorded.
    *
-   * @generated from field: google.protobuf.Timestamp effective_time = 6;
+   * @generated from field: google.protobuf.Timestamp effective_time = 5;
    */
   effectiveTime?: Timestamp | undefined;
 
@@ -102,35 +95,35 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
    * How many points the event moved, 0 or more, without a sign. 0 for a freeze or an unfreeze, and
    * for a revoke of a grant without remaining points.
    *
-   * @generated from field: int64 points = 7;
+   * @generated from field: int64 points = 6;
    */
   points: bigint;
 
   /**
    * The signed changes by month, oldest month first. Empty when no points moved.
    *
-   * @generated from field: repeated meguri.points.v1.LedgerEntry.MonthChange changes = 8;
+   * @generated from field: repeated meguri.points.v1.LedgerEntry.MonthChange month_changes = 7;
    */
-  changes: LedgerEntry_MonthChange[];
+  monthChanges: LedgerEntry_MonthChange[];
 
   /**
    * The points available after the event, 0 or more.
    *
-   * @generated from field: int64 available_points = 9;
+   * @generated from field: int64 available_points = 8;
    */
   availablePoints: bigint;
 
   /**
    * The reason that the caller gave. Empty when it gave none.
    *
-   * @generated from field: string reason = 10;
+   * @generated from field: string reason = 9;
    */
   reason: string;
 
   /**
    * Who requested the change. Unset for an expiry.
    *
-   * @generated from field: meguri.access.v1.Caller caller = 11;
+   * @generated from field: meguri.access.v1.Caller caller = 10;
    */
   caller?: Caller | undefined;
 
@@ -138,7 +131,7 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
    * For a grant, the instant at which its points expire by the lifetime at the time of the entry: a
    * later change of the lifetime moves the instant, but not this field. Unset for other types.
    *
-   * @generated from field: google.protobuf.Timestamp expire_time = 12;
+   * @generated from field: google.protobuf.Timestamp expire_time = 11;
    */
   expireTime?: Timestamp | undefined;
 
@@ -146,9 +139,9 @@ export type LedgerEntry = Message<"meguri.points.v1.LedgerEntry"> & {
    * The use whose points a refund returns, or the grant whose points a revoke takes back. Unset for
    * other types.
    *
-   * @generated from field: meguri.points.v1.EventRef related_event = 13;
+   * @generated from field: meguri.points.v1.EventName related_event = 12;
    */
-  relatedEvent?: EventRef | undefined;
+  relatedEvent?: EventName | undefined;
 };
 
 /**
@@ -187,7 +180,7 @@ export const LedgerEntry_MonthChangeSchema: GenMessage<LedgerEntry_MonthChange> 
   messageDesc(file_meguri_points_v1_ledger_entry, 1, 0);
 
 /**
- * Type is the kind of an event. Balances follow from changes alone, never from the type.
+ * Type is the kind of an event. Balances follow from month_changes alone, never from the type.
  *
  * @generated from enum meguri.points.v1.LedgerEntry.Type
  */
@@ -250,7 +243,7 @@ export const LedgerEntry_Type = {
 } as const;
 
 /**
- * Type is the kind of an event. Balances follow from changes alone, never from the type.
+ * Type is the kind of an event. Balances follow from month_changes alone, never from the type.
  *
  * @generated from enum meguri.points.v1.LedgerEntry.Type
  */
@@ -292,9 +285,9 @@ export const EventOrigin = {
   /**
    * A row of a bulk grant was executed: the event_id names the bulk grant and the user.
    *
-   * @generated from enum value: EVENT_ORIGIN_BULK = 3;
+   * @generated from enum value: EVENT_ORIGIN_BULK_GRANT = 3;
    */
-  BULK: 3,
+  BULK_GRANT: 3,
 
   /**
    * Points expired: Meguri makes the event_id, which names the month that expired.
