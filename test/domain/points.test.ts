@@ -196,7 +196,7 @@ describe("refunding", () => {
       ledger.refund(now, "r1", "use", 4);
       expect(ledger.account.slots).toHaveLength(6);
       expect(months(ledger.account)).toEqual({});
-      expect(ledger.account.totals.expired).toBe(4);
+      expect(ledger.account.totals.expiredPoints).toBe(4);
       ledger.refund(now, "r2", "use", 6, "CURRENT_MONTH");
       expect(months(ledger.account)).toEqual({ "2026-04": 6 });
     }
