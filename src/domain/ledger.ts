@@ -43,7 +43,7 @@ export type EntryType =
   | "FROZEN"
   | "UNFROZEN";
 
-/** The name of an event of one account. The id is unique in the account together with its origin. */
+/** The name of an event of one account. Origin and id together are unique in the account. */
 export interface EventName {
   readonly origin: Origin;
   readonly eventId: string;
