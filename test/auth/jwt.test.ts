@@ -1,5 +1,5 @@
 /** Tests the verification of tokens: claims, keys that change, and what is remembered. */
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -202,7 +202,9 @@ describe("a token is refused", () => {
     await expect(present(one, await numbered.sign(key.privateKey))).rejects.toMatchObject(
       wrongType,
     );
-    await expect(present(one, await sign("JWT"))).resolves.toBeDefined();
+    for (const type of ["JWT", "application/at+jwt"]) {
+      await expect(present(one, await sign(type))).resolves.toBeDefined();
+    }
   });
 
   test("unsigned, signed with the public key as a secret, or by another key", async () => {
@@ -273,10 +275,21 @@ describe("the keys of a URL", () => {
     await eventually(async () => expect(await present(one, token)).toBeDefined());
   });
 
+  test("are fetched once for all calls that wait for the first ones", async () => {
+    const one = authenticator({ jwksUrl: issuer.jwksUrl }, 30_000);
+    const token = await signToken(key, claimsOf());
+    const before = issuer.fetches();
+    await Promise.all([present(one, token), present(one, token)]);
+    expect(issuer.fetches()).toBe(before + 1);
+  });
+
   test("stay while the issuer does not answer any more", async () => {
     const one = authenticator();
     await present(one, await signToken(key, claimsOf()));
     issuer.publish(undefined);
+    // It may be the next key of the issuer, so that the caller may try again.
+    const unknown = await signToken(await createSigningKey("unknown"), claimsOf());
+    await expect(present(one, unknown)).rejects.toMatchObject({ reason: "KEYS_UNAVAILABLE" });
     await expect(
       present(one, await signToken(key, claimsOf({ sub: "bob" }))),
     ).resolves.toBeDefined();
@@ -319,11 +332,19 @@ describe("the keys of a file", () => {
     );
   });
 
-  const { privateKey } = generateKeyPairSync("ed25519");
+  test("may be a JWKS, after blanks too", async () => {
+    await writeFile(keyFile, `\n ${jwks(key)}\n`);
+    const one = authenticator({ keyFile });
+    await expect(present(one, await signToken(key, claimsOf()))).resolves.toBeDefined();
+  });
+
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+  const jwkOf = (one: KeyObject) => one.export({ format: "jwk" });
 
   test.each([
     ["a private key", privateKey.export({ type: "pkcs8", format: "pem" }).toString()],
-    ["a private JWK", JSON.stringify({ keys: [privateKey.export({ format: "jwk" })] })],
+    ["a private JWK", JSON.stringify({ keys: [jwkOf(privateKey)] })],
+    ["one beside a public JWK", JSON.stringify({ keys: [jwkOf(publicKey), jwkOf(privateKey)] })],
     ["a secret key", JSON.stringify({ keys: [{ kty: "oct", k: "c2VjcmV0" }] })],
     ["no keys", "{}"],
     ["other text", "keys"],
