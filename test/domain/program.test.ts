@@ -75,6 +75,8 @@ test("notices are replaced as a whole, and none are left when both are off", () 
   expect(setNotices(both, { expiryDays: 7, reservedGrants: true })).toBe(both);
   const grants = { expiryDays: 0, reservedGrants: true };
   expect(setNotices(both, grants)).toEqual({ ...silent, notices: grants });
+  const expiries = { expiryDays: 7, reservedGrants: false };
+  expect(setNotices(both, expiries)).toEqual({ ...silent, notices: expiries });
   const off = { expiryDays: 0, reservedGrants: false };
   expect(setNotices(both, off)).toEqual(silent);
   expect(setNotices(silent, off)).toBe(silent);

@@ -147,7 +147,9 @@ describe("what an attempt has to do", () => {
     const failed = fail(reservation("PENDING"), error, later);
     expect(nextStep(failed, later + 1)).toBe("FAILED");
     // A run that was reset before the failure.
-    expect(nextStep(failed, later + 1, later - 1)).toBe("FAILED");
+    for (const reset of [later - 1, later]) {
+      expect(nextStep(failed, later + 1, reset)).toBe("FAILED");
+    }
     expect(nextStep(failed, later + 2, later + 1)).toBe("GRANT");
     expect(nextStep(retry(failed, desk, later), later + 1)).toBe("GRANT");
     expect(nextStep(cancel(failed, desk, later), later + 2, later + 1)).toBe("CANCELLED");
@@ -196,7 +198,7 @@ test("the execute time is at most five years ahead, leap days included, or past"
   expect(() => checkExecuteTime(latest + 1, now)).toThrow(
     expect.objectContaining({
       reason: "INVALID_REQUEST",
-      metadata: expect.objectContaining({ latest: "2029-03-01T12:00:00.000Z" }),
+      metadata: { field: "execute_time", latest: "2029-03-01T12:00:00.000Z" },
     }),
   );
   expect(() => reschedule(reservation("PENDING"), latest + 1, desk, now)).toThrow(DomainError);
