@@ -199,6 +199,21 @@ describe("a token that a server does not accept", () => {
     expect(twice.rejected).toEqual(["Bearer 0"]);
   });
 
+  test("is replaced again if it was accepted for a while, as by a waiting stream", async () => {
+    const now = vi.spyOn(performance, "now").mockReturnValue(0);
+    const { tokens, rejected } = sourceOf(true);
+    const header = tokens.header;
+    tokens.header = () => {
+      now.mockReturnValue(rejected.length * 10_001);
+      return header();
+    };
+    const outlived = [unauthenticated, unauthenticated, unauthenticated];
+    expect(await send(outlived, { tokens })).toMatchObject({
+      headers: ["Bearer 0", "Bearer 1", "Bearer 2", "Bearer 3"],
+      error: undefined,
+    });
+  });
+
   test("fails the call if there is no other one, or none was sent", async () => {
     for (const setup of [sourceOf(false), {}]) {
       expect(await send([unauthenticated], setup)).toMatchObject({

@@ -66,8 +66,8 @@ const failure = (code: Code, retryDelayMs?: number) =>
 
 const refusal = failure(Code.InvalidArgument);
 
-/** Watches `aoi` and `ben` to the end of the streams. */
-async function playCounts(streams: (Event | Error)[][], knownVersion = 0n) {
+/** Watches `aoi` and `ben` until `last`. */
+async function playCounts(streams: (Event | Error)[][], knownVersion = 0n, last = refusal) {
   const requests: string[] = [];
   const serve = scripted(streams);
   const transport = createRouterTransport(({ service }) => {
@@ -86,7 +86,7 @@ async function playCounts(streams: (Event | Error)[][], knownVersion = 0n) {
       seen.push(`${ownerId} ${unreadCount?.version}`);
     }
   })().catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: Code.InvalidArgument });
+  expect(error).toMatchObject({ code: last.code });
   return { requests, seen };
 }
 
@@ -130,6 +130,22 @@ test("a stream that breaks or just ends is opened again after a growing wait", a
   expect(delays[0]).toBeGreaterThanOrEqual(5_000);
   expect(delays[1]).toBeLessThanOrEqual(100);
   expect(delays[2]).toBeLessThanOrEqual(200);
+});
+
+test("a stream that has outlived its token is opened again at once, once", async () => {
+  const outlived = failure(Code.Unauthenticated);
+  const streams = [
+    [count("aoi", 4, 1), count("ben", 0, 0), outlived],
+    // Nothing new, which shows that the new token was accepted.
+    [count("aoi", 4, 1), outlived],
+    [count("aoi", 5, 2), outlived],
+    [outlived],
+    [count("aoi", 6, 3)],
+  ];
+  const { requests, seen } = await playCounts(streams, 0n, outlived);
+  expect(requests).toHaveLength(4);
+  expect(seen).toEqual(["aoi 4", "ben 0", "aoi 5"]);
+  expect(delays).toEqual([]);
 });
 
 test("the signal ends a watch, also between two streams", async () => {

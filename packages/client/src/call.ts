@@ -20,6 +20,12 @@ export interface Call {
   readonly retryUntil: number;
 }
 
+/**
+ * A token that is rejected later than this after the one before it was accepted in between: by a
+ * stream that waits for its first message, and ends when its token expires.
+ */
+const acceptedMs = 10_000;
+
 /** Sends one try to a server, with this header `authorization`. */
 type Try<T> = (server: Server, authorization: string | undefined) => Promise<T>;
 
@@ -34,7 +40,8 @@ interface Failures {
   retries: number;
   /** Whether it has moved to another server or connection at once. */
   hasMoved: boolean;
-  tokenRejected: boolean;
+  /** When a server has last rejected a token, in `performance.now()` milliseconds. */
+  tokenRejectedAt: number;
   readonly tried: Set<Server>;
 }
 
@@ -62,10 +69,11 @@ export async function sendCall<T>(deps: CallDeps, call: Call, attempt: Try<T>): 
     } catch (thrown) {
       const error = ConnectError.from(thrown);
       if (call.signal?.aborted || servers.isClosed() || !call.isWhole()) throw error;
-      failures ??= { retries: 0, hasMoved: false, tokenRejected: false, tried: new Set() };
+      failures ??= { retries: 0, hasMoved: false, tokenRejectedAt: -Infinity, tried: new Set() };
       if (error.code === Code.Unauthenticated && authorization !== undefined) {
-        if (failures.tokenRejected || !tokens?.reject(authorization)) throw error;
-        failures.tokenRejected = true;
+        const wasAccepted = performance.now() - failures.tokenRejectedAt > acceptedMs;
+        if (!wasAccepted || !tokens?.reject(authorization)) throw error;
+        failures.tokenRejectedAt = performance.now();
       } else {
         await waitToRetry(deps, call, { server, isSent, error }, failures);
       }

@@ -8,9 +8,13 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a stream gives: a value, the delay in ms before the next stream, or that there is none. */
+/**
+ * What a stream gives: a value, that it has told nothing new, the delay in ms before the next
+ * stream, or that there is none.
+ */
 export type StreamEvent<T> =
   | { readonly value: T }
+  | { readonly isKnown: true }
   | { readonly reopenMs: number }
   | { readonly isLast: true };
 
@@ -28,18 +32,23 @@ export async function* reopen<T>(
     // Connect does not end a stream whose loop is left, so the stream has a signal of its own.
     const stream = new AbortController();
     let waitMs: number | undefined;
+    let hasEvents = false;
     try {
       const all = signal ? AbortSignal.any([signal, stream.signal]) : stream.signal;
       for await (const event of open(all)) {
         failures = 0;
+        hasEvents = true;
         if ("isLast" in event) return;
         if ("value" in event) yield event.value;
-        else waitMs = event.reopenMs;
+        else if ("reopenMs" in event) waitMs = event.reopenMs;
       }
     } catch (thrown) {
       const error = ConnectError.from(thrown);
+      if (signal?.aborted) throw error;
+      // A stream ends with its token. The next one has a new token, or is refused before an event.
+      if (hasEvents && error.code === Code.Unauthenticated) continue;
       const verdict = verdictOn(error);
-      if (signal?.aborted || verdict.retry === "never") throw error;
+      if (verdict.retry === "never") throw error;
       waitMs = verdict.leastMs + backoffMs(failures++);
     } finally {
       stream.abort();

@@ -1,6 +1,12 @@
 /** Streams of messages that can be sent and read again. */
 import type { DescMessage, DescMethodStreaming } from "@bufbuild/protobuf";
-import { type ContextValues, createContextKey, type StreamResponse } from "@connectrpc/connect";
+import {
+  Code,
+  ConnectError,
+  type ContextValues,
+  createContextKey,
+  type StreamResponse,
+} from "@connectrpc/connect";
 
 type MakeInput = () => AsyncIterable<unknown>;
 
@@ -45,16 +51,22 @@ async function* iterate<T>(messages: readonly T[]): AsyncGenerator<T> {
 
 /**
  * Waits for the first message of a stream, or for its end. Throws the error that comes instead, so
- * that the call can still be sent again.
+ * that the call can still be sent again. Calls `onRejected` when a server ends the stream later,
+ * because it accepts the token no longer.
  */
 export async function afterFirst<I extends DescMessage, O extends DescMessage>(
   response: StreamResponse<I, O>,
+  onRejected: () => void,
 ): Promise<StreamResponse<I, O>> {
   const messages = response.message[Symbol.asyncIterator]();
   const first = await messages.next();
+  const noteRejection = (error: unknown): never => {
+    if (ConnectError.from(error).code === Code.Unauthenticated) onRejected();
+    throw error;
+  };
   let isFirst = true;
   const next = () => {
-    if (!isFirst) return messages.next();
+    if (!isFirst) return messages.next().catch(noteRejection);
     isFirst = false;
     return Promise.resolve(first);
   };

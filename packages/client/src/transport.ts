@@ -72,6 +72,7 @@ export function createMeguriTransport(options: MeguriOptions): {
         const all = messages.all();
         return await afterFirst(
           await transport.stream(method, signal, tryMs, headers, all, contextValues),
+          () => authorization !== undefined && deps.tokens?.reject(authorization),
         );
       });
     },

@@ -31,9 +31,9 @@ export function watchBulkGrant(
     for await (const { content } of bulkGrants.watchBulkGrant(watch, { signal })) {
       if (content.case === "update") {
         const update = content.value;
-        if (last && equals(WatchBulkGrantResponse_UpdateSchema, last, update)) continue;
+        const isKnown = last && equals(WatchBulkGrantResponse_UpdateSchema, last, update);
         last = update;
-        yield { value: update };
+        yield isKnown ? { isKnown } : { value: update };
       } else if (content.case === "end") {
         const { cause, reopenDelay } = content.value;
         const isLast = cause === Cause.FINAL;

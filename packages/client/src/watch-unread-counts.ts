@@ -54,7 +54,8 @@ export function watchUnreadCounts(
     for await (const { content } of notifications.watchUnreadCounts(request, { signal })) {
       if (content.case === "update") {
         const { ownerId, unreadCount } = content.value;
-        if (unreadCount && isNew(ownerId, unreadCount)) yield { value: content.value };
+        const isKnown = !unreadCount || !isNew(ownerId, unreadCount);
+        yield isKnown ? { isKnown } : { value: content.value };
       } else if (content.case === "end") {
         const { reopenDelay } = content.value;
         yield { reopenMs: reopenDelay ? durationMs(reopenDelay) : 0 };

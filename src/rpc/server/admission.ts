@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Authenticate } from "../../app/ports/identity.ts";
 import { requireScope } from "./authorize.ts";
 import { logCall } from "./call-log.ts";
-import { identityKey, socketKey } from "./context.ts";
+import { authenticateAgainKey, identityKey, socketKey } from "./context.ts";
 import { createRateLimit } from "./limit-rate.ts";
 import { noteUnread } from "./malformed.ts";
 
@@ -33,10 +33,12 @@ export function admitCallers({ log, authenticate, callsPerSecond }: AdmissionDep
     const { method, values, requestHeader } = context;
     const { failed } = logCall(log, method, values);
     try {
-      const found = authenticate({
-        header: (name) => requestHeader.get(name),
+      const credentials = {
+        header: (name: string) => requestHeader.get(name),
         socket: values.get(socketKey),
-      });
+      };
+      const found = authenticate(credentials);
+      values.set(authenticateAgainKey, () => authenticate(credentials));
       const identity = found instanceof Promise ? await found : found;
       values.set(identityKey, identity);
       countCall?.(identity.caller.service);

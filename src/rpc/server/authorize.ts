@@ -27,13 +27,21 @@ export function authorize(owners: TargetOwners): Interceptor {
   return (next) => async (req) => {
     const identity = identityOf(req.contextValues);
     if (!isLimited(identity)) return next(req);
-    const { input } = req.method;
-    const check = (message: Message) =>
-      requireWithinLimits(identity, reflect(input, message), owners);
+    const check = (message: Message) => requireLimits(identity, req.method, message, owners);
     if (req.stream) return next({ ...req, message: checkEach(req.message, check) });
     await check(req.message);
     return next(req);
   };
+}
+
+/** Requires that the caller may use what a request names. Throws PERMISSION_DENIED. */
+export async function requireLimits(
+  identity: Identity,
+  { input }: DescMethod,
+  request: Message,
+  owners: TargetOwners,
+): Promise<void> {
+  if (isLimited(identity)) await requireWithinLimits(identity, reflect(input, request), owners);
 }
 
 async function* checkEach<T extends Message>(

@@ -18,6 +18,12 @@ export const socketKey = createContextKey<Socket | undefined>(undefined, {
   description: "the connection",
 });
 
+/** Finds out again who calls, set by admission. Throws what a new call would be refused with. */
+export const authenticateAgainKey = createContextKey<() => Identity | Promise<Identity>>(
+  () => nobody,
+  { description: "who calls now" },
+);
+
 export const identityOf = (values: ContextValues): Identity => values.get(identityKey);
 
 export const callerOf = (context: HandlerContext): Caller => identityOf(context.values).caller;

@@ -14,6 +14,7 @@ import { InvalidRequest } from "./errors.ts";
 import { requireShortLists } from "./list-limits.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { timeLimitMsOf } from "./method-limits.ts";
+import { endWithRight } from "./stream-rights.ts";
 import { requestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
@@ -29,6 +30,7 @@ export const interceptors = ({ log, owners, storeSilenceMs }: InterceptorDeps): 
   refuseUnreadable,
   validate(),
   authorize(owners),
+  endWithRight(owners),
 ];
 
 /** The interceptors of a call that needs no caller. */

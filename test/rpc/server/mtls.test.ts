@@ -4,7 +4,7 @@ import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type TLSSocket } from "node:tls";
-import { type Client, Code, ConnectError, createClient } from "@connectrpc/connect";
+import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -12,6 +12,7 @@ import {
 } from "@connectrpc/connect-node";
 import type { JsonGeneralNames } from "@peculiar/x509";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { NotificationService } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import {
   type CertificateAndKey,
@@ -71,15 +72,24 @@ async function replaceServerCertificate(): Promise<void> {
 const permit = (scopes: readonly string[]) =>
   replace("callers.json", JSON.stringify({ callers: [{ uri: shop, service: "shop", scopes }] }));
 
-/** A client with a connection of its own. */
-function clientWith(certificate?: CertificateAndKey): Client<typeof PointsService> {
+const clientWith = (certificate?: CertificateAndKey): Client<typeof PointsService> =>
+  createClient(PointsService, transportWith(certificate));
+
+/** A transport with a connection of its own. */
+function transportWith(certificate?: CertificateAndKey): Transport {
   const baseUrl = `https://localhost:${server.port}`;
   const session = new Http2SessionManager(baseUrl, undefined, {
     ca: authority.cert,
     ...certificate,
   });
   sessions.push(session);
-  return createClient(PointsService, createGrpcTransport({ baseUrl, sessionManager: session }));
+  return createGrpcTransport({ baseUrl, sessionManager: session });
+}
+
+/** Opens a stream of unread counts. */
+function watchOf(certificate: CertificateAndKey) {
+  const client = createClient(NotificationService, transportWith(certificate));
+  return client.watchUnreadCounts({ watches: [{ ownerId: "aoi" }] })[Symbol.asyncIterator]();
 }
 
 const balance = (points: Client<typeof PointsService>) => points.getBalance({ userId: "aoi" });
@@ -184,13 +194,18 @@ describe("without a restart", () => {
     await eventually(() =>
       expect(balance(points)).rejects.toThrow("the caller lacks the scope points.read"),
     );
-    await permit(["points.read"]);
+    await permit(["points.read", "notifications.read"]);
     await eventually(() => balance(points));
     const problems = vi.spyOn(server.log, "error");
     await replace("callers.json", "{");
     await eventually(async () => expect(problems).toHaveBeenCalled());
     await balance(points);
+    const stream = watchOf(right);
+    expect((await stream.next()).done).toBe(false);
+    await replace("callers.json", '{"callers": []}');
+    await expect(stream.next()).rejects.toThrow(`the callers' file does not have ${shop}`);
     await permit(["points.read"]);
+    await eventually(() => balance(points));
   });
 
   test("new connections get the new certificate, and open ones go on", async () => {

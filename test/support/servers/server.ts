@@ -21,6 +21,7 @@ import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_p
 import { createLogger, type Logger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { createTestClock } from "../../../src/runtime/clocks.ts";
+import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
 import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
 import { tableName } from "../../../src/store/dynamodb/tables.ts";
@@ -154,12 +155,12 @@ export async function startMemoryServer(
   env: Readonly<Record<string, string>> = {},
 ): Promise<MemoryServer> {
   const workflows = recordWorkflows();
-  const deps = { ...memoryServerDeps(), workflows };
+  const log = createLogger("test", "silent");
+  const deps = { ...memoryServerDeps(log), workflows };
   await setupProgram(deps);
   const free = { MEGURI_PORT: "0", MEGURI_HTTP1_PORT: "0", MEGURI_OPERATORS_PORT: "0" };
   const quick = { MEGURI_DRAIN_SECONDS: "1", MEGURI_TEST_CLOCK: "1" };
   const config = readConfig({ ...free, ...quick, ...env });
-  const log = createLogger("test", "silent");
   const { authenticate, certificates, ...access } = composeAccess(config, log);
   const server = createServer({ deps, config, log, authenticate, certificates });
   const { port, http1Port } = await server.listen();
@@ -176,17 +177,20 @@ export async function startMemoryServer(
     async stop() {
       sessions.abort();
       await server.drain();
+      deps.unreadCounts.close();
       access.close();
     },
   };
 }
 
 /** Dependencies on a store in memory, whose test clock is in the store as DynamoDB's is. */
-function memoryServerDeps(): Deps {
+function memoryServerDeps(log: Logger): Deps {
   const { deps, store } = memoryDeps();
   const clock = createTestClock(deps.reader, { offsetMs: () => 0 });
   const engine = new CommitEngine({ store: store.itemStore, clock });
-  return { ...deps, clock, engine, readAhead: (requests) => engine.readAhead(requests) };
+  const unreadCounts = createUnreadCountStreams({ reader: deps.reader, log, maxStreams: 100 });
+  const readAhead: Deps["readAhead"] = (requests) => engine.readAhead(requests);
+  return { ...deps, clock, engine, readAhead, unreadCounts };
 }
 
 function connect(
