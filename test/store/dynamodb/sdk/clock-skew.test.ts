@@ -178,14 +178,83 @@ describe("a clock that is set", () => {
     expect(Math.abs(machine.correctedAhead() + 15)).toBeLessThanOrEqual(15);
   });
 
-  test.each([-3_000, 3_000])("the store's, by %i ms: the newest response counts", (ms) => {
+  test.each([-3_000, 3_000, -hour, hour])("the store's, by %i ms: two responses show it", (ms) => {
     const machine = createMachine(0);
     machine.traffic();
     machine.setStore(ms);
     machine.request(2, 2);
+    expect(machine.skewMs()).toBe(0);
+    machine.request(2, 2);
     expect(Math.abs(machine.skewMs() + ms)).toBeLessThanOrEqual(1_004);
     machine.traffic();
     expect(Math.abs(machine.skewMs() + ms)).toBeLessThan(30);
+  });
+});
+
+describe("one response with a wrong Date", () => {
+  /** A request that is answered by a host of the store whose clock is wrong. */
+  const answerWrong = (machine: ReturnType<typeof createMachine>, ms: number) => {
+    machine.setStore(ms);
+    machine.request(2, 2);
+    machine.setStore(-ms);
+  };
+
+  test.each([300, 3_000, 4_000, hour, -hour])("by %i ms changes nothing", (ms) => {
+    const machine = createMachine(0);
+    machine.traffic();
+    const before = [machine.skewMs(), machine.offsetMs()];
+    answerWrong(machine, ms);
+    expect([machine.skewMs(), machine.offsetMs()]).toEqual(before);
+    machine.request(2, 2);
+    expect([machine.skewMs(), machine.offsetMs()]).toEqual(before);
+  });
+
+  test.each([-300, -1_200, -4_000])(
+    "by %i ms: the slower clock counts, until the next one",
+    (ms) => {
+      const machine = createMachine(0);
+      machine.traffic();
+      const before = machine.offsetMs();
+      answerWrong(machine, ms);
+      expect(machine.skewMs()).toBe(0);
+      expect(machine.offsetMs()).toBeLessThanOrEqual(before);
+      expect(machine.offsetMs()).toBeGreaterThan(ms - 1_010);
+      machine.request(2, 2);
+      expect(machine.offsetMs()).toBe(before);
+    },
+  );
+
+  test("and another one that agrees with neither: the clock stays", () => {
+    const machine = createMachine(0);
+    machine.traffic();
+    for (const ms of [hour, -hour, 4_000, -hour]) answerWrong(machine, ms);
+    expect(machine.skewMs()).toBe(0);
+    expect(Math.abs(machine.correctedAhead() + 15)).toBeLessThanOrEqual(15);
+  });
+
+  test("by any time among right ones never puts the clock ahead, or off by 5 s", () => {
+    const wrongMs = fc.oneof(
+      fc.integer({ min: -5_000, max: 5_000 }),
+      fc.integer({ min: -hour, max: hour }),
+    );
+    const drift = fc.double({ min: -0.0004, max: 0.0004, noNaN: true });
+    const responses = fc.array(fc.option(wrongMs), { minLength: 1, maxLength: 80 });
+    fc.assert(
+      fc.property(drift, responses, (rate, all) => {
+        const machine = createMachine(0, rate);
+        machine.traffic();
+        for (const [i, ms] of all.entries()) {
+          // Never two wrong ones in a row.
+          if (ms === null || (i > 0 && all[i - 1] !== null)) machine.request(2, 2);
+          else answerWrong(machine, ms);
+          machine.pass(16);
+          expect(machine.correctedAhead()).toBeLessThanOrEqual(leftOf(machine) + rounding);
+          expect(Math.abs(machine.skewMs())).toBeLessThan(30);
+        }
+        machine.request(2, 2);
+        expect(machine.correctedAhead()).toBeGreaterThan(-50);
+      }),
+    );
   });
 });
 
