@@ -188,7 +188,7 @@ const table = {
     code: "RESOURCE_EXHAUSTED",
     retryable: true,
     retryDelayMs: 5_000,
-    meaning: "This server has no room for another stream.",
+    meaning: "This server has no room for another stream, or not for one more of this service.",
     advice: "another server may accept it",
   },
   DRAINING: {

@@ -32,10 +32,13 @@ export function watchUnreadCounts(
     delivered.set(ownerId, { version: knownVersion, count: undefined });
   }
 
-  /** Whether the count is new. Its version is kept in any case, for the next stream. */
+  /**
+   * Whether the count is new. Its version is kept in any case, for the next stream. A lower one
+   * than before says that the table was restored from a backup.
+   */
   function isNew(ownerId: string, count: UnreadCount): boolean {
     const last = delivered.get(ownerId);
-    if (!last || count.version < last.version) return false;
+    if (!last) return false;
     const isFirst = last.count === undefined && last.version === 0n;
     const isKnown = last.version === count.version || isSame(last.count, count);
     delivered.set(ownerId, { version: count.version, count });

@@ -4,7 +4,7 @@ import type { Instant } from "../../domain/month.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import type { Points } from "../../domain/units.ts";
 import type { Page, PageRequest, Window } from "./pages.ts";
-import type { StreamEnd, Streams } from "./streams.ts";
+import type { StreamCall, StreamEnd, Streams } from "./streams.ts";
 
 /** The rows of a sheet before they belong to a bulk grant. A cut-off upload leaves this record. */
 export interface PendingUpload {
@@ -66,10 +66,10 @@ export interface SheetStore {
 /** Streams of the progress of bulk grants. */
 export interface BulkGrantStreams extends Streams {
   /**
-   * Yields the bulk grant at once and after each change, until it is final, `signal` is aborted,
-   * the time limit of the stream is over, or this process drains. Throws BULK_GRANT_NOT_FOUND.
+   * Yields the bulk grant at once and after each change, until it is final, the call ends, the time
+   * limit of the stream is over, or this process drains. Throws BULK_GRANT_NOT_FOUND.
    */
-  watch(name: BulkGrantName, signal: AbortSignal): AsyncIterable<BulkGrantEvent | StreamEnd>;
+  watch(name: BulkGrantName, call: StreamCall): AsyncIterable<BulkGrantEvent | StreamEnd>;
 }
 
 /** One message of a stream. */

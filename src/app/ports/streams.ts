@@ -1,6 +1,14 @@
 /** What all server streams have in common. */
 import type { Milliseconds } from "../../domain/units.ts";
 
+/** The call that opens a stream. */
+export interface StreamCall {
+  /** The calling service. It shares the server's streams with other services. */
+  readonly service: string;
+  /** Aborted when the call ends. */
+  readonly signal: AbortSignal;
+}
+
 /** The last message of a stream that the client opens again after the delay. */
 export interface StreamEnd {
   /** TIME_LIMIT: it was open for about 30 minutes. DRAINING: the server is about to stop. */

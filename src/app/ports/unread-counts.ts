@@ -1,6 +1,6 @@
 /** Streams of unread counts as the use cases see them. */
 import type { Badge, Inbox } from "../../domain/inbox.ts";
-import type { StreamEnd, Streams } from "./streams.ts";
+import type { StreamCall, StreamEnd, Streams } from "./streams.ts";
 
 /** An owner of a stream. */
 export interface WatchedOwner {
@@ -22,11 +22,9 @@ export interface UnreadCountStreams extends Streams {
   publish(ownerId: string, inbox: Inbox): void;
   /**
    * Yields the count of each owner at once, unless the client knows its version, and again when
-   * the badge has changed, until `signal` is aborted, the time limit of the stream is over, or this
-   * process drains. The owners are distinct; each takes one place of the limit of streams.
+   * the badge has changed, until the call ends, the time limit of the stream is over, or this
+   * process drains. The owners are distinct; each takes one place of the limit of streams. A count
+   * is older than the one before only if the table was restored from a backup.
    */
-  watch(
-    owners: readonly WatchedOwner[],
-    signal: AbortSignal,
-  ): AsyncIterable<UnreadCount | StreamEnd>;
+  watch(owners: readonly WatchedOwner[], call: StreamCall): AsyncIterable<UnreadCount | StreamEnd>;
 }

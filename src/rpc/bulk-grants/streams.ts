@@ -13,6 +13,7 @@ import {
   WatchBulkGrantResponse_End_Cause as Cause,
   type WatchBulkGrantResponseSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { streamCallOf } from "../server/context.ts";
 import { fromWithProgress, toName } from "./messages.ts";
 
 type Streams = "exportFailedBulkGrantRows" | "watchBulkGrant";
@@ -29,8 +30,8 @@ export const bulkGrantStreams = (
     }
   },
 
-  async *watchBulkGrant(request, { signal }) {
-    const events = deps.bulkGrantStreams.watch(toName(request), signal);
+  async *watchBulkGrant(request, context) {
+    const events = deps.bulkGrantStreams.watch(toName(request), streamCallOf(context));
     for await (const event of events) yield fromEvent(event);
   },
 });

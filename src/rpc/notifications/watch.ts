@@ -11,6 +11,7 @@ import {
   type WatchUnreadCountsRequest,
   type WatchUnreadCountsResponseSchema,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
+import { streamCallOf } from "../server/context.ts";
 import { toSafeInteger } from "../shared/scalars.ts";
 import { fromUnreadCount } from "./messages.ts";
 
@@ -20,8 +21,9 @@ export const unreadCountStreams = ({
   ServiceImpl<typeof NotificationService>,
   "watchUnreadCounts"
 > => ({
-  async *watchUnreadCounts(request, { signal }) {
-    for await (const event of unreadCounts.watch(toOwners(request), signal)) yield fromEvent(event);
+  async *watchUnreadCounts(request, context) {
+    const events = unreadCounts.watch(toOwners(request), streamCallOf(context));
+    for await (const event of events) yield fromEvent(event);
   },
 });
 

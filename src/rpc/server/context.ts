@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { type ContextValues, createContextKey, type HandlerContext } from "@connectrpc/connect";
 import type { Identity } from "../../app/ports/identity.ts";
+import type { StreamCall } from "../../app/ports/streams.ts";
 import { asService, type Caller } from "../../domain/caller.ts";
 import { timeLimitMsOf } from "./method-limits.ts";
 
@@ -27,6 +28,11 @@ export const authenticateAgainKey = createContextKey<() => Identity | Promise<Id
 export const identityOf = (values: ContextValues): Identity => values.get(identityKey);
 
 export const callerOf = (context: HandlerContext): Caller => identityOf(context.values).caller;
+
+export const streamCallOf = (context: HandlerContext): StreamCall => ({
+  service: callerOf(context).service,
+  signal: context.signal,
+});
 
 /**
  * How much earlier than a deadline the answer is due, in ms: the caller gets the reason only before

@@ -58,7 +58,7 @@ export function createBulkGrantStreams(deps: BulkGrantStreamsDeps): BulkGrantStr
   }
 
   return {
-    watch: (name, signal) => streams.open(1, (stream) => begin(stream, name), signal),
+    watch: (name, call) => streams.open(call, 1, (stream) => begin(stream, name)),
     drain: (noticeMs) => streams.drain(noticeMs),
     close() {
       streams.close();

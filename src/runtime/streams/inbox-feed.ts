@@ -21,19 +21,43 @@ const pollJitter = 0.05;
  */
 export class InboxFeed {
   readonly ownerId: string;
-  /** What is called after each newer version. */
+  /** What is called after each change. */
   readonly watchers = new Set<() => void>();
+  /** The latest known one; undefined until one has been read or committed. */
   inbox: Inbox | undefined;
+  readonly #readNow: (ownerId: string) => Promise<Inbox>;
   #activeAt = 0;
   #nextPollAt = Number.POSITIVE_INFINITY;
 
-  constructor(ownerId: string) {
+  /** `readNow` reads the inbox of an owner strongly consistently. */
+  constructor(ownerId: string, readNow: (ownerId: string) => Promise<Inbox>) {
     this.ownerId = ownerId;
+    this.#readNow = readNow;
   }
 
   /** Notifies the streams of a newer version; ignores an older one. */
   publish(inbox: Inbox): void {
-    if (this.inbox && inbox.version <= this.inbox.version) return;
+    if (this.isBehind(inbox.version)) this.#set(inbox);
+  }
+
+  /** Whether this version is newer than the latest known one. */
+  isBehind(version: number): boolean {
+    return this.inbox === undefined || this.inbox.version < version;
+  }
+
+  /**
+   * Reads the inbox. A version that is older than the one that was known before is believed: the
+   * table was restored from a backup. Throws what the reader throws.
+   */
+  async refresh(): Promise<void> {
+    const known = this.inbox;
+    const inbox = await this.#readNow(this.ownerId);
+    const isRestored = known !== undefined && inbox.version < known.version;
+    if (isRestored && this.inbox === known) this.#set(inbox);
+    else this.publish(inbox);
+  }
+
+  #set(inbox: Inbox): void {
     this.inbox = inbox;
     this.activate();
     for (const notify of this.watchers) notify();

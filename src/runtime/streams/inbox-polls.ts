@@ -2,6 +2,7 @@
 import pLimit from "p-limit";
 import type { Reader } from "../../app/ports/deps.ts";
 import { inBatches } from "../../app/ports/pages.ts";
+import { emptyInbox } from "../../domain/inbox.ts";
 import type { Logger } from "../../log.ts";
 import type { InboxFeed } from "./inbox-feed.ts";
 
@@ -32,16 +33,22 @@ export function createInboxPolls(
   let polling = false;
   let failing = false;
 
-  /** Returns the error if the read failed. */
+  /**
+   * Returns the error if a read failed. A poll lags behind, so an older version than the known one
+   * may be that of moments ago, or of a restored table: a strongly consistent read decides.
+   */
   async function pollBatch(batch: readonly InboxFeed[]): Promise<unknown> {
     try {
       const found = await reader.inboxes(batch.map(({ ownerId }) => ownerId));
       const now = performance.now();
+      const older: InboxFeed[] = [];
       for (const feed of batch) {
-        const inbox = found.get(feed.ownerId);
-        if (inbox) feed.publish(inbox);
+        const inbox = found.get(feed.ownerId) ?? emptyInbox;
+        if (feed.inbox && inbox.version < feed.inbox.version) older.push(feed);
+        else if (inbox !== emptyInbox) feed.publish(inbox);
         feed.planPoll(now);
       }
+      await Promise.all(older.map((feed) => feed.refresh()));
       return undefined;
     } catch (error) {
       const now = performance.now();

@@ -1,31 +1,32 @@
 /** The open streams of one kind: their limit, their drain and their end. */
-import type { StreamEnd, Streams } from "../../app/ports/streams.ts";
+import type { StreamCall, StreamEnd, Streams } from "../../app/ports/streams.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Milliseconds } from "../../domain/units.ts";
+import { Places } from "./places.ts";
 import { Stream } from "./stream.ts";
 
 export class OpenStreams<E> implements Streams {
-  readonly #maxPlaces: number;
-  /** The open streams, and how many places each takes. */
-  readonly #streams = new Map<Stream<E>, number>();
-  #placesTaken = 0;
+  readonly #places: Places;
+  /** The open streams, and what gives the places of each back. */
+  readonly #streams = new Map<Stream<E>, () => void>();
   #isDraining = false;
 
   constructor(maxPlaces: number) {
-    this.#maxPlaces = maxPlaces;
+    this.#places = new Places(maxPlaces);
   }
 
   /**
-   * Yields the messages of a new stream until it ends or `signal` is aborted. `begin` adds its
-   * watches; what it throws ends the stream. Throws TOO_MANY_STREAMS and DRAINING.
+   * Yields the messages of a new stream, which takes so many places of its service, until it ends
+   * or the signal of the call is aborted. `begin` adds its watches; what it throws ends the stream.
+   * Throws TOO_MANY_STREAMS and DRAINING.
    */
   async *open(
+    { service, signal }: StreamCall,
     places: number,
     begin: (stream: Stream<E>) => Promise<void>,
-    signal: AbortSignal,
   ): AsyncGenerator<E | StreamEnd, void> {
     if (signal.aborted) return;
-    const stream = this.#add(places);
+    const stream = this.#add(service, places);
     // Closes the stream even while its consumer is blocked in a write and does not return here.
     const close = () => this.#remove(stream);
     signal.addEventListener("abort", close, { once: true });
@@ -48,28 +49,22 @@ export class OpenStreams<E> implements Streams {
     for (const stream of this.#streams.keys()) stream.drain();
   }
 
-  #add(places: number): Stream<E> {
+  #add(service: string, places: number): Stream<E> {
     if (this.#isDraining) {
       throw new DomainError("DRAINING", "this server is about to stop; try another");
     }
-    if (this.#placesTaken + places > this.#maxPlaces) {
-      throw new DomainError(
-        "TOO_MANY_STREAMS",
-        `this server has too few places left of ${this.#maxPlaces} for streams; try another`,
-      );
-    }
+    const giveBack = this.#places.take(service, places);
     const stream = new Stream<E>();
-    this.#streams.set(stream, places);
-    this.#placesTaken += places;
+    this.#streams.set(stream, giveBack);
     return stream;
   }
 
   /** May be called again for the same stream. */
   #remove(stream: Stream<E>): void {
-    const places = this.#streams.get(stream);
-    if (places === undefined) return;
+    const giveBack = this.#streams.get(stream);
+    if (!giveBack) return;
     this.#streams.delete(stream);
-    this.#placesTaken -= places;
+    giveBack();
     stream.close();
   }
 }

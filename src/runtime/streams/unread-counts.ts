@@ -1,17 +1,17 @@
 /** Sends unread counts to open streams: at once after own commits, else by polling the store. */
 import type { Reader } from "../../app/ports/deps.ts";
-import { inboxRef } from "../../app/ports/records.ts";
 import type {
   UnreadCount,
   UnreadCountStreams,
   WatchedOwner,
 } from "../../app/ports/unread-counts.ts";
-import type { Badge, Inbox } from "../../domain/inbox.ts";
-import { badgeOf, emptyInbox } from "../../domain/inbox.ts";
+import type { Badge } from "../../domain/inbox.ts";
+import { badgeOf } from "../../domain/inbox.ts";
 import type { Logger } from "../../log.ts";
 import { InboxFeed } from "./inbox-feed.ts";
 import { createInboxPolls } from "./inbox-polls.ts";
 import { OpenStreams } from "./open-streams.ts";
+import { createOpeningReads } from "./opening-reads.ts";
 import type { Stream, Watch } from "./stream.ts";
 
 interface UnreadCountStreamsDeps {
@@ -30,9 +30,10 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
   const feeds = new Map<string, InboxFeed>();
   const streams = new OpenStreams<UnreadCount>(maxStreams);
   const polls = createInboxPolls(reader, feeds, log);
+  const readNow = createOpeningReads(reader);
 
   function feedOf(ownerId: string): InboxFeed {
-    const feed = feeds.get(ownerId) ?? new InboxFeed(ownerId);
+    const feed = feeds.get(ownerId) ?? new InboxFeed(ownerId, readNow);
     feeds.set(ownerId, feed);
     return feed;
   }
@@ -42,23 +43,24 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
     if (feeds.size === 0) polls.stop();
   }
 
-  /** Watches the owners of a stream, whose inboxes it reads at once, strongly consistent. */
+  /**
+   * Watches the owners of a stream. An owner who is watched already costs no read, unless the
+   * client knows a newer version than this process.
+   */
   async function begin(
     stream: Stream<UnreadCount>,
     owners: readonly WatchedOwner[],
   ): Promise<void> {
-    const watches = owners.map(({ ownerId }) => new OwnerWatch(feedOf(ownerId), stream, forget));
+    const watches = owners.map(
+      (owner) => new OwnerWatch(feedOf(owner.ownerId), owner, stream, forget),
+    );
     polls.start();
-    const inboxes = await reader.many(owners.map(({ ownerId }) => inboxRef(ownerId)));
-    for (const [i, { knownVersion }] of owners.entries()) {
-      watches[i]?.open(inboxes[i] ?? emptyInbox, knownVersion);
-    }
+    await Promise.all(watches.map((watch) => watch.open()));
   }
 
   return {
     publish: (ownerId, inbox) => feeds.get(ownerId)?.publish(inbox),
-    watch: (owners, signal) =>
-      streams.open(owners.length, (stream) => begin(stream, owners), signal),
+    watch: (owners, call) => streams.open(call, owners.length, (stream) => begin(stream, owners)),
     drain: (noticeMs) => streams.drain(noticeMs),
     close() {
       polls.stop();
@@ -70,15 +72,22 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
 /** One owner of one stream. Nothing is sent about the owner until the watch is open. */
 class OwnerWatch implements Watch<UnreadCount> {
   readonly #feed: InboxFeed;
+  readonly #knownVersion: number;
   readonly #notify: () => void;
   readonly #forget: (feed: InboxFeed) => void;
-  /** True once the inbox has been read from the store. */
+  /** True once the inbox is known, at the version that the client knows or a newer one. */
   #isOpen = false;
   /** The badge that the client has. */
   #sent: Badge | undefined;
 
-  constructor(feed: InboxFeed, stream: Stream<UnreadCount>, forget: (feed: InboxFeed) => void) {
+  constructor(
+    feed: InboxFeed,
+    { knownVersion }: WatchedOwner,
+    stream: Stream<UnreadCount>,
+    forget: (feed: InboxFeed) => void,
+  ) {
     this.#feed = feed;
+    this.#knownVersion = knownVersion;
     this.#notify = () => stream.notify(this);
     this.#forget = forget;
     feed.activate();
@@ -86,12 +95,13 @@ class OwnerWatch implements Watch<UnreadCount> {
     stream.add(this);
   }
 
-  /** Begins with the inbox that was read. The client has the badge of `knownVersion`; 0: none. */
-  open(read: Inbox, knownVersion: number): void {
-    this.#isOpen = true;
-    this.#feed.publish(read);
+  /** Begins to send. The client has the badge of the version that it knows; 0: none. */
+  async open(): Promise<void> {
+    if (this.#feed.isBehind(this.#knownVersion)) await this.#feed.refresh();
     const { inbox } = this.#feed;
-    if (inbox && knownVersion > 0 && inbox.version === knownVersion) this.#sent = badgeOf(inbox);
+    const isKnown = this.#knownVersion > 0 && inbox?.version === this.#knownVersion;
+    if (inbox && isKnown) this.#sent = badgeOf(inbox);
+    this.#isOpen = true;
     this.#notify();
   }
 

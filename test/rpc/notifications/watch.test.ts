@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
-import { type Client, Code, createClient } from "@connectrpc/connect";
+import { type Client, Code, createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Child } from "../../../src/dev/stack/child.ts";
@@ -19,7 +19,7 @@ const { NotificationService, WatchUnreadCountsRequestSchema } = service;
 const Cause = service.WatchUnreadCountsResponse_End_Cause;
 
 let server: TestServer;
-/** Another process on the same store, which allows two streams. */
+/** Another process on the same store, which allows three streams, and one service two of them. */
 let child: Child;
 let address: { readonly grpc: string; readonly http1: string };
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
       MEGURI_DYNAMODB_ENDPOINT: server.config.dynamoEndpoint as string,
       MEGURI_TABLE_PREFIX: server.config.tablePrefix,
       MEGURI_TEMPORAL_ADDRESS: `127.0.0.1:${temporalPort}`,
-      MEGURI_MAX_STREAMS: "2",
+      MEGURI_MAX_STREAMS: "3",
       MEGURI_DRAIN_SECONDS: "1",
     },
   });
@@ -50,8 +50,14 @@ afterAll(async () => {
 const headers = { "meguri-caller": "tests" };
 
 /** A client of the other process. */
-const other = () =>
-  createClient(NotificationService, createGrpcTransport({ baseUrl: address.grpc }));
+function other(service = "tests") {
+  const as: Interceptor = (next) => (request) => {
+    request.header.set("meguri-caller", service);
+    return next(request);
+  };
+  const transport = createGrpcTransport({ baseUrl: address.grpc, interceptors: [as] });
+  return createClient(NotificationService, transport);
+}
 
 let owners = 0;
 
@@ -103,8 +109,8 @@ function watch(ownerId: string, client?: Client<typeof NotificationService>) {
 }
 
 /** The refusal of the other process to open a stream; undefined when it opens. */
-async function openingRefused(ownerId: string): Promise<Refusal | undefined> {
-  const stream = watch(ownerId, other());
+async function openingRefused(ownerId: string, service?: string): Promise<Refusal | undefined> {
+  const stream = watch(ownerId, other(service));
   try {
     await stream.next();
     return undefined;
@@ -169,7 +175,7 @@ describe("WatchUnreadCounts", () => {
     await second.stop();
   });
 
-  test("has a limited number of streams, and a free place when a client leaves", async () => {
+  test("has streams for each service, and a free place when a client leaves", async () => {
     const streams = [watch("a", other()), watch("b", other())];
     for (const stream of streams) await stream.next();
     expect(await openingRefused("c")).toMatchObject({
@@ -177,6 +183,7 @@ describe("WatchUnreadCounts", () => {
       reason: "TOO_MANY_STREAMS",
       retries: true,
     });
+    expect(await openingRefused("c", "another-service")).toBeUndefined();
     streams[0]?.leave();
     await expect.poll(() => openingRefused("c"), patience).toBeUndefined();
     streams[1]?.leave();

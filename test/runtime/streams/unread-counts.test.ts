@@ -45,12 +45,26 @@ describe("a stream", () => {
     ]);
   });
 
-  test("begins with a count that is read after it was opened", async () => {
+  test("begins with the latest known count of an owner who is watched already", async () => {
     store.inboxes.set("o", inbox(1));
     const first = await follow("o");
     store.inboxes.set("o", inbox(2));
-    expect((await follow("o")).texts()).toEqual(["o: 2 people at 2"]);
-    expect(first.texts()).toEqual(["o: 1 people at 1", "o: 2 people at 2"]);
+    const second = await follow("o");
+    expect(second.texts()).toEqual(["o: 1 people at 1"]);
+    expect(store.reads).toEqual([["o"]]);
+    await pass(1_500);
+    for (const { texts } of [first, second]) {
+      expect(texts()).toEqual(["o: 1 people at 1", "o: 2 people at 2"]);
+    }
+  });
+
+  test("never begins with an older count than the client knows", async () => {
+    store.inboxes.set("o", inbox(1));
+    await follow("o");
+    store.inboxes.set("o", inbox(2));
+    expect((await follow(["o", 2])).texts()).toEqual([]);
+    store.inboxes.set("o", inbox(4));
+    expect((await follow(["o", 3])).texts()).toEqual(["o: 4 people at 4"]);
   });
 
   test("begins without a count that the client knows", async () => {
@@ -130,12 +144,46 @@ describe("a stream", () => {
   test("never goes back", async () => {
     store.inboxes.set("o", inbox(3));
     const stream = await follow("o");
+    // Polls lag behind, and commits are published late.
+    store.lagging = new Map(store.inboxes);
+    store.inboxes.set("o", inbox(5));
     unreadCounts.publish("o", inbox(5));
-    // The store's copy lags, and commits are published late.
+    expect(await pollsIn(5_000)).toBeGreaterThan(1);
+    store.lagging = new Map();
     expect(await pollsIn(5_000)).toBeGreaterThan(1);
     for (const n of [4, 5, 6]) unreadCounts.publish("o", inbox(n));
     await pass(0);
     expect(stream.texts()).toEqual(["o: 3 people at 3", "o: 5 people at 5", "o: 6 people at 6"]);
+  });
+
+  test.each([
+    ["an older count", inbox(6), "o: 6 people at 6"],
+    ["no count", undefined, "o: 0 people at 0"],
+  ])("goes back to %s of a table that was restored from a backup", async (_, restored, text) => {
+    store.inboxes.set("o", inbox(20));
+    const stream = await follow("o");
+    if (restored) store.inboxes.set("o", restored);
+    else store.inboxes.delete("o");
+    await pass(1_500);
+    expect(stream.texts()).toEqual(["o: 20 people at 20", text]);
+    store.inboxes.set("o", inbox(7));
+    await pass(1_500);
+    expect(stream.texts().slice(2)).toEqual(["o: 7 people at 7"]);
+  });
+
+  test("does not go back to a count that was read before the latest commit", async () => {
+    store.inboxes.set("o", inbox(20));
+    const stream = await follow("o");
+    const slow = Promise.withResolvers<void>();
+    store.delay = slow.promise;
+    store.inboxes.set("o", inbox(6));
+    await pass(1_500);
+    expect(store.reads).toHaveLength(2);
+    store.inboxes.set("o", inbox(21));
+    unreadCounts.publish("o", inbox(21));
+    slow.resolve();
+    await pass(1_500);
+    expect(stream.texts()).toEqual(["o: 20 people at 20", "o: 21 people at 21"]);
   });
 
   test("that is read slowly gets only the latest counts", async () => {
@@ -259,15 +307,32 @@ describe("the limit of streams", () => {
   });
 
   test("counts each owner of a stream, and reserves all or none", async () => {
-    create(5);
+    create(6);
     const gateway = await follow("a", "b", "c");
-    await expect(open(["a", "b", "c"]).next()).rejects.toMatchObject(refused);
+    await expect(open(["a", "b", "c", "d"]).next()).rejects.toMatchObject(refused);
     const other = await follow("d", "e");
-    await expect(open(["f"]).next()).rejects.toMatchObject(refused);
+    await expect(open(["f", "g"]).next()).rejects.toMatchObject(refused);
     await gateway.leave();
-    await expect(open(["f", "g", "h", "i"]).next()).rejects.toMatchObject(refused);
+    await expect(open(["f", "g", "h", "i", "j"]).next()).rejects.toMatchObject(refused);
     expect((await follow("f", "g", "h")).events).toHaveLength(3);
     expect(other.events).toHaveLength(2);
+  });
+
+  test("is shared by the services", async () => {
+    create(10);
+    const streams: AsyncIterator<unknown>[] = [];
+    const openAs = async (service: string) => {
+      const { signal } = new AbortController();
+      const owners = [{ ownerId: `o${streams.length}`, knownVersion: 0 }];
+      const stream = unreadCounts.watch(owners, { service, signal })[Symbol.asyncIterator]();
+      await stream.next();
+      streams.push(stream);
+    };
+    for (let i = 0; i < 8; i++) await openAs("greedy");
+    await expect(openAs("greedy")).rejects.toMatchObject(refused);
+    await openAs("modest");
+    for (const stream of streams.slice(0, 2)) await stream.return?.();
+    await expect(openAs("greedy")).resolves.toBeUndefined();
   });
 
   test("has a free place when a client leaves, even if its stream is not read", async () => {
@@ -295,11 +360,11 @@ test("closed streams do not keep a process running", async () => {
   const script = `
     import { pino } from "pino";
     import { createUnreadCountStreams } from "./src/runtime/streams/unread-counts.ts";
-    const reader = { many: async () => [], inboxes: async () => new Map() };
+    const reader = { many: async () => [undefined], inboxes: async () => new Map() };
     const unreadCounts = createUnreadCountStreams({ reader, log: pino(), maxStreams: 9 });
-    const signal = new AbortController().signal;
+    const call = { service: "tests", signal: new AbortController().signal };
     const streams = ["a", "b"].map((ownerId) =>
-      unreadCounts.watch([{ ownerId, knownVersion: 0 }], signal),
+      unreadCounts.watch([{ ownerId, knownVersion: 0 }], call),
     );
     for (const stream of streams) await stream.next();
     unreadCounts.drain(600_000);

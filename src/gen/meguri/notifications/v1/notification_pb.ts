@@ -199,8 +199,9 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
   unseenNotificationCount: bigint;
 
   /**
-   * The version of these counts. It grows with every change and never decreases; a mark-read names
-   * the version that the owner has seen. 0 before the first reaction.
+   * The version of these counts. It grows with every change, and decreases only if the table is
+   * restored from a backup; a mark-read names the version that the owner has seen. 0 before the first
+   * reaction.
    *
    * @generated from field: int64 version = 4;
    */

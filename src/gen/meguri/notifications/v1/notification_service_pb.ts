@@ -427,7 +427,7 @@ export const ListNotificationActorsResponseSchema: GenMessage<ListNotificationAc
 export type WatchUnreadCountsRequest = Message<"meguri.notifications.v1.WatchUnreadCountsRequest"> & {
   /**
    * The owners, 1 to 100, each once. A client of one owner names one, a gateway several. Each counts
-   * as a stream of the server's limit.
+   * as a stream of the server's limit, which the calling services share.
    *
    * @generated from field: repeated meguri.notifications.v1.WatchUnreadCountsRequest.Watch watches = 1;
    */
@@ -1047,11 +1047,12 @@ export const NotificationService: GenService<{
     output: typeof ListNotificationActorsResponseSchema;
   },
   /**
-   * WatchUnreadCounts sends the unread counts of one or more owners: each at once, unless the client
-   * knows it already, and again when its number of actors, of notifications or of unseen ones has
+   * WatchUnreadCounts sends the unread counts of one or more owners: each at once, as this server
+   * knows it, unless the client knows it already or a newer one, and again when its number of actors, of notifications or of unseen ones has
    * changed. A change is sent at once if it was made by this server, within about a second if the
    * owner was active lately, and otherwise within about five seconds. Changes in quick succession are
-   * sent as one. The last message of the stream has the cause of its end and the delay after which
+   * sent as one. A version that is lower than the one before says that the table was restored from a
+   * backup. The last message of the stream has the cause of its end and the delay after which
    * the client opens it again.
    *
    * Retryable: TOO_MANY_STREAMS, DRAINING.
