@@ -1,5 +1,6 @@
 /** Serves gRPC calls from Node's core HTTP/2 API, and leaves all else to a request handler. */
 import * as http2 from "node:http2";
+import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
 import { respondUnimplemented } from "./respond.ts";
 import { serveUnary } from "./serve-unary.ts";
@@ -28,7 +29,7 @@ export function serveStreams(
   methods: Methods,
   handle: RequestHandler,
 ): void {
-  const rest = http2.createServer(handle);
+  const rest = http2.createServer({ Http2ServerResponse: UnbufferedResponse }, handle);
   const serve: StreamListener = (stream, header, flags, rawHeaders) => {
     const { ":method": verb, ":path": path = "", "content-type": type = "" } = header;
     // A client that expects "100 Continue" gets it from the compatibility API.
