@@ -10,7 +10,7 @@ import type { Points } from "./units.ts";
 /** A change of the available points that is to be expected. */
 export interface ForecastChange {
   readonly time: Instant;
-  readonly kind: "EXPIRY" | "RESERVATION";
+  readonly cause: "EXPIRY" | "RESERVATION";
   /** By how much the points change: less than 0 for an expiry, more than 0 for a reservation. */
   readonly points: Points;
   /** Absent for an expiry. */
@@ -79,7 +79,7 @@ export function forecast(
       const expire = expireTime(program, month);
       if (expire > instant) return;
       held.delete(month);
-      add({ time: expire, kind: "EXPIRY", points: -points });
+      add({ time: expire, cause: "EXPIRY", points: -points });
     }
   };
   for (const { executeTime, points, reservationId } of outstanding.toSorted(byExecuteTime)) {
@@ -90,7 +90,7 @@ export function forecast(
     issuedPoints += points;
     const month = Math.max(monthAt(program.timeZone, due), account.month);
     held.set(month, (held.get(month) ?? 0) + points);
-    add({ time: due, kind: "RESERVATION", points, reservationId });
+    add({ time: due, cause: "RESERVATION", points, reservationId });
   }
   expireUntil(time);
   return { time, availablePoints, currentAvailablePoints, changes };

@@ -30,13 +30,13 @@ export interface BulkRules {
   /** At most 5, by rising totals; the approvals never fall. */
   readonly tiers: readonly ApprovalTier[];
   /** How many approvals a total above the last tier needs: as many as the last tier, up to 2. */
-  readonly approvalsAbove: number;
+  readonly requiredApprovalCount: number;
 }
 
 /** How many approvals a bulk grant of up to so many points needs: 0, 1 or 2. */
 export interface ApprovalTier {
-  readonly upToPoints: Points;
-  readonly approvals: number;
+  readonly maxTotalPoints: Points;
+  readonly requiredApprovalCount: number;
 }
 
 /** What a program notifies its members of. */
@@ -160,7 +160,7 @@ export const defaultBulkRules: BulkRules = {
   maxPointsPerRow: 10 ** 9,
   maxTotalPoints: 10 ** 15,
   tiers: [],
-  approvalsAbove: 1,
+  requiredApprovalCount: 1,
 };
 
 const maxTiers = 5;
@@ -178,28 +178,39 @@ export function setBulkRules(program: Program, rules: BulkRules): Program {
   return isSameRules(rules, defaultBulkRules) ? rest : { ...rest, bulkRules: rules };
 }
 
-function checkBulkRules({ maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove }: BulkRules) {
+function checkBulkRules({
+  maxPointsPerRow,
+  maxTotalPoints,
+  tiers,
+  requiredApprovalCount,
+}: BulkRules) {
   checkRange("max_points_per_row", maxPointsPerRow, 1, defaultBulkRules.maxPointsPerRow);
   checkRange("max_total_points", maxTotalPoints, 1, defaultBulkRules.maxTotalPoints);
   if (tiers.length > maxTiers) throw invalidRule("tiers", `must be at most ${maxTiers}`);
-  let before: ApprovalTier = { upToPoints: 0, approvals: 0 };
+  let before: ApprovalTier = { maxTotalPoints: 0, requiredApprovalCount: 0 };
   for (const [i, tier] of tiers.entries()) {
-    const [points, approvals] = [`tiers[${i}].up_to_points`, `tiers[${i}].approvals`];
-    checkRange(points, tier.upToPoints, 1, defaultBulkRules.maxTotalPoints);
-    checkRange(approvals, tier.approvals, 0, maxApprovals);
-    if (tier.upToPoints <= before.upToPoints) {
-      throw invalidRule(points, `must be above ${before.upToPoints}, as of the tier before`);
+    const [points, approvals] = [
+      `tiers[${i}].max_total_points`,
+      `tiers[${i}].required_approval_count`,
+    ];
+    checkRange(points, tier.maxTotalPoints, 1, defaultBulkRules.maxTotalPoints);
+    checkRange(approvals, tier.requiredApprovalCount, 0, maxApprovals);
+    if (tier.maxTotalPoints <= before.maxTotalPoints) {
+      throw invalidRule(points, `must be above ${before.maxTotalPoints}, as of the tier before`);
     }
-    if (tier.approvals < before.approvals) {
-      throw invalidRule(approvals, `must be at least ${before.approvals}, as of the tier before`);
+    if (tier.requiredApprovalCount < before.requiredApprovalCount) {
+      throw invalidRule(
+        approvals,
+        `must be at least ${before.requiredApprovalCount}, as of the tier before`,
+      );
     }
     before = tier;
   }
-  checkRange("approvals_above", approvalsAbove, 0, maxApprovals);
-  if (approvalsAbove < before.approvals) {
+  checkRange("required_approval_count", requiredApprovalCount, 0, maxApprovals);
+  if (requiredApprovalCount < before.requiredApprovalCount) {
     throw invalidRule(
-      "approvals_above",
-      `must be at least ${before.approvals}, as of the last tier`,
+      "required_approval_count",
+      `must be at least ${before.requiredApprovalCount}, as of the last tier`,
     );
   }
 }
@@ -216,16 +227,23 @@ const invalidRule = (field: string, message: string) =>
 const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
   a.maxPointsPerRow === b.maxPointsPerRow &&
   a.maxTotalPoints === b.maxTotalPoints &&
-  a.approvalsAbove === b.approvalsAbove &&
+  a.requiredApprovalCount === b.requiredApprovalCount &&
   a.tiers.length === b.tiers.length &&
-  a.tiers.every(({ upToPoints, approvals }, i) => {
+  a.tiers.every(({ maxTotalPoints, requiredApprovalCount }, i) => {
     const tier = b.tiers[i];
-    return upToPoints === tier?.upToPoints && approvals === tier.approvals;
+    return (
+      maxTotalPoints === tier?.maxTotalPoints &&
+      requiredApprovalCount === tier.requiredApprovalCount
+    );
   });
 
 /** How many approvals a bulk grant of so many points in all needs. */
-export function approvalsFor({ tiers, approvalsAbove }: BulkRules, totalPoints: Points): number {
-  return tiers.find(({ upToPoints }) => totalPoints <= upToPoints)?.approvals ?? approvalsAbove;
+export function approvalsFor(
+  { tiers, requiredApprovalCount }: BulkRules,
+  totalPoints: Points,
+): number {
+  const tier = tiers.find(({ maxTotalPoints }) => totalPoints <= maxTotalPoints);
+  return tier?.requiredApprovalCount ?? requiredApprovalCount;
 }
 
 /** The lifetime that was set last. It may not be in effect yet. */

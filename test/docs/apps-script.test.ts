@@ -128,7 +128,7 @@ test("a problem of the whole sheet is marked in the header", async () => {
 });
 
 test("the number of rows, points and problems is shown", async () => {
-  const problemCounts = [{ code: "USER_TWICE", count: 2 }];
+  const problemCounts = [{ code: "USER_TWICE", rowCount: 2 }];
   const check = {
     rowCount: 12,
     totalPoints: "1200",

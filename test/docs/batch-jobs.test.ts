@@ -85,7 +85,9 @@ test("every command of the page is in this test", () => {
 
 test("the commands grant each row once", async () => {
   const program = JSON.parse(await runWith("UpdateProgram"));
-  expect(program.program.bulkRules.tiers).toEqual([{ upToPoints: "20000", approvals: 0 }]);
+  expect(program.program.bulkRules.tiers).toEqual([
+    { maxTotalPoints: "20000", requiredApprovalCount: 0 },
+  ]);
   await runWith("2026-12-01.part");
   expect(await runWith("grant_from_source() {")).toBe("");
 

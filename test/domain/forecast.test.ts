@@ -37,8 +37,8 @@ const reservation = (
 
 /** A line for each change, and the balance at the end. */
 const linesOf = ({ changes, availablePoints: balance }: Forecast) => [
-  ...changes.map(({ time, kind, points, reservationId, availablePoints: after }) =>
-    [new Date(time).toISOString().slice(0, 10), kind, points, reservationId, after].join(" "),
+  ...changes.map(({ time, cause, points, reservationId, availablePoints: after }) =>
+    [new Date(time).toISOString().slice(0, 10), cause, points, reservationId, after].join(" "),
   ),
   `= ${balance}`,
 ];
@@ -245,9 +245,9 @@ describe("against what really happens", () => {
         const played = play(start, inOrder, until);
         expect(
           found.changes.map(
-            ({ time: at, kind, points: delta, reservationId, availablePoints: balance }) => [
+            ({ time: at, cause, points: delta, reservationId, availablePoints: balance }) => [
               at,
-              kind,
+              cause,
               delta,
               reservationId,
               balance,

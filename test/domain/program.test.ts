@@ -88,11 +88,11 @@ describe("rules for bulk grants", () => {
     maxPointsPerRow: 500,
     maxTotalPoints: 2_000_000,
     tiers: [
-      { upToPoints: 1_000, approvals: 0 },
-      { upToPoints: 50_000, approvals: 1 },
-      { upToPoints: 100_000, approvals: 1 },
+      { maxTotalPoints: 1_000, requiredApprovalCount: 0 },
+      { maxTotalPoints: 50_000, requiredApprovalCount: 1 },
+      { maxTotalPoints: 100_000, requiredApprovalCount: 1 },
     ],
-    approvalsAbove: 2,
+    requiredApprovalCount: 2,
   };
 
   test("are replaced as a whole, and the default ones are stored as none", () => {
@@ -116,10 +116,10 @@ describe("rules for bulk grants", () => {
     for (const part of [
       { maxPointsPerRow: 501 },
       { maxTotalPoints: 2_000_001 },
-      { approvalsAbove: 1 },
+      { requiredApprovalCount: 1 },
       { tiers: tiered.tiers.slice(0, 2) },
-      { tiers: [{ upToPoints: 999, approvals: 0 }, ...rest] },
-      { tiers: [...firsts, { upToPoints: 100_000, approvals: 2 }] },
+      { tiers: [{ maxTotalPoints: 999, requiredApprovalCount: 0 }, ...rest] },
+      { tiers: [...firsts, { maxTotalPoints: 100_000, requiredApprovalCount: 2 }] },
     ]) {
       const other = { ...tiered, ...part };
       expect(setBulkRules(strict, other)).toEqual({ ...without, bulkRules: other });
@@ -127,18 +127,24 @@ describe("rules for bulk grants", () => {
   });
 
   test("accept their smallest and their largest values", () => {
-    const least = { maxPointsPerRow: 1, maxTotalPoints: 1, tiers: [], approvalsAbove: 0 };
+    const least = { maxPointsPerRow: 1, maxTotalPoints: 1, tiers: [], requiredApprovalCount: 0 };
     expect(setBulkRules(without, least).bulkRules).toEqual(least);
     const most: BulkRules = {
       maxPointsPerRow: 10 ** 9,
       maxTotalPoints: 10 ** 15,
-      tiers: [1, 2, 3, 4, 10 ** 15].map((upToPoints) => ({ upToPoints, approvals: 2 })),
-      approvalsAbove: 2,
+      tiers: [1, 2, 3, 4, 10 ** 15].map((maxTotalPoints) => ({
+        maxTotalPoints,
+        requiredApprovalCount: 2,
+      })),
+      requiredApprovalCount: 2,
     };
     expect(setBulkRules(without, most).bulkRules).toEqual(most);
   });
 
-  const tier = (upToPoints: number, approvals = 1) => ({ upToPoints, approvals });
+  const tier = (maxTotalPoints: number, requiredApprovalCount = 1) => ({
+    maxTotalPoints,
+    requiredApprovalCount,
+  });
   test.each<[field: string, wrong: Partial<BulkRules>]>([
     ["max_points_per_row", { maxPointsPerRow: 0 }],
     ["max_points_per_row", { maxPointsPerRow: 10 ** 9 + 1 }],
@@ -147,16 +153,16 @@ describe("rules for bulk grants", () => {
     ["max_total_points", { maxTotalPoints: 10 ** 15 + 1 }],
     ["max_total_points", { maxTotalPoints: Number.NaN }],
     ["tiers", { tiers: [1, 2, 3, 4, 5, 6].map((points) => tier(points)) }],
-    ["tiers[0].up_to_points", { tiers: [tier(0)] }],
-    ["tiers[0].up_to_points", { tiers: [tier(10 ** 15 + 1)] }],
-    ["tiers[1].up_to_points", { tiers: [tier(5), tier(5)] }],
-    ["tiers[2].up_to_points", { tiers: [tier(5), tier(9), tier(8)] }],
-    ["tiers[0].approvals", { tiers: [tier(5, 3)], approvalsAbove: 2 }],
-    ["tiers[0].approvals", { tiers: [tier(5, -1)] }],
-    ["tiers[1].approvals", { tiers: [tier(5, 1), tier(9, 0)] }],
-    ["approvals_above", { tiers: [tier(5, 2)], approvalsAbove: 1 }],
-    ["approvals_above", { approvalsAbove: 3 }],
-    ["approvals_above", { approvalsAbove: -1 }],
+    ["tiers[0].max_total_points", { tiers: [tier(0)] }],
+    ["tiers[0].max_total_points", { tiers: [tier(10 ** 15 + 1)] }],
+    ["tiers[1].max_total_points", { tiers: [tier(5), tier(5)] }],
+    ["tiers[2].max_total_points", { tiers: [tier(5), tier(9), tier(8)] }],
+    ["tiers[0].required_approval_count", { tiers: [tier(5, 3)], requiredApprovalCount: 2 }],
+    ["tiers[0].required_approval_count", { tiers: [tier(5, -1)] }],
+    ["tiers[1].required_approval_count", { tiers: [tier(5, 1), tier(9, 0)] }],
+    ["required_approval_count", { tiers: [tier(5, 2)], requiredApprovalCount: 1 }],
+    ["required_approval_count", { requiredApprovalCount: 3 }],
+    ["required_approval_count", { requiredApprovalCount: -1 }],
   ])("are refused by the field %s: %o", (field, wrong) => {
     expect(() => setBulkRules(without, { ...defaultBulkRules, ...wrong })).toThrow(
       expect.objectContaining({

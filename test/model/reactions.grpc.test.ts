@@ -4,7 +4,7 @@ import { afterAll, beforeAll, inject, test } from "vitest";
 import {
   type Notification,
   type Preferences,
-  Notification_Source as Source,
+  Notification_Type as Type,
   type UnreadCount,
 } from "../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import * as rpc from "../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
@@ -231,14 +231,14 @@ async function show(ownerId: string, selection: Selection): Promise<Shown> {
   };
 }
 
-type Line = Pick<Notification, "target" | "kind" | "source">;
+type Line = Pick<Notification, "target" | "kind" | "type">;
 
 function targetNameOf({ target }: Line): TargetName {
   const { type = "", id = "" } = target?.targetName ?? {};
   return { type, id };
 }
 
-const kindOf = ({ kind, source }: Line) => (source === Source.EVENT ? eventsOf(kind) : kind);
+const kindOf = ({ kind, type }: Line) => (type === Type.EVENT ? eventsOf(kind) : kind);
 
 async function lineOf(ownerId: string, notification: Notification): Promise<ShownLine> {
   const { notificationId, target, actorCount, version, seen } = notification;

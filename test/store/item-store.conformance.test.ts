@@ -318,11 +318,11 @@ describe.each(stores)("%s: records", (_, open) => {
       bulkRules: {
         maxPointsPerRow: maxPoints,
         maxTotalPoints: maxBalance,
-        tiers: [0, 1, 1, 2, 2].map((approvals, i) => ({
-          upToPoints: maxBalance - 5 + i,
-          approvals,
+        tiers: [0, 1, 1, 2, 2].map((requiredApprovalCount, i) => ({
+          maxTotalPoints: maxBalance - 5 + i,
+          requiredApprovalCount,
         })),
-        approvalsAbove: 2,
+        requiredApprovalCount: 2,
       },
     };
     const quiet: Program = {
@@ -331,7 +331,7 @@ describe.each(stores)("%s: records", (_, open) => {
       lifetimes: [{ lifetimeMonths: 1, effectiveTime: 0 }],
       createTime: 0,
       notices: { expiryDays: 0, reservedGrants: true },
-      bulkRules: { maxPointsPerRow: 1, maxTotalPoints: 2, tiers: [], approvalsAbove: 0 },
+      bulkRules: { maxPointsPerRow: 1, maxTotalPoints: 2, tiers: [], requiredApprovalCount: 0 },
     };
     const failed = reservation(p, id(64), {
       userId,
@@ -721,8 +721,11 @@ describe("the largest items", () => {
       bulkRules: {
         maxPointsPerRow: maxPoints - 1,
         maxTotalPoints: maxBalance - 1,
-        tiers: [1, 2, 3, 4, 5].map((i) => ({ upToPoints: maxBalance - i, approvals: 2 })),
-        approvalsAbove: 2,
+        tiers: [1, 2, 3, 4, 5].map((i) => ({
+          maxTotalPoints: maxBalance - i,
+          requiredApprovalCount: 2,
+        })),
+        requiredApprovalCount: 2,
       },
     });
   });

@@ -98,7 +98,12 @@ describe("pickUpSheets", () => {
     for (const file of await folder.sheetsIn(".")) await folder.remove(file);
     await updateProgram(stack.deps, {
       programId: stack.programId,
-      bulkRules: { maxPointsPerRow: 1_000, maxTotalPoints: 10_000, tiers: [], approvalsAbove: 0 },
+      bulkRules: {
+        maxPointsPerRow: 1_000,
+        maxTotalPoints: 10_000,
+        tiers: [],
+        requiredApprovalCount: 0,
+      },
       deadline: undefined,
     });
     for (const name of ["a", "b", "c"]) await folder.put(`${name}.csv`, [`picked-${name},10`]);

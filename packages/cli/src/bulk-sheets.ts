@@ -53,7 +53,7 @@ const problemCells = ({ line, userId, code, message }: BulkGrantProblem) => [
 ];
 
 function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: SheetCheck): string {
-  const counts = check.problemCounts.map(({ code, count }) => `${count} × ${code}`);
+  const counts = check.problemCounts.map(({ code, rowCount }) => `${rowCount} × ${code}`);
   return [
     `${rowCount} rows, ${totalPoints} points`,
     ...(alreadyGrantedCount > 0 ? [`${alreadyGrantedCount} rows are granted already`] : []),

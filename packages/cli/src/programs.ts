@@ -86,7 +86,7 @@ const addUpdate: AddCommand = (parent, inSession) => {
       examples(
         "meguri program update shop --lifetime-months 36",
         `meguri program update shop --notices '{"expiryDays": 7}'`,
-        `meguri program update shop --bulk-rules '{"maxPointsPerRow": 500, "approvalsAbove": 2}'`,
+        `meguri program update shop --bulk-rules '{"requiredApprovalCount": 2}'`,
       ),
     )
     .action(

@@ -28,7 +28,7 @@ export interface Notification {
   readonly target: Target;
   /** The kind of its reactions or events, as callers know it. */
   readonly kind: string;
-  readonly source: "REACTION" | "EVENT";
+  readonly type: "REACTION" | "EVENT";
   readonly actorCount: number;
   readonly firstMembers: readonly Member[];
   readonly latestMembers: readonly Member[];
@@ -80,7 +80,7 @@ function toNotification(
     id: { ownerId, target: group.target, kind, ...(isRead && { readVersion: version }) },
     target,
     kind: kindName(kind),
-    source: isEventKind(kind) ? "EVENT" : "REACTION",
+    type: isEventKind(kind) ? "EVENT" : "REACTION",
     actorCount,
     firstMembers,
     latestMembers,

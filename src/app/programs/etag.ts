@@ -12,8 +12,11 @@ export function programEtag(program: Program): string {
     bulkRules && [
       bulkRules.maxPointsPerRow,
       bulkRules.maxTotalPoints,
-      bulkRules.approvalsAbove,
-      bulkRules.tiers.map(({ upToPoints, approvals }) => [upToPoints, approvals]),
+      bulkRules.requiredApprovalCount,
+      bulkRules.tiers.map(({ maxTotalPoints, requiredApprovalCount }) => [
+        maxTotalPoints,
+        requiredApprovalCount,
+      ]),
     ],
   ]);
 }

@@ -153,7 +153,7 @@ const fromResult = ({ notRunCount, problemCounts, ...progress }: RunCounts) => (
 });
 
 const fromCounts = (counts: Readonly<Partial<Record<string, number>>>) =>
-  Object.entries(counts).map(([code, count = 0]) => ({ code, count }));
+  Object.entries(counts).map(([code, rowCount = 0]) => ({ code, rowCount }));
 
 const fromProgress = ({
   grantedCount,

@@ -5,7 +5,7 @@ import type { Notification } from "../../app/notifications/queries.ts";
 import type { Member } from "../../domain/unread-group.ts";
 import {
   type NotificationSchema,
-  Notification_Source as Source,
+  Notification_Type as Type,
   type UnreadCountSchema,
 } from "../../gen/meguri/notifications/v1/notification_pb.ts";
 import type { ActorSchema } from "../../gen/meguri/reactions/v1/actor_pb.ts";
@@ -35,7 +35,7 @@ export const fromMember = ({
   createTime: fromInstant(createTime),
 });
 
-const sources = { REACTION: Source.REACTION, EVENT: Source.EVENT } as const;
+const types = { REACTION: Type.REACTION, EVENT: Type.EVENT } as const;
 
 export function fromNotification(
   notification: Notification,
@@ -47,7 +47,7 @@ export function fromNotification(
     notificationId: encodeId(notification.id),
     target: fromTarget(notification.target),
     kind,
-    source: sources[notification.source],
+    type: types[notification.type],
     actorCount: BigInt(notification.actorCount),
     firstActors: firstMembers.map(fromMember),
     latestActors: latestMembers.map(fromMember),

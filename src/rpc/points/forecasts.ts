@@ -4,7 +4,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { getForecast } from "../../app/points/forecast.ts";
 import type { Deps } from "../../app/ports/deps.ts";
 import type { ForecastChange } from "../../domain/forecast.ts";
-import { Forecast_Change_Kind as Kind } from "../../gen/meguri/points/v1/forecast_pb.ts";
+import { Forecast_Change_Cause as Cause } from "../../gen/meguri/points/v1/forecast_pb.ts";
 import type { PointsService } from "../../gen/meguri/points/v1/points_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
 import { fromInstant, toInstant } from "../shared/scalars.ts";
@@ -24,7 +24,7 @@ export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "
           changes: found.changes.map((change) => ({
             ...change,
             time: fromInstant(change.time),
-            kind: kinds[change.kind],
+            cause: causes[change.cause],
             points: BigInt(change.points),
             availablePoints: BigInt(change.availablePoints),
           })),
@@ -35,7 +35,7 @@ export function forecasts(deps: Deps): Pick<ServiceImpl<typeof PointsService>, "
   };
 }
 
-const kinds: Readonly<Record<ForecastChange["kind"], Kind>> = {
-  EXPIRY: Kind.EXPIRY,
-  RESERVATION: Kind.RESERVATION,
+const causes: Readonly<Record<ForecastChange["cause"], Cause>> = {
+  EXPIRY: Cause.EXPIRY,
+  RESERVATION: Cause.RESERVATION,
 };

@@ -36,11 +36,11 @@ export function fromProgram(program: Program): MessageInitShape<typeof ProgramSc
     bulkRules: {
       maxPointsPerRow: BigInt(bulkRules.maxPointsPerRow),
       maxTotalPoints: BigInt(bulkRules.maxTotalPoints),
-      tiers: bulkRules.tiers.map(({ upToPoints, approvals }) => ({
-        upToPoints: BigInt(upToPoints),
-        approvals,
+      tiers: bulkRules.tiers.map(({ maxTotalPoints, requiredApprovalCount }) => ({
+        maxTotalPoints: BigInt(maxTotalPoints),
+        requiredApprovalCount,
       })),
-      approvalsAbove: bulkRules.approvalsAbove,
+      requiredApprovalCount: bulkRules.requiredApprovalCount,
     },
     etag: programEtag(program),
   };
@@ -69,14 +69,16 @@ const noNotices: ProgramNotices = { expiryDays: 0, reservedGrants: false };
 
 /** The rules of a request that protovalidate has accepted: whatever is unset gets its default. */
 function toBulkRules(message: Program_BulkRules): BulkRules {
-  const { maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove } = message;
+  const { maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount } = message;
   return {
     maxPointsPerRow: Number(maxPointsPerRow) || defaultBulkRules.maxPointsPerRow,
     maxTotalPoints: Number(maxTotalPoints) || defaultBulkRules.maxTotalPoints,
-    tiers: tiers.map(({ upToPoints, approvals = defaultBulkRules.approvalsAbove }) => ({
-      upToPoints: Number(upToPoints),
-      approvals,
-    })),
-    approvalsAbove: approvalsAbove ?? defaultBulkRules.approvalsAbove,
+    tiers: tiers.map(
+      ({ maxTotalPoints, requiredApprovalCount = defaultBulkRules.requiredApprovalCount }) => ({
+        maxTotalPoints: Number(maxTotalPoints),
+        requiredApprovalCount,
+      }),
+    ),
+    requiredApprovalCount: requiredApprovalCount ?? defaultBulkRules.requiredApprovalCount,
   };
 }

@@ -8,8 +8,8 @@ import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
 const rules = {
   maxPointsPerRow: 1_000,
   maxTotalPoints: 10_000,
-  tiers: [{ upToPoints: 100, approvals: 1 }],
-  approvalsAbove: 2,
+  tiers: [{ maxTotalPoints: 100, requiredApprovalCount: 1 }],
+  requiredApprovalCount: 2,
 };
 
 /** Starts a bulk grant `b` whose second user is frozen. */

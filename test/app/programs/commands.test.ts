@@ -11,8 +11,8 @@ const week = { expiryDays: 7, reservedGrants: false };
 const strict: BulkRules = {
   maxPointsPerRow: 500,
   maxTotalPoints: 10_000,
-  tiers: [{ upToPoints: 100, approvals: 0 }],
-  approvalsAbove: 2,
+  tiers: [{ maxTotalPoints: 100, requiredApprovalCount: 0 }],
+  requiredApprovalCount: 2,
 };
 
 interface Change {
@@ -50,7 +50,7 @@ test("all that is given changes in one transaction, and leaves what is not given
   const grants = { expiryDays: 0, reservedGrants: true };
   const quieter = await update({ notices: grants });
   expect(quieter).toEqual({ ...all, notices: grants });
-  const laxer = { ...strict, approvalsAbove: 1 };
+  const laxer = { ...strict, requiredApprovalCount: 1 };
   expect(await update({ bulkRules: laxer })).toEqual({ ...quieter, bulkRules: laxer });
   const longer = await update({ lifetimeMonths: 12 });
   expect(longer).toMatchObject({ notices: grants, bulkRules: laxer });

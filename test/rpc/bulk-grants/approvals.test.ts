@@ -24,7 +24,10 @@ beforeAll(async () => {
   server = await startServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   [ann, ben, cho] = ["ann", "ben", "cho"].map(server.clientsOf);
-  const bulkRules = { tiers: [{ upToPoints: 100n, approvals: 1 }], approvalsAbove: 2 };
+  const bulkRules = {
+    tiers: [{ maxTotalPoints: 100n, requiredApprovalCount: 1 }],
+    requiredApprovalCount: 2,
+  };
   await server.programs.updateProgram({ program: { programId: "default", bulkRules } });
 });
 afterAll(() => server.stop());
@@ -187,7 +190,7 @@ describe("a run with a failure", () => {
         grantedPoints: 5n,
         failedCount: 1,
         notRunCount: 0,
-        problemCounts: [{ code: "ACCOUNT_FROZEN", count: 1 }],
+        problemCounts: [{ code: "ACCOUNT_FROZEN", rowCount: 1 }],
       },
     });
     const { progress } = await server.bulkGrants.getBulkGrant({ bulkGrantId });

@@ -10,7 +10,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
-  const bulkRules = { maxPointsPerRow: 1_000n, maxTotalPoints: 1_500n, approvalsAbove: 1 };
+  const bulkRules = { maxPointsPerRow: 1_000n, maxTotalPoints: 1_500n, requiredApprovalCount: 1 };
   await server.programs.updateProgram({ program: { programId: "default", bulkRules } });
   await server.points.freezeAccount({ userId: "cold", eventId: "f" });
 });
@@ -60,7 +60,7 @@ describe("a check", () => {
     const found = await check(sheet(...wrong));
     expect(found).toMatchObject({
       invalidCount: 1_300,
-      problemCounts: [{ code: "POINTS_MALFORMED", count: 1_300 }],
+      problemCounts: [{ code: "POINTS_MALFORMED", rowCount: 1_300 }],
     });
     expect(found?.problems.map(({ line }) => line)).toEqual(
       Array.from({ length: 1_000 }, (_, i) => i + 2),
@@ -81,7 +81,7 @@ describe("a check", () => {
   ])("of a sheet that cannot be read is one problem: %j", async (csv, code, line) => {
     const found = await check(csv);
     expect(found?.problems).toMatchObject([{ line, userId: "", code }]);
-    expect(found?.problemCounts).toMatchObject([{ code, count: 1 }]);
+    expect(found?.problemCounts).toMatchObject([{ code, rowCount: 1 }]);
   });
 
   test("of rows of the same content names the other bulk grant", async () => {

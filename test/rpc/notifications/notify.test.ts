@@ -1,6 +1,6 @@
 /** Tests events of Notify through gRPC: merging, idempotency, mutes, and counts. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Notification_Source as Source } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
+import { Notification_Type as Type } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { ListNotificationsRequest_State as State } from "../../../src/gen/meguri/notifications/v1/notification_service_pb.ts";
 import { createOwner } from "../../support/fixtures/owners.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
@@ -28,7 +28,7 @@ describe("events", () => {
     ]);
     expect(await owner.badge()).toBe("4 people in 3 at 4");
     const lines = await owner.list();
-    expect(lines.map(({ source }) => source)).toEqual([Source.EVENT, Source.EVENT, Source.EVENT]);
+    expect(lines.map(({ type }) => type)).toEqual([Type.EVENT, Type.EVENT, Type.EVENT]);
     expect(
       await Promise.all(lines.map(({ notificationId }) => owner.actors(notificationId))),
     ).toEqual([["A"], ["A"], ["B", "A"]]);
@@ -48,14 +48,14 @@ describe("events", () => {
     const target = owner.target("x");
     await owner.react("x", "A");
     await owner.notify("x", "e1", "B", "like");
-    const sources = (await owner.list()).map(({ kind, source, actorCount }) => [
+    const sources = (await owner.list()).map(({ kind, type, actorCount }) => [
       kind,
-      source,
+      type,
       actorCount,
     ]);
     expect(sources).toEqual([
-      ["like", Source.EVENT, 1n],
-      ["like", Source.REACTION, 1n],
+      ["like", Type.EVENT, 1n],
+      ["like", Type.REACTION, 1n],
     ]);
     const [event] = await owner.list();
     const request = {
@@ -64,7 +64,7 @@ describe("events", () => {
       version: 9n,
     };
     await server.notifications.markNotificationRead(request);
-    expect((await owner.list(State.UNREAD)).map(({ source }) => source)).toEqual([Source.REACTION]);
+    expect((await owner.list(State.UNREAD)).map(({ type }) => type)).toEqual([Type.REACTION]);
     // B's event is no reaction that B could take back.
     expect((await server.reactions.unreact({ targetName: target, userId: "B" })).changed).toBe(
       false,

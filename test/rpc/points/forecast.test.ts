@@ -2,8 +2,8 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  Forecast_Change_Cause as Cause,
   type Forecast,
-  Forecast_Change_Kind as Kind,
 } from "../../../src/gen/meguri/points/v1/forecast_pb.ts";
 import { execute, failReservation } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
@@ -34,10 +34,10 @@ const reserve = (userId: string, reservationId: string, time: string, points = 1
   });
 
 const linesOf = ({ changes }: Forecast) =>
-  changes.map(({ time, kind, points, reservationId, availablePoints: balance }) => {
+  changes.map(({ time, cause, points, reservationId, availablePoints: balance }) => {
     const text = time && timestampDate(time).toISOString().replace(".000Z", "");
-    const cause = kind === Kind.EXPIRY ? "EXPIRY" : reservationId;
-    return `${text} ${cause} ${points} ${balance}`;
+    const what = cause === Cause.EXPIRY ? "EXPIRY" : reservationId;
+    return `${text} ${what} ${points} ${balance}`;
   });
 
 test("lists expiries and reservations in their order, up to the instant", async () => {

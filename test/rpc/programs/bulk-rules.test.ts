@@ -15,16 +15,16 @@ const defaults = {
   maxPointsPerRow: 1_000_000_000n,
   maxTotalPoints: 1_000_000_000_000_000n,
   tiers: [],
-  approvalsAbove: 1,
+  requiredApprovalCount: 1,
 };
 const strict = {
   maxPointsPerRow: 500n,
   maxTotalPoints: 2_000_000n,
   tiers: [
-    { upToPoints: 1_000n, approvals: 0 },
-    { upToPoints: 50_000n, approvals: 1 },
+    { maxTotalPoints: 1_000n, requiredApprovalCount: 0 },
+    { maxTotalPoints: 50_000n, requiredApprovalCount: 1 },
   ],
-  approvalsAbove: 2,
+  requiredApprovalCount: 2,
 };
 
 const stored = async () => (await server.programs.getProgram({ programId })).program;
@@ -53,7 +53,10 @@ test("an update sets the rules and leaves all else, and the other way round", as
 });
 
 test("what is unset in the rules gets its default, which is one approval, not none", async () => {
-  const bulkRules = { maxTotalPoints: 9n, tiers: [{ upToPoints: 5n, approvals: 0 }] };
+  const bulkRules = {
+    maxTotalPoints: 9n,
+    tiers: [{ maxTotalPoints: 5n, requiredApprovalCount: 0 }],
+  };
   const { program } = await server.programs.updateProgram({ program: { programId, bulkRules } });
   expect(program?.bulkRules).toMatchObject({ ...defaults, ...bulkRules });
   await server.programs.updateProgram({ program: { programId, bulkRules: {} } });
@@ -61,18 +64,18 @@ test("what is unset in the rules gets its default, which is one approval, not no
 });
 
 test("no approval above the tiers is an explicit zero", async () => {
-  const bulkRules = { approvalsAbove: 0 };
+  const bulkRules = { requiredApprovalCount: 0 };
   const { program } = await server.programs.updateProgram({ program: { programId, bulkRules } });
-  expect(program?.bulkRules).toMatchObject({ ...defaults, approvalsAbove: 0 });
+  expect(program?.bulkRules).toMatchObject({ ...defaults, requiredApprovalCount: 0 });
 });
 
 test.each([
-  { field: "tiers[1].up_to_points", upToPoints: 5n, approvals: 1 },
-  { field: "tiers[1].approvals", upToPoints: 6n, approvals: 0 },
-  { field: "approvals_above", upToPoints: 6n, approvals: 2 },
+  { field: "tiers[1].max_total_points", maxTotalPoints: 5n, requiredApprovalCount: 1 },
+  { field: "tiers[1].required_approval_count", maxTotalPoints: 6n, requiredApprovalCount: 0 },
+  { field: "required_approval_count", maxTotalPoints: 6n, requiredApprovalCount: 2 },
 ])("rules that contradict each other are refused by $field", async ({ field, ...second }) => {
   const before = await stored();
-  const bulkRules = { tiers: [{ upToPoints: 5n, approvals: 1 }, second] };
+  const bulkRules = { tiers: [{ maxTotalPoints: 5n, requiredApprovalCount: 1 }, second] };
   const refusal = await refusalOf(
     server.programs.updateProgram({ program: { programId, lifetimeMonths: 36, bulkRules } }),
   );

@@ -53,7 +53,7 @@ function createAdmin(programId: string) {
 }
 
 const notices = { expiryDays: 7, reservedGrants: true };
-const bulkRules = { maxPointsPerRow: 500n, approvalsAbove: 2 };
+const bulkRules = { maxPointsPerRow: 500n, requiredApprovalCount: 2 };
 
 async function twoAdmins() {
   const programId = await createProgram();
@@ -108,7 +108,11 @@ describe("two admins", () => {
     await two.change({}, "bulk_rules");
     const { bulkRules: rules, ...rest } = await one.read();
     expect(rest).toMatchObject({ lifetimeMonths: 6, notices });
-    expect(rules).toMatchObject({ maxPointsPerRow: 1_000_000_000n, approvalsAbove: 1, tiers: [] });
+    expect(rules).toMatchObject({
+      maxPointsPerRow: 1_000_000_000n,
+      requiredApprovalCount: 1,
+      tiers: [],
+    });
     expect((await one.change({}, "notices"))?.notices).toBeUndefined();
   });
 });

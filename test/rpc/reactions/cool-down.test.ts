@@ -48,8 +48,8 @@ describe("a person whose like the owner has read", () => {
     await owner.react("x", "B");
     await owner.notify("x", "e1", "A", "like");
     const lines = (await owner.list()).slice(0, 4);
-    const people = lines.map(({ target, kind, source, latestActors }) => [
-      `${target?.title} ${kind} ${source}`,
+    const people = lines.map(({ target, kind, type, latestActors }) => [
+      `${target?.title} ${kind} ${type}`,
       latestActors.map(({ userId }) => userId).join(" "),
     ]);
     expect(people).toEqual([

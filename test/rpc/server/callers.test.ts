@@ -148,7 +148,7 @@ describe("one person through two services", () => {
   const awaiting = async (bulkGrantId: string): Promise<BulkGrant> => {
     const { programs } = server;
     await programs.updateProgram({
-      program: { programId: "default", bulkRules: { approvalsAbove: 2 } },
+      program: { programId: "default", bulkRules: { requiredApprovalCount: 2 } },
     });
     await submitLines(server.clientsOf("campaigns/ann"), { bulkGrantId }, "u1,5,");
     return completeCheck(server, bulkGrantId);

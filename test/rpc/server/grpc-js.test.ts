@@ -338,7 +338,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
         {
           ...unread,
           kind: "comment",
-          source: "SOURCE_EVENT",
+          type: "TYPE_EVENT",
           first_actors: [{ user_id: "w", display_name: "W", create_time: now }],
           latest_actors: [{ user_id: "w", display_name: "W", create_time: now }],
           version: "2",
@@ -347,7 +347,7 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
         {
           ...unread,
           kind: "like",
-          source: "SOURCE_REACTION",
+          type: "TYPE_REACTION",
           first_actors: [{ user_id: "u", display_name: "U", create_time: now }],
           latest_actors: [{ user_id: "u", display_name: "U", create_time: now }],
           version: "1",

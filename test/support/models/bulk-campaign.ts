@@ -181,7 +181,7 @@ async function runCorrected({ rows, failing, cells, ...campaign }: Campaign): Pr
     grantedPoints: pointsOf(granted),
     failedCount: failing.size,
     notRunCount: 0,
-    problemCounts: [{ code: "ACCOUNT_FROZEN", count: failing.size }],
+    problemCounts: [{ code: "ACCOUNT_FROZEN", rowCount: failing.size }],
   });
   await campaign.expectMessages(1);
   await campaign.freezeFailing(false);

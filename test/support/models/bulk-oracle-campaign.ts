@@ -159,9 +159,10 @@ export const contentOf = (rows: readonly Row[]): string =>
 export const totalOf = (rows: readonly Row[]): number =>
   rows.reduce((total, { own, points }) => total + (own ? 0 : points), 0);
 
-export function approvalsFor({ tiers, approvalsAbove }: BulkRules, total: number): number {
-  for (const { upToPoints, approvals } of tiers) if (total <= upToPoints) return approvals;
-  return approvalsAbove;
+export function approvalsFor({ tiers, requiredApprovalCount }: BulkRules, total: number): number {
+  for (const { maxTotalPoints, requiredApprovalCount } of tiers)
+    if (total <= maxTotalPoints) return requiredApprovalCount;
+  return requiredApprovalCount;
 }
 
 export const blockOf = ({ rows }: Campaign, block: number): Row[] =>

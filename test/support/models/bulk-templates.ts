@@ -185,10 +185,18 @@ const call = fc.oneof(
 
 const rules: fc.Arbitrary<BulkRules> = fc.constantFrom(
   defaultBulkRules,
-  { ...defaultBulkRules, tiers: [{ upToPoints: 30, approvals: 0 }], approvalsAbove: 2 },
-  { ...defaultBulkRules, tiers: [{ upToPoints: 40, approvals: 1 }], approvalsAbove: 2 },
+  {
+    ...defaultBulkRules,
+    tiers: [{ maxTotalPoints: 30, requiredApprovalCount: 0 }],
+    requiredApprovalCount: 2,
+  },
+  {
+    ...defaultBulkRules,
+    tiers: [{ maxTotalPoints: 40, requiredApprovalCount: 1 }],
+    requiredApprovalCount: 2,
+  },
   { ...defaultBulkRules, maxPointsPerRow: 20 },
-  { ...defaultBulkRules, maxTotalPoints: 60, approvalsAbove: 0 },
+  { ...defaultBulkRules, maxTotalPoints: 60, requiredApprovalCount: 0 },
 );
 
 const campaign = fc.record({

@@ -39,10 +39,10 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
         maxPointsPerRow: 1_000,
         maxTotalPoints: 5_000,
         tiers: [
-          { upToPoints: 100, approvals: 0 },
-          { upToPoints: 1_000, approvals: 1 },
+          { maxTotalPoints: 100, requiredApprovalCount: 0 },
+          { maxTotalPoints: 1_000, requiredApprovalCount: 1 },
         ],
-        approvalsAbove: 2,
+        requiredApprovalCount: 2,
       },
     }),
   );

@@ -64,20 +64,28 @@ export const program: Codec<"program"> = {
 };
 
 /** The two caps and the approvals above the tiers, then points and approvals of each tier. */
-const encodeRules = ({ maxPointsPerRow, maxTotalPoints, approvalsAbove, tiers }: BulkRules) => [
+const encodeRules = ({
   maxPointsPerRow,
   maxTotalPoints,
-  approvalsAbove,
-  ...tiers.flatMap(({ upToPoints, approvals }) => [upToPoints, approvals]),
+  requiredApprovalCount,
+  tiers,
+}: BulkRules) => [
+  maxPointsPerRow,
+  maxTotalPoints,
+  requiredApprovalCount,
+  ...tiers.flatMap(({ maxTotalPoints, requiredApprovalCount }) => [
+    maxTotalPoints,
+    requiredApprovalCount,
+  ]),
 ];
 
 function decodeRules(flat: readonly number[]): BulkRules {
-  const [maxPointsPerRow = 0, maxTotalPoints = 0, approvalsAbove = 0, ...rest] = flat;
-  const tiers = inBatches(rest, 2).map(([upToPoints = 0, approvals = 0]) => ({
-    upToPoints,
-    approvals,
+  const [maxPointsPerRow = 0, maxTotalPoints = 0, requiredApprovalCount = 0, ...rest] = flat;
+  const tiers = inBatches(rest, 2).map(([maxTotalPoints = 0, requiredApprovalCount = 0]) => ({
+    maxTotalPoints,
+    requiredApprovalCount,
   }));
-  return { maxPointsPerRow, maxTotalPoints, tiers, approvalsAbove };
+  return { maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount };
 }
 
 /** The totals in their stored order, by names without the unit, which entries have, too. */

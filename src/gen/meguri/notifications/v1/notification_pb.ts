@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification.proto.
  */
 export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIsQECgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSPAoGc291cmNlGAQgASgOMiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uLlNvdXJjZRITCgthY3Rvcl9jb3VudBgFIAEoAxIwCgxmaXJzdF9hY3RvcnMYBiADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yEjEKDWxhdGVzdF9hY3RvcnMYByADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yEg8KB3ZlcnNpb24YCCABKAMSDAoEc2VlbhgJIAEoCBIvCgtjcmVhdGVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi0KCXJlYWRfdGltZRgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkcKBlNvdXJjZRIWChJTT1VSQ0VfVU5TUEVDSUZJRUQQABITCg9TT1VSQ0VfUkVBQ1RJT04QARIQCgxTT1VSQ0VfRVZFTlQQAiJyCgtVbnJlYWRDb3VudBITCgthY3Rvcl9jb3VudBgBIAEoAxIaChJub3RpZmljYXRpb25fY291bnQYAiABKAMSIQoZdW5zZWVuX25vdGlmaWNhdGlvbl9jb3VudBgDIAEoAxIPCgd2ZXJzaW9uGAQgASgDIoEBCgtQcmVmZXJlbmNlcxIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIRCglhbGxfbXV0ZWQYAiABKAgSJwoLbXV0ZWRfa2luZHMYAyADKAlCErpID5IBDBAIGAEiBnIEuOowARIVCgRldGFnGAQgASgJQge6SARyAhhAQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIrgECgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSOAoEdHlwZRgEIAEoDjIqLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmaWNhdGlvbi5UeXBlEhMKC2FjdG9yX2NvdW50GAUgASgDEjAKDGZpcnN0X2FjdG9ycxgGIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISMQoNbGF0ZXN0X2FjdG9ycxgHIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISDwoHdmVyc2lvbhgIIAEoAxIMCgRzZWVuGAkgASgIEi8KC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJcmVhZF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEQoNVFlQRV9SRUFDVElPThABEg4KClRZUEVfRVZFTlQQAiJyCgtVbnJlYWRDb3VudBITCgthY3Rvcl9jb3VudBgBIAEoAxIaChJub3RpZmljYXRpb25fY291bnQYAiABKAMSIQoZdW5zZWVuX25vdGlmaWNhdGlvbl9jb3VudBgDIAEoAxIPCgd2ZXJzaW9uGAQgASgDIoEBCgtQcmVmZXJlbmNlcxIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIRCglhbGxfbXV0ZWQYAiABKAgSJwoLbXV0ZWRfa2luZHMYAyADKAlCErpID5IBDBAIGAEiBnIEuOowARIVCgRldGFnGAQgASgJQge6SARyAhhAQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * Notification merges all reactions, or all events, of one kind about one target since the owner
@@ -51,11 +51,11 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   kind: string;
 
   /**
-   * Where its actors came from.
+   * What it merges.
    *
-   * @generated from field: meguri.notifications.v1.Notification.Source source = 4;
+   * @generated from field: meguri.notifications.v1.Notification.Type type = 4;
    */
-  source: Notification_Source;
+  type: Notification_Type;
 
   /**
    * The number of actors in the notification, 1 or more. All events without an actor count as one.
@@ -131,44 +131,44 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification, 0);
 
 /**
- * Source says by which call the actors of a notification came in.
+ * Type says what a notification merges.
  *
- * @generated from enum meguri.notifications.v1.Notification.Source
+ * @generated from enum meguri.notifications.v1.Notification.Type
  */
-export const Notification_Source = {
+export const Notification_Type = {
   /**
    * Never occurs.
    *
-   * @generated from enum value: SOURCE_UNSPECIFIED = 0;
+   * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * By React.
+   * Reactions, by React.
    *
-   * @generated from enum value: SOURCE_REACTION = 1;
+   * @generated from enum value: TYPE_REACTION = 1;
    */
   REACTION: 1,
 
   /**
-   * By Notify, or by Meguri itself.
+   * Events, by Notify or of Meguri itself.
    *
-   * @generated from enum value: SOURCE_EVENT = 2;
+   * @generated from enum value: TYPE_EVENT = 2;
    */
   EVENT: 2,
 } as const;
 
 /**
- * Source says by which call the actors of a notification came in.
+ * Type says what a notification merges.
  *
- * @generated from enum meguri.notifications.v1.Notification.Source
+ * @generated from enum meguri.notifications.v1.Notification.Type
  */
-export type Notification_Source = (typeof Notification_Source)[keyof typeof Notification_Source] | UnknownEnum;
+export type Notification_Type = (typeof Notification_Type)[keyof typeof Notification_Type] | UnknownEnum;
 
 /**
- * Describes the enum meguri.notifications.v1.Notification.Source.
+ * Describes the enum meguri.notifications.v1.Notification.Type.
  */
-export const Notification_SourceSchema: GenEnum<Notification_Source> = /*@__PURE__*/
+export const Notification_TypeSchema: GenEnum<Notification_Type> = /*@__PURE__*/
   enumDesc(file_meguri_notifications_v1_notification, 0, 0);
 
 /**

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/points/v1/forecast.proto.
  */
 export const file_meguri_points_v1_forecast: GenFile = /*@__PURE__*/
-  fileDesc("Ch9tZWd1cmkvcG9pbnRzL3YxL2ZvcmVjYXN0LnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIqYDCghGb3JlY2FzdBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEiAKGGN1cnJlbnRfYXZhaWxhYmxlX3BvaW50cxgDIAEoAxIyCgdjaGFuZ2VzGAQgAygLMiEubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdC5DaGFuZ2USDgoGZnJvemVuGAUgASgIGu8BCgZDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNAoEa2luZBgCIAEoDjImLm1lZ3VyaS5wb2ludHMudjEuRm9yZWNhc3QuQ2hhbmdlLktpbmQSDgoGcG9pbnRzGAMgASgDEhYKDnJlc2VydmF0aW9uX2lkGAQgASgJEhgKEGF2YWlsYWJsZV9wb2ludHMYBSABKAMiQwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDwoLS0lORF9FWFBJUlkQARIUChBLSU5EX1JFU0VSVkFUSU9OEAJCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("Ch9tZWd1cmkvcG9pbnRzL3YxL2ZvcmVjYXN0LnByb3RvEhBtZWd1cmkucG9pbnRzLnYxIqwDCghGb3JlY2FzdBIoCgR0aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChBhdmFpbGFibGVfcG9pbnRzGAIgASgDEiAKGGN1cnJlbnRfYXZhaWxhYmxlX3BvaW50cxgDIAEoAxIyCgdjaGFuZ2VzGAQgAygLMiEubWVndXJpLnBvaW50cy52MS5Gb3JlY2FzdC5DaGFuZ2USDgoGZnJvemVuGAUgASgIGvUBCgZDaGFuZ2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoFY2F1c2UYAiABKA4yJy5tZWd1cmkucG9pbnRzLnYxLkZvcmVjYXN0LkNoYW5nZS5DYXVzZRIOCgZwb2ludHMYAyABKAMSFgoOcmVzZXJ2YXRpb25faWQYBCABKAkSGAoQYXZhaWxhYmxlX3BvaW50cxgFIAEoAyJHCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhAKDENBVVNFX0VYUElSWRABEhUKEUNBVVNFX1JFU0VSVkFUSU9OEAJCL1otbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcG9pbnRzL3YxO3BvaW50c3YxYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Forecast says what an account will hold at a later instant if nothing else changes: its points by
@@ -85,9 +85,9 @@ export type Forecast_Change = Message<"meguri.points.v1.Forecast.Change"> & {
   /**
    * The cause.
    *
-   * @generated from field: meguri.points.v1.Forecast.Change.Kind kind = 2;
+   * @generated from field: meguri.points.v1.Forecast.Change.Cause cause = 2;
    */
-  kind: Forecast_Change_Kind;
+  cause: Forecast_Change_Cause;
 
   /**
    * What the available points change by: less than 0 for an expiry, more than 0 for a reservation.
@@ -119,43 +119,43 @@ export const Forecast_ChangeSchema: GenMessage<Forecast_Change> = /*@__PURE__*/
   messageDesc(file_meguri_points_v1_forecast, 0, 0);
 
 /**
- * Kind is the cause of a change.
+ * Cause says why the available points change.
  *
- * @generated from enum meguri.points.v1.Forecast.Change.Kind
+ * @generated from enum meguri.points.v1.Forecast.Change.Cause
  */
-export const Forecast_Change_Kind = {
+export const Forecast_Change_Cause = {
   /**
    * Never occurs.
    *
-   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   * @generated from enum value: CAUSE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
    * The points of a month expire.
    *
-   * @generated from enum value: KIND_EXPIRY = 1;
+   * @generated from enum value: CAUSE_EXPIRY = 1;
    */
   EXPIRY: 1,
 
   /**
    * The points of a reservation are granted.
    *
-   * @generated from enum value: KIND_RESERVATION = 2;
+   * @generated from enum value: CAUSE_RESERVATION = 2;
    */
   RESERVATION: 2,
 } as const;
 
 /**
- * Kind is the cause of a change.
+ * Cause says why the available points change.
  *
- * @generated from enum meguri.points.v1.Forecast.Change.Kind
+ * @generated from enum meguri.points.v1.Forecast.Change.Cause
  */
-export type Forecast_Change_Kind = (typeof Forecast_Change_Kind)[keyof typeof Forecast_Change_Kind] | UnknownEnum;
+export type Forecast_Change_Cause = (typeof Forecast_Change_Cause)[keyof typeof Forecast_Change_Cause] | UnknownEnum;
 
 /**
- * Describes the enum meguri.points.v1.Forecast.Change.Kind.
+ * Describes the enum meguri.points.v1.Forecast.Change.Cause.
  */
-export const Forecast_Change_KindSchema: GenEnum<Forecast_Change_Kind> = /*@__PURE__*/
+export const Forecast_Change_CauseSchema: GenEnum<Forecast_Change_Cause> = /*@__PURE__*/
   enumDesc(file_meguri_points_v1_forecast, 0, 0, 0);
 

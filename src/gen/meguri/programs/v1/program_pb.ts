@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIqEICgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGnYKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAIgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAga2AIKCUJ1bGtSdWxlcxIpChJtYXhfcG9pbnRzX3Blcl9yb3cYASABKANCDbpICiIIGICU69wDKAASKgoQbWF4X3RvdGFsX3BvaW50cxgCIAEoA0IQukgNIgsYgICapuqv4wEoABJLCgV0aWVycxgDIAMoCzIyLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlcy5BcHByb3ZhbFRpZXJCCLpIBZIBAhAFEicKD2FwcHJvdmFsc19hYm92ZRgEIAEoBUIJukgGGgQYAigASACIAQEaagoMQXBwcm92YWxUaWVyEiYKDHVwX3RvX3BvaW50cxgBIAEoA0IQukgNIgsYgICapuqv4wEoARIkCglhcHByb3ZhbHMYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQgwKCl9hcHByb3ZhbHNCEgoQX2FwcHJvdmFsc19hYm92ZUIzWjFtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wcm9ncmFtcy92MTtwcm9ncmFtc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxItIICgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGnYKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAIgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAgaiQMKCUJ1bGtSdWxlcxIpChJtYXhfcG9pbnRzX3Blcl9yb3cYASABKANCDbpICiIIGICU69wDKAASKgoQbWF4X3RvdGFsX3BvaW50cxgCIAEoA0IQukgNIgsYgICapuqv4wEoABJLCgV0aWVycxgDIAMoCzIyLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlcy5BcHByb3ZhbFRpZXJCCLpIBZIBAhAFEi8KF3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50GAQgASgFQgm6SAYaBBgCKABIAIgBARqKAQoMQXBwcm92YWxUaWVyEioKEG1heF90b3RhbF9wb2ludHMYASABKANCELpIDSILGICAmqbqr+MBKAESMgoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudEIaChhfcmVxdWlyZWRfYXBwcm92YWxfY291bnRCM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -219,8 +219,8 @@ export type Program_BulkRules = Message<"meguri.programs.v1.Program.BulkRules"> 
   maxTotalPoints: bigint;
 
   /**
-   * The tiers by rising up_to_points, at most 5. The first that holds the total of a bulk grant
-   * applies to it.
+   * The tiers by rising max_total_points, at most 5. The first that holds the total of a bulk
+   * grant applies to it.
    *
    * @generated from field: repeated meguri.programs.v1.Program.BulkRules.ApprovalTier tiers = 3;
    */
@@ -230,9 +230,9 @@ export type Program_BulkRules = Message<"meguri.programs.v1.Program.BulkRules"> 
    * By how many people a bulk grant above the last tier has to be approved, 0 to 2, and not below
    * the last tier. Unset means 1; it is always set in an answer.
    *
-   * @generated from field: optional int32 approvals_above = 4;
+   * @generated from field: optional int32 required_approval_count = 4;
    */
-  approvalsAbove?: number | undefined;
+  requiredApprovalCount?: number | undefined;
 };
 
 /**
@@ -252,17 +252,17 @@ export type Program_BulkRules_ApprovalTier = Message<"meguri.programs.v1.Program
    * The largest total of a bulk grant in this tier, in points, 1 to 1,000,000,000,000,000, and
    * above that of the tier before. Required.
    *
-   * @generated from field: int64 up_to_points = 1;
+   * @generated from field: int64 max_total_points = 1;
    */
-  upToPoints: bigint;
+  maxTotalPoints: bigint;
 
   /**
    * By how many people, none of them the submitter, a bulk grant of this tier has to be
    * approved, 0 to 2, and not below the tier before. Required. With 0 it runs unattended.
    *
-   * @generated from field: optional int32 approvals = 2;
+   * @generated from field: optional int32 required_approval_count = 2;
    */
-  approvals?: number | undefined;
+  requiredApprovalCount?: number | undefined;
 };
 
 /**
