@@ -6,7 +6,8 @@ import type { Deps } from "../src/app/ports/deps.ts";
 import { bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
 import type {
   MoveFileInput,
-  PickUpFile,
+  NewFiles,
+  NewFilesInput,
   SubmitFromSourceInput,
   SubmittedFromSource,
 } from "../src/contract/sheet-sources.ts";
@@ -46,11 +47,17 @@ export function bulkSourceActivities(deps: Deps) {
       return { program_id, bulk_grant_id, is_own };
     },
 
-    /** Lists new files of a source, at most 100. */
-    async listNewFiles(input: { readonly source_name: string }): Promise<PickUpFile[]> {
-      const { source_name } = check(input, { source_name: "string" });
-      const files = await heartbeatWhile(deps.bulkSources.listNew(source_name));
-      return files.map(({ source, bulkGrantId }) => ({ source, bulk_grant_id: bulkGrantId }));
+    /** Lists a page of the new files of a source. */
+    async listNewFiles(input: NewFilesInput): Promise<NewFiles> {
+      const { source_name, cursor } = check(input, { source_name: "string", cursor: "string?" });
+      const { items, ...next } = await heartbeatWhile(
+        deps.bulkSources.listNew(source_name, cursor),
+      );
+      const files = items.map(({ source, bulkGrantId }) => ({
+        source,
+        bulk_grant_id: bulkGrantId,
+      }));
+      return { files, ...next };
     },
 
     /** Moves a file. One that is not there any more needs no move. */

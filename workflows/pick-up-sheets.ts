@@ -9,56 +9,77 @@ import {
 } from "@temporalio/workflow";
 import type { Activities } from "../activities/index.ts";
 import type { BulkGrantInput } from "../src/contract/bulk-grants.ts";
-import type {
-  MoveFileInput,
-  PickUpFile,
-  PickUpInput,
-  PickUpResult,
+import {
+  type MoveFileInput,
+  type PickUpFile,
+  type PickUpInput,
+  type PickUpResult,
+  pickUpIncomplete,
 } from "../src/contract/sheet-sources.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { requireTexts } from "./bulk-grant.ts";
-import { orRefusal, refusalOf } from "./failures.ts";
+import { orRefusal, refusalOf, refuse } from "./failures.ts";
 import { pickUpTiming, pollTiming } from "./timing.ts";
 
 /** The number of files that are submitted concurrently. */
 const concurrency = 4;
 
-const { submitFromSource, listNewFiles, moveFile } = proxyActivities<Activities>(
-  pickUpTiming.files,
-);
+/** The details, and the message of a failure, name at most this many files of a list. */
+const maxNamed = 20;
+
+const { submitFromSource, listNewFiles } = proxyActivities<Activities>(pickUpTiming.files);
+
+const { moveFile } = proxyActivities<Activities>(pickUpTiming.move);
 
 const { advanceBulkGrant } = proxyActivities<Activities>(pickUpTiming.readRecord);
 
 /**
  * Submits each new file as a bulk grant under the identity of its source. When it is validated,
  * moves the file to `done/`; to `failed/` when it is invalid or refused. The bulk grant's id names
- * the content, so pick-ups that overlap submit each file once. A file that fails otherwise stays
- * for the next pick-up.
+ * the content, so pick-ups that overlap submit each file once. Fails with PICK_UP_INCOMPLETE when
+ * all files are taken and some of them are left in the source, so that an operator looks after
+ * them; the next pick-up takes them again.
  */
 export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
   requireTexts(input, ["source_name", "program_id"]);
   const { source_name, program_id } = input;
-  let { submitted, failed } = input.so_far ?? { submitted: [], failed: [] };
+  let result: PickUpResult = input.so_far ?? { submitted: [], failed: [], left: [] };
+  let cursor: string | undefined;
+  /** The number of files that were taken since the listing began. */
+  let taken = 0;
   for (;;) {
-    const listed = await orRefusal(listNewFiles({ source_name }));
-    const seen = new Set([...submitted, ...failed.map(({ source }) => source)]);
-    const files = listed.filter(({ source }) => !seen.has(source));
-    if (files.length === 0) break;
+    const at = cursor === undefined ? {} : { cursor };
+    const listed = await orRefusal(listNewFiles({ source_name, ...at }));
+    const seen = seenOf(result);
+    const files = listed.files.filter(({ source }) => !seen.has(source));
     await forEach(files, async (file) => {
-      const reason = await pickUp(program_id, file);
-      const { source } = file;
-      if (reason === undefined) submitted = [...submitted, source];
-      else failed = [...failed, { source, reason }];
-      setCurrentDetails(detailsOf({ submitted, failed }));
+      const outcome = await pickUp(program_id, file);
+      result = added(result, outcome);
+      setCurrentDetails(reportOf(result, escapeMarkdown));
     });
     if (workflowInfo().continueAsNewSuggested) {
-      const so_far = { submitted, failed };
-      await continueAsNew<typeof pickUpSheets>({ source_name, program_id, so_far });
+      await continueAsNew<typeof pickUpSheets>({ source_name, program_id, so_far: result });
     }
+    taken += files.length;
+    cursor = listed.cursor;
+    if (cursor !== undefined) continue;
+    // Moves shift the pages of some sources, and files may have come: the list is read once more.
+    if (taken === 0) break;
+    taken = 0;
   }
-  setCurrentDetails(detailsOf({ submitted, failed }));
-  return { submitted, failed };
+  setCurrentDetails(reportOf(result, escapeMarkdown));
+  if (result.left.length > 0) throw refuse(reportOf(result, String), pickUpIncomplete);
+  return result;
 }
+
+const seenOf = ({ submitted, failed, left }: PickUpResult): ReadonlySet<string> =>
+  new Set([...submitted, ...[...failed, ...left].map(({ source }) => source)]);
+
+const added = (total: PickUpResult, next: Partial<PickUpResult>): PickUpResult => ({
+  submitted: [...total.submitted, ...(next.submitted ?? [])],
+  failed: [...total.failed, ...(next.failed ?? [])],
+  left: [...total.left, ...(next.left ?? [])],
+});
 
 async function forEach(
   files: readonly PickUpFile[],
@@ -71,11 +92,11 @@ async function forEach(
   await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-/** Returns why the file has failed; undefined when it was submitted and is valid. */
+/** Submits a file and moves it away. Returns what became of it. */
 async function pickUp(
   program_id: string,
   { source, bulk_grant_id }: PickUpFile,
-): Promise<string | undefined> {
+): Promise<Partial<PickUpResult>> {
   const start_time = workflowInfo().startTime.toISOString();
   try {
     const key = await submitFromSource({
@@ -86,17 +107,21 @@ async function pickUp(
       is_picked_up: true,
     });
     const state = await stateAfterValidation(key);
-    if (state === "VALIDATING") return state;
-    await moveAway({ source, to: state === "INVALID" ? "failed" : "done" });
-    return state === "INVALID" ? state : undefined;
+    if (state === "VALIDATING") return { left: [{ source, reason: state }] };
+    if (state === "INVALID") return await failed(source, state);
+    return { submitted: [source], ...(await moveAway({ source, to: "done" })) };
   } catch (error) {
     if (isCancellation(error)) throw error;
     const refusal = refusalOf(error);
-    if (!refusal) return "INTERNAL";
-    await moveAway({ source, to: "failed" });
-    return refusal.type ?? "INTERNAL";
+    if (!refusal) return { left: [{ source, reason: "INTERNAL" }] };
+    return failed(source, refusal.type ?? "INTERNAL");
   }
 }
+
+const failed = async (source: string, reason: string): Promise<Partial<PickUpResult>> => ({
+  failed: [{ source, reason }],
+  ...(await moveAway({ source, to: "failed" })),
+});
 
 async function stateAfterValidation(key: BulkGrantInput): Promise<string> {
   const { firstMs, factor, mostMs } = pollTiming;
@@ -109,17 +134,27 @@ async function stateAfterValidation(key: BulkGrantInput): Promise<string> {
 }
 
 /** A file that cannot be moved stays; the next pick-up finds that it is submitted, and moves it. */
-async function moveAway(input: MoveFileInput): Promise<void> {
+async function moveAway(input: MoveFileInput): Promise<Pick<PickUpResult, "left"> | undefined> {
   try {
     await moveFile(input);
+    return undefined;
   } catch (error) {
     if (isCancellation(error)) throw error;
+    return { left: [{ source: input.source, reason: "NOT_MOVED" }] };
   }
 }
 
-const detailsOf = ({ submitted, failed }: PickUpResult): string =>
-  [
-    `${submitted.length} files submitted, ${failed.length} failed.`,
-    "",
-    ...failed.map(({ source, reason }) => `- ${escapeMarkdown(source)}: ${escapeMarkdown(reason)}`),
-  ].join("\n");
+/** The numbers of files, and the first that failed or are left, as an operator reads them. */
+function reportOf(
+  { submitted, failed, left }: PickUpResult,
+  spell: (text: string) => string,
+): string {
+  const { length: taken } = submitted;
+  const numbers = `${taken} files submitted, ${failed.length} failed, ${left.length} left.`;
+  const lists = [failed, left].map((files) => [
+    ...files.slice(0, maxNamed).map(({ source, reason }) => `- ${spell(source)}: ${spell(reason)}`),
+    ...(files.length > maxNamed ? [`- and ${files.length - maxNamed} more`] : []),
+  ]);
+  const parts = [numbers, ...lists.map((lines) => lines.join("\n"))];
+  return parts.filter((part) => part !== "").join("\n\n");
+}

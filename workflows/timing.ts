@@ -150,5 +150,11 @@ export const pickUpTiming = {
   /** How long a file waits for its validation, before it is left to the next pick-up. */
   validationMs: 30 * 60_000,
   files: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry: limitedRetry },
+  /** Shorter, so that a folder of files that cannot be moved delays the other files by minutes. */
+  move: {
+    startToCloseTimeout: "1 hour",
+    heartbeatTimeout: "15 seconds",
+    retry: { ...retry, maximumAttempts: 5 },
+  },
   readRecord: { startToCloseTimeout: "15 seconds", retry: limitedRetry },
 } as const;

@@ -42,6 +42,22 @@ export interface PickUpInput {
   readonly so_far?: PickUpResult;
 }
 
+/** The failure type of a pick-up that leaves files in its source. */
+export const pickUpIncomplete = "PICK_UP_INCOMPLETE";
+
+/** Requests a page of the new files of a source. */
+export interface NewFilesInput {
+  readonly source_name: string;
+  /** Of the page before; absent for the first page. */
+  readonly cursor?: string;
+}
+
+/** A page of new files, at most 100. The last page has no cursor. */
+export interface NewFiles {
+  readonly files: readonly PickUpFile[];
+  readonly cursor?: string;
+}
+
 /** A new file of a source. */
 export interface PickUpFile {
   readonly source: string;
@@ -56,6 +72,16 @@ export interface MoveFileInput {
 
 /** The files of a pick-up, by what became of them. */
 export interface PickUpResult {
+  /** They are submitted, and their rows are right. */
   readonly submitted: readonly string[];
-  readonly failed: readonly { readonly source: string; readonly reason: string }[];
+  /** They are invalid or refused. */
+  readonly failed: readonly FileWithReason[];
+  /** They are still in the source, whether submitted or not: the next pick-up takes them again. */
+  readonly left: readonly FileWithReason[];
+}
+
+/** A file, and a reason of `src/domain/errors.ts`, a state of a bulk grant, or NOT_MOVED. */
+interface FileWithReason {
+  readonly source: string;
+  readonly reason: string;
 }

@@ -7,12 +7,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { grantPoints } from "../../src/app/points/commands.ts";
+import {
+  pauseProgramReservations,
+  resumeProgramReservations,
+} from "../../src/app/reservations/pause.ts";
 import { setTime } from "../../src/app/testing/test-clock.ts";
 import type { MonthEndResult } from "../../src/contract/month-ends.ts";
 import type { GrantInput } from "../../src/contract/reservations.ts";
 import type { Child } from "../../src/dev/stack/child.ts";
 import { asService } from "../../src/domain/caller.ts";
+import { pauseReadMs } from "../../src/domain/program.ts";
 import { shardOf } from "../../src/store/dynamodb/codecs/codec.ts";
+import { expectNothingGranted, showsDetails } from "../support/fixtures/operators.ts";
 import {
   eventsOf,
   expectGrantedOnce,
@@ -179,6 +185,34 @@ describe("a worker killed", () => {
     // From the start, the next worker would have counted only the accounts that were left.
     expect(expired).toBeGreaterThanOrEqual(2 * 32);
   }, 120_000);
+});
+
+test("a worker that stands still in a grant until after a pause grants nothing", async () => {
+  const { deps, programId, proxy } = stack;
+  worker = await stack.startWorkerProcess();
+  const { pid } = worker;
+  const change = { programId, caller: asService("tests"), reason: "", deadline: undefined };
+  const handle = await reserveAndStart(stack, { id: "frozen", inMs: 3_000 });
+  const stopped = new Promise<void>((resolve) => {
+    proxy.onRequest((operation, body) => {
+      // The grant reads account and reservation together, after it has read the program.
+      if (operation !== "BatchGetItem" || !body.includes("frozen")) return;
+      proxy.onRequest(undefined);
+      process.kill(pid, "SIGSTOP");
+      resolve();
+    });
+  });
+  await stopped;
+  try {
+    await pauseProgramReservations(deps, change);
+    await sleep(pauseReadMs);
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  await showsDetails(handle, "The program is paused");
+  await expectNothingGranted(stack, "frozen");
+  await resumeProgramReservations(deps, change);
+  await expectGrantedOnce(stack, "frozen");
 });
 
 /** User ids that fall into one shard of the expiry index. */

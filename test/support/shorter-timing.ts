@@ -8,6 +8,7 @@ const retry = { initialInterval: "200 milliseconds", maximumInterval: "2 seconds
 
 Object.assign(timing.sweepTiming.readMonth.retry, retry);
 Object.assign(timing.pickUpTiming.files.retry, retry);
+Object.assign(timing.pickUpTiming.move.retry, retry);
 Object.assign(timing.reservationTiming.grantAgain.retry, retry);
 Object.assign(timing.changeTiming.cancellation.retry, retry);
 Object.assign(timing.bulkGrantTiming.readRecord.retry, retry);

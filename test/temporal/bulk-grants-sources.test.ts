@@ -126,7 +126,7 @@ describe("pickUpSheets", () => {
       expect(await balances(stack, ["picked-a", "picked-b", "picked-c"])).toEqual({ 10: 3 });
     });
     const last = await pickUp("pick-up-3");
-    expect(await last.result()).toEqual({ submitted: [], failed: [] });
+    expect(await last.result()).toEqual({ submitted: [], failed: [], left: [] });
   });
 
   test("has a schedule, which is left alone until its times change", async () => {

@@ -46,12 +46,17 @@ export function createBulkSources(
         ? { name, programId: pick_up.program_id, cron: pick_up.cron, timeZone: pick_up.time_zone }
         : [],
     ),
-    async listNew(sourceName) {
-      const files = await named(sourceName).source.listNew();
-      return files.map((file) => ({
+    async listNew(sourceName, cursor) {
+      const { source } = named(sourceName);
+      let page = await source.listNew(cursor);
+      while (page.items.length === 0 && page.cursor !== undefined) {
+        page = await source.listNew(page.cursor);
+      }
+      const items = page.items.map((file) => ({
         source: `${sourceName}/${file.path}#${file.version}`,
         bulkGrantId: bulkGrantIdOf(file),
       }));
+      return { ...page, items };
     },
     async move(source, to) {
       const { name, file } = parse(source);

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { DomainError } from "../../domain/errors.ts";
 
-/** How many files one pick-up takes. The next one takes the following files. */
-export const maxNewFiles = 100;
+/** The most files of one page of new files. */
+export const newFilesPageSize = 100;
 
 /** The version of a content, from its SHA-256 or that of a text which changes with it. */
 export const versionOf = (sha256: Buffer): string => sha256.toString("hex").slice(0, 12);

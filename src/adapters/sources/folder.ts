@@ -7,7 +7,7 @@ import type { DefinitionOf } from "./definitions.ts";
 import {
   isPickedUp,
   isPlainPath,
-  maxNewFiles,
+  newFilesPageSize,
   noSuchFile,
   otherName,
   otherVersion,
@@ -29,16 +29,18 @@ export function createFolderSource({ path: root }: Pick<DefinitionOf<"folder">, 
       if (found === undefined) throw noSuchFile(path);
       return contentOf(found, path, version);
     },
-    async listNew() {
+    async listNew(cursor = "") {
       const entries = await readdir(root, { withFileTypes: true });
-      const names = entries.filter((entry) => entry.isFile() && isPickedUp(entry.name));
-      const files: VersionedFile[] = [];
-      for (const { name } of names.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (files.length === maxNewFiles) break;
+      const files = entries.filter((entry) => entry.isFile() && isPickedUp(entry.name));
+      const names = files.map(({ name }) => name).filter((name) => name > cursor);
+      const page = names.sort((a, b) => (a < b ? -1 : 1)).slice(0, newFilesPageSize);
+      const items: VersionedFile[] = [];
+      for (const name of page) {
         const version = await quietVersion(join(root, name));
-        if (version !== undefined) files.push({ path: name, version });
+        if (version !== undefined) items.push({ path: name, version });
       }
-      return files;
+      const last = page.at(-1);
+      return { items, ...(last !== undefined && names.length > page.length && { cursor: last }) };
     },
     async move({ path, version }, to) {
       const from = await find(root, path);

@@ -8,11 +8,12 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
+import type { Page } from "../../app/ports/pages.ts";
 import type { DefinitionOf } from "./definitions.ts";
 import {
   isPickedUp,
   isPlainPath,
-  maxNewFiles,
+  newFilesPageSize,
   noSuchFile,
   otherName,
   otherVersion,
@@ -53,7 +54,7 @@ export function createS3Source(definition: DefinitionOf<"s3">): Source {
       if (version !== undefined && versionOfText(found.etag) !== version) throw otherVersion(path);
       return contentOf(place, found, path);
     },
-    listNew: () => listNew(place),
+    listNew: (cursor) => listNew(place, cursor),
     move: (file, to) => move(place, file, to),
     urlOf(path) {
       if (endpoint !== undefined) return undefined;
@@ -87,26 +88,27 @@ async function* contentOf(
   if (found.Body) yield* found.Body as AsyncIterable<Uint8Array>;
 }
 
-async function listNew({ client, bucket, prefix }: Bucket): Promise<readonly VersionedFile[]> {
-  const files: VersionedFile[] = [];
-  let token: string | undefined;
-  do {
-    // The delimiter leaves out what is in folders, as the files in done/ and failed/ are.
-    const page = await client.send(
-      new ListObjectsV2Command({
-        Bucket: bucket,
-        Prefix: prefix,
-        Delimiter: "/",
-        ContinuationToken: token,
-      }),
-    );
-    for (const { Key = "", ETag = "" } of page.Contents ?? []) {
-      const path = Key.slice(prefix.length);
-      if (isPickedUp(path)) files.push({ path, version: versionOfText(ETag) });
-    }
-    token = page.NextContinuationToken;
-  } while (token !== undefined && files.length < maxNewFiles);
-  return files.slice(0, maxNewFiles);
+async function listNew(
+  { client, bucket, prefix }: Bucket,
+  cursor: string | undefined,
+): Promise<Page<VersionedFile>> {
+  // The delimiter leaves out what is in folders, as the files in done/ and failed/ are.
+  const page = await client.send(
+    new ListObjectsV2Command({
+      Bucket: bucket,
+      Prefix: prefix,
+      Delimiter: "/",
+      MaxKeys: newFilesPageSize,
+      ContinuationToken: cursor,
+    }),
+  );
+  const items: VersionedFile[] = [];
+  for (const { Key = "", ETag = "" } of page.Contents ?? []) {
+    const path = Key.slice(prefix.length);
+    if (isPickedUp(path)) items.push({ path, version: versionOfText(ETag) });
+  }
+  const next = page.NextContinuationToken;
+  return { items, ...(next !== undefined && { cursor: next }) };
 }
 
 /**

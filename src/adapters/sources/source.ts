@@ -1,5 +1,6 @@
 /** The interface of one configured source of rows, which every kind of source implements. */
 import type { FailedRow } from "../../app/ports/bulk-grants.ts";
+import type { Page } from "../../app/ports/pages.ts";
 
 /**
  * One configured source. A path is that of a file in the source; a Google spreadsheet has its tabs
@@ -12,8 +13,11 @@ export interface Source {
    * INVALID_REQUEST (at once, or at the end of the bytes) when the content has another version.
    */
   open(file: SourceFile): Promise<AsyncIterable<Uint8Array>>;
-  /** Lists up to 100 files that are not moved yet, by name. A spreadsheet has none. */
-  listNew(): Promise<readonly VersionedFile[]>;
+  /**
+   * Lists up to 100 files that are not moved yet, in an order that does not change. A page may be
+   * empty while it has a cursor. A spreadsheet has no files.
+   */
+  listNew(cursor?: string): Promise<Page<VersionedFile>>;
   /**
    * Moves a file to the folder `done` or `failed` of the source, which is made when it is missing.
    * A file there keeps its content; the moved one gets another name. Does nothing when the file is

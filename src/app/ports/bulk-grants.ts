@@ -114,8 +114,8 @@ export interface BulkSources {
   open(source: string): Promise<OpenSource>;
   /** The configured sources whose new files are picked up. */
   readonly pickUps: readonly PickUpSource[];
-  /** Lists the new files of a source: names to be given to `open` and `move`, at most 100. */
-  listNew(sourceName: string): Promise<readonly NewFile[]>;
+  /** Lists a page of the new files of a source: names to be given to `open` and `move`. */
+  listNew(sourceName: string, cursor?: string): Promise<Page<NewFile>>;
   /** Moves a file to `done/` or `failed/`. One that is not there any more needs no move. */
   move(source: string, to: "done" | "failed"): Promise<void>;
   /** Writes failed rows back, where the source can have them; otherwise does nothing. */

@@ -59,11 +59,12 @@ async function write(path: string, content = csv): Promise<void> {
   await utimes(join(root, path), minuteAgo, minuteAgo);
 }
 
-const listed = async () =>
-  (await sources().listNew("nightly")).map(({ source }) => source.replace(/#.*/, ""));
+const newFiles = async () => (await sources().listNew("nightly")).items;
+
+const listed = async () => (await newFiles()).map(({ source }) => source.replace(/#.*/, ""));
 
 const onlyNew = async (): Promise<string> => {
-  const files = await sources().listNew("nightly");
+  const files = await newFiles();
   expect(files).toHaveLength(1);
   return files[0]?.source ?? "";
 };
@@ -151,27 +152,36 @@ describe("a pick-up", () => {
     expect(await listed()).toEqual(["nightly/complete.csv"]);
   });
 
-  test("takes 100 files at most", async () => {
-    for (let number = 0; number < 103; number += 1) await write(`${number}.csv`);
-    expect(await listed()).toHaveLength(100);
+  test("lists 100 files at a time, and then those behind them", async () => {
+    const names = Array.from({ length: 203 }, (_, i) => `${1_000 + i}.csv`);
+    for (const name of names) await write(name);
+    // Those of the second page are still being written.
+    for (const name of names.slice(100, 200)) await writeFile(join(root, name), csv);
+    const first = await sources().listNew("nightly");
+    const second = await sources().listNew("nightly", first.cursor);
+    const namesOf = ({ items }: typeof first) =>
+      items.map(({ source }) => source.replace(/^nightly.|#.*/g, ""));
+    expect(namesOf(first)).toEqual(names.slice(0, 100));
+    expect(namesOf(second)).toEqual(names.slice(200));
+    expect(second.cursor).toBeUndefined();
   });
 
   test("names a bulk grant after the file and its content", async () => {
     await write("rows-1.csv");
-    const [file] = await sources().listNew("nightly");
+    const [file] = await newFiles();
     expect(file).toEqual({
       source: `nightly/rows-1.csv#${version}`,
       bulkGrantId: `rows-1-${version}`,
     });
     await write("rows-1.csv", `${csv}u-2,5,x\n`);
-    expect((await sources().listNew("nightly"))[0]?.bulkGrantId).not.toBe(file?.bulkGrantId);
+    expect((await newFiles())[0]?.bulkGrantId).not.toBe(file?.bulkGrantId);
   });
 
   test("makes valid ids of all names, and other ids of other names", async () => {
     const long = "x".repeat(60);
     const names = ["朝.csv", "夜.csv", "春 2026 #1.csv", `${long}1.csv`, `${long}2.csv`];
     for (const name of names) await write(name);
-    const ids = (await sources().listNew("nightly")).map(({ bulkGrantId }) => bulkGrantId);
+    const ids = (await newFiles()).map(({ bulkGrantId }) => bulkGrantId);
     expect(new Set(ids).size).toBe(names.length);
     for (const id of ids) expect(id).toMatch(/^(sheet|2026-1|x{51})-[0-9a-f]{12}$/);
   });

@@ -1,11 +1,12 @@
 /** Tests S3 as a source, with the SDK against a server that speaks S3's REST API. */
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createBulkSources } from "../../../src/adapters/sources/bulk-sources.ts";
 import { createFolderSource } from "../../../src/adapters/sources/folder.ts";
 import { createDriveSource } from "../../../src/adapters/sources/google/drive.ts";
 import { createSheetSource } from "../../../src/adapters/sources/google/sheet.ts";
 import { createS3Source } from "../../../src/adapters/sources/s3.ts";
+import { allItems } from "../../support/fixtures/pages.ts";
 import { type S3Server, startS3Server } from "../../support/servers/s3-server.ts";
 
 const adapters = {
@@ -38,6 +39,9 @@ const definition = (endpoint: string | undefined) => ({
 });
 
 const sources = () => createBulkSources([definition(s3.endpoint)], adapters);
+
+/** The new files of all pages. */
+const newFiles = () => allItems(({ cursor }) => sources().listNew("jobs", cursor));
 
 const contentOf = async (source: string) => text((await sources().open(source)).csv);
 
@@ -95,7 +99,7 @@ describe("a pick-up", () => {
     for (const key of ["in/", "in/x.tmp", "in/.x.csv", "in/done/x.csv", "in/y/x.csv", "x.csv"]) {
       s3.put(key, header);
     }
-    const files = await sources().listNew("jobs");
+    const files = await newFiles();
     expect(files.map(({ source }) => source.replace(/#.*/, ""))).toEqual([
       "jobs/a.csv",
       "jobs/b.CSV",
@@ -120,14 +124,20 @@ describe("a pick-up", () => {
     expect(error).toMatchObject({ name: "NoSuchBucket" });
   });
 
-  test("takes 100 objects at most", async () => {
-    for (let number = 0; number < 103; number += 1) s3.put(`in/${number}.csv`, header);
-    expect(await sources().listNew("jobs")).toHaveLength(100);
+  test("lists 100 objects at a time, and then those behind them", async () => {
+    const large = await startS3Server("campaigns");
+    onTestFinished(() => large.stop());
+    const { listNew } = createBulkSources([definition(large.endpoint)], adapters);
+    for (let number = 0; number < 103; number += 1) large.put(`in/${number}.csv`, header);
+    for (const key of [...large.objects.keys()].slice(0, 50)) large.put(`${key}.txt`, header);
+    expect((await listNew("jobs")).items.length).toBeLessThan(100);
+    const found = await allItems(({ cursor }) => listNew("jobs", cursor));
+    expect(new Set(found.map(({ source }) => source)).size).toBe(103);
   });
 
   test("moves what it has read, and nothing that came later under the same name", async () => {
     s3.put("in/rows.csv", header);
-    const [file] = await sources().listNew("jobs");
+    const [file] = await newFiles();
     const source = file?.source ?? "";
     expect(await contentOf(source)).toBe(header);
     s3.put("in/rows.csv", `${header}u-1,5,x\n`);
@@ -135,14 +145,14 @@ describe("a pick-up", () => {
     expect([...s3.objects.keys()]).toEqual(["in/rows.csv"]);
     await expect(sources().open(source)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
 
-    const [later] = await sources().listNew("jobs");
+    const [later] = await newFiles();
     await sources().move(later?.source ?? "", "failed");
     expect([...s3.objects.keys()]).toEqual(["in/failed/rows.csv"]);
   });
 
   test("leaves an object that is replaced while it is moved", async () => {
     s3.put("in/rows.csv", header);
-    const [file] = await sources().listNew("jobs");
+    const [file] = await newFiles();
     s3.beforeNext("DELETE", () => s3.put("in/rows.csv", "new"));
     await sources().move(file?.source ?? "", "done");
     expect(s3.objects.get("in/rows.csv")?.toString()).toBe("new");
@@ -151,7 +161,7 @@ describe("a pick-up", () => {
 
   test("moves one object once, although two pick-ups do it at the same time", async () => {
     s3.put("in/朝 rows.csv", header);
-    const [file] = await sources().listNew("jobs");
+    const [file] = await newFiles();
     const move = () => sources().move(file?.source ?? "", "done");
     await Promise.all([move(), move(), move()]);
     await move();
@@ -161,7 +171,7 @@ describe("a pick-up", () => {
   test("keeps the content of an object that was moved before", async () => {
     for (const content of ["first", "second", "second", "third"]) {
       s3.put("in/rows.csv", content);
-      const [file] = await sources().listNew("jobs");
+      const [file] = await newFiles();
       await sources().move(file?.source ?? "", "done");
     }
     const moved = [...s3.objects].map(([key, content]) => `${key} ${content}`);

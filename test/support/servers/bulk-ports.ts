@@ -35,7 +35,7 @@ export const bulkPorts: Pick<
       throw new DomainError("INVALID_REQUEST", `there is no source ${source}`);
     },
     pickUps: [],
-    listNew: async () => [],
+    listNew: async () => ({ items: [] }),
     move: async () => undefined,
     writeFailures: async () => undefined,
     urlOf: () => undefined,

@@ -141,7 +141,7 @@ function list(
     found.filter(isMerged).map((key) => prefix + key.slice(prefix.length).split("/")[0]),
   );
   const rest = found.filter((key) => !isMerged(key) && key > after);
-  const page = rest.slice(0, pageSize);
+  const page = rest.slice(0, Math.min(pageSize, Number(query.get("max-keys") ?? "1000")));
   const contents = page.map((key) => {
     const content = objects.get(key) ?? Buffer.alloc(0);
     const etag = xmlOf(etagOf(content));

@@ -1,6 +1,7 @@
 /** A folder of Google Drive as a source of rows. */
 import type { Readable } from "node:stream";
 import type { drive_v3 } from "@googleapis/drive";
+import type { Page } from "../../../app/ports/pages.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import type { DefinitionOf } from "../definitions.ts";
 import type { Source, SourceFile, VersionedFile } from "../source.ts";
@@ -11,8 +12,6 @@ type Definition = Pick<DefinitionOf<"drive">, "folder_id" | "key_file" | "endpoi
 
 /** The longest time to read a whole file, in ms. Storing its rows is part of it. */
 const downloadTimeoutMs = 600_000;
-/** The most files of one listing. */
-const maxListed = 100;
 const pageSize = 100;
 const folderType = "application/vnd.google-apps.folder";
 
@@ -50,7 +49,7 @@ export function createDriveSource({ folder_id, key_file, endpoint }: Definition)
   };
   return {
     open: async (file) => openFile(await folder(), file),
-    listNew: async () => listNew(await folder()),
+    listNew: async (cursor) => listNew(await folder(), cursor),
     move: async (file, to) => moveFile(await folder(), file, to),
     urlOf: () => `https://drive.google.com/drive/folders/${folder_id}`,
   };
@@ -75,13 +74,16 @@ async function* download({ drive }: Folder, fileId: string): AsyncGenerator<Uint
   yield* await answerOf<Readable>(drive.files.get(params, options));
 }
 
-async function listNew(folder: Folder): Promise<readonly VersionedFile[]> {
+async function listNew(
+  folder: Folder,
+  pageToken: string | undefined,
+): Promise<Page<VersionedFile>> {
+  const { files = [], nextPageToken } = await readChildren(folder, "", pageToken);
   const found = new Map<string, VersionedFile>();
-  for await (const { path, version } of csvFiles(folder, "")) {
+  for (const { path, version } of files.flatMap(csvFileOf)) {
     found.set(`${version} ${path}`, { path, version });
-    if (found.size === maxListed) break;
   }
-  return [...found.values()];
+  return { items: [...found.values()], ...(nextPageToken && { cursor: nextPageToken }) };
 }
 
 /**
@@ -140,42 +142,47 @@ async function oldestSubfolder(folder: Folder, name: string): Promise<string | u
 /** The files of a name and, if there is one, of a version, oldest first. */
 async function filesOf(folder: Folder, { path, version }: SourceFile): Promise<CsvFile[]> {
   const found: CsvFile[] = [];
-  for await (const file of csvFiles(folder, `and name = ${quoted(path)}`)) {
+  for await (const child of children(folder, `and name = ${quoted(path)}`)) {
+    const [file] = csvFileOf(child);
     // Drive compares names without regard to case.
-    if (file.path === path && (version ?? file.version) === file.version) found.push(file);
+    if (file?.path === path && (version ?? file.version) === file.version) found.push(file);
   }
   return found;
 }
 
-async function* csvFiles(folder: Folder, filter: string): AsyncGenerator<CsvFile> {
-  for await (const { id, name, sha256Checksum } of children(folder, filter)) {
-    if (id && name && sha256Checksum && /\.csv$/i.test(name)) {
-      yield { id, path: name, version: shortHash(sha256Checksum) };
-    }
-  }
+/** The CSV file, or nothing when it is none. */
+function csvFileOf({ id, name, sha256Checksum }: drive_v3.Schema$File): CsvFile[] {
+  const isCsv = id && name && sha256Checksum && /\.csv$/i.test(name);
+  return isCsv ? [{ id, path: name, version: shortHash(sha256Checksum) }] : [];
 }
 
-/** What is directly in the folder and not in the trash, oldest first, page by page. */
-async function* children(
-  { drive, folderId }: Folder,
-  filter: string,
-): AsyncGenerator<drive_v3.Schema$File> {
+/** What is directly in the folder and not in the trash, oldest first. */
+async function* children(folder: Folder, filter: string): AsyncGenerator<drive_v3.Schema$File> {
   let pageToken: string | undefined;
   do {
-    const page: drive_v3.Schema$FileList = await answerOf(
-      drive.files.list({
-        q: `${quoted(folderId)} in parents and trashed = false ${filter}`.trim(),
-        orderBy: "createdTime,name",
-        fields: "nextPageToken,files(id,name,sha256Checksum)",
-        includeItemsFromAllDrives: true,
-        pageSize,
-        ...(pageToken !== undefined && { pageToken }),
-        ...sharedDrives,
-      }),
-    );
+    const page = await readChildren(folder, filter, pageToken);
     yield* page.files ?? [];
     pageToken = page.nextPageToken ?? undefined;
   } while (pageToken !== undefined);
+}
+
+/** One page of these. */
+function readChildren(
+  { drive, folderId }: Folder,
+  filter: string,
+  pageToken: string | undefined,
+): Promise<drive_v3.Schema$FileList> {
+  return answerOf(
+    drive.files.list({
+      q: `${quoted(folderId)} in parents and trashed = false ${filter}`.trim(),
+      orderBy: "createdTime,name",
+      fields: "nextPageToken,files(id,name,sha256Checksum)",
+      includeItemsFromAllDrives: true,
+      pageSize,
+      ...(pageToken !== undefined && { pageToken }),
+      ...sharedDrives,
+    }),
+  );
 }
 
 /** A text in Drive's query language. */

@@ -38,7 +38,7 @@ export function createSheetSource({ spreadsheet_id, key_file, endpoint }: Defini
   };
   return {
     open: async (file) => openTab(await spreadsheet(), file),
-    listNew: async () => [],
+    listNew: async () => ({ items: [] }),
     move: async () => {},
     async writeFailures(_, of, failures) {
       await writeFailedRows(await spreadsheet(), of, failures);

@@ -59,7 +59,7 @@ describe("a token", () => {
 describe("a call that Google answers once with", () => {
   test.each([429, 500, 503])("%s is repeated when it reads", async (status) => {
     google.failNext({ line: /^GET \/drive/, status });
-    expect(await driveSource().listNew()).toHaveLength(1);
+    expect((await driveSource().listNew()).items).toHaveLength(1);
     expect(requestsTo("GET /drive/v3/files")).toHaveLength(2);
   });
 
@@ -84,7 +84,7 @@ describe("a call that Google answers once with", () => {
 
   test("503 for a token is repeated", async () => {
     google.failNext({ line: /^POST \/token/, status: 503 });
-    expect(await driveSource().listNew()).toHaveLength(1);
+    expect((await driveSource().listNew()).items).toHaveLength(1);
     expect(requestsTo("POST /token")).toHaveLength(2);
   });
 

@@ -27,6 +27,7 @@ const openSource = () =>
     key_file: google.keyFile,
     endpoint: google.endpoint,
   });
+const newFiles = async () => (await source.listNew()).items;
 const add = (name: string, content: string) => google.drive.add({ name, folderId, content });
 const read = async (path: string, version?: string) =>
   text(await source.open({ path, ...(version !== undefined && { version }) }));
@@ -42,19 +43,24 @@ test("the new files are the CSV files directly in the folder, with their version
   google.drive.add({ name: "document.csv", folderId });
   google.drive.add({ name: "below.csv", folderId: other, content: csv });
   google.drive.trash(add("deleted.csv", csv));
-  expect(await source.listNew()).toEqual([
+  expect(await newFiles()).toEqual([
     { path: "spring.csv", version: versionOf(csv) },
     { path: "SUMMER.CSV", version: versionOf(`${csv}ben,5\n`) },
   ]);
 });
 
-test("all pages are listed, up to 100 files", async () => {
+test("files are listed page by page, over pages without any", async () => {
   for (let i = 0; i < 150; i++) add(`notes-${i}.txt`, "no sheet");
   for (let i = 0; i < 103; i++) add(`sheet-${i}.csv`, csv);
-  const found = await source.listNew();
-  expect(found.map(({ path }) => path)).toEqual(
-    Array.from({ length: 100 }, (_, i) => `sheet-${i}.csv`),
+  const first = await source.listNew();
+  expect(first.items).toEqual([]);
+  const second = await source.listNew(first.cursor);
+  const third = await source.listNew(second.cursor);
+  expect(second.items).toHaveLength(50);
+  expect([...second.items, ...third.items].map(({ path }) => path)).toEqual(
+    Array.from({ length: 103 }, (_, i) => `sheet-${i}.csv`),
   );
+  expect(third.cursor).toBeUndefined();
   expect(google.requests.filter((line) => line === "GET /drive/v3/files")).toHaveLength(3);
 });
 
@@ -92,7 +98,7 @@ test.each(["missing.csv", "notes.txt", "../spring.csv"])("%s cannot be opened", 
 
 test("a file whose content has changed is refused", async () => {
   const id = add("spring.csv", csv);
-  const [listed] = await source.listNew();
+  const [listed] = await newFiles();
   google.beforeNext(/GET .*\/file-/, () => google.drive.replaceContent(id, `${csv}ben,5\n`));
   await expect(read("spring.csv", listed?.version)).rejects.toEqual(hasCode("INVALID_REQUEST"));
   await expect(read("spring.csv", listed?.version)).rejects.toEqual(hasCode("INVALID_REQUEST"));
@@ -107,7 +113,7 @@ test("a file is moved to a folder, which is made when it is missing", async () =
   await source.move({ path: "broken.csv" }, "failed");
   expect(namesIn("done")).toEqual([["spring.csv", "summer.csv"]]);
   expect(namesIn("failed")).toEqual([["broken.csv"]]);
-  expect(await source.listNew()).toEqual([]);
+  expect(await newFiles()).toEqual([]);
 });
 
 test("a move keeps a file of the same name that is in the folder already", async () => {
@@ -122,11 +128,9 @@ test("a move takes all files of one name and content, and none of another conten
   add("spring.csv", csv);
   add("spring.csv", csv);
   add("spring.csv", `${csv}ben,5\n`);
-  expect(await source.listNew()).toHaveLength(2);
+  expect(await newFiles()).toHaveLength(2);
   await source.move({ path: "spring.csv", version: versionOf(csv) }, "done");
-  expect(await source.listNew()).toEqual([
-    { path: "spring.csv", version: versionOf(`${csv}ben,5\n`) },
-  ]);
+  expect(await newFiles()).toEqual([{ path: "spring.csv", version: versionOf(`${csv}ben,5\n`) }]);
 });
 
 test("a file that is not there any more needs no move", async () => {
@@ -139,11 +143,11 @@ test("two pick-ups that overlap move each file once", async () => {
   for (const name of names) add(name, csv);
   const other = openSource();
   const pickUp = async (one: Source) => {
-    for (const file of await one.listNew()) await one.move(file, "done");
+    for (const file of (await one.listNew()).items) await one.move(file, "done");
   };
   await Promise.all([pickUp(source), pickUp(other)]);
   expect(namesIn("done").flat().sort()).toEqual(names);
-  expect(await source.listNew()).toEqual([]);
+  expect(await newFiles()).toEqual([]);
 });
 
 test("pick-ups that made the folder twice go on with the older one", async () => {

@@ -111,7 +111,7 @@ test("a tab with another version is refused at its end", async () => {
 
 test("tabs are not picked up and not moved", async () => {
   google.spreadsheet.addTab("Spring", [["user_id", "points"]]);
-  expect(await source.listNew()).toEqual([]);
+  expect(await source.listNew()).toEqual({ items: [] });
   await source.move({ path: "Spring" }, "done");
   expect(google.spreadsheet.titles).toEqual(["Spring"]);
 });
