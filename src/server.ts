@@ -26,7 +26,6 @@ type ServerVariables =
   | "port"
   | "http1Port"
   | "operatorsPort"
-  | "maxStreams"
   | "drainSeconds"
   | "testClock"
   | "callsPerSecond"
@@ -65,10 +64,10 @@ export function createServer({
   certificates,
   uploadIdleMs = defaultUploadIdleMs,
 }: ServerDeps): Server {
-  const { host, testClock, maxStreams, drainSeconds, callsPerSecond, corsOrigins } = config;
+  const { host, testClock, drainSeconds, callsPerSecond, corsOrigins } = config;
   const states = createServerStates();
   const closing = new AbortController();
-  const standard = { states, closing: closing.signal, maxStreams };
+  const standard = { states, closing: closing.signal };
   const access = { authenticate, callsPerSecond };
   const listeners = createListeners({
     routes: routes({ deps, log, testClock, uploadIdleMs, ...access, ...standard }),

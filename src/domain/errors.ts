@@ -191,6 +191,15 @@ const table = {
     meaning: "This server has no room for another stream, or not for one more of this service.",
     advice: "another server may accept it",
   },
+  OVERLOADED: {
+    code: "RESOURCE_EXHAUSTED",
+    retryable: true,
+    retryDelayMs: 1_000,
+    meaning:
+      "The server holds as many bytes of unfinished requests as it may, of the connection, of " +
+      "the service or of all. Nothing was done.",
+    advice: "send the same request later; another server may accept it",
+  },
   DRAINING: {
     code: "UNAVAILABLE",
     retryable: true,

@@ -38,8 +38,6 @@ interface RouteDeps {
   readonly states: ServerStates;
   /** Aborts when the listeners drain. */
   readonly closing: AbortSignal;
-  /** The most streams of health and of reflection, each, that may be open at a time. */
-  readonly maxStreams: number;
   /** How long an upload may wait for the next message of its client. */
   readonly uploadIdleMs: number;
 }

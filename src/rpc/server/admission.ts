@@ -1,12 +1,23 @@
 /** Lets calls in by their headers alone, before a byte of their bodies is read. */
+import type { Socket } from "node:net";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Authenticate } from "../../app/ports/identity.ts";
+import { DomainError } from "../../domain/errors.ts";
 import { requireScope } from "./authorize.ts";
 import { logCall } from "./call-log.ts";
-import { authenticateAgainKey, identityKey, socketKey } from "./context.ts";
+import {
+  authenticateAgainKey,
+  identityKey,
+  receivedKey,
+  releaseKey,
+  socketKey,
+} from "./context.ts";
 import { createRateLimit } from "./limit-rate.ts";
 import { noteUnread } from "./malformed.ts";
+import { limitsOf } from "./method-limits.ts";
+import { Quota } from "./quota.ts";
+import { type ByteLimits, createByteBudget } from "./received-bytes.ts";
 
 /**
  * Decides on a call. Both ports and all protocols ask it first: it is Connect's request gate, and
@@ -20,29 +31,42 @@ interface AdmissionDeps {
   readonly authenticate: Authenticate;
   /** How many calls a second one service may send. Absent: any number. */
   readonly callsPerSecond?: number | undefined;
+  /** The most sheets that are received and read at a time: 16 unless a test has fewer. */
+  readonly maxSheets?: number;
+  /** Other limits than those of production, for tests. */
+  readonly byteLimits?: ByteLimits;
 }
 
+/** One sheet takes a few megabytes, most of them in the parser. */
+const defaultMaxSheets = 16;
+
 /**
- * Finds out who calls, counts the call against the rate of its service, and requires the scope of
- * its method. A call counts whatever it is refused for later. Refusals: UNAUTHENTICATED,
- * KEYS_UNAVAILABLE, RATE_LIMITED, PERMISSION_DENIED.
+ * Finds out who calls, counts the call against the rate of its service, requires the scope of its
+ * method, and, for a sheet, takes a place: one service has at most half of them. A call counts
+ * whatever it is refused for later. Refusals: UNAUTHENTICATED, KEYS_UNAVAILABLE, RATE_LIMITED,
+ * PERMISSION_DENIED, TOO_MANY_STREAMS.
  */
-export function admitCallers({ log, authenticate, callsPerSecond }: AdmissionDeps): Gate {
+export function admitCallers(deps: AdmissionDeps): Gate {
+  const { log, authenticate, callsPerSecond, maxSheets = defaultMaxSheets, byteLimits } = deps;
   const countCall = callsPerSecond === undefined ? undefined : createRateLimit(callsPerSecond);
+  const countBytes = createByteBudget(byteLimits);
+  const sheets = new Quota<string>({ perHolder: Math.ceil(maxSheets / 2), total: maxSheets });
   return async (context) => {
     const { method, values, requestHeader } = context;
     const { failed } = logCall(log, method, values);
     try {
-      const credentials = {
-        header: (name: string) => requestHeader.get(name),
-        socket: values.get(socketKey),
-      };
+      const socket = values.get(socketKey);
+      const credentials = { header: (name: string) => requestHeader.get(name), socket };
       const found = authenticate(credentials);
       values.set(authenticateAgainKey, () => authenticate(credentials));
       const identity = found instanceof Promise ? await found : found;
+      const { service } = identity.caller;
       values.set(identityKey, identity);
-      countCall?.(identity.caller.service);
+      countCall?.(service);
       requireScope(identity, method);
+      if (limitsOf(method).takesSheets)
+        hold(sheets, service, context, `${service} has, or all have,`);
+      values.set(receivedKey, countBytes(service, socket));
     } catch (error) {
       throw failed(error);
     }
@@ -50,5 +74,43 @@ export function admitCallers({ log, authenticate, callsPerSecond }: AdmissionDep
   };
 }
 
-/** Lets everybody in: the standard services need no caller. */
-export const admitAnyone: Gate = async (context) => noteUnread(context);
+/** The most streams of health and reflection on one connection. A client needs one or two. */
+const maxPublicStreams = 16;
+
+/**
+ * Lets everybody in, because the standard services need no caller. Their streams are counted by
+ * connection: strangers with many of them do not take the places of others. Refusal:
+ * TOO_MANY_STREAMS.
+ */
+export function admitAnyone(log: Logger): Gate {
+  const streams = new Quota<Socket | undefined>({ perHolder: maxPublicStreams });
+  return async (context) => {
+    const { method, values } = context;
+    if (method.methodKind !== "unary") {
+      try {
+        hold(streams, values.get(socketKey), context, "this connection has");
+      } catch (error) {
+        throw logCall(log, method, values).failed(error);
+      }
+    }
+    noteUnread(context);
+  };
+}
+
+/** Takes a place until the call ends. Throws TOO_MANY_STREAMS, with the subject of the sentence. */
+function hold<H>(places: Quota<H>, holder: H, context: HandlerContext, subject: string): void {
+  if (!places.take(holder)) {
+    throw new DomainError(
+      "TOO_MANY_STREAMS",
+      `${subject} as many calls of this kind open as may be`,
+    );
+  }
+  let isHeld = true;
+  const release = () => {
+    if (isHeld) places.release(holder);
+    isHeld = false;
+  };
+  // Connect aborts the signal of every call when it ends; unary gRPC calls run what is set.
+  context.signal.addEventListener("abort", release, { once: true });
+  context.values.set(releaseKey, release);
+}

@@ -4,9 +4,10 @@ import { type ContextValues, createContextKey, type HandlerContext } from "@conn
 import type { Identity } from "../../app/ports/identity.ts";
 import type { StreamCall } from "../../app/ports/streams.ts";
 import { asService, type Caller } from "../../domain/caller.ts";
-import { timeLimitMsOf } from "./method-limits.ts";
+import { limitsOf } from "./method-limits.ts";
+import type { ReceivedBytes } from "./received-bytes.ts";
 
-/** Longer deadlines are refused: timers have a maximum, and no stream lasts that long. */
+/** Longer deadlines are refused, and no stream but a Watch of health lasts longer. */
 export const maxTimeoutMs = 3_600_000;
 
 const nobody: Identity = { caller: asService(""), scopes: new Set() };
@@ -24,6 +25,14 @@ export const authenticateAgainKey = createContextKey<() => Identity | Promise<Id
   () => nobody,
   { description: "who calls now" },
 );
+
+/** The bytes of the call's body that are held, set by the admission where they are counted. */
+export const receivedKey = createContextKey<ReceivedBytes | undefined>(undefined, {
+  description: "the bytes that were received",
+});
+
+/** Gives back what the admission has taken for the time of the call. */
+export const releaseKey = createContextKey(() => {}, { description: "what the end releases" });
 
 export const identityOf = (values: ContextValues): Identity => values.get(identityKey);
 
@@ -43,6 +52,7 @@ export const marginMs = (timeoutMs: number): number => Math.min(100, Math.max(ti
 /** When the answer is due, in `performance.now()` milliseconds. */
 export function deadlineOf(context: HandlerContext): number {
   const timeoutMs = context.timeoutMs();
-  if (timeoutMs === undefined) return performance.now() + timeLimitMsOf(context.method);
-  return performance.now() + timeoutMs - marginMs(timeoutMs);
+  const limitMs = limitsOf(context.method).timeMs;
+  if (timeoutMs === undefined) return performance.now() + limitMs;
+  return performance.now() + Math.min(limitMs, timeoutMs - marginMs(timeoutMs));
 }

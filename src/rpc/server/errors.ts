@@ -62,7 +62,8 @@ export function toConnectError(error: unknown): ConnectError {
     return new ConnectError("internal error", Code.Internal);
   }
   const connectError = ConnectError.from(error);
-  if (connectError.code !== Code.DeadlineExceeded) return connectError;
+  const isOurs = connectError.details.length > 0;
+  if (connectError.code !== Code.DeadlineExceeded || isOurs) return connectError;
   return fromDomainError(
     new DomainError("DEADLINE", "the deadline passed; the change may still be stored"),
   );

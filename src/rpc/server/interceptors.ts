@@ -13,7 +13,7 @@ import { marginMs, maxTimeoutMs } from "./context.ts";
 import { InvalidRequest } from "./errors.ts";
 import { requireShortLists } from "./list-limits.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
-import { timeLimitMsOf } from "./method-limits.ts";
+import { limitsOf } from "./method-limits.ts";
 import { endWithRight } from "./stream-rights.ts";
 import { requestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
@@ -76,9 +76,8 @@ async function* untilEnd<T>(
 
 /**
  * Rejects a call when its deadline has passed, even if its handler still waits: Connect only aborts
- * the handler's signal. A call without a deadline gets the default limit, which ends when a stream
- * has begun. While the store is silent, a call gets STORE_UNAVAILABLE soon, or a little before its
- * deadline.
+ * the handler's signal. No call has more time than its method, and a stream has it until it begins.
+ * While the store is silent, a call gets STORE_UNAVAILABLE soon, or a little before its deadline.
  */
 const limitTime =
   (storeSilenceMs: Deps["storeSilenceMs"]): Interceptor =>
@@ -88,14 +87,16 @@ const limitTime =
     const { promise: interrupted, reject } = Promise.withResolvers<never>();
     const stop = () => reject(req.signal.reason);
     const ownMs = timeoutMsIn(req.header);
-    const limitMs = ownMs === undefined ? timeLimitMsOf(req.method) : ownMs - marginMs(ownMs);
-    const end = performance.now() + Math.min(limitMs, maxTimeoutMs);
+    const { timeMs } = limitsOf(req.method);
+    const isOwn = ownMs !== undefined && ownMs <= timeMs;
+    const limitMs = isOwn ? ownMs - marginMs(ownMs) : timeMs;
+    const end = performance.now() + limitMs;
     const watch = () => {
       const leftMs = end - performance.now();
       const silenceMs = storeSilenceMs();
       if (isSilent(silenceMs, leftMs > 0 ? undefined : limitMs)) reject(storeUnavailable());
       else if (leftMs > 0) timer = setTimeout(watch, Math.min(leftMs, maxSilenceMs - silenceMs));
-      else if (ownMs === undefined) reject(timeIsUp(limitMs));
+      else if (!isOwn) reject(timeIsUp(limitMs));
     };
     let timer = setTimeout(watch, Math.min(limitMs, maxSilenceMs));
     req.signal.addEventListener("abort", stop);

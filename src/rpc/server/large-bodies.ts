@@ -15,11 +15,11 @@ import {
 } from "@connectrpc/connect/protocol";
 import { compressions } from "./compressions.ts";
 import { toConnectError } from "./errors.ts";
-import { bodyLimitOf, defaultBodyLimit, tooLarge } from "./method-limits.ts";
+import { defaultBodyLimit, limitsOf, tooLarge } from "./method-limits.ts";
 
 /** Whether a message of the method may be larger than most. */
 export const takesLargeBodies = (method: DescMethod): boolean =>
-  method.methodKind === "unary" && bodyLimitOf(method) > defaultBodyLimit;
+  method.methodKind === "unary" && limitsOf(method).bodyBytes > defaultBodyLimit;
 
 /** Checks a message before it is parsed. Throws REQUEST_TOO_LARGE. */
 export function requireOneLongValue(method: DescMethod, message: Uint8Array, isJson = false): void {
@@ -88,7 +88,7 @@ export function checkLargeBody(
     }
   };
   const body = request.body as AsyncIterable<Uint8Array>;
-  const limit = bodyLimitOf(method);
+  const limit = limitsOf(method).bodyBytes;
   if (/^application\/grpc/i.test(type)) {
     const compression = compressionOf(request.header.get("grpc-encoding"));
     return { ...request, body: checkEnvelopes(body, compression, limit, check) };

@@ -11,7 +11,7 @@ import { binaryOptions, collectMethods, type Limits } from "./grpc/methods.ts";
 import { serveStreams } from "./grpc/serve-streams.ts";
 import { noteRead, noteUnread, refuseMalformed } from "./malformed.ts";
 import { defaultBodyLimit } from "./method-limits.ts";
-import { type Certificates, createServers } from "./servers.ts";
+import { type Certificates, type ConnectionLimits, createServers } from "./servers.ts";
 
 const limits: Limits = {
   /** Limits the memory of a decompressed request. */
@@ -38,6 +38,8 @@ interface ListenerOptions {
   readonly certificates?: Certificates | undefined;
   /** The origins whose pages may call. */
   readonly corsOrigins: readonly string[];
+  /** Other limits than those of production, for tests. */
+  readonly connections?: ConnectionLimits;
 }
 
 /** HTTP/2, meant for gRPC, and HTTP/1.1, meant for Connect. Both serve both protocols. */
@@ -51,7 +53,8 @@ interface Listeners {
   drain(limitMs: number): Promise<void>;
 }
 
-export function createListeners({ routes, certificates, corsOrigins }: ListenerOptions): Listeners {
+export function createListeners(options: ListenerOptions): Listeners {
+  const { routes, certificates, corsOrigins, connections } = options;
   const collected = collectMethods(routes, limits);
   const connect = connectNodeAdapter({
     ...limits,
@@ -65,10 +68,11 @@ export function createListeners({ routes, certificates, corsOrigins }: ListenerO
     contextValues: (request) => createContextValues().set(socketKey, socketOf(request)),
   });
   const handle = allowOrigins(corsOrigins, refuseBadHosts(connect));
-  const { server2, server1 } = createServers(certificates);
+  const { server2, server1 } = createServers(certificates, connections);
   serveStreams(server2, collected.methods, handle);
   server1.on("request", handle);
   server1.on("request", closeUnread);
+  server1.on("request", closeLater);
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
   for (const server of servers) {
@@ -111,6 +115,12 @@ function closeUnread(request: IncomingMessage, response: ServerResponse): void {
     };
     if (!request.complete) setTimeout(closeIncomplete, lingerMs).unref();
   });
+}
+
+/** Closes the connection of a stream that its client does not read, as `serveStreams` does. */
+function closeLater({ socket }: IncomingMessage, response: ServerResponse): void {
+  const timer = setTimeout(() => socket.destroy(), maxTimeoutMs);
+  response.once("close", () => clearTimeout(timer));
 }
 
 type Handle = ReturnType<typeof connectNodeAdapter>;

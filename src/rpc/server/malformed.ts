@@ -16,6 +16,7 @@ import { DomainError } from "../../domain/errors.ts";
 import { invalid, toConnectError } from "./errors.ts";
 import { checkLargeBody, takesLargeBodies } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
+import { receiveBody } from "./receive-body.ts";
 
 /** Longer names and texts of a request are cut, because clients limit the size of metadata. */
 const maxEchoed = 100;
@@ -138,7 +139,9 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     takesLargeBodies(method) ? checkLargeBody(method, request) : request;
   return Object.assign(async (request: UniversalServerRequest) => {
     const contextValues = request.contextValues ?? createContextValues();
-    const call = bounded({ ...request, contextValues });
+    const received = request.body as AsyncIterable<Uint8Array>;
+    const body = receiveBody(received, method, contextValues);
+    const call = bounded({ ...request, contextValues, body });
     const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
     await response.catch(() => undefined);

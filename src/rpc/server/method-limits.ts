@@ -1,4 +1,4 @@
-/** The time limit and the body limit of a method, which are options in the contract. */
+/** The limits of a method in time and bytes, most of which are options in the contract. */
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { DomainError } from "../../domain/errors.ts";
@@ -7,36 +7,60 @@ import {
   body_limit,
   default_body_limit,
   default_time_limit,
+  scope,
   time_limit,
 } from "../../gen/meguri/access/v1/access_pb.ts";
 
-/** The time limit of most calls without a deadline of their own. */
+/** The time limit of most calls. */
 export const defaultTimeLimitMs = durationMs(getOption(accessFile, default_time_limit));
 
 /** The most bytes that a message of most requests may have. */
 export const defaultBodyLimit = getOption(accessFile, default_body_limit);
 
-/** The time limit of a call without a deadline of its own, in ms. */
-export function timeLimitMsOf(method: DescMethod): number {
-  const known = timeLimits.get(method);
-  if (known !== undefined) return known;
-  const isOwn = hasOption(method, time_limit);
-  const limitMs = isOwn ? durationMs(getOption(method, time_limit)) : defaultTimeLimitMs;
-  timeLimits.set(method, limitMs);
-  return limitMs;
+/** The most bytes that a message to the standard services may have, which need no caller. */
+const publicBodyLimit = 4 * 2 ** 10;
+
+const bodyTimeMs = 10_000;
+const sheetTimeMs = 30_000;
+
+interface MethodLimits {
+  /** How long a call may take at most; of a stream that the server sends, until it begins. */
+  readonly timeMs: number;
+  /** The most bytes that a message of a request may have after decompression. */
+  readonly bodyBytes: number;
+  /** How long the body of a request may take to arrive, whatever deadline the client names. */
+  readonly bodyTimeMs: number;
+  /** Whether requests have sheets, which take more room and time than others. */
+  readonly takesSheets: boolean;
 }
 
-/** To read an option takes longer than all other work for a deadline. */
-const timeLimits = new WeakMap<DescMethod, number>();
+const known = new WeakMap<DescMethod, MethodLimits>();
 
-/** The most bytes that a message of a request may have after decompression. */
-export const bodyLimitOf = (method: DescMethod): number =>
-  getOption(method, body_limit) || defaultBodyLimit;
+/** The limits of a method. To read the options takes longer than all other work for them. */
+export function limitsOf(method: DescMethod): MethodLimits {
+  const found = known.get(method);
+  if (found) return found;
+  const timeMs = hasOption(method, time_limit) && durationMs(getOption(method, time_limit));
+  const takesSheets = getOption(method, body_limit) > 0;
+  const isPublic = getOption(method, scope) === "";
+  const limits = {
+    timeMs: timeMs || defaultTimeLimitMs,
+    bodyBytes: getOption(method, body_limit) || (isPublic ? publicBodyLimit : defaultBodyLimit),
+    bodyTimeMs: takesSheets ? sheetTimeMs : bodyTimeMs,
+    takesSheets,
+  };
+  known.set(method, limits);
+  return limits;
+}
 
 /** The refusal of a request that is larger than its method's limit, or inflates too much. */
 export function tooLarge(method: DescMethod): DomainError {
-  const limit = String(bodyLimitOf(method));
+  const limit = String(limitsOf(method).bodyBytes);
   return new DomainError("REQUEST_TOO_LARGE", `the request may have at most ${limit} bytes`, {
     limit,
   });
 }
+
+/** The refusal of a request whose body has not arrived within its time. */
+export const tooSlow = (method: DescMethod): DomainError =>
+  new DomainError("DEADLINE", `the request took more than ${limitsOf(method).bodyTimeMs} ms`);

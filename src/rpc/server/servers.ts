@@ -13,11 +13,22 @@ const http1Options: http.ServerOptions = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
   // Longer than the 60 s of load balancers, so that the balancer closes an idle connection first.
   keepAliveTimeout: 75_000,
 };
 
 const handshakeTimeoutMs = 10_000;
+
+/** What a port takes. */
+export interface ConnectionLimits {
+  /** The most connections at a time. Further ones are closed at once. */
+  readonly maxConnections: number;
+  /** How long an HTTP/2 connection may be without a stream and without a frame. */
+  readonly idleMs: number;
+}
+
+const defaultLimits: ConnectionLimits = { maxConnections: 4_096, idleMs: 300_000 };
 
 /** Certificates that may change while the servers run. */
 export interface Certificates {
@@ -32,10 +43,35 @@ interface Servers {
 }
 
 /** Creates them in cleartext, or with TLS where there are certificates. */
-export function createServers(certificates: Certificates | undefined): Servers {
-  if (certificates === undefined) {
-    return { server2: http2.createServer(http2Options), server1: http.createServer(http1Options) };
-  }
+export function createServers(
+  certificates: Certificates | undefined,
+  { maxConnections, idleMs } = defaultLimits,
+): Servers {
+  const servers = certificates
+    ? createTlsServers(certificates)
+    : { server2: http2.createServer(http2Options), server1: http.createServer(http1Options) };
+  for (const server of Object.values(servers)) server.maxConnections = maxConnections;
+  servers.server2.on("session", (session) => closeIdle(session, idleMs));
+  return servers;
+}
+
+/** Closes a connection that is idle for so long. Streams that are quiet keep it open. */
+function closeIdle(session: http2.ServerHttp2Session, idleMs: number): void {
+  let openStreams = 0;
+  session.on("stream", (stream) => {
+    openStreams += 1;
+    stream.once("close", () => {
+      openStreams -= 1;
+    });
+  });
+  // Fires again when the connection was used since, such as by the end of a stream.
+  session.on("timeout", () => {
+    if (openStreams === 0) session.close();
+  });
+  session.setTimeout(idleMs);
+}
+
+function createTlsServers(certificates: Certificates): Servers {
   const options = certificates.current();
   const needsCertificate = options.ca !== undefined;
   const tls = {

@@ -1,20 +1,22 @@
 /** Tests that calls are let in by their headers, before their bodies are read. */
 import { once } from "node:events";
 import * as http from "node:http";
-import type { ClientHttp2Session } from "node:http2";
+import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
 import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Authenticate, Identity } from "../../../src/app/ports/identity.ts";
 import { authenticateByHeader } from "../../../src/auth/header.ts";
+import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
+import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createLogger } from "../../../src/log.ts";
 import { admitCallers } from "../../../src/rpc/server/admission.ts";
 import { createListeners, type Ports } from "../../../src/rpc/server/listeners.ts";
 import { refuseMalformed } from "../../../src/rpc/server/malformed.ts";
 import { services } from "../../support/fixtures/descriptors.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
-import { openSession, send } from "../../support/servers/raw-grpc.ts";
+import { frame, open, openSession, send } from "../../support/servers/raw-grpc.ts";
 
 /** Whoever is called "scopeless" has no scope. */
 const authenticate: Authenticate = (credentials) => {
@@ -149,6 +151,83 @@ describe("no body of a refused call is read", () => {
       "/meguri.points.v1.PointsService/GetBalance?connect=v1&encoding=json&message=nonsense";
     const answer = await fetch(`http://127.0.0.1:${ports.http1Port}${path}`);
     expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining("caller")]);
+  });
+});
+
+describe("an admitted call", () => {
+  const upload = `/${BulkGrantService.typeName}/UploadBulkGrant`;
+  const balance = `/${PointsService.typeName}/GetBalance`;
+  const shop = { "meguri-caller": "shop" };
+  let listeners: ReturnType<typeof createListeners>;
+  let session: ClientHttp2Session;
+
+  beforeAll(async () => {
+    const log = createLogger("test", "silent");
+    const byteLimits = { ofConnection: 2_000, ofService: 1_000, ofServer: 4_000 };
+    const requestGate = admitCallers({ log, authenticate, maxSheets: 4, byteLimits });
+    listeners = createListeners({
+      corsOrigins: [],
+      routes: (router) => {
+        router.service(PointsService, { getBalance: () => ({}) }, { requestGate });
+        router.service(BulkGrantService, { uploadBulkGrant }, { requestGate });
+      },
+    });
+    const ports = await listeners.listen("127.0.0.1", { port: 0, http1Port: 0 });
+    session = await openSession(ports.port);
+  });
+  afterAll(async () => {
+    session.destroy();
+    await listeners.drain(60_000);
+  });
+
+  /** Reads the whole upload. */
+  async function uploadBulkGrant(requests: AsyncIterable<unknown>) {
+    for await (const _ of requests);
+    return {};
+  }
+
+  /** The gRPC status and the reason of a whole call. */
+  async function callAs(headers: object, path = balance, chunks = [frame(Buffer.alloc(0))]) {
+    const { trailers } = await send(session, { path, headers: { ...headers }, chunks });
+    const details = Buffer.from(String(trailers["grpc-status-details-bin"] ?? ""), "base64");
+    const [reason] = /[A-Z]+_?[A-Z_]+/.exec(details.toString("latin1")) ?? ["OK"];
+    return [trailers["grpc-status"], reason];
+  }
+
+  /** Begins a call whose request never ends, and waits until the server has read what was sent. */
+  async function begin(path: string, chunk: Buffer, headers: OutgoingHttpHeaders = shop) {
+    const stream = open(session, { path, headers, chunks: [chunk], unfinished: true });
+    stream.on("error", () => {});
+    await new Promise((resolve) => session.ping(resolve));
+    return stream;
+  }
+
+  const ofType = (type: string) => ({ ...shop, "content-type": type });
+
+  test.each([
+    ["gRPC", ofType("application/grpc")],
+    ["gRPC-Web", ofType("application/grpc-web")],
+    ["Connect", ofType("application/proto")],
+  ])("over %s is refused while its service holds too many bytes", async (_, headers) => {
+    const held = await begin(balance, frame(Buffer.alloc(900), 0, 2_000), headers);
+    const large = [frame(Buffer.from([0x12, 100, ...Buffer.alloc(100, 97)]))];
+    await expect.poll(() => callAs(shop, balance, large)).toEqual(["8", "OVERLOADED"]);
+    expect(await callAs({ "meguri-caller": "other" }, balance, large)).toEqual(["0", "OK"]);
+    held.close();
+    await expect.poll(() => callAs(shop, balance, large)).toEqual(["0", "OK"]);
+  });
+
+  test("with a sheet is refused while its service has half of the places", async () => {
+    const uploads = [await begin(upload, Buffer.alloc(1)), await begin(upload, Buffer.alloc(1))];
+    expect(await callAs(shop, upload)).toEqual(["8", "TOO_MANY_STREAMS"]);
+    const sheet = `/${BulkGrantService.typeName}/CheckSheet`;
+    expect(await callAs(shop, sheet)).toEqual(["8", "TOO_MANY_STREAMS"]);
+    // Without a handler: it was let in. A place is free again when the call has ended.
+    for (let i = 0; i < 3; i++) {
+      expect(await callAs({ "meguri-caller": "other" }, sheet)).toEqual(["12", "OK"]);
+    }
+    for (const stream of uploads) stream.close();
+    await expect.poll(() => callAs(shop, sheet)).toEqual(["12", "OK"]);
   });
 });
 

@@ -120,10 +120,14 @@ describe("an interrupted call", () => {
     expect(toRefusal(error)).toMatchObject({ code: "DeadlineExceeded", reason: "DEADLINE" });
   });
 
-  test("without a deadline, whose request does not arrive, ends after ten seconds", async () => {
+  test.each([
+    ["without a deadline", {}],
+    ["with a deadline of an hour", { "grpc-timeout": "1H" }],
+  ])("%s, whose request does not arrive, ends after ten seconds", async (_, headers) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const answer = send(session, { path, chunks: [message.subarray(0, 6)], unfinished: true });
+      const chunks = [message.subarray(0, 6)];
+      const answer = send(session, { path, headers, chunks, unfinished: true });
       await new Promise((resolve) => session.ping(resolve));
       expect(vi.getTimerCount()).toBe(1);
       await vi.advanceTimersByTimeAsync(10_000);

@@ -130,16 +130,17 @@ async function* endless(): AsyncGenerator<never, void> {
 }
 
 describe("a Watch", () => {
-  const maxStreams = 20;
+  /** On one connection. */
+  const maxStreams = 16;
   /** Has the tables of the other one. */
   const startAnother = () =>
     startServer({
       testClock: false,
       tablePrefix: server.config.tablePrefix,
-      env: { MEGURI_DRAIN_SECONDS: "10", MEGURI_MAX_STREAMS: String(maxStreams) },
+      env: { MEGURI_DRAIN_SECONDS: "10" },
     });
 
-  test("is refused above the limit of streams, in which cancelled ones do not count", async () => {
+  test("is refused above the limit of its connection, without the cancelled ones", async () => {
     const warnings: Error[] = [];
     const onWarning = (warning: Error) => warnings.push(warning);
     process.on("warning", onWarning);
@@ -157,6 +158,18 @@ describe("a Watch", () => {
     const answers = await answersTo(maxStreams + 1);
     expect(answers.toSorted()).toEqual([...accepted, "TOO_MANY_STREAMS"]);
     await expect.poll(() => answersTo(maxStreams), patience).toEqual(accepted);
+
+    const greedy = Array.from({ length: maxStreams }, () => watch(health, ""));
+    await Promise.all(greedy.map(({ answered }) => answered));
+    const baseUrl = `http://127.0.0.1:${limited.port}`;
+    const sessionManager = new Http2SessionManager(baseUrl);
+    const other = createClient(Health, createGrpcTransport({ baseUrl, sessionManager }));
+    const { statuses, answered, cancel, ended } = watch(other, "");
+    await answered;
+    expect(statuses).toEqual([SERVING]);
+    for (const one of [...greedy, { cancel }]) one.cancel();
+    await Promise.all([...greedy, { ended }].map((one) => one.ended));
+    sessionManager.abort();
     process.off("warning", onWarning);
     expect(warnings).toEqual([]);
     await limited.stop();
@@ -204,7 +217,7 @@ test("a server that starts is alive, but neither ready nor serving", async () =>
   await once(blocker, "listening");
   const { deps } = memoryDeps();
   const listen = { host: "127.0.0.1", port, http1Port, operatorsPort } as const;
-  const limits = { maxStreams: 10, callsPerSecond: undefined, corsOrigins: [] };
+  const limits = { callsPerSecond: undefined, corsOrigins: [] };
   const config = { ...listen, ...limits, drainSeconds: 1, testClock: false };
   const starting = createServer({ deps, config, log: createLogger("test", "silent") });
   await expect(starting.listen()).rejects.toThrow("EADDRINUSE");

@@ -8,7 +8,7 @@ import {
   type MethodImplSpec,
 } from "@connectrpc/connect";
 import { createMethodSerializationLookup, createMethodUrl } from "@connectrpc/connect/protocol";
-import { bodyLimitOf } from "../method-limits.ts";
+import { limitsOf } from "../method-limits.ts";
 
 /** Messages in bytes, and the longest deadline that a client may set. */
 export interface Limits {
@@ -64,7 +64,7 @@ export function collectMethods(routes: Routes, limits: Limits) {
         return self;
       },
       rpc(method, implementation, options) {
-        const limited = { ...options, readMaxBytes: bodyLimitOf(method) };
+        const limited = { ...options, readMaxBytes: limitsOf(method).bodyBytes };
         add(createMethodImplSpec(method, implementation), limited);
         router.rpc(method, implementation, limited);
         return self;

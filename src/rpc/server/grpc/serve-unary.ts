@@ -12,12 +12,13 @@ import {
 } from "@connectrpc/connect/protocol";
 import { headerAcceptEncoding, parseTimeout } from "@connectrpc/connect/protocol-grpc";
 import { compressions } from "../compressions.ts";
-import { socketKey } from "../context.ts";
+import { receivedKey, releaseKey, socketKey } from "../context.ts";
 import { toConnectError } from "../errors.ts";
 import { timeIsUp } from "../interceptors.ts";
 import { requireOneLongValue } from "../large-bodies.ts";
 import { toMalformed } from "../malformed.ts";
-import { timeLimitMsOf } from "../method-limits.ts";
+import { limitsOf, tooSlow } from "../method-limits.ts";
+import type { ReceivedBytes } from "../received-bytes.ts";
 import { createMessageReader } from "./message-reader.ts";
 import type { UnaryMethod } from "./methods.ts";
 import { requestHeaders } from "./request-headers.ts";
@@ -41,12 +42,19 @@ export async function serveUnary(
     headerOf(header, "grpc-accept-encoding"),
     headerAcceptEncoding,
   );
-  const signal = limitStream(stream, timeoutMs, timeLimitMsOf(spec.method));
+  const { timeMs, bodyTimeMs } = limitsOf(spec.method);
+  const isOwn = timeoutMs !== undefined && timeoutMs <= timeMs;
+  const limitMs = isOwn ? timeoutMs : timeMs;
+  const signal = limitStream(stream, limitMs, isOwn ? deadlineExceeded : () => timeIsUp(timeMs));
   const context = createContext(spec.method, stream, header, signal, timeoutMs);
   let encoding: string | undefined;
   try {
     await method.gate?.(context);
-    const request = await readRequest(method, stream, signal, { timeout, compression });
+    const received = context.values.get(receivedKey);
+    // The limit of the stream ends a body that is late, unless that of the body is shorter.
+    const bodyMs = bodyTimeMs < limitMs ? bodyTimeMs : undefined;
+    const incoming = { stream, signal, received, bodyMs };
+    const request = await readRequest(method, incoming, { timeout, compression });
     encoding = compression.response?.name;
     const response = await invokeUnaryImplementation(spec, context, request, interceptors);
     const envelope = { flags: 0, data: method.serialize(response) };
@@ -56,6 +64,8 @@ export async function serveUnary(
     respond(stream, context, { encoding, body });
   } catch (error) {
     respond(stream, context, { encoding, error: toConnectError(error) });
+  } finally {
+    context.values.get(releaseKey)();
   }
 }
 
@@ -63,22 +73,22 @@ const headerOf = (header: IncomingHttpHeaders, name: string): string | null =>
   (header[name] as string | undefined) ?? null;
 
 /**
- * Bounds the life of a stream by the client's deadline, or by `limitMs`. Returns a signal that
- * aborts when this time is over or the client has left. A client that has not taken the answer by
- * then loses it.
+ * Bounds the life of a stream. Returns a signal that aborts when this time is over, with the error
+ * of `expired`, or when the client has left. A client that has not taken the answer by then loses
+ * it.
  */
 function limitStream(
   stream: ServerHttp2Stream,
-  timeoutMs: number | undefined,
   limitMs: number,
+  expired: () => Error,
 ): AbortSignal {
   const controller = new AbortController();
   const expire = () => {
     if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL);
-    else controller.abort(timeoutMs === undefined ? timeIsUp(limitMs) : deadlineExceeded());
+    else controller.abort(expired());
   };
-  const timer = setTimeout(expire, timeoutMs ?? limitMs);
-  if (timeoutMs !== undefined && timeoutMs <= 0) expire();
+  const timer = setTimeout(expire, limitMs);
+  if (limitMs <= 0) expire();
   stream.once("close", () => {
     clearTimeout(timer);
     if (!stream.headersSent) controller.abort(canceled(stream.rstCode));
@@ -123,34 +133,47 @@ interface Announced {
   readonly compression: ReturnType<typeof compressionNegotiate>;
 }
 
+/** The body of a request, as it arrives. */
+interface Body {
+  readonly stream: ServerHttp2Stream;
+  readonly signal: AbortSignal;
+  /** Counts the bytes that are held. */
+  readonly received: ReceivedBytes | undefined;
+  /** How long it may take to arrive; undefined if the signal says so. */
+  readonly bodyMs: number | undefined;
+}
+
 /** Reads the message of the request. What cannot be read is an INVALID_REQUEST. */
 async function readRequest(
   method: UnaryMethod,
-  stream: ServerHttp2Stream,
-  signal: AbortSignal,
+  body: Body,
   { timeout, compression }: Announced,
 ): Promise<MessageShape<DescMessage>> {
-  const { readMaxBytes } = method.limits;
+  const { limits, spec } = method;
+  const { readMaxBytes } = limits;
   try {
     if (compression.error) throw compression.error;
     if (timeout.error) throw timeout.error;
-    const envelope = await readEnvelope(stream, readMaxBytes, signal);
+    const envelope = await readEnvelope(body, readMaxBytes, () => tooSlow(spec.method));
     const { data } =
       envelope.flags === 0
         ? envelope
         : await envelopeDecompress(envelope, compression.request, readMaxBytes);
-    requireOneLongValue(method.spec.method, data);
+    requireOneLongValue(spec.method, data);
     return method.parse(data);
   } catch (error) {
-    throw toMalformed(error, method.spec.method) ?? error;
+    throw toMalformed(error, spec.method) ?? error;
   }
 }
 
-/** Reads the body. Throws the signal's reason when it aborts before the body is complete. */
+/**
+ * Reads the body. Throws the signal's reason when it aborts before the body is complete, the error
+ * of `late` when the body takes too long, and OVERLOADED.
+ */
 async function readEnvelope(
-  stream: ServerHttp2Stream,
+  { stream, signal, received, bodyMs }: Body,
   readMaxBytes: number,
-  signal: AbortSignal,
+  late: () => Error,
 ): Promise<EnvelopedMessage> {
   signal.throwIfAborted();
   const reader = createMessageReader(readMaxBytes);
@@ -161,9 +184,11 @@ async function readEnvelope(
     reject(error);
   };
   const interrupt = () => fail(signal.reason);
+  const timer = bodyMs === undefined ? undefined : setTimeout(() => fail(late()), bodyMs);
   signal.addEventListener("abort", interrupt);
   stream.on("data", (chunk: Buffer) => {
     try {
+      received?.add(chunk.length);
       reader.push(chunk);
     } catch (error) {
       fail(error);
@@ -177,5 +202,8 @@ async function readEnvelope(
       fail(error);
     }
   });
-  return promise;
+  return promise.finally(() => {
+    clearTimeout(timer);
+    received?.clear();
+  });
 }

@@ -105,8 +105,8 @@ export const scope: GenExtension<MethodOptions, string> = /*@__PURE__*/
   extDesc(file_meguri_access_v1_access, 2);
 
 /**
- * How long a call may take that has no deadline of its own. Of a stream that the server sends: how
- * long it may take until the stream begins. Unset means default_time_limit.
+ * How long a call may take at most; a deadline of its own may be shorter. Of a stream that the
+ * server sends: how long it may take until the stream begins. Unset means default_time_limit.
  *
  * @generated from extension: google.protobuf.Duration time_limit = 50103;
  */

@@ -1,0 +1,54 @@
+/** Counts the bytes that a server has received and not handed on to a handler yet. */
+import type { Socket } from "node:net";
+import { DomainError } from "../../domain/errors.ts";
+import { Quota } from "./quota.ts";
+
+const mib = 2 ** 20;
+
+/** How many bytes may be held at a time. */
+export interface ByteLimits {
+  readonly ofConnection: number;
+  readonly ofService: number;
+  readonly ofServer: number;
+}
+
+/** A connection holds two sheets, a service eight, and all services together thirty-two. */
+const defaultLimits = { ofConnection: 4 * mib, ofService: 16 * mib, ofServer: 64 * mib };
+
+/** The bytes of one call. */
+export interface ReceivedBytes {
+  /** Throws OVERLOADED above a limit. */
+  add(bytes: number): void;
+  /** They were handed on, or dropped. */
+  clear(): void;
+}
+
+/** Returns a function that starts to count for a call. */
+export function createByteBudget(limits: ByteLimits = defaultLimits) {
+  const { ofConnection, ofService, ofServer } = limits;
+  const connections = new Quota<Socket | undefined>({ perHolder: ofConnection });
+  const services = new Quota<string>({ perHolder: ofService, total: ofServer });
+
+  return (service: string, connection: Socket | undefined): ReceivedBytes => {
+    let held = 0;
+    return {
+      add(bytes) {
+        if (!connections.take(connection, bytes)) throw overloaded("this connection");
+        if (!services.take(service, bytes)) {
+          connections.release(connection, bytes);
+          throw overloaded(`${service}, or of all services,`);
+        }
+        held += bytes;
+      },
+      clear() {
+        if (held === 0) return;
+        connections.release(connection, held);
+        services.release(service, held);
+        held = 0;
+      },
+    };
+  };
+}
+
+const overloaded = (whose: string) =>
+  new DomainError("OVERLOADED", `the server holds too many unfinished requests of ${whose}`);
