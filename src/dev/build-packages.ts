@@ -72,12 +72,13 @@ function assembleCommand(client: string): string {
 }
 
 /**
- * Writes the manifest and the README. The manifests of the repository are private, so that nobody
- * publishes a package without its JavaScript; the ones that are packed are not.
+ * Writes the manifest, the README and the license. The manifests of the repository are private, so
+ * that nobody publishes a package without its JavaScript; the ones that are packed are not.
  */
 function describe(name: string, folder: string, manifest: object): void {
   const text = JSON.stringify({ ...manifest, private: undefined }, undefined, 2);
   writeFileSync(join(folder, "package.json"), `${text}\n`);
+  cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   cpSync(join(root, "packages", name, "README.md"), join(folder, "README.md"));
 }
 

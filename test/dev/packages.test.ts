@@ -47,3 +47,33 @@ test("the server depends on what it imports, and on nothing that only the packag
   const unused = own.filter((name) => !imported.includes(name));
   expect(unused.filter((name) => ofPackages.includes(name))).toEqual([]);
 });
+
+test("no package may be used outside, as the file LICENSE says", () => {
+  expect([server, client, cli].map(({ license }) => license)).toEqual(Array(3).fill("UNLICENSED"));
+  expect(readFileSync("LICENSE", "utf8")).toContain("internal product");
+});
+
+interface Locked {
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly optional?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+}
+
+/** Whether a build is for the machines that run tests, servers and workers. */
+const isForLinux = ({ os, cpu, libc }: Locked) =>
+  [os?.includes("linux"), cpu?.some((one) => /^(x|arm)64$/.test(one)), libc?.[0] !== "musl"].every(
+    (one) => one !== false,
+  );
+
+test("every locked package has its integrity, but for optional builds for other machines", () => {
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+  const locked = Object.entries<Locked>(packages).filter(
+    ([path, { link }]) => path.includes("node_modules/") && !link,
+  );
+  const without = locked.filter(([, { integrity }]) => !/^sha512-/.test(integrity ?? ""));
+  const named = without.filter(([, one]) => !one.optional || isForLinux(one));
+  expect(named.map(([path]) => path)).toEqual([]);
+});

@@ -15,10 +15,11 @@ import {
 } from "@connectrpc/connect/protocol";
 import { compressions } from "./compressions.ts";
 import { toConnectError } from "./errors.ts";
+import { requireDecimals } from "./json-numbers.ts";
 import { defaultBodyLimit, limitsOf, tooLarge } from "./method-limits.ts";
 
 /** Whether a message of the method may be larger than most. */
-export const takesLargeBodies = (method: DescMethod): boolean =>
+const takesLargeBodies = (method: DescMethod): boolean =>
   method.methodKind === "unary" && limitsOf(method).bodyBytes > defaultBodyLimit;
 
 /** Checks a message before it is parsed. Throws REQUEST_TOO_LARGE. */
@@ -74,15 +75,25 @@ function longestString(bytes: Uint8Array): number {
   return longest;
 }
 
-/** The request with a body that throws REQUEST_TOO_LARGE instead of what should not be parsed. */
-export function checkLargeBody(
+/**
+ * The request of a unary method with a body that throws a refusal instead of what should not be
+ * parsed: REQUEST_TOO_LARGE, or INVALID_REQUEST for numbers of JSON. A body that needs no check
+ * stays as it is.
+ */
+export function checkBody(
   method: DescMethod,
   request: UniversalServerRequest,
 ): UniversalServerRequest {
   const type = request.header.get("content-type") ?? "";
+  const isJson = /json(;|$)/i.test(type);
+  const isPost = request.method === "POST";
+  if (method.methodKind !== "unary" || !isPost || !(isJson || takesLargeBodies(method))) {
+    return request;
+  }
   const check = (message: Uint8Array) => {
     try {
-      requireOneLongValue(method, message, /json$/i.test(type));
+      if (takesLargeBodies(method)) requireOneLongValue(method, message, isJson);
+      if (isJson) requireDecimals(method.input, message);
     } catch (error) {
       throw toConnectError(error);
     }

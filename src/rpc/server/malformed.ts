@@ -14,7 +14,7 @@ import {
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { DomainError } from "../../domain/errors.ts";
 import { invalid, toConnectError } from "./errors.ts";
-import { checkLargeBody, takesLargeBodies } from "./large-bodies.ts";
+import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
 import { receiveBody } from "./receive-body.ts";
 
@@ -135,13 +135,11 @@ export const refuseMalformed =
 
 function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): UniversalHandler {
   const { method } = handler;
-  const bounded = (request: UniversalServerRequest) =>
-    takesLargeBodies(method) ? checkLargeBody(method, request) : request;
   return Object.assign(async (request: UniversalServerRequest) => {
     const contextValues = request.contextValues ?? createContextValues();
     const received = request.body as AsyncIterable<Uint8Array>;
     const body = receiveBody(received, method, contextValues);
-    const call = bounded({ ...request, contextValues, body });
+    const call = checkBody(method, { ...request, contextValues, body });
     const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
     await response.catch(() => undefined);

@@ -124,6 +124,18 @@ describe.each(protocols)("JSON over %s", (protocol) => {
       "points: has to be a whole number of its type",
     ],
     [
+      "a hexadecimal number",
+      grantPoints,
+      { ...account, points: "0x10" },
+      "points: has to be a decimal number",
+    ],
+    [
+      "an octal number within",
+      batchCreateReservations,
+      { reservations: [{ userId: "0x1" }, { points: "0O17" }] },
+      "points: has to be a decimal number",
+    ],
+    [
       "a number for a message",
       batchCreateReservations,
       { reservations: [5] },
