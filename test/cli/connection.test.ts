@@ -33,6 +33,14 @@ async function balance(variables: Record<string, string>, ...options: string[]) 
   return { code, ...identity, messages: String(stderr.read()) };
 }
 
+test("a wrong scheme is a wrong argument, which no repetition mends", async () => {
+  const { port } = server.address() as AddressInfo;
+  const { code, messages } = await balance({ MEGURI_URL: `https://127.0.0.1:${port}` });
+  expect(code).toBe(2);
+  expect(messages).toContain("this server speaks no TLS, so its URL begins with http://");
+  expect(messages).not.toContain("repeat");
+});
+
 test("without variables the caller is cli", async () => {
   expect(await balance({})).toMatchObject({ code: 4, token: undefined, caller: "cli" });
 });

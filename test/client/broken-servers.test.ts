@@ -111,10 +111,12 @@ test("calls go to the next server while theirs is down, and come back", async ()
 test("a connection that breaks during a call is tried again", async () => {
   const server = await start();
   server.script = ({ session }, count) => {
-    if (count === 1) session?.destroy();
-    return count === 1;
+    if (count === 2) session?.destroy();
+    return count === 2;
   };
-  await balance(clientOf([server]));
+  const client = clientOf([server]);
+  await balance(client);
+  await balance(client);
   expect(server.connections()).toBe(2);
 });
 

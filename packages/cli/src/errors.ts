@@ -3,6 +3,7 @@ import {
   Code,
   ConnectError,
   type FieldViolation,
+  isWrongAddress,
   metadataOf,
   reasonOf,
   violationsOf,
@@ -40,6 +41,7 @@ const retryableCodes: ReadonlySet<Code> = new Set([
 export function problemOf(error: unknown): Problem {
   if (error instanceof CommanderError) return usage(oneLine(error.message));
   if (error instanceof UsageError) return usage(error.message);
+  if (isWrongAddress(error)) return usage((error as ConnectError).rawMessage);
   if (!(error instanceof ConnectError)) throw error;
   return {
     reason: reasonOf(error) ?? codeName(error.code),

@@ -9,6 +9,8 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import type { MeguriOptions } from "./options.ts";
+import { hasNoServer } from "./retry-policy.ts";
+import { findWrongAddress } from "./wrong-address.ts";
 
 /** A silent connection with open calls is checked this often, and closed if nothing comes back. */
 const pingIntervalMs = 10_000;
@@ -42,7 +44,8 @@ export function createConnection(
 ): Connection {
   const { transport, httpVersion, tls } = options;
   const nodeOptions = { ...tlsOptionsOf(tls), ...(ip !== undefined && { lookup: lookupOf(ip) }) };
-  if (httpVersion === "1.1") return createHttp1Connection(url, nodeOptions);
+  const address = createAddressCheck(url, httpVersion ?? "2", nodeOptions);
+  if (httpVersion === "1.1") return createHttp1Connection(url, nodeOptions, address);
   const manager = new Http2SessionManager(
     url,
     { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs },
@@ -50,25 +53,33 @@ export function createConnection(
   );
   const create = transport === "connect" ? createConnectTransport : createGrpcTransport;
   return {
-    transport: create({
-      baseUrl: url,
-      httpVersion: "2",
-      sessionManager: observed(manager, onGoaway),
-    }),
+    transport: address.checked(
+      create({
+        baseUrl: url,
+        httpVersion: "2",
+        sessionManager: observed(manager, onGoaway),
+      }),
+    ),
     isReady() {
       const state = manager.state();
       return state === "open" || state === "idle";
     },
     async connect() {
       if ((await manager.connect()) !== "error") return;
-      throw manager.error() ?? new ConnectError(`no connection to ${url}`, Code.Unavailable);
+      const error =
+        manager.error() ?? new ConnectError(`no connection to ${url}`, Code.Unavailable);
+      throw await address.explain(error);
     },
     close: () => manager.abort(),
   };
 }
 
 /** HTTP/1.1 has one connection for each call under way, which are kept for the next calls. */
-function createHttp1Connection(url: string, nodeOptions: object): Connection {
+function createHttp1Connection(
+  url: string,
+  nodeOptions: object,
+  address: AddressCheck,
+): Connection {
   const Agent = url.startsWith("https:") ? HttpsAgent : HttpAgent;
   const agent = new Agent({ keepAlive: true });
   const transport = createConnectTransport({
@@ -76,7 +87,58 @@ function createHttp1Connection(url: string, nodeOptions: object): Connection {
     httpVersion: "1.1",
     nodeOptions: { ...nodeOptions, agent },
   });
-  return { transport, isReady: () => true, connect: async () => {}, close: () => agent.destroy() };
+  return {
+    transport: address.checked(transport),
+    isReady: () => true,
+    connect: async () => {},
+    close: () => agent.destroy(),
+  };
+}
+
+/** Explains the failures of a server that has never answered by its address, if that is wrong. */
+interface AddressCheck {
+  /** The error to throw instead of this one, or the same. */
+  explain(thrown: unknown): Promise<unknown>;
+  /** The transport, whose failures are explained. */
+  checked(transport: Transport): Transport;
+}
+
+function createAddressCheck(url: string, http: "2" | "1.1", nodeOptions: object): AddressCheck {
+  let hasAnswered = false;
+  let asking: Promise<ConnectError | undefined> | undefined;
+
+  /** Calls that fail at the same time share one question. */
+  function ask(): Promise<ConnectError | undefined> {
+    asking ??= findWrongAddress(url, http, nodeOptions).finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  }
+
+  async function explain(thrown: unknown): Promise<unknown> {
+    // Only the server's own headers are metadata.
+    if (thrown instanceof ConnectError && !thrown.metadata.keys().next().done) hasAnswered = true;
+    if (hasAnswered || hasNoServer(thrown)) return thrown;
+    return (await ask()) ?? thrown;
+  }
+
+  async function explained<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    try {
+      const answered = await answer;
+      hasAnswered = true;
+      return answered;
+    } catch (thrown) {
+      throw signal?.aborted ? thrown : await explain(thrown);
+    }
+  }
+
+  return {
+    explain,
+    checked: ({ unary, stream }) => ({
+      unary: (method, signal, ...rest) => explained(unary(method, signal, ...rest), signal),
+      stream: (method, signal, ...rest) => explained(stream(method, signal, ...rest), signal),
+    }),
+  };
 }
 
 /** The manager, with each of its connections observed. */

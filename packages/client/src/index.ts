@@ -14,3 +14,4 @@ export type { WatchOptions } from "./reopen.ts";
 export type { BulkGrantSheet, UploadOptions } from "./upload-bulk-grant.ts";
 export type { BulkGrantWatch } from "./watch-bulk-grant.ts";
 export type { OwnerWatch } from "./watch-unread-counts.ts";
+export { isWrongAddress } from "./wrong-address.ts";

@@ -2,6 +2,7 @@
 import { Code, type ConnectError } from "@connectrpc/connect";
 import type { Reason } from "../../../src/domain/errors.ts";
 import { errorInfoOf, retryDelayMsOf } from "./errors.ts";
+import { isWrongAddress } from "./wrong-address.ts";
 
 /** What a failure allows. */
 type Verdict =
@@ -47,7 +48,7 @@ export function verdictOn(error: ConnectError): Verdict {
 
 /** The verdict on a try for which there was no connection. */
 export const unprocessed = (error: ConnectError): Verdict =>
-  isAboutTls(error) ? never : { retry: "elsewhere", leastMs: 0 };
+  isAboutTls(error) || isWrongAddress(error) ? never : { retry: "elsewhere", leastMs: 0 };
 
 /** Whether the server has told that it is about to stop. */
 export const isDraining = (error: ConnectError): boolean =>
@@ -66,6 +67,10 @@ function isUnprocessed(error: ConnectError): boolean {
     return message.includes("stream closed with error code REFUSED_STREAM");
   });
 }
+
+/** Whether nobody listens at the address, or its name is unknown. */
+export const hasNoServer = (error: unknown): boolean =>
+  causesOf(error).some(({ syscall }) => syscall === "connect" || syscall === "getaddrinfo");
 
 /** Whether the error is about certificates: the next try would fail in the same way. */
 const isAboutTls = (error: ConnectError): boolean =>
