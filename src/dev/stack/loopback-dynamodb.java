@@ -1,0 +1,20 @@
+/**
+ * Starts DynamoDB Local with its own arguments, but on loopback only: it has no option for that, and
+ * would let the whole network read and write the tables. Java compiles this file when it starts.
+ */
+import org.eclipse.jetty.server.Server;
+import org.eclipse.jetty.server.ServerConnector;
+import software.amazon.dynamodb.services.local.main.ServerRunner;
+
+class LoopbackDynamoDb {
+  public static void main(String[] arguments) throws Exception {
+    var local = ServerRunner.createServerFromCommandLineArgs(arguments);
+    var server = local.getClass().getDeclaredField("server");
+    server.setAccessible(true);
+    for (var connector : ((Server) server.get(local)).getConnectors()) {
+      ((ServerConnector) connector).setHost("127.0.0.1");
+    }
+    local.safeStart();
+    local.join();
+  }
+}
