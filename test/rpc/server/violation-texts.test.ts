@@ -131,7 +131,7 @@ test.each([
     "1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z",
   ],
   ["AdvanceRequest.duration", "more than 0 s, at most 3,155,760,000 s"],
-  ["RevokePointsRequest.grant", ""],
+  ["RevokePointsRequest.grant_event", ""],
 ])("%s: %s", (path, text) => {
   expect(textOf(path)).toBe(text);
 });
