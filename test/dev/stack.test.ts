@@ -20,7 +20,7 @@ test("DynamoDB Local listens on loopback only, and says why it has ended", async
     await expect(fetch(`http://${address}:${local.port}`)).rejects.toThrow();
   }
   await local.killHard();
-  expect(await local.exited).toMatch(/^SIGKILL\n.*DynamoDB Local/);
+  expect(await local.exited).toMatch(/^SIGKILL\n[\s\S]*Initializing DynamoDB Local/);
 });
 
 test("processes get the flags of their npm scripts", () => {
