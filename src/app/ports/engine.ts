@@ -72,7 +72,7 @@ export interface TransactionRequest<R> {
   /** The instant at which the caller stops waiting, in `performance.now()` milliseconds. */
   readonly deadline: number | undefined;
   /**
-   * For work on many records: ends as THROTTLED after 250 ms, not with the patience of five
+   * For work on many records: ends as THROTTLED after 150 ms, not with the patience of five
    * seconds, when the store throttles the records, because the next ones may be free.
    */
   readonly failsSoon?: boolean;

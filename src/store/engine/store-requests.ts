@@ -9,8 +9,8 @@ import type { RetryBudget } from "./retry-budget.ts";
 /** A request that fails within this time counts as answered: the next one shows more. */
 const briefMs = 500;
 
-/** How long a call waits for throttled records if it `failsSoon`: four or five requests. */
-export const throttledMs = 250;
+/** How long a call waits for throttled records if it `failsSoon`: three or four requests. */
+export const throttledMs = 150;
 
 /** Why the store does not serve a request: it throttles a key, or it gives no answer. */
 export type Trouble = Extract<Reason, "THROTTLED" | "STORE_UNAVAILABLE">;

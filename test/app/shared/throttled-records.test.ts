@@ -36,7 +36,7 @@ function throttle(store: MemoryStore, kind: string, id: string): void {
 async function soon<T>(sweep: () => Promise<T>): Promise<T> {
   const from = performance.now();
   const result = await settled(sweep());
-  expect(performance.now() - from).toBeLessThanOrEqual(300);
+  expect(performance.now() - from).toBeLessThanOrEqual(200);
   return result;
 }
 

@@ -355,7 +355,7 @@ describe("throttling", () => {
       op === "commit" && performance.now() < start + 1_000 ? "throttled" : undefined;
     const soon = timed(() => grant(failingSoon(deps), "a", 1));
     const patient = timed(() => grant(deps, "b", 1));
-    expect(await soon).toEqual({ answered: "THROTTLED", ms: 250 });
+    expect(await soon).toEqual({ answered: "THROTTLED", ms: 150 });
     expect((await patient).answered).toEqual(done(1, 2));
     expect(await differences(deps)).toEqual([]);
     // Without throttling it waits as long as any other call.
