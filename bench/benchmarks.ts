@@ -28,6 +28,7 @@ import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
+import { sweepThrottled } from "./cases/sweep-throttled.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
@@ -46,6 +47,7 @@ export const benchmarks: readonly Benchmark[] = [
   useProcesses,
   useRefused,
   throttle,
+  sweepThrottled,
   growth,
   reservationLateness,
   reservationBurst,
