@@ -5,6 +5,7 @@ import { inBatches } from "../../app/ports/pages.ts";
 import { emptyInbox } from "../../domain/inbox.ts";
 import type { Logger } from "../../log.ts";
 import type { InboxFeed } from "./inbox-feed.ts";
+import { isThrottled, maxThrottled } from "./throttled-batches.ts";
 
 /** How often the due feeds are collected. One timer serves all feeds. */
 const tickMs = 200;
@@ -53,8 +54,19 @@ export function createInboxPolls(
     } catch (error) {
       const now = performance.now();
       for (const feed of batch) feed.planRetry(now);
-      return error;
+      return batch.length > 1 && isThrottled(error) ? pollEach(batch) : error;
     }
+  }
+
+  /** Polls each alone, because it may be few who are throttled; ends when several are. */
+  async function pollEach(batch: readonly InboxFeed[]): Promise<unknown> {
+    const errors: unknown[] = [];
+    for (const feed of batch) {
+      const error = await pollBatch([feed]);
+      if (error !== undefined) errors.push(error);
+      if (errors.length === maxThrottled) break;
+    }
+    return errors[0];
   }
 
   async function pollDue(): Promise<void> {

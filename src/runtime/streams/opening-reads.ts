@@ -2,8 +2,8 @@
 import pLimit from "p-limit";
 import type { Reader } from "../../app/ports/deps.ts";
 import { inboxRef } from "../../app/ports/records.ts";
-import { DomainError } from "../../domain/errors.ts";
 import { emptyInbox, type Inbox } from "../../domain/inbox.ts";
+import { isThrottled, maxThrottled } from "./throttled-batches.ts";
 
 /** How many inboxes one request reads, and how many requests are in flight at once. */
 const batchSize = 100;
@@ -33,14 +33,26 @@ export function createOpeningReads(
     return inboxes.map((inbox) => inbox ?? emptyInbox);
   }
 
-  /** If some of the owners are throttled, reads each alone, so that the others get theirs. */
+  /**
+   * If the batch is throttled, reads each owner alone, because it may be few who are. When several
+   * are, the others fail like the batch.
+   */
   async function readBatch(ownerIds: readonly string[]): Promise<Map<string, Promise<Inbox>>> {
     try {
       const inboxes = await read(ownerIds);
       return new Map(ownerIds.map((id, i) => [id, Promise.resolve(inboxes[i] as Inbox)]));
     } catch (error) {
       if (ownerIds.length === 1 || !isThrottled(error)) throw error;
-      const readAlone = async (id: string) => (await read([id]))[0] as Inbox;
+      let throttledCount = 0;
+      const readAlone = async (id: string) => {
+        if (throttledCount >= maxThrottled) throw error;
+        try {
+          return (await read([id]))[0] as Inbox;
+        } catch (ownError) {
+          throttledCount += 1;
+          throw ownError;
+        }
+      };
       return new Map(ownerIds.map((id) => [id, limit(readAlone, id)]));
     }
   }
@@ -62,6 +74,3 @@ export function createOpeningReads(
     return (await waiting.inboxes).get(ownerId) as Promise<Inbox>;
   };
 }
-
-const isThrottled = (error: unknown): boolean =>
-  error instanceof DomainError && error.reason === "THROTTLED";

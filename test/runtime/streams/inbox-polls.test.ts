@@ -107,6 +107,31 @@ describe("polls", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("of a throttled owner do not hold up the others", async () => {
+    const streams = await Promise.all(["a", "b", "c"].map((ownerId) => follow(ownerId)));
+    store.throttled.add("b");
+    for (const ownerId of ["a", "b", "c"]) store.inboxes.set(ownerId, inbox(1));
+    await pass(1_500);
+    const latest = () => streams.map(({ texts }) => texts().at(-1));
+    expect(latest()).toEqual(["a: 1 people at 1", "b: 0 people at 0", "c: 1 people at 1"]);
+    expect(lines).toMatchObject([{ level: 40, err: { reason: "THROTTLED" } }]);
+    store.throttled.clear();
+    await pass(1_500);
+    expect(latest()[1]).toBe("b: 1 people at 1");
+  });
+
+  test("of owners who are all throttled are few", async () => {
+    // Without a jitter, what was opened together is due together.
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    create(100);
+    const ownerIds = Array.from({ length: 100 }, (_, i) => `o${i}`);
+    for (const ownerId of ownerIds) read(ownerId);
+    await pass(0);
+    for (const ownerId of ownerIds) store.throttled.add(ownerId);
+    await pass(1_000);
+    expect(store.polls.map(({ length }) => length)).toEqual([100, 1, 1, 1]);
+  });
+
   test("that fail are logged once, and the streams stay open", async () => {
     const stream = await follow("o");
     await pass(2 * minuteMs);

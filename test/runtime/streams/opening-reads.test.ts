@@ -75,6 +75,15 @@ test("a throttled owner fails alone", async () => {
   expect(store.reads.map(({ length }) => length)).toEqual([50, ...Array(50).fill(1)]);
 });
 
+test("a store that throttles all owners gets few requests", async () => {
+  for (let i = 0; i < 100; i++) store.throttled.add(`o${i}`);
+  const opened = await Promise.allSettled(
+    Array.from({ length: 100 }, (_, i) => open([`o${i}`]).next()),
+  );
+  for (const result of opened) expect(result).toMatchObject({ reason: { reason: "THROTTLED" } });
+  expect(store.reads.length).toBeLessThanOrEqual(10);
+});
+
 test("a store that is away gets no more requests than batches", async () => {
   store.failure = new DomainError("STORE_UNAVAILABLE", "no answer");
   const opened = await Promise.allSettled(
