@@ -8,9 +8,9 @@ import {
   createGrpcTransport,
   Http2SessionManager,
 } from "@connectrpc/connect-node";
+import { findWrongAddress } from "./find-wrong-address.ts";
 import type { MeguriOptions } from "./options.ts";
 import { hasNoServer } from "./retry-policy.ts";
-import { findWrongAddress } from "./wrong-address.ts";
 
 /** A silent connection with open calls is checked this often, and closed if nothing comes back. */
 const pingIntervalMs = 10_000;

@@ -26,7 +26,6 @@ test("a member is notified once, however often and from wherever it is tried", a
   expect(items).toMatchObject([
     {
       kind: "points-expiring",
-      source: "EVENT",
       actorCount: 1,
       firstMembers: [{ userId: "", displayName: "120" }],
       target: { type: "meguri", id: "default:ann", ownerId },

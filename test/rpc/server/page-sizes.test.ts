@@ -64,7 +64,7 @@ describe("through gRPC", () => {
     );
     const sheetLines = rows.map((id) => `${id},1,`);
     await submitLines(server, { bulkGrantId: "sheet" }, ...sheetLines);
-    await forEachRow((bulkGrantId) => submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`));
+    for (const bulkGrantId of rows) await submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`);
     await forEachRow((id) => reactions.registerTarget({ targetName: targetOf(id), ownerId }));
     await forEachRow((id) =>
       reactions.react({ targetName: targetOf(id), userId, displayName: "U" }),
