@@ -275,11 +275,15 @@ describe("the keys of a URL", () => {
     await eventually(async () => expect(await present(one, token)).toBeDefined());
   });
 
-  test("are fetched once for all calls that wait for the first ones", async () => {
-    const one = authenticator({ jwksUrl: issuer.jwksUrl }, 30_000);
+  test("are not fetched anew for every call while the issuer does not answer", async () => {
     const token = await signToken(key, claimsOf());
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    issuer.publish(undefined);
+    const one = authenticator();
     const before = issuer.fetches();
-    await Promise.all([present(one, token), present(one, token)]);
+    for (let i = 0; i < 3; i += 1) {
+      await expect(present(one, token)).rejects.toMatchObject({ reason: "KEYS_UNAVAILABLE" });
+    }
     expect(issuer.fetches()).toBe(before + 1);
   });
 
