@@ -51,6 +51,28 @@ const refuse: ScriptedServer["script"] = (stream) => {
   return true;
 };
 
+test("a connection serves on after calls whose bodies were refused half-sent", async () => {
+  const server = await start();
+  server.script = (stream) => {
+    const status = { "grpc-status": `${Code.PermissionDenied}` };
+    stream.respond({ "content-type": "application/grpc", ...status }, { endStream: true });
+    setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+    return true;
+  };
+  const client = clientOf([server]);
+  const large = "u".repeat(60_000);
+  // Together more than the 10 MB that a connection of Node may take by default.
+  for (let i = 0; i < 12; i += 1) {
+    const calls = await Promise.allSettled(
+      Array.from({ length: 20 }, () => balance(client, large)),
+    );
+    for (const call of calls) {
+      expect(call).toMatchObject({ reason: { code: Code.PermissionDenied } });
+    }
+  }
+  expect(server.connections()).toBe(1);
+});
+
 test("a refused stream moves to another server at once", async () => {
   const servers = [await start(), await start()] as const;
   servers[0].script = refuse;

@@ -19,6 +19,12 @@ const pingTimeoutMs = 5_000;
 /** Shorter than the 60 s after which load balancers close an idle connection. */
 const idleConnectionTimeoutMs = 45_000;
 
+/**
+ * The memory of a connection in MB, as large as to be no limit. Node counts the bytes that it had
+ * not sent of a stream that the server reset as used for ever, and would lose all answers at 10 MB.
+ */
+const maxSessionMemory = 1_000_000;
+
 /** One address of a server. */
 export interface Address {
   /** The URL, with the name as the caller has given it: TLS and the server see this name. */
@@ -49,7 +55,7 @@ export function createConnection(
   const manager = new Http2SessionManager(
     url,
     { pingIntervalMs, pingTimeoutMs, idleConnectionTimeoutMs },
-    nodeOptions,
+    { ...nodeOptions, maxSessionMemory },
   );
   const create = transport === "connect" ? createConnectTransport : createGrpcTransport;
   return {

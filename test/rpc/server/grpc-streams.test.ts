@@ -131,6 +131,9 @@ describe("an interrupted call", () => {
       await new Promise((resolve) => session.ping(resolve));
       expect(vi.getTimerCount()).toBe(1);
       await vi.advanceTimersByTimeAsync(10_000);
+      // The answer is sent before the ping's, and the stream closed a moment later.
+      await new Promise((resolve) => session.ping(resolve));
+      await vi.advanceTimersByTimeAsync(1_000);
       const { trailers } = await answer;
       const error = findTrailerError(new Headers(trailers as Record<string, string>));
       expect(toRefusal(error)).toMatchObject({ code: "DeadlineExceeded", reason: "DEADLINE" });

@@ -25,17 +25,30 @@ export function respond(stream: ServerHttp2Stream, context: HandlerContext, answ
   copy(context.responseTrailer, trailer);
   stream.once("wantTrailers", () => {
     stream.sendTrailers(trailer);
-    // Node sends the trailers in its own setImmediate, which runs before this one.
-    if (!stream.readableEnded) setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+    closeAnswered(stream);
   });
   stream.respond(header, { waitForTrailers: true });
   if ("body" in answer) {
     stream.end(encodeEnvelope(answer.body.flags, answer.body.data));
     return;
   }
-  // Drops what has not been read of the request, so that the stream can end.
-  stream.resume();
   stream.end();
+}
+
+/** In this time the rest of an answered request may come, and is dropped. */
+const lingerMs = 200;
+
+/**
+ * Closes a stream that was answered before the end of its request, such as one that was refused, if
+ * the request does not end soon: otherwise its client could go on sending. Not at once, because
+ * Node's HTTP/2 client counts what it had not sent of a stream that was reset as memory of its
+ * connection for ever, and loses all answers on that connection after 10 MB.
+ */
+export function closeAnswered(stream: ServerHttp2Stream): void {
+  if (stream.readableEnded || stream.destroyed) return;
+  stream.removeAllListeners("data").resume();
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), lingerMs);
+  stream.once("close", () => clearTimeout(timer));
 }
 
 /** Answers a call of a method that does not exist by one frame, as gRPC wants it. */
@@ -50,6 +63,7 @@ export function respondUnimplemented(stream: ServerHttp2Stream): void {
     },
     { endStream: true },
   );
+  closeAnswered(stream);
 }
 
 function copy(from: Headers, to: OutgoingHttpHeaders): void {

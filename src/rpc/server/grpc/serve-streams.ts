@@ -4,7 +4,7 @@ import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { maxTimeoutMs } from "../context.ts";
 import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
-import { respondUnimplemented } from "./respond.ts";
+import { closeAnswered, respondUnimplemented } from "./respond.ts";
 import { serveUnary } from "./serve-unary.ts";
 
 /** A Watch has no end, because clients take it as a sign that the server is unhealthy. */
@@ -52,7 +52,7 @@ export function serveStreams(
       }
     }
     rest.emit("stream", stream, header, flags, rawHeaders);
-    closeAnswered(stream);
+    stream.once("wantTrailers", () => closeAnswered(stream));
     if (path !== watchPath) closeLater(stream);
   };
   server.on("stream", serve);
@@ -66,15 +66,4 @@ function closeLater(stream: http2.ServerHttp2Stream): void {
   const close = () => stream.close(http2.constants.NGHTTP2_CANCEL);
   const timer = setTimeout(close, maxTimeoutMs);
   stream.once("close", () => clearTimeout(timer));
-}
-
-/**
- * Closes a stream when it was answered before the end of its request, such as one that was refused:
- * otherwise its client could go on sending.
- */
-function closeAnswered(stream: http2.ServerHttp2Stream): void {
-  stream.once("wantTrailers", () => {
-    // Node sends the trailers in its own setImmediate, which runs before this one.
-    if (!stream.readableEnded) setImmediate(() => stream.close(http2.constants.NGHTTP2_NO_ERROR));
-  });
 }
