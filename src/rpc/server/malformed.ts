@@ -17,6 +17,7 @@ import { invalid, toConnectError } from "./errors.ts";
 import { checkBody } from "./large-bodies.ts";
 import { tooLarge } from "./method-limits.ts";
 import { receiveBody } from "./receive-body.ts";
+import { fitTimer } from "./timer-overflow.ts";
 
 /** Longer names and texts of a request are cut, because clients limit the size of metadata. */
 const maxEchoed = 100;
@@ -139,7 +140,8 @@ function orRefusal(handler: UniversalHandler, refuse: UniversalHandler): Univers
     const contextValues = request.contextValues ?? createContextValues();
     const received = request.body as AsyncIterable<Uint8Array>;
     const body = receiveBody(received, method, contextValues);
-    const call = checkBody(method, { ...request, contextValues, body });
+    const header = fitTimer(request.header);
+    const call = checkBody(method, { ...request, header, contextValues, body });
     const response = handler(call);
     // Connect throws where its message for gRPC would quote half a surrogate pair of the request.
     await response.catch(() => undefined);
