@@ -1,8 +1,15 @@
 /** Runs `meguri doctor` against a server that serves, and with what a caller can get wrong. */
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { run } from "../../packages/cli/src/run.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus,
+} from "../../src/gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts";
+import { createListeners } from "../../src/rpc/server/listeners.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
 
 let server: TestServer;
@@ -40,8 +47,36 @@ test("a server that is away is named", async () => {
   const { code, failed } = await doctor({ MEGURI_URL: "http://127.0.0.1:1" });
   expect({ code, failed }).toMatchObject({
     code: 1,
-    failed: { "server http://127.0.0.1:1": expect.stringContaining("MEGURI_URL") },
+    failed: {
+      "server http://127.0.0.1:1": expect.stringContaining("MEGURI_URL"),
+      contract: expect.stringContaining("no server has answered"),
+      clock: expect.stringContaining("no server has answered"),
+      identity: expect.stringContaining("no server has answered"),
+    },
   });
+});
+
+test.each([
+  ["times out", Code.DeadlineExceeded, ["contract", "identity"]],
+  ["serves no reflection", Code.Unimplemented, ["identity"]],
+])("of a server that %s, what could not be checked is not all right", async (_, code, names) => {
+  const status = HealthCheckResponse_ServingStatus.SERVING;
+  const listeners = createListeners({
+    corsOrigins: [],
+    routes: (router) => {
+      router.service(Health, { check: () => ({ status }) });
+      router.service(ServerReflection, {
+        // biome-ignore lint/correctness/useYield: it throws instead.
+        async *serverReflectionInfo() {
+          throw new ConnectError("the operation timed out", code);
+        },
+      });
+    },
+  });
+  const { port } = await listeners.listen("127.0.0.1", { port: 0, http1Port: 0 });
+  const { failed } = await doctor({ MEGURI_URL: `http://127.0.0.1:${port}` });
+  expect(Object.keys(failed)).toEqual(names);
+  await listeners.drain(1_000);
 });
 
 test("a token that is refused is named", async () => {

@@ -56,21 +56,24 @@ async function checkContracts(
   servers: readonly Server[],
 ): Promise<string> {
   const server = servers.find(({ hasAnswered }) => hasAnswered);
-  if (!server) return noServer;
+  if (!server) throw noServer();
   const { reflection, close } = createMeguri({ ...connection, url: server.url });
   try {
     return await checkContract(reflection, { ...call, timeoutMs });
   } catch (error) {
     if (!(error instanceof ConnectError)) throw error;
-    return `unknown: ${error.rawMessage}`;
+    if (error.code === Code.Unimplemented) return "unknown: reflection is not served";
+    throw new CheckFailed(error.rawMessage, "Try again: the server may have too much to do.");
   } finally {
     close();
   }
 }
 
-const noServer = "unknown: no server has answered";
+const noServer = () =>
+  new CheckFailed("unknown: no server has answered", "Try again when one does.");
 
 function checkClock(servers: readonly Server[]): string {
+  if (!servers.some(({ hasAnswered }) => hasAnswered)) throw noServer();
   const offs = servers.flatMap(({ aheadMs }) => (aheadMs === undefined ? [] : [aheadMs]));
   const worst = Math.max(0, ...offs.map(Math.abs));
   if (offs.length === 0) return "unknown: no server has told its time";
@@ -86,7 +89,7 @@ async function checkIdentity(
   { meguri, connection, call }: Session,
   servers: readonly Server[],
 ): Promise<string> {
-  if (!servers.some(({ hasAnswered }) => hasAnswered)) return noServer;
+  if (!servers.some(({ hasAnswered }) => hasAnswered)) throw noServer();
   const who = connection.token ? "the token" : `the caller ${connection.caller}`;
   try {
     await meguri.programs.getProgram({ programId: "default" }, { ...call, timeoutMs });
