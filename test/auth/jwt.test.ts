@@ -93,6 +93,16 @@ describe("the identity in the claims", () => {
     });
   });
 
+  test("is read after a scheme in lower case and several spaces, too", async () => {
+    const token = await signToken(key, claimsOf());
+    await expect(present(authenticator(), token, "bearer  ")).resolves.toBeDefined();
+  });
+
+  test("has no scope if the token names none", async () => {
+    const { scopes } = await verified({ scope: undefined });
+    expect([...scopes].filter((scope) => scope !== "")).toEqual([]);
+  });
+
   test("has the limits, an empty one permitting nothing", async () => {
     const limits = { meguri_programs: ["cafe"], meguri_owners: ["o-"], meguri_actors: [] };
     expect(await verified(limits)).toMatchObject({
@@ -180,9 +190,11 @@ describe("a token is refused", () => {
     await expect(verified(claims)).rejects.toMatchObject(refused(text));
   });
 
-  test("valid for 24 hours it is not", async () => {
-    const life = { iat: seconds() - 3_600, exp: seconds() + 23 * 3_600 };
-    await expect(verified(life)).resolves.toBeDefined();
+  test("valid for 24 hours and the tolerance it is not, for a second more it is", async () => {
+    const iat = seconds() - 3_600;
+    const exp = iat + 24 * 3_600 + 5;
+    await expect(verified({ iat, exp })).resolves.toBeDefined();
+    await expect(verified({ iat, exp: exp + 1 })).rejects.toMatchObject(refused(tooLong));
   });
 
   test("within the tolerance it is not", async () => {
@@ -243,6 +255,14 @@ describe("the keys of a URL", () => {
     await expect(
       present(authenticator(), await signToken(other, claimsOf())),
     ).resolves.toBeDefined();
+  });
+
+  test("have to be named by a token that several of them may have signed", async () => {
+    issuer.publish([key, await createSigningKey("other")]);
+    const unnamed = new SignJWT(claimsOf()).setProtectedHeader({ alg: key.alg });
+    await expect(
+      present(authenticator(), await unnamed.sign(key.privateKey)),
+    ).rejects.toMatchObject(refused("the token does not say which key has signed it (kid)"));
   });
 
   test("are fetched when a token names an unknown one, so that keys may rotate", async () => {

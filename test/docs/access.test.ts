@@ -73,25 +73,3 @@ test("the table of scopes is that of the contract", () => {
   );
   expect(listed.sort()).toEqual(declared.sort());
 });
-
-test.each([
-  [
-    "two entries of a URI",
-    '{"callers":[{"uri":"a","service":"b","scopes":[]},{"uri":"a","service":"c","scopes":[]}]}',
-  ],
-  ["an unknown field", '{"callers":[{"uri":"a","service":"b","scopes":[],"program":["x"]}]}'],
-  ["no scopes", '{"callers":[{"uri":"a","service":"b"}]}'],
-  ["an empty prefix", '{"callers":[{"uri":"a","service":"b","scopes":[],"owners":[""]}]}'],
-  ["a bad service", '{"callers":[{"uri":"a","service":"b#","scopes":[]}]}'],
-  ["other JSON", "[]"],
-  ["other text", "callers"],
-])("a callers' file with %s is refused", (_, content) => {
-  expect(() => parseCallers(content, [])).toThrow();
-});
-
-test("a callers' file is refused whose callers lack a limit that the server requires", () => {
-  const caller = { uri: "a", service: "b", scopes: [], owners: ["o-"] };
-  const content = JSON.stringify({ callers: [caller] });
-  expect(parseCallers(content, ["owners"]).size).toBe(1);
-  expect(() => parseCallers(content, ["owners", "actors"])).toThrow("a has no list actors");
-});

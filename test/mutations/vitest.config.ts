@@ -7,7 +7,6 @@ export default defineConfig({
     include: [
       "test/{domain,auth}/**/*.test.ts",
       "test/client/!(broken-servers|calls).test.ts",
-      "test/docs/access.test.ts",
       "test/store/engine/!(fault-workload).test.ts",
     ],
     testTimeout: 15_000,
