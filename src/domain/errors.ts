@@ -196,8 +196,8 @@ const table = {
     retryable: true,
     retryDelayMs: 1_000,
     meaning:
-      "The server holds as many bytes of unfinished requests as it may, of the connection, of " +
-      "the service or of all. Nothing was done.",
+      "The server holds as many bytes of unfinished requests, or as many sheets, as it may, of " +
+      "the connection, of the service or of all. Nothing was done.",
     advice: "send the same request later; another server may accept it",
   },
   DRAINING: {

@@ -23,7 +23,7 @@ function nodeError(code: Code, message: string, props: object = {}): ConnectErro
 }
 
 describe("the verdict", () => {
-  const elsewhere = ["DRAINING", "TOO_MANY_STREAMS", "CLOCK_OFF"];
+  const elsewhere = ["DRAINING", "TOO_MANY_STREAMS", "OVERLOADED", "CLOCK_OFF"];
 
   test.each(reasons)("on %s follows from the table of reasons", (reason) => {
     const verdict = verdictOn(toConnectError(new DomainError(reason, "text")));

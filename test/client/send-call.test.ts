@@ -82,6 +82,7 @@ async function send(failures: readonly ConnectError[], setup: Setup = {}) {
     signal: undefined,
     deadline: Number.POSITIVE_INFINITY,
     retryUntil: Number.POSITIVE_INFINITY,
+    waitUntil: Number.POSITIVE_INFINITY,
     ...setup.call,
   };
   const left = [...failures];
@@ -135,6 +136,15 @@ describe("a call that no server has processed", () => {
     expect(delays).toEqual([]);
     expect(budget.take).not.toHaveBeenCalled();
     expect(budget.succeeded).toHaveBeenCalledTimes(1);
+  });
+
+  test("has longer for a server that asks to come later than for one that is away", async () => {
+    vi.spyOn(performance, "now").mockReturnValue(0);
+    const all = Array.from({ length: 5 }, () => failure("OVERLOADED", 1_000));
+    const call = { retryUntil: 1_000, waitUntil: 1_300 };
+    expect((await send(all, { call })).tries).toBe("aaaaa");
+    expect(delays).toEqual([1_025, 1_050, 1_100, 1_200]);
+    expect((await send([failure("CONTENDED", 1_000)], { call })).tries).toBe("a");
   });
 
   test("leaves out a server that is about to stop, and no other one", async () => {

@@ -18,6 +18,8 @@ export interface Call {
   readonly deadline: number;
   /** Until when it may be sent again, in the same milliseconds. */
   readonly retryUntil: number;
+  /** Until when it may be sent again if every server has only asked to come later. */
+  readonly waitUntil: number;
 }
 
 /**
@@ -106,8 +108,10 @@ async function waitToRetry(
   } else if (!call.isIdempotent) {
     throw error;
   }
+  const isAskedToWait = verdict.retry === "elsewhere" && verdict.leastMs > 0;
+  const until = isAskedToWait ? call.waitUntil : call.retryUntil;
   const waitMs = verdict.leastMs + backoffMs(failures.retries++);
-  if (performance.now() + waitMs >= call.retryUntil || !budget.take()) throw error;
+  if (performance.now() + waitMs >= until || !budget.take()) throw error;
   try {
     await sleep(waitMs, undefined, call.signal && { signal: call.signal });
   } catch (aborted) {

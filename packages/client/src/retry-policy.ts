@@ -17,6 +17,7 @@ type Verdict =
 const reasonsOfOneServer: ReadonlySet<string> = new Set<Reason>([
   "DRAINING",
   "TOO_MANY_STREAMS",
+  "OVERLOADED",
   "CLOCK_OFF",
 ]);
 

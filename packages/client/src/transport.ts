@@ -47,7 +47,8 @@ export function createMeguriTransport(options: MeguriOptions): {
       const key = keyOfCall(keyOf, own, input);
       const totalMs = limitOf(timeoutMs ?? timeLimitMs ?? limitMs);
       const deadline = performance.now() + totalMs;
-      const call = { key, isIdempotent, isWhole, signal, deadline, retryUntil: deadline };
+      const ends = { deadline, retryUntil: deadline, waitUntil: deadline };
+      const call = { key, isIdempotent, isWhole, signal, ...ends };
       return await sendCall(deps, call, ({ connection }, authorization) => {
         const leftMs = deadline - performance.now();
         const tryMs = wholeMs(Math.min(leftMs, Math.max(totalMs / 2, undividedMs)));
@@ -57,15 +58,18 @@ export function createMeguriTransport(options: MeguriOptions): {
     },
 
     async stream(method, signal, timeoutMs, header, input, contextValues) {
-      const { isIdempotent, keyOf } = methodInfo(method);
+      const { isIdempotent, keyOf, timeLimitMs } = methodInfo(method);
       const own = header === undefined ? undefined : new Headers(header);
       const messages = await repeatableInput(method, input, contextValues);
       const key = keyOfCall(keyOf, own, messages.first);
       const now = performance.now();
       const deadline = now + limitOf(timeoutMs ?? 0);
       const retryUntil = Math.min(deadline, now + limitOf(limitMs));
+      // An upload waits for its turn as long as it may take itself.
+      const waitUntil = Math.min(deadline, now + limitOf(timeLimitMs ?? limitMs));
       const { isWhole } = messages;
-      const call = { key, isIdempotent, isWhole, signal, deadline, retryUntil };
+      const ends = { deadline, retryUntil, waitUntil };
+      const call = { key, isIdempotent, isWhole, signal, ...ends };
       return await sendCall(deps, call, async ({ connection: { transport } }, authorization) => {
         const tryMs = wholeMs(deadline - performance.now());
         const headers = headersOf(own, { caller, key, authorization });

@@ -44,7 +44,7 @@ const defaultMaxSheets = 16;
  * Finds out who calls, counts the call against the rate of its service, requires the scope of its
  * method, and, for a sheet, takes a place: one service has at most half of them. A call counts
  * whatever it is refused for later. Refusals: UNAUTHENTICATED, KEYS_UNAVAILABLE, RATE_LIMITED,
- * PERMISSION_DENIED, TOO_MANY_STREAMS.
+ * PERMISSION_DENIED, OVERLOADED.
  */
 export function admitCallers(deps: AdmissionDeps): Gate {
   const { log, authenticate, callsPerSecond, maxSheets = defaultMaxSheets, byteLimits } = deps;
@@ -64,8 +64,7 @@ export function admitCallers(deps: AdmissionDeps): Gate {
       values.set(identityKey, identity);
       countCall?.(service);
       requireScope(identity, method);
-      if (limitsOf(method).takesSheets)
-        hold(sheets, service, context, `${service} has, or all have,`);
+      if (limitsOf(method).takesSheets) hold(sheets, service, context, tooManySheets);
       values.set(receivedKey, countBytes(service, socket));
     } catch (error) {
       throw failed(error);
@@ -73,6 +72,9 @@ export function admitCallers(deps: AdmissionDeps): Gate {
     noteUnread(context);
   };
 }
+
+const tooManySheets = (service: string) =>
+  new DomainError("OVERLOADED", `${service}, or all services, send as many sheets as may be`);
 
 /** The most streams of health and reflection on one connection. A client needs one or two. */
 const maxPublicStreams = 16;
@@ -88,7 +90,7 @@ export function admitAnyone(log: Logger): Gate {
     const { method, values } = context;
     if (method.methodKind !== "unary") {
       try {
-        hold(streams, values.get(socketKey), context, "this connection has");
+        hold(streams, values.get(socketKey), context, tooManyStreams);
       } catch (error) {
         throw logCall(log, method, values).failed(error);
       }
@@ -97,14 +99,17 @@ export function admitAnyone(log: Logger): Gate {
   };
 }
 
-/** Takes a place until the call ends. Throws TOO_MANY_STREAMS, with the subject of the sentence. */
-function hold<H>(places: Quota<H>, holder: H, context: HandlerContext, subject: string): void {
-  if (!places.take(holder)) {
-    throw new DomainError(
-      "TOO_MANY_STREAMS",
-      `${subject} as many calls of this kind open as may be`,
-    );
-  }
+const tooManyStreams = () =>
+  new DomainError("TOO_MANY_STREAMS", "this connection has as many of these streams as may be");
+
+/** Takes a place until the call ends. Throws the error of `full`. */
+function hold<H>(
+  places: Quota<H>,
+  holder: H,
+  context: HandlerContext,
+  full: (holder: H) => Error,
+): void {
+  if (!places.take(holder)) throw full(holder);
   let isHeld = true;
   const release = () => {
     if (isHeld) places.release(holder);

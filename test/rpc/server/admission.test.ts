@@ -240,9 +240,9 @@ describe("an admitted call", () => {
 
   test("with a sheet is refused while its service has half of the places", async () => {
     const uploads = [await begin(upload, Buffer.alloc(1)), await begin(upload, Buffer.alloc(1))];
-    expect(await callAs(shop, upload)).toEqual(["8", "TOO_MANY_STREAMS"]);
+    expect(await callAs(shop, upload)).toEqual(["8", "OVERLOADED"]);
     const sheet = `/${BulkGrantService.typeName}/CheckSheet`;
-    expect(await callAs(shop, sheet)).toEqual(["8", "TOO_MANY_STREAMS"]);
+    expect(await callAs(shop, sheet)).toEqual(["8", "OVERLOADED"]);
     // Without a handler: it was let in. A place is free again when the call has ended.
     for (let i = 0; i < 3; i++) {
       expect(await callAs({ "meguri-caller": "other" }, sheet)).toEqual(["12", "OK"]);
