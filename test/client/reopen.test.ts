@@ -63,6 +63,11 @@ test("the waits after broken streams grow, until there is an event again", async
   expect(delays).toEqual([5_025, 50, 100, 7_300, 25]);
 });
 
+test("the wait that a stream asks for stays when it tells nothing new afterwards", async () => {
+  await readAll(follow([[{ reopenMs: 7_300 }, { isKnown: true }]]).values);
+  expect(delays).toEqual([7_300]);
+});
+
 test("the last event ends the values, and nothing is opened any more", async () => {
   const { values, signals } = follow([[value, { isLast: true }, value], [value]]);
   const seen: string[] = [];

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   backoffMs,
   createRetryBudget,
+  hasNoServer,
   isDraining,
   type RetryBudget,
   unprocessed,
@@ -193,4 +194,9 @@ test("only the reason DRAINING tells that a server is about to stop", () => {
   const of = (reason: Reason) => isDraining(toConnectError(new DomainError(reason, "")));
   expect(reasons.filter(of)).toEqual(["DRAINING"]);
   expect(isDraining(new ConnectError("DRAINING", Code.Unavailable))).toBe(false);
+});
+
+test("only a failed connection or look-up of a name tells that nobody listens", () => {
+  const of = (syscall?: string) => hasNoServer(nodeError(Code.Unavailable, "", { syscall }));
+  expect(["connect", "getaddrinfo", "read", undefined].map(of)).toEqual([true, true, false, false]);
 });
