@@ -72,7 +72,9 @@ export function createListeners(options: ListenerOptions): Listeners {
   serveStreams(server2, collected.methods, handle);
   server1.on("request", handle);
   server1.on("request", closeUnread);
-  server1.on("request", closeLater);
+  server1.on("request", (request, response) => {
+    closeLater(request, response, collected.methods.lifeMs(request.url ?? ""));
+  });
   const servers: readonly Server[] = [server2, server1];
   const sockets = new Set<Socket>();
   for (const server of servers) {
@@ -117,9 +119,14 @@ function closeUnread(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** Closes the connection of a stream that its client does not read, as `serveStreams` does. */
-function closeLater({ socket }: IncomingMessage, response: ServerResponse): void {
-  const timer = setTimeout(() => socket.destroy(), maxTimeoutMs);
+/** Closes the connection of a call that its client keeps open, as `serveStreams` does. */
+function closeLater(
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+  lifeMs: number | undefined,
+): void {
+  if (lifeMs === undefined) return;
+  const timer = setTimeout(() => socket.destroy(), lifeMs);
   response.once("close", () => clearTimeout(timer));
 }
 

@@ -2,7 +2,13 @@
 import { once } from "node:events";
 import * as http from "node:http";
 import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
-import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import {
+  Code,
+  type ConnectRouter,
+  createConnectRouter,
+  createContextValues,
+  createHandlerContext,
+} from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -173,6 +179,25 @@ describe("no body of a refused call is read", () => {
     const answer = await fetch(`http://127.0.0.1:${ports.http1Port}${path}`);
     expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining("caller")]);
   });
+});
+
+test("a call that is refused for its scope counts against the rate of its service", async () => {
+  const log = createLogger("test", "silent");
+  const gate = admitCallers({ log, authenticate, callsPerSecond: 1 });
+  const method = PointsService.method.getBalance;
+  const call = () =>
+    gate(
+      createHandlerContext({
+        service: PointsService,
+        method,
+        protocolName: "grpc",
+        requestMethod: "POST",
+        url: `http://localhost${pathOf(method)}`,
+        requestHeader: { "meguri-caller": "scopeless" },
+      }),
+    );
+  await expect(call()).rejects.toMatchObject({ code: Code.PermissionDenied });
+  await expect(call()).rejects.toMatchObject({ code: Code.ResourceExhausted });
 });
 
 describe("an admitted call", () => {

@@ -165,6 +165,34 @@ describe("an interrupted call", () => {
     slow.destroy();
   });
 
+  test.each([
+    ["over gRPC-Web", { headers: { "content-type": "application/grpc-web" }, chunks: [message] }],
+    [
+      "over Connect",
+      { headers: { "content-type": "application/proto" }, chunks: [message.subarray(5)] },
+    ],
+    ["by HEAD", { headers: { ":method": "HEAD" }, unfinished: true }],
+  ])("%s that its client keeps open is closed after its time", async (_, call) => {
+    handler = () => ({ balance: { nextExpiring: { month: "x".repeat(200_000) } } });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const slow = connect(`http://127.0.0.1:${ports.port}`, {
+      settings: { initialWindowSize: 1_000 },
+    });
+    try {
+      const stream = open(slow, { path, ...call });
+      await once(stream, "response");
+      await vi.advanceTimersByTimeAsync(29_999);
+      await new Promise((resolve) => slow.ping(resolve));
+      expect(stream.closed).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      await once(stream, "close");
+      expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+    } finally {
+      vi.useRealTimers();
+      slow.destroy();
+    }
+  });
+
   test("whose error cannot be written is reset", async () => {
     handler = () => {
       // Half of a surrogate pair has no percent-encoding.

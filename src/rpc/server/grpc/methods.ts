@@ -1,5 +1,5 @@
 /** Collects the methods that a router serves, and what is needed to call the unary ones. */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
   createMethodImplSpec,
@@ -8,7 +8,8 @@ import {
   type MethodImplSpec,
 } from "@connectrpc/connect";
 import { createMethodSerializationLookup, createMethodUrl } from "@connectrpc/connect/protocol";
-import { limitsOf } from "../method-limits.ts";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { defaultTimeLimitMs, limitsOf } from "../method-limits.ts";
 
 /** Messages in bytes, and the longest deadline that a client may set. */
 export interface Limits {
@@ -38,6 +39,8 @@ export interface Methods {
   /** Whether there is such a method, unary or streaming; a query behind the path does not count. */
   has(path: string): boolean;
   unary(path: string): UnaryMethod | undefined;
+  /** How long a stream for this path may be open in ms; undefined for ever. */
+  lifeMs(path: string): number | undefined;
 }
 
 /**
@@ -46,11 +49,11 @@ export interface Methods {
  * methods; the body limit is that of the method.
  */
 export function collectMethods(routes: Routes, limits: Limits) {
-  const paths = new Set<string>();
+  const lives = new Map<string, number | undefined>();
   const unary = new Map<string, UnaryMethod>();
   const add = (spec: MethodImplSpec, options: Options = {}) => {
     const path = createMethodUrl("/", spec.method);
-    paths.add(path);
+    lives.set(path, lifeMs(spec.method, limits.maxTimeoutMs));
     if (spec.kind === "unary") unary.set(path, unaryMethod(spec, options, limits));
   };
   const collecting = (router: ConnectRouter): ConnectRouter => {
@@ -73,10 +76,29 @@ export function collectMethods(routes: Routes, limits: Limits) {
     return self;
   };
   const methods: Methods = {
-    has: (path) => paths.has(path.split("?", 1)[0] ?? ""),
+    has: (path) => lives.has(withoutQuery(path)),
     unary: (path) => unary.get(path),
+    lifeMs: (path) => (methods.has(path) ? lives.get(withoutQuery(path)) : defaultTimeLimitMs),
   };
   return { routes: (router: ConnectRouter) => routes(collecting(router)), methods };
+}
+
+const withoutQuery = (path: string): string => path.split("?", 1)[0] ?? "";
+
+/** A client has this time to read the answer of a call that took as long as it may. */
+const readTimeMs = 10_000;
+
+/**
+ * How long the stream of a call may be open. The server's own streams end long before, unless their
+ * clients do not read. A Watch has no end, because clients take it as a sign that the server is
+ * unhealthy.
+ */
+function lifeMs(method: DescMethod, maxTimeoutMs: number): number | undefined {
+  if (method === Health.method.watch) return undefined;
+  const { methodKind } = method;
+  if (methodKind === "server_streaming" || methodKind === "bidi_streaming") return maxTimeoutMs;
+  const { bodyTimeMs, timeMs } = limitsOf(method);
+  return bodyTimeMs + timeMs + readTimeMs;
 }
 
 type Routes = (router: ConnectRouter) => void;

@@ -1,14 +1,9 @@
 /** Serves gRPC calls from Node's core HTTP/2 API, and leaves all else to a request handler. */
 import * as http2 from "node:http2";
-import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
-import { maxTimeoutMs } from "../context.ts";
 import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
 import { closeAnswered, respondUnimplemented } from "./respond.ts";
 import { serveUnary } from "./serve-unary.ts";
-
-/** A Watch has no end, because clients take it as a sign that the server is unhealthy. */
-const watchPath = `/${Health.typeName}/${Health.method.watch.name}`;
 
 type StreamListener = (
   stream: http2.ServerHttp2Stream,
@@ -53,17 +48,15 @@ export function serveStreams(
     }
     rest.emit("stream", stream, header, flags, rawHeaders);
     stream.once("wantTrailers", () => closeAnswered(stream));
-    if (path !== watchPath) closeLater(stream);
+    closeLater(stream, methods.lifeMs(path));
   };
   server.on("stream", serve);
 }
 
-/**
- * Closes a stream after an hour. The streams of Meguri end long before, unless their clients do not
- * read; a stream of requests could go on for ever.
- */
-function closeLater(stream: http2.ServerHttp2Stream): void {
+/** Closes a stream that its client keeps open, such as one whose answer it does not read. */
+function closeLater(stream: http2.ServerHttp2Stream, lifeMs: number | undefined): void {
+  if (lifeMs === undefined) return;
   const close = () => stream.close(http2.constants.NGHTTP2_CANCEL);
-  const timer = setTimeout(close, maxTimeoutMs);
+  const timer = setTimeout(close, lifeMs);
   stream.once("close", () => clearTimeout(timer));
 }
