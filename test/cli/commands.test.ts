@@ -195,6 +195,10 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       expect.arrayContaining([cells(`^${id}`, "Asia/Tokyo", "36")]),
     );
     expect(await failed(2, "program", "update", id, "--notices", "{")).toContain("--notices");
+    expect(await failed(2, "program", "update", id)).toContain("needs a field to change");
+    expect(await failed(1, "program", "update", id, "--lifetime-months", "0")).toContain(
+      "lifetime_months",
+    );
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
     expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
   });

@@ -41,8 +41,20 @@ test("a wrong scheme is a wrong argument, which no repetition mends", async () =
   expect(messages).not.toContain("repeat");
 });
 
+test.each([
+  [{ MEGURI_URL: "127.0.0.1:8080" }, "url: 127.0.0.1:8080 does not begin with http:// or https://"],
+  [{ MEGURI_CALLER: "三日" }, "caller: only visible ASCII fits in a header"],
+  [{ MEGURI_TOKEN: "秘密" }, "token: only visible ASCII fits in a header"],
+])("%j is a wrong argument, and nothing is sent", async (variables, text) => {
+  const { code, messages } = await balance(variables);
+  expect({ code, received }).toEqual({ code: 2, received: [] });
+  expect(messages).toContain(`meguri: USAGE: ${text}\n`);
+});
+
 test("without variables the caller is cli", async () => {
-  expect(await balance({})).toMatchObject({ code: 4, token: undefined, caller: "cli" });
+  const { messages, ...sent } = await balance({});
+  expect(sent).toMatchObject({ code: 4, token: undefined, caller: "cli" });
+  expect(messages).toContain("where callers are not verified, MEGURI_CALLER to a name");
 });
 
 test("MEGURI_CALLER names the caller, and an option comes first", async () => {

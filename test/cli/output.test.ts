@@ -103,7 +103,7 @@ test.each([
   [["grant", "alice"], "missing required argument 'points'"],
   [["grnat", "alice"], "unknown command 'grnat' (Did you mean grant?)"],
   [["balance", "alice", "--jsn"], "unknown option '--jsn' (Did you mean --json?)"],
-  [["balance", "alice", "--url", "nowhere"], "MEGURI_URL: "],
+  [["balance", "alice", "--url", "nowhere"], "url: nowhere does not begin"],
   [["refund", "alice", "e"], "required option '--expired-points <policy>' not specified"],
   [["like", "bao", "post"], "It has to be a type and an id, such as post/42."],
 ])("%j is wrong usage", async (argv, message) => {

@@ -71,13 +71,16 @@ test("a name that does not resolve is tried again by the next call", async () =>
     if (!isUp) throw new Error("ENOTFOUND");
     return [address("10.0.0.1")];
   });
-  await expect(servers.pick("k")).rejects.toThrow("[unavailable]");
+  await expect(servers.pick("k")).rejects.toThrow("[unavailable] ENOTFOUND");
   isUp = true;
   expect((await servers.pick("k")).id).toBe("10.0.0.1:1");
 });
 
 test("what is no address of HTTP is refused", () => {
   expect(() => create([])).toThrow(TypeError);
-  expect(() => create("meguri:8080")).toThrow(TypeError);
-  expect(() => create("ftp://meguri")).toThrow(TypeError);
+  for (const url of ["meguri:8080", "127.0.0.1:8080", "ftp://meguri"]) {
+    const text = `url: ${url} does not begin with http:// or https://`;
+    expect(() => create(url)).toThrow(new TypeError(text));
+  }
+  expect(() => create("http://")).toThrow(new TypeError("url: http:// is no URL"));
 });

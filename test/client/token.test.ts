@@ -60,6 +60,12 @@ test("only the current token is dropped when a server rejects it", async () => {
 test("a token that cannot be had is the caller's error, and is asked for again", async () => {
   const make = vi.fn().mockRejectedValueOnce(new Error("no key")).mockResolvedValue("t");
   const source = createTokenSource(make);
-  await expect(source.header()).rejects.toThrow("[unauthenticated] no token: [unknown] no key");
+  await expect(source.header()).rejects.toThrow("[unauthenticated] no token: no key");
   expect(await source.header()).toBe("Bearer t");
+});
+
+test("a token that fits in no header is refused, and not shown", async () => {
+  const text = "token: only visible ASCII fits in a header";
+  expect(() => createTokenSource("t\n")).toThrow(new TypeError(text));
+  await expect(createTokenSource(() => "秘").header()).rejects.toThrow(`no token: ${text}`);
 });

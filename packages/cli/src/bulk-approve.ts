@@ -6,9 +6,10 @@ import { callerText } from "./callers.ts";
 import { confirm } from "./confirm.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { type Io, write } from "./io.ts";
+import { write } from "./io.ts";
 import { changeReasonOption, programOption } from "./options.ts";
 import type { Cell } from "./output.ts";
+import type { Session } from "./session.ts";
 
 export const addApprove: AddCommand = (parent, inSession) => {
   parent
@@ -16,8 +17,8 @@ export const addApprove: AddCommand = (parent, inSession) => {
     .summary("approve a bulk grant of somebody else")
     .description(
       "Approves exactly what was checked: it shows rows, points and digest, and asks. Without a " +
-        "terminal it needs the digest as an option, and approves nothing else. The submitter " +
-        "cannot approve.",
+        "terminal, and with --json, it needs the digest as an option, and approves nothing else. " +
+        "The submitter cannot approve.",
     )
     .argument("<id>", "the bulk grant")
     .addOption(programOption())
@@ -31,7 +32,7 @@ export const addApprove: AddCommand = (parent, inSession) => {
         const { bulkGrant } = await meguri.bulkGrants.getBulkGrant(name, call);
         if (bulkGrant === undefined) return;
         if (!out.isJson) await write(io.stderr, out.table(facts(bulkGrant)));
-        const digest = options.digest ?? (await askFor(io, bulkGrant));
+        const digest = options.digest ?? (await askFor(session, bulkGrant));
         if (digest === undefined) {
           await out.note("not approved");
           session.exitCode = exitCodes.refused;
@@ -62,9 +63,11 @@ const facts = (bulkGrant: BulkGrant): Cell[][] => [
 ];
 
 /** Returns the digest if the person says yes. */
-async function askFor(io: Io, { digest, totalPoints }: BulkGrant): Promise<string | undefined> {
-  if (!io.stdin.isTTY) {
-    throw new UsageError(`without a terminal, bulk approve needs --digest; here it is ${digest}`);
+async function askFor({ io, out }: Session, bulkGrant: BulkGrant): Promise<string | undefined> {
+  const { digest, totalPoints } = bulkGrant;
+  if (!io.stdin.isTTY || out.isJson) {
+    const where = out.isJson ? "with --json" : "without a terminal";
+    throw new UsageError(`${where}, bulk approve needs --digest; here it is ${digest}`);
   }
   return (await confirm(io, `Approve ${totalPoints} points?`)) ? digest : undefined;
 }

@@ -1,5 +1,6 @@
 /** The commands that send a sheet: to be checked, or to be granted. */
 import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import {
   type BulkGrantProblem,
@@ -112,6 +113,7 @@ async function upload(
   file: string,
 ): Promise<UploadBulkGrantResponse> {
   const { meguri, out, io, call } = session;
+  if (file === "-" && io.stdin.isTTY) await out.note("type the sheet; Ctrl-D ends it");
   const csv = await readSheet(io, file);
   if (!out.isTerminal) {
     await out.note(`uploading ${csv.length} bytes`);
@@ -133,17 +135,20 @@ async function upload(
 const maxSheetBytes = 32 * 1024 * 1024;
 
 /** Reads the whole sheet, because it is sent again when the connection breaks. */
-async function readSheet({ stdin }: Io, file: string): Promise<Uint8Array> {
+async function readSheet({ stdin, signal }: Io, file: string): Promise<Uint8Array> {
   const isStdin = file === "-";
   const chunks: Uint8Array[] = [];
   let size = 0;
-  try {
-    for await (const chunk of isStdin ? stdin : createReadStream(file)) {
+  async function keep(source: AsyncIterable<string | Buffer>): Promise<void> {
+    for await (const chunk of source) {
       const bytes = Buffer.from(chunk);
       chunks.push(bytes);
       size += bytes.length;
       if (size > maxSheetBytes) throw new Error("a sheet has at most 32 MiB");
     }
+  }
+  try {
+    await pipeline(isStdin ? stdin : createReadStream(file), keep, { signal });
   } catch (error) {
     throw new UsageError(`${isStdin ? "standard input" : file}: ${(error as Error).message}`);
   }

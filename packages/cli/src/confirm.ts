@@ -7,7 +7,14 @@ export async function confirm({ stdin, stderr, signal }: Io, question: string): 
   await write(stderr, `${question} [y/N] `);
   // The terminal edits the line itself, so that Ctrl-C remains a signal.
   const lines = createInterface({ input: stdin, terminal: false, signal });
-  for await (const line of lines) return /^y(es)?$/i.test(line.trim());
+  try {
+    for await (const line of lines) return /^y(es)?$/i.test(line.trim());
+  } finally {
+    // A terminal that is still read keeps the process running.
+    lines.close();
+  }
   signal.throwIfAborted();
+  // Ctrl-D has ended the input, but not the line.
+  await write(stderr, "\n");
   return false;
 }

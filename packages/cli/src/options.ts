@@ -44,7 +44,9 @@ export const enumName = (schema: DescEnum, value: number): string =>
 
 /** Reads a number of points. The server knows the limits. */
 export function readPoints(text: string): bigint {
-  if (!/^[1-9]\d{0,17}$/.test(text)) throw new InvalidArgumentError("It has to be 1 or more.");
+  if (!/^[1-9]\d{0,17}$/.test(text)) {
+    throw new InvalidArgumentError("It has to be a whole number, 1 or more.");
+  }
   return BigInt(text);
 }
 

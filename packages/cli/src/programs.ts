@@ -10,6 +10,7 @@ import {
   UpdateProgramResponseSchema,
 } from "@meguri/client/programs";
 import { type AddCommand, examples } from "./action.ts";
+import { UsageError } from "./errors.ts";
 import { readCount } from "./options.ts";
 import type { Columns } from "./output.ts";
 import { pagesOf } from "./pages.ts";
@@ -91,10 +92,14 @@ const addUpdate: AddCommand = (parent, inSession) => {
     )
     .action(
       inSession(async ({ meguri, out, call }, programId, options) => {
-        const { lifetimeMonths = 0, notices, bulkRules, etag = "" } = options;
-        const changes = { ...(notices && { notices }), ...(bulkRules && { bulkRules }) };
-        const program = { programId, lifetimeMonths, ...changes, etag };
-        const answer = await meguri.programs.updateProgram({ program }, call);
+        const { etag = "", ...changes } = options;
+        const paths = ProgramSchema.fields
+          .filter(({ localName }) => localName in changes)
+          .map(({ name }) => name);
+        if (paths.length === 0) throw new UsageError("program update needs a field to change");
+        const program = { programId, ...changes, etag };
+        const request = { program, updateMask: { paths } };
+        const answer = await meguri.programs.updateProgram(request, call);
         await out.message(
           UpdateProgramResponseSchema,
           answer,

@@ -68,13 +68,19 @@ function adviceOf({ exitCode, reason }: Problem, session: Session | undefined): 
     case exitCodes.usage:
       return "See meguri --help, and --help after a command.";
     case exitCodes.notPermitted:
-      return reason === "UNAUTHENTICATED" ? "Set MEGURI_TOKEN to a valid token." : undefined;
+      return reason === "UNAUTHENTICATED" ? identityAdvice(session) : undefined;
     case exitCodes.retryable:
       return `${repeatAdvice(session)} Server: ${session?.connection.url}`;
     default:
       return undefined;
   }
 }
+
+/** A server that got no token may verify callers or believe their names. */
+const identityAdvice = (session: Session | undefined): string =>
+  session?.connection.token
+    ? "Set MEGURI_TOKEN to a valid token."
+    : "Set MEGURI_TOKEN to a valid token; where callers are not verified, MEGURI_CALLER to a name.";
 
 const repeatAdvice = (session: Session | undefined): string =>
   session?.repeatWith === undefined

@@ -76,7 +76,7 @@ function connect(connection: MeguriOptions): Meguri {
   try {
     return createMeguri(connection);
   } catch (error) {
-    throw new UsageError(`MEGURI_URL: ${(error as Error).message}`);
+    throw new UsageError((error as Error).message);
   }
 }
 

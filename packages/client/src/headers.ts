@@ -30,3 +30,8 @@ export function headersOf(
   if (own) for (const [name, value] of own) headers[name] = value;
   return headers;
 }
+
+/** Throws a TypeError for a value that no header carries. `name` is that of the option. */
+export function checkHeaderValue(name: string, value: string): void {
+  if (!/^[ -~]*$/.test(value)) throw new TypeError(`${name}: only visible ASCII fits in a header`);
+}

@@ -45,8 +45,8 @@ export function createNames(
     await Promise.all(lookups);
     publish();
     if (found.size > 0) return;
-    const { message } = ConnectError.from(cause);
-    throw new ConnectError(message, Code.Unavailable, undefined, undefined, cause);
+    const { rawMessage } = ConnectError.from(cause);
+    throw new ConnectError(rawMessage, Code.Unavailable, undefined, undefined, cause);
   }
 
   function refreshNow(): Promise<void> {

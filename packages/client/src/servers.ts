@@ -140,9 +140,11 @@ function best(servers: readonly Server[], keyHash: number): Server | undefined {
 }
 
 function checkUrl(url: string): string {
-  const { protocol } = new URL(url);
-  if (protocol === "http:" || protocol === "https:") return url;
-  throw new TypeError(`url: ${url} does not begin with http:// or https://`);
+  if (!/^https?:\/\//i.test(url)) {
+    throw new TypeError(`url: ${url} does not begin with http:// or https://`);
+  }
+  if (!URL.canParse(url)) throw new TypeError(`url: ${url} is no URL`);
+  return url;
 }
 
 function idOf({ url, ip }: Address): string {

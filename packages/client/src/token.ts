@@ -1,5 +1,6 @@
 /** Keeps the bearer token of a client, and gets a new one in time. */
 import { Code, ConnectError } from "@connectrpc/connect";
+import { checkHeaderValue } from "./headers.ts";
 import type { MeguriOptions } from "./options.ts";
 
 /** A token is replaced this long before it expires, but not before 80 % of its time. */
@@ -17,13 +18,19 @@ export interface TokenSource {
   reject(header: string): boolean;
 }
 
+/** Throws a TypeError for a token that no header carries. */
+function headerOf(token: string): string {
+  checkHeaderValue("token", token);
+  return `Bearer ${token}`;
+}
+
 /**
  * Asks the function for a token when there is none, and shortly before a JWT expires. Calls that
  * wait for a token at the same time share one.
  */
 export function createTokenSource(token: NonNullable<MeguriOptions["token"]>): TokenSource {
   if (typeof token === "string") {
-    const header = `Bearer ${token}`;
+    const header = headerOf(token);
     return { header: () => header, reject: () => false };
   }
   let current: { readonly header: string; readonly refreshAt: number } | undefined;
@@ -32,12 +39,12 @@ export function createTokenSource(token: NonNullable<MeguriOptions["token"]>): T
   async function fetch(): Promise<string> {
     try {
       const text = await (token as () => string | Promise<string>)();
-      current = { header: `Bearer ${text}`, refreshAt: refreshTimeOf(text) };
+      current = { header: headerOf(text), refreshAt: refreshTimeOf(text) };
       return current.header;
     } catch (error) {
-      const { message } = ConnectError.from(error);
+      const { rawMessage } = ConnectError.from(error);
       throw new ConnectError(
-        `no token: ${message}`,
+        `no token: ${rawMessage}`,
         Code.Unauthenticated,
         undefined,
         undefined,

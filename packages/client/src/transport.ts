@@ -7,7 +7,7 @@ import {
   default_time_limit,
 } from "../../../src/gen/meguri/access/v1/access_pb.ts";
 import { type CallDeps, sendCall } from "./call.ts";
-import { headersOf, keyOfCall } from "./headers.ts";
+import { checkHeaderValue, headersOf, keyOfCall } from "./headers.ts";
 import { methodInfo } from "./methods.ts";
 import type { MeguriOptions } from "./options.ts";
 import { createRetryBudget } from "./retry-policy.ts";
@@ -33,6 +33,7 @@ export function createMeguriTransport(options: MeguriOptions): {
   if (options.httpVersion === "1.1" && options.transport !== "connect") {
     throw new TypeError('httpVersion: gRPC needs HTTP/2; for 1.1 set transport to "connect"');
   }
+  if (caller !== undefined) checkHeaderValue("caller", caller);
   const servers = createServers(options);
   const deps: CallDeps = {
     servers,

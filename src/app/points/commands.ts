@@ -1,6 +1,12 @@
 /** The use cases that change an account. */
 import { DomainError } from "../../domain/errors.ts";
-import { type EntryType, type EventKey, type EventName, eventName } from "../../domain/ledger.ts";
+import {
+  type EntryType,
+  type EventKey,
+  type EventName,
+  eventName,
+  type Origin,
+} from "../../domain/ledger.ts";
 import {
   type ExpiredPointsPolicy,
   grant,
@@ -122,12 +128,22 @@ export function unfreezeAccount(deps: ChangeDeps, input: ChangeInput): Promise<C
 /** Requires an event key whose entry has this type. */
 function requireType(type: EntryType, event: EventName, found: EventKey | undefined): EventKey {
   if (!found) {
-    throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no event ${eventName(event)}`);
+    throw new DomainError("LEDGER_ENTRY_NOT_FOUND", `there is no ${textOf(event)}`);
   }
   if (found.entry.type !== type) {
-    throw new DomainError("WRONG_STATE", `${eventName(event)} is ${found.entry.type}`, {
+    throw new DomainError("WRONG_STATE", `${textOf(event)} is ${found.entry.type}`, {
       type: found.entry.type,
     });
   }
   return found;
 }
+
+const nouns: Readonly<Record<Origin, string>> = {
+  c: "event",
+  r: "grant of the reservation",
+  b: "grant of the bulk grant row",
+  x: "expiry",
+};
+
+/** The event as messages name it: they have no stored names. */
+const textOf = ({ origin, eventId }: EventName): string => `${nouns[origin]} ${eventId}`;

@@ -157,10 +157,12 @@ describe("a refund", () => {
     expect(await refusalOf(refund("none"))).toMatchObject({
       code: "NotFound",
       reason: "LEDGER_ENTRY_NOT_FOUND",
+      message: "there is no event none",
     });
     expect(await refusalOf(refund("jan"))).toMatchObject({
       code: "FailedPrecondition",
       reason: "WRONG_STATE",
+      message: "event jan is ISSUED",
       metadata: { type: "ISSUED" },
     });
   });

@@ -28,7 +28,6 @@ if (import.meta.main) {
     const { stdin, stdout, stderr } = process;
     const io = { stdin, stdout, stderr, env: { ...process.env, ...env }, signal: interrupt.signal };
     const code = await run(argv, io).catch((error) => `${error.stack}`);
-    stdin.pause();
     stderr.write(`${endMark}${code}\n`);
     stdout.write(`${endMark}${code}\n`);
   }
