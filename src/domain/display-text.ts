@@ -11,6 +11,8 @@ const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
  * fit, so that a name never becomes empty.
  */
 export function cutToBytes(text: string, maxBytes: number): string {
+  // A UTF-16 unit has at most three bytes in UTF-8.
+  if (3 * text.length <= maxBytes) return text;
   // `read` is the number of UTF-16 units of the whole code points that fit.
   const { read } = encoder.encodeInto(text, new Uint8Array(maxBytes));
   if (read === text.length) return text;

@@ -138,7 +138,9 @@ async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
   };
   try {
     for await (const text of decodeSheet(inSlices(csv))) {
-      const error = await new Promise<unknown>((resolve) => parser.write(text, resolve));
+      const error = await new Promise<unknown>((resolve) => {
+        withoutStacks(() => parser.write(text, resolve));
+      });
       yield* takeLines();
       if (error) throw csvError(error as CsvError);
     }
@@ -147,6 +149,20 @@ async function* linesOf(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
     if (error) throw csvError(error as CsvError);
   } finally {
     parser.destroy();
+  }
+}
+
+/**
+ * Parses without the stacks of errors. The parser makes an error of each line with another number
+ * of cells than the first, whose stack takes most of the time of such a line.
+ */
+function withoutStacks(parse: () => void): void {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    parse();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 

@@ -4,6 +4,7 @@ import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
 import { closeAnswered, respondUnimplemented } from "./respond.ts";
 import { serveUnary } from "./serve-unary.ts";
+import { byTurns } from "./turns.ts";
 
 type StreamListener = (
   stream: http2.ServerHttp2Stream,
@@ -50,7 +51,7 @@ export function serveStreams(
     stream.once("wantTrailers", () => closeAnswered(stream));
     closeLater(stream, methods.lifeMs(path));
   };
-  server.on("stream", serve);
+  server.on("stream", byTurns(serve));
 }
 
 /** Closes a stream that its client keeps open, such as one whose answer it does not read. */
