@@ -1,4 +1,5 @@
 /** The public interface of the client package. */
+export { timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
 export { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 export type { Reason } from "../../../src/domain/errors.ts";
 export {

@@ -53,7 +53,7 @@ function fromJsonError(error: Error, input: DescMessage): DomainError {
   if (field?.kind === "oneof") {
     return invalid(field.name, `only one of ${field.fields.map(({ name }) => name).join(", ")}`);
   }
-  if (field) return invalid(field.name, `has to be ${typeText(field)}`);
+  if (field) return wrongType(input, (one) => one === field);
   if (error.cause instanceof SyntaxError) {
     const [place = ""] = / at position \d+ \(line \d+ column \d+\)/.exec(error.message) ?? [];
     return unreadable(`the request is not JSON${place && `: an error${place}`}`);
@@ -65,21 +65,35 @@ function fromJsonError(error: Error, input: DescMessage): DomainError {
     const description = what ? `is not a field of ${shortName(typeName)}` : "is given twice";
     return invalid(key.slice(0, maxEchoed), description);
   }
-  const fields = fieldsOf(input).filter((one) => (one.message ?? one.enum)?.typeName === typeName);
-  const [first] = fields;
+  return wrongType(input, (one) => (one.message ?? one.enum)?.typeName === typeName);
+}
+
+/** The refusal of a value in one of these fields. A path is named only if it is the only one. */
+function wrongType(input: DescMessage, isOne: (field: DescField) => boolean): DomainError {
+  const places = placesIn(input).filter(({ field }) => isOne(field));
+  const [first] = places;
   if (!first) return unreadable(`the request is not a ${input.name} as a JSON object`);
-  const names = new Set(fields.map(({ name }) => name));
-  return invalid([...names].join(" or "), `has to be ${typeText(first)}`);
+  const description = `has to be ${typeText(first.field)}`;
+  if (places.length === 1) return invalid(first.path, description);
+  return unreadable(`${places.map(({ path }) => path).join(" or ")}: ${description}`);
 }
 
 const shortName = (typeName = ""): string => typeName.split(".").at(-1) ?? "";
 
-/** All fields of a message and of the messages in it. */
-function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescField[] {
-  if (seen.has(message)) return [];
-  seen.add(message);
-  const nested = message.fields.flatMap((field) => field.message ?? []);
-  return [...message.fields, ...nested.flatMap((inner) => fieldsOf(inner, seen))];
+interface Place {
+  readonly field: DescField;
+  /** Such as `program.program_id`, or `reservations[].points`, since the index is not known. */
+  readonly path: string;
+}
+
+/** All fields of a message and of the messages in it, none of which contains itself. */
+function placesIn(message: DescMessage, prefix = ""): Place[] {
+  return message.fields.flatMap((field) => {
+    const path = prefix + field.name;
+    const within = `${path}${field.fieldKind === "list" ? "[]" : ""}.`;
+    const isOwn = field.message?.typeName.startsWith("meguri.");
+    return [{ field, path }, ...(isOwn && field.message ? placesIn(field.message, within) : [])];
+  });
 }
 
 /** How the value of a field has to look in JSON. */
@@ -88,6 +102,9 @@ function typeText({ message, enum: names, scalar, fieldKind }: DescField): strin
   if (names) return `one of ${names.values.map(({ name }) => name).join(", ")}`;
   if (message?.typeName === "google.protobuf.Timestamp") return "a time as 2026-01-01T00:00:00Z";
   if (message?.typeName === "google.protobuf.Duration") return "a duration as 1.5s";
+  if (message?.typeName === "google.protobuf.FieldMask") {
+    return "a text of field names in lowerCamelCase, with commas";
+  }
   if (message) return "a JSON object";
   if (scalar === ScalarType.STRING) return "a string";
   if (scalar === ScalarType.BOOL) return "true or false";

@@ -66,7 +66,7 @@ describe("an unknown account", () => {
         ...account,
         reservationId: "r",
         points: 1n,
-        executeTime: { seconds: 0n },
+        executeTime: { seconds: 1n },
       }),
       reservations.listReservations({ ...account, filter: { case: "userId", value: "u" } }),
     ];

@@ -39,6 +39,8 @@ const badPoints = [0n, -1n, 1_000_000_001n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 6
 const badTotals = [-1n, 10n ** 15n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const nanos = [-1, 1_000_000_000, 2_147_483_647, -2_147_483_648];
 const badTimes = [
+  {},
+  { seconds: 0n, nanos: 999_999_999 },
   ...nanos.map((each) => ({ seconds: 1_800_000_000n, nanos: each })),
   { seconds: -1n, nanos: 999_999_999 },
   { seconds: 253_402_300_800n },

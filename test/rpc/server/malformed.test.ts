@@ -15,6 +15,7 @@ import * as node from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { PointsService } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
+import { ProgramService } from "../../../src/gen/meguri/programs/v1/program_service_pb.ts";
 import { ReactionService } from "../../../src/gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { ReservationService } from "../../../src/gen/meguri/reservations/v1/reservation_service_pb.ts";
 import { refusalOf } from "../../support/servers/refusal.ts";
@@ -64,8 +65,9 @@ async function call(transport: Transport, desc: DescMethod, schema: DescMessage,
 }
 
 const { grantPoints, getBalance, getLedgerEntry } = PointsService.method;
+const { updateProgram } = ProgramService.method;
 const { react } = ReactionService.method;
-const { batchCreateReservations } = ReservationService.method;
+const { batchCreateReservations, listReservations } = ReservationService.method;
 const { uploadBulkGrant, watchBulkGrant } = BulkGrantService.method;
 
 const account = { userId: "u" };
@@ -145,7 +147,19 @@ describe.each(protocols)("JSON over %s", (protocol) => {
       "a time that is none",
       batchCreateReservations,
       { reservations: [{ executeTime: "noon" }] },
-      "execute_time: has to be a time as 2026-01-01T00:00:00Z",
+      "reservations[].execute_time: has to be a time as 2026-01-01T00:00:00Z",
+    ],
+    [
+      "a number for a text within",
+      updateProgram,
+      { program: { programId: 5 } },
+      "program.program_id: has to be a string",
+    ],
+    [
+      "a list for a field mask",
+      updateProgram,
+      { updateMask: ["lifetime_months"] },
+      "update_mask: has to be a text of field names in lowerCamelCase, with commas",
     ],
     ["a list for a message", react, { targetName: [] }, "target_name: has to be a JSON object"],
     [
@@ -163,6 +177,18 @@ describe.each(protocols)("JSON over %s", (protocol) => {
       message,
       fields: [message.split(": ")[0]],
     });
+  });
+});
+
+test("a wrong value that may be in one of two fields names both, and no path", async () => {
+  const json = fromJson(StructSchema, { userId: "u", executeTimeBefore: "tomorrow" });
+  const transport = connect("Connect", false);
+  const refusal = await refusalOf(call(transport, listReservations, StructSchema, json));
+  const names = "execute_time_from or execute_time_before";
+  expect(refusal).toMatchObject({
+    reason: "INVALID_REQUEST",
+    message: `${names}: has to be a time as 2026-01-01T00:00:00Z`,
+    fields: [""],
   });
 });
 

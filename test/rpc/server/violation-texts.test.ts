@@ -128,7 +128,7 @@ test.each([
   ["ListNotificationsRequest.state", "one of STATE_UNSPECIFIED, STATE_UNREAD, STATE_READ"],
   [
     "ListLedgerEntriesRequest.create_time_before",
-    "1970-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z",
+    "1970-01-01T00:00:01Z to 9999-12-31T23:59:59.999999999Z",
   ],
   ["AdvanceRequest.duration", "more than 0 s, at most 3,155,760,000 s"],
   ["RevokePointsRequest.grant_event", ""],

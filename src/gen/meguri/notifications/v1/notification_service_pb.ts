@@ -201,7 +201,7 @@ export type MarkNotificationReadRequest = Message<"meguri.notifications.v1.MarkN
 
   /**
    * The version that the owner has seen: that of the notification, or of an unread count that was
-   * read before the notification was listed. 1 or more. Required.
+   * read before the notification was listed. 1 to 9,007,199,254,740,991. Required.
    *
    * @generated from field: int64 version = 3;
    */
@@ -257,7 +257,7 @@ export type MarkAllNotificationsReadRequest = Message<"meguri.notifications.v1.M
   ownerId: string;
 
   /**
-   * The version of the unread count that the owner has seen. 1 or more. Required.
+   * The version of the unread count that the owner has seen. 1 to 9,007,199,254,740,991. Required.
    *
    * @generated from field: int64 version = 2;
    */
@@ -313,7 +313,8 @@ export type MarkNotificationsSeenRequest = Message<"meguri.notifications.v1.Mark
   ownerId: string;
 
   /**
-   * The version of the unread count with which the owner has seen the list. 1 or more. Required.
+   * The version of the unread count with which the owner has seen the list. 1 to
+   * 9,007,199,254,740,991. Required.
    *
    * @generated from field: int64 version = 2;
    */
@@ -456,7 +457,7 @@ export type WatchUnreadCountsRequest_Watch = Message<"meguri.notifications.v1.Wa
 
   /**
    * The version of the latest unread count that the client has. The stream begins without this
-   * owner's count if it is still of this version. 0 means none.
+   * owner's count if it is still of this version. At most 9,007,199,254,740,991; 0 means none.
    *
    * @generated from field: int64 known_version = 2;
    */

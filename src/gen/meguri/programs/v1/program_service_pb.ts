@@ -200,7 +200,7 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
   /**
    * The fields to change: lifetime_months, notices, bulk_rules, or "*" for all of them. Each is
    * replaced as a whole: empty notices notify of nothing, and empty bulk_rules are those that a
-   * program begins with. Without a mask, those that are not empty in the request.
+   * program begins with. Without a mask, those of them that are not empty in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */

@@ -964,7 +964,7 @@ export const ReservationService: GenService<{
   /**
    * GetReservation reads one reservation, strongly consistent.
    *
-   * Refusals: RESERVATION_NOT_FOUND.
+   * Refusals: RESERVATION_NOT_FOUND. Retryable: CLOCK_OFF.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.GetReservation
    */
@@ -979,7 +979,8 @@ export const ReservationService: GenService<{
    * many reservations for a page as without, so pages may be short or empty while next_page_token
    * is set.
    *
-   * Refusals: INVALID_REQUEST (a page_token of another list).
+   * Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST (a page_token of another list). Retryable:
+   * PROGRAM_STALE, CLOCK_OFF.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.ListReservations
    */
@@ -992,7 +993,7 @@ export const ReservationService: GenService<{
    * CancelReservation cancels a reservation whose points are not granted, also a failed one.
    * Idempotent: a cancelled one stays as it is, with the reason of the first cancel.
    *
-   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE). Retryable: CONTENDED.
+   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE). Retryable: CONTENDED, CLOCK_OFF.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.CancelReservation
    */
@@ -1042,7 +1043,8 @@ export const ReservationService: GenService<{
    * its execute_time if that is in the future. Idempotent: a PENDING or PROCESSING reservation
    * stays as it is.
    *
-   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE or CANCELLED). Retryable: CONTENDED.
+   * Refusals: RESERVATION_NOT_FOUND, WRONG_STATE (DONE or CANCELLED). Retryable: CONTENDED,
+   * CLOCK_OFF.
    *
    * @generated from rpc meguri.reservations.v1.ReservationService.RetryReservation
    */
