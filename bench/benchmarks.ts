@@ -17,6 +17,7 @@ import { grantOverhead } from "./cases/grant-overhead.ts";
 import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
 import { holdMemory } from "./cases/hold-memory.ts";
+import { hostile } from "./cases/hostile.ts";
 import { likeConflicts } from "./cases/like-conflicts.ts";
 import { likeGrowth } from "./cases/like-growth.ts";
 import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
@@ -48,6 +49,7 @@ export const benchmarks: readonly Benchmark[] = [
   useRefused,
   throttle,
   sweepThrottled,
+  hostile,
   growth,
   reservationLateness,
   reservationBurst,

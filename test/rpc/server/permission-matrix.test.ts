@@ -7,8 +7,8 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Role, role, scope } from "../../../src/gen/meguri/access/v1/access_pb.ts";
-import { services } from "../../support/fixtures/descriptors.ts";
+import { Role, role } from "../../../src/gen/meguri/access/v1/access_pb.ts";
+import { allScopes, scopeOf, services } from "../../support/fixtures/descriptors.ts";
 import { goodRequests, type Init, target } from "../../support/fixtures/good-requests.ts";
 import {
   audience,
@@ -28,9 +28,6 @@ const methods = services.flatMap((service) =>
   service.methods.map((method) => ({ name: method.name, method, service })),
 );
 type Rpc = (typeof methods)[number];
-
-const scopeOf = (method: DescMethod): string => getOption(method, scope);
-const allScopes = [...new Set(methods.map(({ method }) => scopeOf(method)))];
 
 /** The claims that keep a token within what the good requests name. */
 const fitting = {

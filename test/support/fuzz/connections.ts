@@ -12,7 +12,7 @@ const keepMs = 20;
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** A frame of HTTP/2 with any type, flags, stream and content. */
-function frame(type: number, flags: number, stream: number, content: Buffer): Buffer {
+export function frame(type: number, flags: number, stream: number, content: Buffer): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(content.length, 0, 3);
   head.writeUInt8(type, 3);
