@@ -51,7 +51,7 @@ export type ReservationStep =
   | {
       readonly step: "WAIT";
       readonly execute_time: string;
-      /** The last move or retry. Absent when there was none. */
+      /** The last reschedule or retry. Absent when there was none. */
       readonly last_change?: ChangeView;
     }
   | { readonly step: "PAUSED"; readonly pause: ChangeView }

@@ -17,6 +17,11 @@ import { openSession } from "../support/servers/raw-grpc.ts";
 const fightMs = 3_000;
 /** Of the good client's p99. */
 const maxSlowdown = 5;
+/**
+ * The least p99 alone that is compared with, in ms: the one measured before there was admission.
+ * Below it, the ratio tells how two cores are shared with the attacker and DynamoDB Local.
+ */
+const minAloneMs = 16;
 /** An attack may be tried again, because others use this machine, too. */
 const tries = 3;
 const maxGrowthBytes = 100 * 2 ** 20;
@@ -29,7 +34,9 @@ let restingBytes: number;
 beforeAll(async () => {
   target = await startTarget(inject("dynamodbEndpoint"));
   client = createGoodClient(target, await target.tokenOf("good"));
-  await client.callFor(fightMs);
+  // Allocators keep what a process took at its first full load; what grows after that is a leak.
+  await fight(target, client, "calls above the rate", fightMs);
+  await fight(target, client, "calls above the rate", fightMs);
   restingBytes = (await target.collect()).rssBytes;
 });
 afterAll(async () => {
@@ -37,11 +44,15 @@ afterAll(async () => {
   await target?.stop();
 });
 
-/** Attacks once. Returns how much longer the good client's p99 was than alone. */
+/** Attacks once. Returns the good client's p99, as a multiple of the one alone. */
 async function slowdownOf(attack: string): Promise<number> {
   const { alone, during, sent } = await fight(target, client, attack, fightMs);
-  const slowdown = percentile(during.latencies, 0.99) / percentile(alone.latencies, 0.99);
-  console.info(`${attack}: p99 × ${slowdown.toFixed(2)}, sent ${JSON.stringify(sent)}`);
+  const before = percentile(alone.latencies, 0.99);
+  const beside = percentile(during.latencies, 0.99);
+  const slowdown = beside / Math.max(before, minAloneMs);
+  console.info(
+    `${attack}: p99 ${before.toFixed(1)} → ${beside.toFixed(1)} ms, sent ${JSON.stringify(sent)}`,
+  );
   expect(Object.keys(sent)).not.toEqual([]);
   expect([...alone.failures, ...during.failures]).toEqual([]);
   return slowdown;

@@ -79,7 +79,7 @@ function adviceOf({ exitCode, reason }: Problem, session: Session | undefined): 
 /** A server that got no token may verify callers or believe their names. */
 const identityAdvice = (session: Session | undefined): string =>
   session?.connection.token
-    ? "Set MEGURI_TOKEN to a valid token."
+    ? "Set MEGURI_TOKEN to a valid token; where callers are not verified, MEGURI_CALLER instead."
     : "Set MEGURI_TOKEN to a valid token; where callers are not verified, MEGURI_CALLER to a name.";
 
 const repeatAdvice = (session: Session | undefined): string =>

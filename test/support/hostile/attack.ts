@@ -8,7 +8,7 @@ import type { Probe } from "./probe.ts";
 import type { Target } from "./target.ts";
 
 /** How long an attack has to reach its full strength. */
-const warmMs = 1_500;
+const warmMs = 4_000;
 
 export interface Fight {
   /** The good client's calls right before the attack, and during it. */

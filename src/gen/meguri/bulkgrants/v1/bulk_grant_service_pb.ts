@@ -1193,8 +1193,9 @@ export const WatchBulkGrantResponse_End_CauseSchema: GenEnum<WatchBulkGrantRespo
  * order. It has 1 to 200,000 rows and at most 32 MiB. The sheet of ExportFailedBulkGrantRows is
  * accepted, too: what its further columns add is checked or ignored.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * THROTTLED and STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.bulkgrants.v1.BulkGrantService
  */

@@ -959,8 +959,9 @@ export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = 
  * NotificationService notifies owners of reactions to their targets, and of events that services
  * report.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * THROTTLED and STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.notifications.v1.NotificationService
  */

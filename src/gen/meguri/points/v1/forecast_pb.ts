@@ -17,7 +17,7 @@ export const file_meguri_points_v1_forecast: GenFile = /*@__PURE__*/
 /**
  * Forecast says what an account will hold at a later instant if nothing else changes: its points by
  * then less those that expire, and its pending reservations. It promises nothing: points may be
- * spent, granted or revoked, and reservations created, moved or cancelled before.
+ * spent, granted or revoked, and reservations created, rescheduled or cancelled before.
  *
  * @generated from message meguri.points.v1.Forecast
  */

@@ -1088,8 +1088,9 @@ export const ExpiredPointsPolicySchema: GenEnum<ExpiredPointsPolicy> = /*@__PURE
  * other parameters is ID_REUSED. A refusal is not stored: the same id may succeed later. Every
  * change is one transaction: either all of it is stored or nothing.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * THROTTLED. The errors named as retryable are safe to send again with the same event_id.
+ * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED and THROTTLED.
+ * The errors named as retryable are safe to send again with the same event_id.
  *
  * @generated from service meguri.points.v1.PointsService
  */
@@ -1203,7 +1204,7 @@ export const PointsService: GenService<{
    * GetForecast calculates what an account will hold at a later instant, by the expiry of its
    * points, also by a lifetime that takes effect later, and by its pending reservations. Those that
    * are due count as granted now, failed ones do not count, and a pause of the program is not
-   * considered. A reservation that was created or moved about a second ago may be missing. An
+   * considered. A reservation that was created or rescheduled about a second ago may be missing. An
    * unknown account has its reservations.
    *
    * It reads all reservations of the user up to that instant, granted ones included.

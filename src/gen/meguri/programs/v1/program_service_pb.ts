@@ -238,8 +238,9 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
 /**
  * ProgramService creates and changes points programs. Programs are never deleted.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * THROTTLED, STORE_UNAVAILABLE and CLOCK_OFF.
+ * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED,
+ * STORE_UNAVAILABLE and CLOCK_OFF.
  *
  * @generated from service meguri.programs.v1.ProgramService
  */

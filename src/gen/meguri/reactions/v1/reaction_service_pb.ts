@@ -477,8 +477,9 @@ export const ListUserReactionsResponseSchema: GenMessage<ListUserReactionsRespon
  * at most one reaction of one kind to one target, however many calls set it. A reaction, its count
  * and the owner's notification are written in one transaction.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * THROTTLED and STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reactions.v1.ReactionService
  */

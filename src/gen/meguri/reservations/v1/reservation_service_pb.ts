@@ -633,7 +633,7 @@ export type CancelReservationsResponse = Message<"meguri.reservations.v1.CancelR
   reservationIds: string[];
 
   /**
-   * How many were granted, cancelled or moved out of the window before this call reached them.
+   * How many were granted, cancelled or rescheduled out of the window before this call reached them.
    *
    * @generated from field: int32 skipped_count = 4;
    */
@@ -697,7 +697,7 @@ export const CancelReservationsResponse_ReservationErrorSchema: GenMessage<Cance
   messageDesc(file_meguri_reservations_v1_reservation_service, 14, 0);
 
 /**
- * RescheduleReservationRequest names the reservation to be moved and its new time.
+ * RescheduleReservationRequest names the reservation to be rescheduled and its new time.
  *
  * @generated from message meguri.reservations.v1.RescheduleReservationRequest
  */
@@ -921,8 +921,9 @@ export const ResumeProgramReservationsResponseSchema: GenMessage<ResumeProgramRe
  * ReservationService grants points at a later time. When a change has been answered, it is stored
  * for good, and the points are granted at their time without any further call.
  *
- * Every method may also answer INVALID_REQUEST, UNAUTHENTICATED, DEADLINE and, safe to retry,
- * THROTTLED and STORE_UNAVAILABLE.
+ * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
+ * PERMISSION_DENIED, DEADLINE and, safe to retry, RATE_LIMITED, OVERLOADED, THROTTLED and
+ * STORE_UNAVAILABLE.
  *
  * @generated from service meguri.reservations.v1.ReservationService
  */
