@@ -126,7 +126,7 @@ const manyStreams: Attack = (site) =>
       const watches = Array.from({ length: 100 }, (_, k) => ({ ownerId: `greedy-${n}-${k}` }));
       const call = callOf(site, watchUnreadCounts, { watches });
       site.count(statusOf(await send(session, call)));
-      await pause(closed, 2_000);
+      await pause(closed, 1_000 + 2_000 * ((n * 0.618) % 1));
     }),
   );
 
@@ -192,7 +192,7 @@ const manyUploads: Attack = (site) => {
   );
 };
 
-/** Calls without an end, each sent when another one is answered. */
+/** Up to 6,000 calls a second, each sent 10 ms after another one was answered. */
 const floodOf =
   (headersOf: (site: Site) => RawCall["headers"]): Attack =>
   (site) =>
@@ -203,6 +203,7 @@ const floodOf =
           headers: headersOf(site) ?? {},
         };
         site.count(statusOf(await send(session, call)));
+        await pause(closed, 10);
       }),
     );
 
