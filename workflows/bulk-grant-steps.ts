@@ -55,8 +55,9 @@ export async function followBulkGrant(
     const next = await proceed();
     if (workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished);
-      // The next run reads the record first, so a requested refresh is not lost.
-      await continueWith(left);
+      // The next run reads the record first, so a requested refresh is not lost. It would not know
+      // of a requested cancellation, so this one follows that to its end.
+      if (!run.isCancelRequested()) await continueWith(left);
     }
     view = next && !run.isRefreshRequested() ? next : await run.read();
   }

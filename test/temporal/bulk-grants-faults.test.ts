@@ -1,4 +1,6 @@
 /** Tests bulk grants whose runs, workers or Temporal are away, and the reconciler's part in it. */
+import type { WorkflowFailedError } from "@temporalio/client";
+import { CancelledFailure } from "@temporalio/common";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createActivities } from "../../activities/index.ts";
@@ -6,6 +8,7 @@ import { startActiveBulkGrants } from "../../src/app/bulk-grants/reconcile.ts";
 import { submitBulkGrant } from "../../src/app/bulk-grants/submit.ts";
 import type { Deps } from "../../src/app/ports/deps.ts";
 import { pendingUploadRef } from "../../src/app/ports/records.ts";
+import { bulkRefreshSignal } from "../../src/contract/bulk-grants.ts";
 import { startTemporal, type Temporal } from "../../src/dev/stack/temporal-dev-server.ts";
 import { asService } from "../../src/domain/caller.ts";
 import {
@@ -95,6 +98,22 @@ test("a pass of the reconciler starts runs, and drops uploads that were cut off"
   await new MockActivityEnvironment().run(() => syncRuns({ since: "2026-01-01T00:00:00Z" }));
   expect(await deps.reader.get(pendingUploadRef(uploadId))).toBeUndefined();
   expect(await statusOf(bulkGrantRun(stack, "pass"))).toBe("RUNNING");
+});
+
+test("a cancellation of a run that is about to continue as new cancels its bulk grant", async () => {
+  // The history becomes too long before the cancellation, with it, or after it.
+  const cancelAfter = async (refreshes: number) => {
+    const id = `continued-${refreshes}`;
+    await submit(short.deps, short.programId, { id, userIds: [id] });
+    const run = bulkGrantRun(short, id);
+    await comesTo(short, id, "AWAITING_APPROVAL");
+    for (let i = 0; i < refreshes; i++) await run.signal(bulkRefreshSignal);
+    await run.cancel();
+    const ended = await run.result().catch((error: WorkflowFailedError) => error.cause);
+    expect(ended).toBeInstanceOf(CancelledFailure);
+    expect((await readBulk(short, id)).bulkGrant.state).toBe("CANCELLED");
+  };
+  await Promise.all([0, 1, 2, 3, 4, 5].map(cancelAfter));
 });
 
 const laterClock = (deps: Deps, ms: number): Deps["clock"] => ({
