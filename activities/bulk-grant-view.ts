@@ -83,7 +83,8 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
         ? "Approved, and about to start."
         : `Approved, and starts at ${at(revision.executeTime)}.`;
     case "RUNNING":
-      if (cancelRequest) return `Stops after the rows under way: cancelled ${byOf(cancelRequest)}.`;
+      if (cancelRequest)
+        return `Cancelled ${byOf(cancelRequest)}; ends when the rows under way are counted.`;
       return pause ? `Paused ${byOf(pause)}.` : `Run ${bulkGrant.run} executes the rows.`;
     default:
       return endOf(bulkGrant);

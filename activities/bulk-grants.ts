@@ -1,5 +1,5 @@
 /** The activities that validate, execute and report a bulk grant, and change it for operators. */
-import { log } from "@temporalio/activity";
+import { log, sleep } from "@temporalio/activity";
 import {
   advanceBulkGrant,
   remindOfApproval,
@@ -35,6 +35,7 @@ import type {
 } from "../src/contract/bulk-grants.ts";
 import type { BulkGrant, BulkGrantName } from "../src/domain/bulk-grant.ts";
 import { DomainError } from "../src/domain/errors.ts";
+import { bulkGrantTiming } from "../workflows/timing.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
 import { fromTemporal } from "./operators.ts";
@@ -101,7 +102,8 @@ export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
     async finishRun(input: BulkGrantInput & { readonly run: number }): Promise<BulkGrantView> {
       const { run } = check(input, { run: "number" });
       const name = nameOf(input);
-      await heartbeatWhile(finishRun(deps, name, run));
+      const awaitLateRows = () => sleep(bulkGrantTiming.lateRowsMs);
+      await heartbeatWhile(finishRun(deps, name, run, awaitLateRows));
       return viewOf(name);
     },
 

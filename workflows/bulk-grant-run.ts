@@ -120,7 +120,7 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
       { description: `${description}: {subject, reason?}.`, validator: checkChange },
     );
   set("reject", "Rejects what awaits approval", forUpdates.rejectBulkGrant);
-  set("cancel", "Cancels it, or stops it after the rows under way", forUpdates.cancelBulkGrant);
+  set("cancel", "Cancels it; what runs stops within two seconds", forUpdates.cancelBulkGrant);
   set("pause", "Pauses it after the rows under way", forUpdates.pauseBulkGrant);
   set("resume", "Ends a pause", forUpdates.resumeBulkGrant);
   set("retry", "Runs the failed rows again", forUpdates.retryBulkGrant);

@@ -129,6 +129,8 @@ export const bulkGrantTiming = {
   /** A step over blocks takes about 20 s, or as long as one block takes at a low rate. */
   blocks: { startToCloseTimeout: "1 hour", heartbeatTimeout: "15 seconds", retry },
   end: { startToCloseTimeout: "10 minutes", heartbeatTimeout: "15 seconds", retry },
+  /** A cancelled run is counted after this time, when no attempt at its rows writes any more. */
+  lateRowsMs: 10_000,
   /** What people get may fail: the bulk grant goes on without it. */
   report: { startToCloseTimeout: "5 minutes", retry: { ...retry, maximumAttempts: 5 } },
 } as const;

@@ -1,6 +1,7 @@
 /** A baseline for bulk grants, the worker: its activity grants one row in the same transaction. */
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { executeRow } from "../../src/app/bulk-grants/execute-row.ts";
+import type { Lease } from "../../src/app/bulk-grants/run-lease.ts";
 import { compose } from "../../src/compose.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Revision } from "../../src/domain/bulk-grant.ts";
@@ -15,15 +16,19 @@ export type RowActivities = typeof activities;
 const config = readConfig(process.env);
 const log = createLogger("row-activities", config.logLevel);
 const { deps } = compose(config, noWorkflows, log);
-const name = { programId: "default", bulkGrantId: "row-activities" };
-// Of the revision, a row's transaction reads only the submitter.
-const revision = { submitter: asService("bench") } as Revision;
+const bulkGrant = {
+  programId: "default",
+  bulkGrantId: "row-activities",
+  // Of the revision, a row's transaction reads only the submitter.
+  revision: { submitter: asService("bench") } as Revision,
+};
+const lease: Lease = { isHeld: true, decided: (send) => send() };
 
 const activities = {
   async grantRow(user: number): Promise<void> {
     const row = { line: user, userId: userName(user), points: bulkPoints, reason: bulkReason };
-    const outcome = await executeRow(deps, name, revision, row, (_, error) => log.error(error));
-    if ("code" in outcome) throw new Error(outcome.code);
+    const outcome = await executeRow(deps, bulkGrant, row, lease, (_, error) => log.error(error));
+    if (!outcome || "code" in outcome) throw new Error(outcome?.code);
   },
 };
 

@@ -1,4 +1,5 @@
 /** Keeps the copies of programs that a process decides on. */
+import { ageOf, type ClockReading, readClocks } from "../app/ports/clock-reading.ts";
 import type { Reader } from "../app/ports/deps.ts";
 import type { Programs } from "../app/ports/programs.ts";
 import { programRef } from "../app/ports/records.ts";
@@ -27,7 +28,7 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
   }
 
   async function fetch(programId: string): Promise<Program> {
-    const clocks = { monotonic: performance.now(), wall: Date.now() };
+    const clocks = readClocks();
     const found = await reader.get(programRef(programId));
     if (!found) throw new DomainError("PROGRAM_NOT_FOUND", `there is no program ${programId}`);
     const latest = copies.get(programId);
@@ -65,17 +66,6 @@ export function createProgramCache(reader: Reader, alwaysRead = false): Programs
 }
 
 /** A program as it was read, and the times of both clocks just before the read. */
-interface Copy {
+interface Copy extends ClockReading {
   readonly program: Program;
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-/**
- * The age of a copy in ms: the greater of its ages by the two clocks. The monotonic clock may stop
- * while a machine is suspended. A wall clock that was set back may hide such a pause, so its
- * difference counts in both directions.
- */
-function ageOf({ monotonic, wall }: Copy): number {
-  return Math.max(performance.now() - monotonic, Math.abs(Date.now() - wall));
 }

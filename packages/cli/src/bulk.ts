@@ -115,7 +115,8 @@ const commands: readonly AddCommand[] = [
   change({
     name: "cancel",
     summary: "end a bulk grant before it is done",
-    description: "Cancels a bulk grant. One that runs ends after the rows under way.",
+    description:
+      "Cancels a bulk grant. One that runs stops within two seconds, and ends about ten later.",
     schema: CancelBulkGrantResponseSchema,
     send: (bulkGrants, request, call) => bulkGrants.cancelBulkGrant(request, call),
   }),

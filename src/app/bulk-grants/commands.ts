@@ -38,7 +38,7 @@ export const approveBulkGrant = (
 export const rejectBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
   change(deps, input, (record, now) => reject(record, requestOf(input), now));
 
-/** Cancels at once what has not started; a running one after the rows under way. WRONG_STATE. */
+/** Cancels at once what has not started; a running one when its rows are counted. WRONG_STATE. */
 export const cancelBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
   change(deps, input, (record, now) => cancel(record, requestOf(input), now));
 

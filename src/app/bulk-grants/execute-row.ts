@@ -1,6 +1,6 @@
 /** Executes one row of a bulk grant: one transaction, one outcome. */
 import pRetry from "p-retry";
-import type { BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
+import type { BulkGrant, BulkGrantName, Revision } from "../../domain/bulk-grant.ts";
 import { noCaller } from "../../domain/caller.ts";
 import { DomainError, type Reason } from "../../domain/errors.ts";
 import { type EventKey, type EventName, eventName } from "../../domain/ledger.ts";
@@ -9,10 +9,15 @@ import { isRowCode, type RowProblem, type SheetRow } from "../../domain/sheet.ts
 import type { Points } from "../../domain/units.ts";
 import { putChange } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { TransactionRequest } from "../ports/engine.ts";
 import { accountRef, eventRef, type Ref } from "../ports/records.ts";
 import { requestHash } from "../shared/idempotency.ts";
+import type { Lease } from "./run-lease.ts";
 
 type ExecuteDeps = Pick<Deps, "engine" | "programs" | "awaitRowSlot">;
+
+/** The bulk grant as it was when its run began. */
+type Run = BulkGrantName & Pick<BulkGrant, "revision">;
 
 /** What became of a row: the points that were granted or revoked, or why none were. */
 type RowOutcome = { readonly points: Points } | RowProblem;
@@ -26,18 +31,18 @@ const retries = { retries: 5, minTimeout: 200, factor: 2, randomize: true };
 /**
  * Grants the points of a row once, however often it is executed; in a reversal, revokes what the
  * row of the reversed bulk grant has granted. A refusal is the row's outcome, and so are
- * CONTENDED and THROTTLED after the retries: they concern one account. Throws any other retryable
- * error, which concerns all rows.
+ * CONTENDED and THROTTLED after the retries: they concern one account. Undefined when the run was
+ * over before. Throws any other retryable error, which concerns all rows.
  */
 export async function executeRow(
   deps: ExecuteDeps,
-  name: BulkGrantName,
-  revision: Revision,
+  bulkGrant: Run,
   row: SheetRow,
+  lease: Lease,
   onFailed: (userId: string, error: unknown) => void,
-): Promise<RowOutcome> {
+): Promise<RowOutcome | undefined> {
   try {
-    return await pRetry(() => attempt(deps, name, revision, row), {
+    return await pRetry(() => attempt(deps, bulkGrant, row, lease), {
       ...retries,
       shouldRetry: ({ error }) => error instanceof DomainError && error.retryable,
     });
@@ -88,27 +93,29 @@ export function rowRecords(
 
 async function attempt(
   deps: ExecuteDeps,
-  name: BulkGrantName,
-  revision: Revision,
+  bulkGrant: Run,
   row: SheetRow,
-): Promise<RowOutcome> {
+  lease: Lease,
+): Promise<RowOutcome | undefined> {
   await deps.awaitRowSlot();
-  await deps.programs.get(name.programId);
+  const { programId, bulkGrantId, revision } = bulkGrant;
+  await deps.programs.get(programId);
   const { submitter: caller, reversedBulkGrantId } = revision;
   const { userId, points, reason } = row;
-  const { account, readSet, reversedKey, eventKey } = rowRecords(name, revision, row);
+  const { account, readSet, reversedKey, eventKey } = rowRecords(bulkGrant, revision, row);
   const hash = rowHash(reversedBulkGrantId === undefined ? { points } : { reversedBulkGrantId });
-  const event = { event: rowEvent(name.bulkGrantId, userId), reason, caller };
-  return deps.engine.transact({
+  const event = { event: rowEvent(bulkGrantId, userId), reason, caller };
+  const request: TransactionRequest<RowOutcome | undefined> = {
     key: account,
     readSet,
     expectAbsent: [eventKey],
     deadline: undefined,
     failsSoon: true,
-    decide(tx, now): RowOutcome {
+    decide(tx, now) {
+      if (!lease.isHeld) return undefined;
       const existing = tx.get(eventKey);
       if (existing) return outcomeOf(existing, hash);
-      const program = deps.programs.current(name.programId);
+      const program = deps.programs.current(programId);
       const state: State = { program, userId, account: tx.get(account), now: now.calendar };
       if (!reversedKey) {
         return { points: putChange(tx, eventKey, hash, grant(state, event, points)).entry.points };
@@ -119,7 +126,8 @@ async function attempt(
       tx.put(reversedKey, { ...reversed, reversedPoints });
       return { points: putChange(tx, eventKey, hash, change).entry.points };
     },
-  });
+  };
+  return lease.decided(() => deps.engine.transact(request));
 }
 
 /** What an earlier execution has done; another number of points is not this row. */

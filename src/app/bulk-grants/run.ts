@@ -10,6 +10,7 @@ import { blockOutcomeRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
 import { executeRow, rowEventKey, rowRecords } from "./execute-row.ts";
+import { RunLease, underLease } from "./run-lease.ts";
 import { readStoredBlock } from "./stored-block.ts";
 import type { BlockRange, RangeProgress } from "./validate-blocks.ts";
 
@@ -39,10 +40,10 @@ export type RunProgress = RangeProgress &
   Pick<RunCounts, "grantedCount" | "grantedPoints" | "failedCount">;
 
 /**
- * Executes the blocks of a range until `shouldContinue` returns false. Each block first reads the
- * record: a pause or a cancellation stops the work after the rows under way. A block that this run
- * has done already is skipped, and a row that is granted already is granted once. May be repeated.
- * Throws STORE_UNAVAILABLE and other errors that concern all rows.
+ * Executes the blocks of a range until `shouldContinue` returns false. A cancellation stops the work
+ * within two seconds, a pause after the blocks under way. A block that this run has done already is
+ * skipped, and a row that is granted already is granted once. May be repeated. Throws
+ * STORE_UNAVAILABLE and other errors that concern all rows.
  */
 export async function runBlocks(
   deps: RunDeps,
@@ -50,37 +51,48 @@ export async function runBlocks(
   shouldContinue: (progress: RunProgress & { readonly next: number }) => boolean,
   onFailed: (userId: string, error: unknown) => void,
 ): Promise<RunProgress> {
-  let counts = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
-  for (let block = range.from; block < range.to; ) {
-    const bulkGrant = await readBulkGrant(deps, range);
-    if (!isRunning(bulkGrant, range)) return { ...counts, next: block, stopped: true };
-    const outcome = await runBlock(deps, bulkGrant, block, onFailed);
-    counts = {
-      grantedCount: counts.grantedCount + outcome.grantedCount,
-      grantedPoints: counts.grantedPoints + outcome.grantedPoints,
-      failedCount: counts.failedCount + outcome.failures.length,
-    };
-    block += 1;
-    if (block < range.to && !shouldContinue({ ...counts, next: block })) {
-      return { ...counts, next: block };
+  const lease = new RunLease(
+    () => readBulkGrant(deps, range),
+    (bulkGrant) => goesOn(bulkGrant, range),
+  );
+  return underLease(lease, async () => {
+    let counts = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
+    for (let block = range.from; block < range.to; ) {
+      const bulkGrant = await lease.hold();
+      const outcome =
+        bulkGrant && !bulkGrant.pause
+          ? await runBlock(deps, bulkGrant, block, lease, onFailed)
+          : undefined;
+      if (!outcome) return { ...counts, next: block, stopped: true };
+      counts = {
+        grantedCount: counts.grantedCount + outcome.grantedCount,
+        grantedPoints: counts.grantedPoints + outcome.grantedPoints,
+        failedCount: counts.failedCount + outcome.failures.length,
+      };
+      block += 1;
+      if (block < range.to && !shouldContinue({ ...counts, next: block })) {
+        return { ...counts, next: block };
+      }
     }
-  }
-  return counts;
+    return counts;
+  });
 }
 
-const isRunning = (bulkGrant: BulkGrant, { revision, run }: RunRange): boolean =>
+/** Whether the rows of the run may still be sent. A pause does not stop a block under way. */
+const goesOn = (bulkGrant: BulkGrant, { revision, run }: RunRange): boolean =>
   bulkGrant.state === "RUNNING" &&
   bulkGrant.run === run &&
   bulkGrant.revision.number === revision &&
-  !bulkGrant.pause &&
   !bulkGrant.cancelRequest;
 
+/** Executes the rows that are left of a block. Undefined when the run was over before its end. */
 async function runBlock(
   deps: RunDeps,
   bulkGrant: BulkGrant,
   block: number,
+  lease: RunLease,
   onFailed: (userId: string, error: unknown) => void,
-): Promise<BlockOutcome> {
+): Promise<BlockOutcome | undefined> {
   const { revision, run } = bulkGrant;
   const { rows, before, left } = await readBlock(deps, revision.uploadId, block);
   if (before?.run === run) return before;
@@ -90,8 +102,9 @@ async function runBlock(
   const results = await Promise.allSettled(
     rowsLeft.map((row, i) =>
       limit(async () => {
+        if (!(await lease.hold())) return undefined;
         await awaitRead(i);
-        return executeRow(deps, bulkGrant, revision, row, onFailed);
+        return executeRow(deps, bulkGrant, row, lease, onFailed);
       }),
     ),
   );
@@ -100,11 +113,17 @@ async function runBlock(
   for (const [i, result] of results.entries()) {
     if (result.status === "rejected") throw result.reason;
     const { value } = result;
+    if (!value) return undefined;
     if ("code" in value) failures.push({ index: left[i] as number, ...value });
     else [grantedCount, grantedPoints] = [grantedCount + 1, grantedPoints + value.points];
   }
   const outcome = { run, grantedCount, grantedPoints, failures };
-  return changeOutcome(deps, revision.uploadId, block, addOutcome(outcome));
+  return lease.decided(async () => {
+    const kept = await changeOutcome(deps, revision.uploadId, block, (existing) =>
+      lease.isHeld ? addOutcome(existing, outcome) : existing,
+    );
+    return kept && kept.run >= run ? kept : undefined;
+  });
 }
 
 /**
@@ -149,41 +168,42 @@ const toGrant = (rows: readonly SheetRow[], check: BlockCheck | undefined): numb
   return [...rows.keys()].filter((index) => !granted.has(index));
 };
 
-/** Adds what a run has done with a block, unless another attempt of this run has added it. */
-const addOutcome =
-  (outcome: BlockOutcome) =>
-  (before: BlockOutcome | undefined): BlockOutcome => {
-    if (!before) return outcome;
-    if (before.run === outcome.run) return before;
-    return {
-      ...outcome,
-      grantedCount: before.grantedCount + outcome.grantedCount,
-      grantedPoints: before.grantedPoints + outcome.grantedPoints,
-    };
+/** Adds what a run has done with a block, unless this run or a later one has done it. */
+function addOutcome(before: BlockOutcome | undefined, outcome: BlockOutcome): BlockOutcome {
+  if (!before) return outcome;
+  if (before.run >= outcome.run) return before;
+  return {
+    ...outcome,
+    grantedCount: before.grantedCount + outcome.grantedCount,
+    grantedPoints: before.grantedPoints + outcome.grantedPoints,
   };
+}
 
-async function changeOutcome(
+async function changeOutcome<R extends BlockOutcome | undefined>(
   deps: Pick<Deps, "engine">,
   uploadId: string,
   block: number,
-  change: (before: BlockOutcome | undefined) => BlockOutcome,
-): Promise<BlockOutcome> {
+  change: (before: BlockOutcome | undefined) => R,
+): Promise<R> {
   return (await changeRecord(deps, { ref: blockOutcomeRef(uploadId, block) }, change)).record;
 }
 
 /**
  * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
  * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
- * and a cancelled run has unfinished blocks. Throws an error, with the run as it was, when the run
- * is not cancelled and a block has no outcome yet.
+ * and a cancelled run has unfinished blocks. A cancelled run is counted after `awaitLateRows`, which
+ * takes at least `lateRowsMs`. Throws an error, with the run as it was, when the run is not
+ * cancelled and a block has no outcome yet.
  */
 export async function finishRun(
   deps: Pick<Deps, "engine" | "reader">,
   name: BulkGrantName,
   run: number,
+  awaitLateRows: () => Promise<void>,
 ): Promise<BulkGrant> {
   const bulkGrant = await readBulkGrant(deps, name);
   if (bulkGrant.state !== "RUNNING" || bulkGrant.run !== run) return bulkGrant;
+  if (bulkGrant.cancelRequest) await awaitLateRows();
   const blocks = Math.ceil(bulkGrant.revision.rowCount / rowsPerBlock);
   const limit = pLimit(blocksAtOnce);
   await Promise.all(

@@ -1,6 +1,16 @@
 /** The commit engine as the use cases see it. */
+import type { Milliseconds } from "../../domain/units.ts";
 import type { Now } from "./clock.ts";
 import type { Kind, Records, Ref } from "./records.ts";
+
+/** A call that has not been committed or refused after this long is rejected. */
+export const patienceMs: Milliseconds = 5_000;
+
+/** A request to the store ends after this long. */
+export const requestMs: Milliseconds = 3_000;
+
+/** A decision is written within this time or never: it is sent until the patience is over. */
+export const lateWriteMs: Milliseconds = patienceMs + requestMs;
 
 /** The records of a batch while it is decided, with the writes of the calls decided before. */
 export interface Transaction {

@@ -1,6 +1,11 @@
 /** The commit engine: keeps one queue for each key that calls wait for. */
 import type { Clock } from "../../app/ports/clock.ts";
-import type { Engine, ReadAhead, TransactionRequest } from "../../app/ports/engine.ts";
+import {
+  type Engine,
+  patienceMs,
+  type ReadAhead,
+  type TransactionRequest,
+} from "../../app/ports/engine.ts";
 import { maxSilenceMs } from "../../app/ports/store-silence.ts";
 import type { Pending } from "./batch.ts";
 import { contendedMs } from "./contention.ts";
@@ -8,9 +13,6 @@ import { type ItemStore, nameOf } from "./item-store.ts";
 import { KeyQueue, type QueueContext } from "./key-queue.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { throttledMs } from "./store-requests.ts";
-
-/** A call that has not been committed or refused after this long is rejected. */
-const patienceMs = 5_000;
 
 /** What the engine depends on. `random` returns numbers in [0, 1). */
 interface EngineDeps {

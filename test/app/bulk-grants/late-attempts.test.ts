@@ -51,7 +51,9 @@ test("an end that comes before a dead worker's block is run again loses no row",
   };
   const dying = runBlocks({ ...deps, awaitRowSlot }, firstBlock, () => true, unexpected);
   await expect(dying).rejects.toThrow("dies here");
-  await expect(finishRun(deps, name, 1)).rejects.toThrow("run 1 of b has not executed block 0");
+  await expect(finishRun(deps, name, 1, async () => {})).rejects.toThrow(
+    "run 1 of b has not executed block 0",
+  );
   expect(await runAll(deps, "b", 1, 1)).toMatchObject({
     head: { state: "DONE", result: { grantedCount: 2, grantedPoints: 30, notRunCount: 0 } },
   });
@@ -79,6 +81,26 @@ test("a row that a stalled worker grants late fails when the next revision diffe
   });
   const { items } = await listRows(deps, name, "FAILED", { size: 10, cursor: undefined });
   expect(items[0]?.problem).toEqual({ code: "ID_REUSED", detail: "10" });
+});
+
+test("the outcome of a late attempt does not overwrite that of the next run", async () => {
+  const deps = await open();
+  await submit(deps, "b", { u1: 10, u2: 20 });
+  await validate(deps, "b", 1);
+  await answerTo(deps, { op: "freeze", userId: "u2" });
+  await start(deps, "b", 1);
+  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
+  const stalled = { ...deps, awaitRowSlot: () => stall };
+  const late = runBlocks(stalled, firstBlock, () => true, unexpected);
+  await runAll(deps, "b", 1, 1);
+  await answerTo(deps, { op: "unfreeze", userId: "u2" });
+  await answerTo(deps, { op: "retry", id: "b", by: "ann" });
+  await answerTo(deps, { op: "run", id: "b", revision: 1, run: 2, from: 0, to: 1, limit: 1 });
+  release();
+  await late;
+  expect(await answerTo(deps, { op: "finish", id: "b", run: 2 })).toMatchObject({
+    head: { state: "DONE", result: { grantedCount: 2, grantedPoints: 30, failedCount: 0 } },
+  });
 });
 
 test("a reversal is no earlier bulk grant with the same content", async () => {

@@ -50,7 +50,7 @@ async function run(bulkGrantId: string): Promise<BulkGrant> {
     () => true,
     () => undefined,
   );
-  await finishRun(server.deps, name, run);
+  await finishRun(server.deps, name, run, async () => {});
   return get(bulkGrantId);
 }
 

@@ -9,7 +9,9 @@ const nextTurn = setImmediate;
  * global `setTimeout`, and every request has to take at least a millisecond, or no time passes.
  */
 export async function inVirtualTime<T>(work: () => Promise<T>): Promise<T> {
-  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({
+    toFake: ["performance", "setTimeout", "clearTimeout", "setInterval", "clearInterval"],
+  });
   let isOver = false;
   const pass = () => {
     if (isOver) return;

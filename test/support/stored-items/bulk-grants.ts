@@ -64,7 +64,7 @@ async function run(deps: Deps, name: ReturnType<typeof nameOf>): Promise<void> {
     () => true,
     () => {},
   );
-  await finishRun(deps, name, bulkGrant.run);
+  await finishRun(deps, name, bulkGrant.run, async () => {});
 }
 
 const carol = { service: "desk", subject: "carol" };
@@ -172,5 +172,5 @@ export async function storeEndedBulkGrants({ deps, clock, step }: Recorder): Pro
   await step("cancel it while it runs", () =>
     cancelBulkGrant(deps, { ...nameOf("small"), ...request }),
   );
-  await step("end its run", () => finishRun(deps, nameOf("small"), 1));
+  await step("end its run", () => finishRun(deps, nameOf("small"), 1, async () => {}));
 }

@@ -3,8 +3,10 @@ import { Agent } from "node:http";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { isServerError, isThrottlingError, isTransientError } from "@smithy/core/retry";
 import type { ClockSkew } from "../../../app/ports/clock.ts";
+import { readClocks } from "../../../app/ports/clock-reading.ts";
+import { requestMs } from "../../../app/ports/engine.ts";
 import { DomainError } from "../../../domain/errors.ts";
-import { type ClockReading, createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
+import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 
 /** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
 interface DynamoConfig {
@@ -31,10 +33,10 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: 1_000,
-      requestTimeout: 3_000,
+      requestTimeout: requestMs,
       throwOnRequestTimeout: true,
       // The request timeout ends with the headers; this one also covers a body that stalls.
-      socketTimeout: 3_000,
+      socketTimeout: requestMs,
       ...(endpoint?.startsWith("http:") && {
         httpAgent: new Agent({ keepAlive: true, maxSockets: 512 }),
       }),
@@ -159,8 +161,6 @@ function observeAttempts(client: DynamoDBClient, operations: Map<string, Attempt
     { step: "finalizeRequest", name: "meguriAttempts", priority: "low" },
   );
 }
-
-const readClocks = (): ClockReading => ({ monotonic: performance.now(), wall: Date.now() });
 
 /** An error with the fields that the SDK adds to errors of requests. */
 type RequestError = Parameters<typeof isTransientError>[0] & { readonly code?: string };

@@ -3,15 +3,8 @@
  * header alone never changes what earlier ones have shown.
  */
 import type { ClockSkew } from "../../../app/ports/clock.ts";
+import type { ClockReading } from "../../../app/ports/clock-reading.ts";
 import type { Milliseconds } from "../../../domain/units.ts";
-
-/** One moment by both clocks of this machine, in ms. */
-export interface ClockReading {
-  /** `Date.now()`, which is stepped when somebody sets the clock. */
-  readonly wall: number;
-  /** `performance.now()`, which is never stepped, but stops while the machine is suspended. */
-  readonly monotonic: number;
-}
 
 export interface SkewEstimator extends ClockSkew {
   /**

@@ -1317,8 +1317,9 @@ export const BulkGrantService: GenService<{
   },
   /**
    * CancelBulkGrant cancels a bulk grant that has not started, at once. One that is RUNNING gets
-   * cancel_request and ends when the rows under way are done; its result says what was granted.
-   * Idempotent: a cancelled one stays as it is.
+   * cancel_request, begins no row from two seconds later on, and ends about ten seconds after that,
+   * when the rows under way are counted; its result says what was granted. Idempotent: a cancelled
+   * one stays as it is.
    *
    * Refusals: BULK_GRANT_NOT_FOUND, WRONG_STATE (it has ended otherwise). Retryable: CONTENDED,
    * CLOCK_OFF.
