@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, realpath, rename, stat, unlink } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
+import { DomainError } from "../../domain/errors.ts";
 import type { DefinitionOf } from "./definitions.ts";
 import {
   isPickedUp,
@@ -46,9 +47,7 @@ export function createFolderSource({ path: root }: Pick<DefinitionOf<"folder">, 
       const from = await find(root, path);
       if (from === undefined) return;
       if (version !== undefined && (await ifExists(hash(from))) !== version) return;
-      const folder = join(root, to);
-      await mkdir(folder, { recursive: true });
-      await renameInto(folder, from);
+      await renameInto(await makeFolder(root, to), from);
     },
     urlOf: () => undefined,
   };
@@ -79,6 +78,16 @@ async function* contentOf(
     yield chunk;
   }
   if (version !== undefined && versionOf(sha256.digest()) !== version) throw otherVersion(path);
+}
+
+/** Makes a folder in the root. Throws INVALID_REQUEST when a link leads elsewhere. */
+async function makeFolder(root: string, name: string): Promise<string> {
+  const folder = join(await realpath(root), name);
+  await mkdir(folder, { recursive: true });
+  if ((await realpath(folder)) === folder) return folder;
+  throw new DomainError("INVALID_REQUEST", `the folder ${name} of the source is a link`, {
+    field: "source",
+  });
 }
 
 /** Returns the version of a file that is complete; undefined when it may change, or is gone. */

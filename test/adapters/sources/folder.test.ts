@@ -221,6 +221,17 @@ describe("a pick-up", () => {
     expect(await Promise.all(contents)).toEqual(["first", "second", "third"]);
   });
 
+  test("moves no file to where a link leads", async () => {
+    await write("rows.csv");
+    await symlink(outside, join(root, "done"));
+    await expect(sources().move("nightly/rows.csv", "done")).rejects.toMatchObject({
+      reason: "INVALID_REQUEST",
+      message: "the folder done of the source is a link",
+    });
+    expect(await readdir(root)).toEqual(["done", "rows.csv"]);
+    expect(await readdir(outside)).toEqual(["nightly"]);
+  });
+
   test("of a source that is not configured is refused", async () => {
     const refusal = { reason: "INVALID_REQUEST" };
     await expect(sources().listNew("hourly")).rejects.toMatchObject(refusal);
