@@ -31,10 +31,10 @@ export interface ChangeRequest {
 const maxActions = 20;
 
 /**
- * Returns the record after a submission, or the same record if its current revision has the same
- * content. A submission that names the current revision as the one that it replaces becomes the
- * next one even with the same content: accounts may have been unfrozen, or approvers have changed
- * their minds. Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other
+ * Returns the record after a submission, or the same record if `earlierRevision` has the same
+ * content, even if that has been replaced: the answer of its upload may have been lost. A submission
+ * that names the current revision as the one that it replaces becomes the next one whatever content
+ * it has: accounts may have been unfrozen, or approvers have changed their minds. Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other
  * way round; WRONG_STATE in a state that has no next revision, or when `replacedRevision` is not
  * the current one.
  */
@@ -43,13 +43,14 @@ export function submit(
   name: { readonly programId: string; readonly bulkGrantId: string },
   revision: Omit<Revision, "number" | "digest">,
   replacedRevision: number | undefined,
+  earlierRevision: number | undefined,
   digestOf: (number: number) => string,
   { reminderMs, expiryMs }: ApprovalTimes,
 ): BulkGrant {
   const { submitter: caller, submitTime: time } = revision;
   const current = existing?.revision.number ?? 0;
   const isNext = replacedRevision === current;
-  if (existing && !isNext && isSameContent(existing.revision, revision)) return existing;
+  if (existing && !isNext && earlierRevision !== undefined) return existing;
   if (replacedRevision !== undefined && !isNext) {
     throw new DomainError("WRONG_STATE", `the current revision is ${current}`, {
       revision: String(current),
@@ -84,15 +85,6 @@ export function submit(
     }),
   };
 }
-
-/** Whether two submissions would grant the same at the same time. */
-const isSameContent = (
-  a: Pick<Revision, "rowsDigest" | "executeTime" | "reversedBulkGrantId">,
-  b: Pick<Revision, "rowsDigest" | "executeTime" | "reversedBulkGrantId">,
-): boolean =>
-  a.rowsDigest === b.rowsDigest &&
-  a.executeTime === b.executeTime &&
-  a.reversedBulkGrantId === b.reversedBulkGrantId;
 
 /**
  * The points that a bulk grant has granted and will have granted in all its revisions. More than

@@ -24,15 +24,18 @@ export interface RowProblem {
   readonly detail?: string;
 }
 
+const and = (found: string): string => (found === "" ? "" : `; ${found}`);
+
 /** What is wrong with a row, by its stable code. The text is for people; `detail` is inserted. */
 const texts = {
   USER_MISSING: () => "user_id: is missing",
-  USER_MALFORMED: () => "user_id: 1 to 64 visible ASCII characters without #",
+  USER_MALFORMED: (found) => `user_id: 1 to 64 visible ASCII characters without #${and(found)}`,
   POINTS_MISSING: () => "points: is missing",
-  POINTS_MALFORMED: () => `points: a whole number of 1 to ${maxPoints}`,
+  POINTS_MALFORMED: (found) => `points: a whole number of 1 to ${maxPoints}${and(found)}`,
   POINTS_ABOVE_CAP: (cap) => `points: the program allows at most ${cap} a row`,
   REASON_TOO_LONG: () => "reason: at most 128 bytes",
-  REASON_MALFORMED: () => "reason: without control characters and bidirectional controls",
+  REASON_MALFORMED: (found) =>
+    `reason: without control characters and bidirectional controls${and(found)}`,
   COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
   USER_TWICE: (line) => `user_id: is in line ${line} already`,
   OTHER_BULK_GRANT: (id) => `bulk_grant_id: the row belongs to ${id}`,

@@ -265,7 +265,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect((await done("bulk", "rows", id, "--state", "FAILED")).split("\n")).toEqual(
       expect.arrayContaining([cells("^3", `${id}-b`, "50", "FAILED", "ACCOUNT_FROZEN")]),
     );
-    expect(await done("bulk", "export-failed", id)).toContain(`${id}-b,50`);
+    expect(await done("bulk", "export-failed", id)).toContain(`"${id}-b","50"`);
     await server.points.unfreezeAccount({ userId: `${id}-b`, eventId: "unfreeze" });
     expect(await done("bulk", "retry", id)).toContain(`${id}: `);
     await done("bulk", "watch", id);

@@ -116,7 +116,8 @@ describe("submit", () => {
     before: BulkGrant | undefined,
     more: Partial<typeof next> = {},
     replaces?: number,
-  ) => submit(before, name, { ...next, ...more }, replaces, digestOf, times);
+    earlier?: number,
+  ) => submit(before, name, { ...next, ...more }, replaces, earlier, digestOf, times);
 
   test("the first sheet is revision 1, to be validated", () => {
     expect(submitNext(undefined)).toEqual(
@@ -182,18 +183,19 @@ describe("submit", () => {
 
   test("the same content is the same revision in every state, by whomever it is sent", () => {
     sameExceptIn([], (before) =>
-      submitNext(before, {
-        rowsDigest: "rows-1",
-        submitter: asService("others"),
-        source: "nightly/a.csv",
-      }),
+      submitNext(
+        before,
+        { rowsDigest: "rows-1", submitter: asService("others"), source: "nightly/a.csv" },
+        undefined,
+        1,
+      ),
     );
   });
 
   test("the same content that replaces the current revision is the next one", () => {
     const same = { rowsDigest: "rows-1" };
-    expect(submitNext(row("INVALID"), same, 1).revision.number).toBe(2);
-    expect(() => submitNext(row("DONE"), same, 1)).toThrow(wrongState("DONE"));
+    expect(submitNext(row("INVALID"), same, 1, 1).revision.number).toBe(2);
+    expect(() => submitNext(row("DONE"), same, 1, 1)).toThrow(wrongState("DONE"));
   });
 
   test("a sheet that replaces another revision is refused, unless it is repeated", () => {
@@ -207,13 +209,15 @@ describe("submit", () => {
       );
     }
     const second = submitNext(row("REJECTED"), {}, 1);
-    expect(submitNext(second, {}, 1)).toBe(second);
+    expect(submitNext(second, {}, 1, 2)).toBe(second);
   });
 
-  test("the same content is compared with the current revision only", () => {
-    const second = submitNext(row("REJECTED"));
-    const third = submitNext({ ...second, state: "REJECTED" }, { rowsDigest: "rows-1" });
-    expect(third.revision.number).toBe(3);
+  test("the content of a revision that was replaced changes nothing, unless it replaces", () => {
+    const second = { ...submitNext(row("REJECTED")), state: "REJECTED" as const };
+    const first = { rowsDigest: "rows-1" };
+    expect(submitNext(second, first, undefined, 1)).toBe(second);
+    expect(submitNext(second, first, 1, 1)).toBe(second);
+    expect(submitNext(second, first, 2, 1).revision.number).toBe(3);
   });
 
   test("another execute_time is another content", () => {

@@ -8,6 +8,7 @@ import {
   bulkContentRef,
   bulkRevisionRef,
   pendingUploadRef,
+  revisionContentRef,
 } from "../../src/app/ports/records.ts";
 import type { BulkGrant, BulkGrantState } from "../../src/domain/bulk-grant.ts";
 import type { SheetRow } from "../../src/domain/sheet.ts";
@@ -66,6 +67,7 @@ describe.each(stores)("%s: records of bulk grants", (_, open) => {
       putBulkGrant(row),
       write(bulkRevisionRef(programId, bulkGrantId, 1), revisionOf(uploadId)),
       write(bulkContentRef(programId, "digest"), { bulkGrantId }),
+      write(revisionContentRef(programId, bulkGrantId, "hash"), { revision: 1 }),
       write(blockCheckRef(uploadId, 0), check),
       write(blockOutcomeRef(uploadId, 0), outcome),
     ];

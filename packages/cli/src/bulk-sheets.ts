@@ -58,6 +58,9 @@ function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: She
   return [
     `${rowCount} rows, ${totalPoints} points`,
     ...(alreadyGrantedCount > 0 ? [`${alreadyGrantedCount} rows are granted already`] : []),
+    ...(check.trimmedUserIdCount > 0
+      ? [`blanks around the user id of ${check.trimmedUserIdCount} rows are taken away`]
+      : []),
     ...(check.sameContentBulkGrantId ? [`the same rows as ${check.sameContentBulkGrantId}`] : []),
     counts.length > 0 ? `problems: ${counts.join(", ")}` : "nothing is wrong",
   ].join("; ");
@@ -95,14 +98,29 @@ export const addSubmit: AddCommand = (parent, inSession) => {
           answer,
           () => `${aboutBulkGrant(answer.bulkGrant)}\n`,
         );
-        await out.note(
-          answer.replayed
-            ? "replayed: the current revision has the same content"
-            : `follow it with: meguri bulk watch ${bulkGrantId}`,
-        );
+        await out.note(nextStep(answer));
+        if (isReplaced(answer)) session.exitCode = exitCodes.refused;
       }),
     );
 };
+
+/** Whether another content has replaced the submitted one, so that this one will not be granted. */
+const isReplaced = ({ revision, bulkGrant }: UploadBulkGrantResponse): boolean =>
+  revision !== bulkGrant?.revision;
+
+/** What a person does after a submission. */
+function nextStep(answer: UploadBulkGrantResponse): string {
+  const { revision, replayed, bulkGrant } = answer;
+  if (isReplaced(answer)) {
+    return (
+      `not submitted: this was revision ${revision}, which others have replaced; make it the ` +
+      `next one with: --replaced-revision ${bulkGrant?.revision}`
+    );
+  }
+  return replayed
+    ? "replayed: the current revision has the same content"
+    : `follow it with: meguri bulk watch ${bulkGrant?.bulkGrantId}`;
+}
 
 type Header = Parameters<Session["meguri"]["uploadBulkGrant"]>[0];
 

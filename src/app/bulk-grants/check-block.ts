@@ -1,7 +1,7 @@
 /** Compares a block of rows with the store. */
 import type { BulkGrantName } from "../../domain/bulk-grant.ts";
 import type { SheetRow } from "../../domain/sheet.ts";
-import type { BlockCheck, BlockProblem } from "../ports/bulk-grants.ts";
+import type { BlockCheck } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import { accountRef } from "../ports/records.ts";
 import { rowEventKey } from "./execute-row.ts";
@@ -28,9 +28,7 @@ export async function checkBlock(
   ]);
   const alreadyGranted: number[] = [];
   let alreadyGrantedPoints = 0;
-  const problems: BlockProblem[] = rows.flatMap(({ problem }, index) =>
-    problem ? [{ index, ...problem }] : [],
-  );
+  const problems = [...ownProblems(rows).problems];
   for (const [i, { row, index }] of valid.entries()) {
     const points = events[i]?.entry.points;
     if (points !== undefined && (points === row.points || reversedBulkGrantId !== undefined)) {
@@ -45,3 +43,10 @@ export async function checkBlock(
   problems.sort((a, b) => a.index - b.index);
   return { alreadyGranted, alreadyGrantedPoints, problems };
 }
+
+/** Returns the problems that rows have by themselves, without the store. */
+export const ownProblems = (rows: readonly SheetRow[]): FoundInBlock => ({
+  alreadyGranted: [],
+  alreadyGrantedPoints: 0,
+  problems: rows.flatMap(({ problem }, index) => (problem ? [{ index, ...problem }] : [])),
+});

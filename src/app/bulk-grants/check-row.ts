@@ -3,12 +3,13 @@ import { hasControls } from "../../domain/controls.ts";
 import { cutToBytes } from "../../domain/display-text.ts";
 import { maxPoints } from "../../domain/points.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
+import { foundText } from "./found-text.ts";
 import { createSeenUsers } from "./seen-users.ts";
 
-/** A row as it came, before any check. */
+/** A row as it came, before any check. A sheet without a column has no cells of it. */
 export interface RowCells {
-  readonly userId: string;
-  readonly points: string;
+  readonly userId?: string;
+  readonly points?: string;
   readonly reason: string;
 }
 
@@ -27,35 +28,40 @@ export function createRowCheck(maxPointsPerRow: number) {
   const cap = Math.min(maxPoints, maxPointsPerRow);
   const seenUsers = createSeenUsers();
 
-  function userProblem(userId: string, line: number): RowProblem | undefined {
+  function userProblem(userId: string | undefined, line: number): RowProblem | undefined {
+    if (userId === undefined) return undefined;
     if (userId.trim() === "") return { code: "USER_MISSING" };
-    if (!userIdForm.test(userId)) return { code: "USER_MALFORMED" };
+    if (!userIdForm.test(userId)) return { code: "USER_MALFORMED", detail: foundText(userId) };
     const firstLine = seenUsers.firstLine(userId, line);
     return firstLine === undefined ? undefined : { code: "USER_TWICE", detail: String(firstLine) };
   }
 
-  function pointsProblem(points: string): RowProblem | undefined {
+  function pointsProblem(points: string | undefined): RowProblem | undefined {
+    if (points === undefined) return undefined;
     const text = points.trim();
     if (text === "") return { code: "POINTS_MISSING" };
-    if (!wholeNumber.test(text) || Number(text) === 0) return { code: "POINTS_MALFORMED" };
+    if (!wholeNumber.test(text) || Number(text) === 0) {
+      return { code: "POINTS_MALFORMED", detail: foundText(text) };
+    }
     if (Number(text) > cap) return { code: "POINTS_ABOVE_CAP", detail: String(cap) };
     return undefined;
   }
 
   return (line: number, cells: RowCells, found?: RowProblem): SheetRow => {
+    const { userId = "", points: rawPoints = "", reason } = cells;
     const problem =
       found ??
       userProblem(cells.userId, line) ??
       pointsProblem(cells.points) ??
-      reasonProblem(cells.reason);
-    const points = pointsOf(cells.points);
-    if (!problem) return { line, userId: cells.userId, points, reason: cells.reason };
+      reasonProblem(reason);
+    const points = pointsOf(rawPoints);
+    if (!problem) return { line, userId, points, reason };
     return {
       line,
-      userId: cutToBytes(cells.userId, maxMalformedBytes),
+      userId: cutToBytes(userId, maxMalformedBytes),
       points,
-      reason: cutToBytes(cells.reason, maxMalformedBytes),
-      ...(points === 0 && { rawPoints: cutToBytes(cells.points, maxMalformedBytes) }),
+      reason: cutToBytes(reason, maxMalformedBytes),
+      ...(points === 0 && { rawPoints: cutToBytes(rawPoints, maxMalformedBytes) }),
       problem,
     };
   };
@@ -70,5 +76,5 @@ function pointsOf(text: string): number {
 function reasonProblem(reason: string): RowProblem | undefined {
   const isTooLong = reason.length > maxReasonBytes || Buffer.byteLength(reason) > maxReasonBytes;
   if (isTooLong) return { code: "REASON_TOO_LONG" };
-  return hasControls(reason) ? { code: "REASON_MALFORMED" } : undefined;
+  return hasControls(reason) ? { code: "REASON_MALFORMED", detail: foundText(reason) } : undefined;
 }

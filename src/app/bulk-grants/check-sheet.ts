@@ -6,8 +6,9 @@ import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { getBulkRules } from "../programs/queries.ts";
-import { checkBlock } from "./check-block.ts";
+import { checkBlock, ownProblems } from "./check-block.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
+import type { SheetReport } from "./read-sheet.ts";
 import { createRowsDigest } from "./rows-digest.ts";
 import type { Submission } from "./submit.ts";
 
@@ -29,6 +30,8 @@ export interface SheetCheck {
   readonly totalPoints: Points;
   readonly invalidCount: number;
   readonly alreadyGrantedCount: number;
+  /** The rows whose user id had blanks around it, which are taken away. */
+  readonly trimmedUserIdCount: number;
   readonly problemCounts: Readonly<Record<string, number>>;
   /** The first 1,000. */
   readonly problems: readonly SheetFinding[];
@@ -41,7 +44,8 @@ const maxProblems = 1_000;
 
 /**
  * Checks rows as their submission and the validation after it do, block by block. A sheet that
- * cannot be read is a problem of the check. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
+ * cannot be read is a problem of the check. Rows without the columns that they need are not
+ * compared with the store. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
  * `checkExecuteTime`.
  */
 export async function checkSheet(
@@ -54,10 +58,22 @@ export async function checkSheet(
   if (executeTime !== undefined) checkExecuteTime(executeTime, (await deps.clock.now()).wall);
   const findings = createFindings();
   const digest = createRowsDigest();
-  let [rowCount, totalPoints, invalidCount, alreadyGrantedCount] = [0, 0, 0, 0];
+  let [rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount] = [
+    0, 0, 0, 0, 0,
+  ];
+  let isComplete = true;
+  const report: SheetReport = {
+    onHeader({ code, line, message }) {
+      findings.add({ line, userId: "", code, message: `line ${line}: ${message}` });
+      if (code === "COLUMN_MISSING") isComplete = false;
+    },
+    onTrimmed() {
+      trimmedUserIdCount += 1;
+    },
+  };
 
   async function check(block: readonly SheetRow[]): Promise<void> {
-    const found = await checkBlock(deps, name, block);
+    const found = isComplete ? await checkBlock(deps, name, block) : ownProblems(block);
     for (const { index, ...problem } of found.problems) {
       const { line, userId } = block[index] as SheetRow;
       findings.add({ line, userId, code: problem.code, message: problemText(problem) });
@@ -71,7 +87,7 @@ export async function checkSheet(
     alreadyGrantedCount += found.alreadyGranted.length;
   }
 
-  const rows = readRows(content, { bulkGrantId, maxPointsPerRow });
+  const rows = readRows(content, { bulkGrantId, maxPointsPerRow, report });
   const problem = await readBlocks(rows, check);
   if (problem) findings.add(problem);
   if (totalPoints > maxTotalPoints) {
@@ -80,7 +96,7 @@ export async function checkSheet(
   }
   const [first] = await deps.reader.many([bulkContentRef(programId, digest.digest())]);
   return {
-    ...{ rowCount, totalPoints, invalidCount, alreadyGrantedCount },
+    ...{ rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount },
     ...findings.result(),
     ...(first &&
       first.bulkGrantId !== bulkGrantId && { sameContentBulkGrantId: first.bulkGrantId }),

@@ -96,9 +96,9 @@ function createLineDecoder() {
       decoder = decoderOf("utf-8");
       return textOf(lines.subarray(3));
     }
-    if (lines.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
+    if (lines.includes(0)) throw problem("NUL_BYTE", nulText(lines));
     if (isAscii(lines)) return lines.toString("latin1");
-    decoder ??= decoderOf(isUtf8(firstBeyondAscii(lines)) ? "utf-8" : "shift_jis");
+    decoder ??= decoderOfLine(firstBeyondAscii(lines));
     try {
       const text = decoder.decode(lines);
       return decoder.encoding === "shift_jis" ? withAsciiControls(text) : text;
@@ -107,7 +107,46 @@ function createLineDecoder() {
     }
   }
 
+  function decoderOfLine(bytes: Buffer): TextDecoder {
+    if (isUtf8(bytes)) return decoderOf("utf-8");
+    if (isEucJp(bytes)) throw problem("ENCODING_WRONG", `the sheet is in EUC-JP; ${saveAs}`);
+    return decoderOf("shift_jis");
+  }
+
   return { decode, problem };
+}
+
+const saveAs = "save it as CSV in UTF-8";
+
+/** Says that the bytes are UTF-16, whose ASCII characters have a NUL byte each, or no text. */
+function nulText(lines: Buffer): string {
+  const [first, second] = lines;
+  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+  const isAlternating = lines.length > 3 && (lines[0] === 0) !== (lines[1] === 0);
+  return isUtf16 || isAlternating
+    ? `the sheet is in UTF-16; ${saveAs}`
+    : "a NUL byte; the sheet has to be text";
+}
+
+/** A part of this size of all characters of Japanese text is hiragana, katakana or punctuation. */
+const kanaPart = 1 / 3;
+
+/**
+ * Whether a line is EUC-JP rather than Shift_JIS. Its bytes often are both: in Shift_JIS they are
+ * half-width katakana. So a part of the characters has to be what is frequent in EUC-JP.
+ */
+function isEucJp(line: Buffer): boolean {
+  let [characters, kana] = [0, 0];
+  for (let at = 0; at < line.length; at++) {
+    const lead = line[at] as number;
+    if (lead <= 0x7f) continue;
+    at += 1;
+    const isPair = lead >= 0xa1 && lead <= 0xfe && (line[at] ?? 0) >= 0xa1;
+    if (!isPair) return false;
+    characters += 1;
+    if (lead === 0xa1 || lead === 0xa4 || lead === 0xa5) kana += 1;
+  }
+  return kana >= characters * kanaPart;
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { CsvError } from "csv-parse";
 import { parse } from "csv-parse";
 import { cutToBytes } from "../../domain/display-text.ts";
-import type { RowProblem, SheetCode, SheetRow } from "../../domain/sheet.ts";
+import type { RowProblem, SheetCode, SheetProblem, SheetRow } from "../../domain/sheet.ts";
 import { maxRows } from "../../domain/sheet.ts";
 import { createRowCheck } from "./check-row.ts";
 import { decodeSheet, maxLineBytes } from "./decode-sheet.ts";
@@ -14,6 +14,16 @@ import { sheetError } from "./sheet-error.ts";
 export interface SheetContext {
   readonly bulkGrantId: string;
   readonly maxPointsPerRow: number;
+  /** Takes what is to be said about a sheet that is only checked. */
+  readonly report?: SheetReport;
+}
+
+/** What is to be said about a sheet, besides the problems of its rows. */
+export interface SheetReport {
+  /** A problem of the first line. The rows are checked as far as the known columns allow. */
+  onHeader(problem: SheetProblem): void;
+  /** A user id had blanks around it, which are taken away. */
+  onTrimmed(): void;
 }
 
 /** A line of a sheet. */
@@ -28,6 +38,16 @@ const optional = ["reason", "bulk_grant_id", "revision", "line", "error_code", "
 
 type Column = (typeof required)[number] | (typeof optional)[number];
 
+/** The names of columns in Japanese. */
+const japanese: Readonly<Record<string, Column>> = {
+  ユーザーid: "user_id",
+  ポイント: "points",
+  理由: "reason",
+};
+
+/** The separators of other formats, by their names. */
+const otherSeparators = { semicolons: ";", tabs: "\t", "vertical bars": "|" };
+
 /** The index of each column that the sheet has. */
 type Columns = ReadonlyMap<Column, number>;
 
@@ -41,9 +61,10 @@ const maxNameBytes = 64;
  * Yields the rows of a sheet as its bytes arrive. A row with a fault of its own is yielded with its
  * problem. Lines are numbered as spreadsheet programs number them, so a cell with line breaks is in
  * one line. Blank lines are skipped. An apostrophe before a cell that starts like a formula is
- * taken away, as `writeSheet` puts it there. Memory grows only with the users, by a few bytes each.
- * Errors of `csv` are thrown as they are. Refusal: INVALID_REQUEST, with a SheetCode in its
- * metadata, for a sheet that cannot be read; rows before the fault may have been yielded.
+ * taken away, as `writeSheet` puts it there, and so are blanks around a user id. Memory grows only
+ * with the users, by a few bytes each. Errors of `csv` are thrown as they are. Refusal:
+ * INVALID_REQUEST, with a SheetCode in its metadata, for a sheet that cannot be read; rows before
+ * the fault may have been yielded.
  */
 export async function* readSheet(
   csv: AsyncIterable<Uint8Array>,
@@ -60,13 +81,19 @@ export async function* readSheet(
     }
     if (isBlank(line.cells)) continue;
     if (!header) {
-      columns = columnsOf(line);
+      columns = readColumns(line, context.report);
       header = line;
       continue;
     }
     hasRows = true;
     const cell = (name: Column) => restoreCell(line.cells[columns.get(name) ?? -1] ?? "");
-    const cells = { userId: cell("user_id"), points: cell("points"), reason: cell("reason") };
+    const userId = cell("user_id").trim();
+    if (userId !== cell("user_id")) context.report?.onTrimmed();
+    const cells = {
+      ...(columns.has("user_id") && { userId }),
+      ...(columns.has("points") && { points: cell("points") }),
+      reason: cell("reason"),
+    };
     yield check(line.line, cells, lineProblem(line, header, cell("bulk_grant_id"), context));
   }
   if (!hasRows) throw unreadable("EMPTY", header?.line ?? 1, "the sheet has no rows");
@@ -87,23 +114,56 @@ function lineProblem(
   return { code: "OTHER_BULK_GRANT", detail: cutToBytes(bulkGrantId, maxNameBytes) };
 }
 
-/** Finds the columns by the names in the first line, whose case does not matter. */
-function columnsOf({ line, cells }: Line): Columns {
-  const names = cells.map((cell) => cell.trim().toLowerCase());
-  if (!names.some(isColumn)) {
-    const message = "the first line has to name the columns: user_id, points and maybe reason";
-    throw unreadable("HEADER_MISSING", line, message);
+/** Finds the columns. Refuses the sheet for all that is wrong with them, or reports that. */
+function readColumns(header: Line, report: SheetReport | undefined): Columns {
+  const { columns, problems } = columnsOf(header);
+  const [first] = problems;
+  if (first && !report) {
+    throw sheetError("csv", { ...first, message: problems.map((each) => each.message).join("; ") });
   }
+  for (const problem of problems) report?.onHeader(problem);
+  return columns;
+}
+
+/**
+ * Finds the columns by the names in the first line, in upper or lower case, half or full width, and
+ * what is wrong with the other ones. Refusal: HEADER_MISSING, when no name is known.
+ */
+function columnsOf({ line, cells }: Line): {
+  readonly columns: Columns;
+  readonly problems: readonly SheetProblem[];
+} {
+  const names = cells.map(columnName);
+  if (!names.some(isColumn)) throw unreadable("HEADER_MISSING", line, noHeader(cells));
   const columns = new Map<Column, number>();
+  const problems: SheetProblem[] = [];
   for (const [index, name] of names.entries()) {
     const shown = `column ${index + 1}, "${cutToBytes(name, maxNameBytes)}",`;
-    if (!isColumn(name)) throw unreadable("COLUMN_UNKNOWN", line, `${shown} is not known`);
-    if (columns.has(name)) throw unreadable("COLUMN_TWICE", line, `${shown} is there twice`);
-    columns.set(name, index);
+    if (!isColumn(name)) {
+      problems.push({ code: "COLUMN_UNKNOWN", line, message: `${shown} is not known` });
+    } else if (columns.has(name)) {
+      problems.push({ code: "COLUMN_TWICE", line, message: `${shown} is there twice` });
+    } else columns.set(name, index);
   }
-  const missing = required.find((name) => !columns.has(name));
-  if (missing) throw unreadable("COLUMN_MISSING", line, `the column ${missing} is missing`);
-  return columns;
+  for (const name of required.filter((name) => !columns.has(name))) {
+    problems.push({ code: "COLUMN_MISSING", line, message: `the column ${name} is missing` });
+  }
+  return { columns, problems };
+}
+
+function columnName(cell: string): string {
+  const name = cell.normalize("NFKC").trim().toLowerCase();
+  return japanese[name] ?? name;
+}
+
+/** Says which separator the first line has, if it is another one than commas. */
+function noHeader(cells: readonly string[]): string {
+  for (const [name, separator] of Object.entries(otherSeparators)) {
+    if (cells.join(",").split(separator).map(columnName).some(isColumn)) {
+      return `the cells are separated by ${name}; save the sheet with commas`;
+    }
+  }
+  return "the first line has to name the columns: user_id, points and maybe reason";
 }
 
 const isBlank = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === "");

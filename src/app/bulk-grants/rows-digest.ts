@@ -1,6 +1,7 @@
 /** The digests of a bulk grant: of its rows, and of what an approval is about. */
 import { createHash } from "node:crypto";
 import type { Revision } from "../../domain/bulk-grant.ts";
+import type { Instant } from "../../domain/month.ts";
 import type { SheetRow } from "../../domain/sheet.ts";
 
 /** Computes the digest of rows that are added in order. */
@@ -28,6 +29,16 @@ export function createRowsDigest(): RowsDigest {
   };
 }
 
+/** The hash of what a submission would grant, and when: one content is one revision. */
+export const contentHashOf = ({
+  rowsDigest,
+  executeTime = null,
+  reversedBulkGrantId = null,
+}: Pick<Approvable, "rowsDigest"> & {
+  readonly executeTime?: Instant | null | undefined;
+  readonly reversedBulkGrantId?: string | null | undefined;
+}): string => sha256Of([rowsDigest, executeTime, reversedBulkGrantId]);
+
 /** What an approval is about. `revision` is its number; times are in ms since 1970. */
 interface Approvable
   extends Pick<
@@ -47,7 +58,7 @@ interface Approvable
  * bulk grant that grants) and `rows_digest`.
  */
 export function digestOf(approvable: Approvable): string {
-  const text = JSON.stringify({
+  return sha256Of({
     program_id: approvable.programId,
     bulk_grant_id: approvable.bulkGrantId,
     revision: approvable.revision,
@@ -56,5 +67,7 @@ export function digestOf(approvable: Approvable): string {
     reversed_bulk_grant_id: approvable.reversedBulkGrantId ?? null,
     rows_digest: approvable.rowsDigest,
   });
-  return createHash("sha256").update(text).digest("base64url");
 }
+
+const sha256Of = (value: unknown): string =>
+  createHash("sha256").update(JSON.stringify(value)).digest("base64url");

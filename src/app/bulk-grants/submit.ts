@@ -14,11 +14,12 @@ import {
   bulkGrantRef,
   bulkRevisionRef,
   pendingUploadRef,
+  revisionContentRef,
 } from "../ports/records.ts";
 import { getBulkRules } from "../programs/queries.ts";
 import { dropUpload, startUpload } from "./pending-uploads.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
-import { createRowsDigest, digestOf } from "./rows-digest.ts";
+import { contentHashOf, createRowsDigest, digestOf } from "./rows-digest.ts";
 
 type SubmitDeps = Pick<
   Deps,
@@ -43,15 +44,18 @@ export interface Submission {
   readonly reversedBulkGrantId?: string;
 }
 
-/** A bulk grant as it is after a submission, and whether the submission changed nothing. */
+/** A bulk grant as it is after a submission. */
 export interface Submitted {
   readonly bulkGrant: BulkGrant;
+  /** The revision that has the submitted content; an earlier one when that has been replaced. */
+  readonly revision: number;
+  /** Whether a revision had the content before, so that the submission changed nothing. */
   readonly replayed: boolean;
 }
 
 /**
  * Submits a sheet as the next revision of a bulk grant, and has it validated in the background.
- * Content that the current revision has already changes nothing. When the content ends with an
+ * Content that a revision has already changes nothing. When the content ends with an
  * error, nothing is kept. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime` and
  * `readRows`, WRONG_STATE, ID_REUSED.
  */
@@ -122,7 +126,7 @@ async function storeRows(
   return { rowCount, totalPoints, rowsDigest: digest.digest() };
 }
 
-/** Writes the revision, unless it is the current one. The last step of a submission. */
+/** Writes the revision, unless there is one with its content. The last step of a submission. */
 function commit(
   { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
   { submitter, replacedRevision, ...submission }: Submission,
@@ -136,9 +140,11 @@ function commit(
   const ref = bulkGrantRef(programId, bulkGrantId);
   const content = bulkContentRef(programId, rowsDigest);
   const upload = pendingUploadRef(uploadId);
+  const contentHash = contentHashOf({ rowsDigest, executeTime, reversedBulkGrantId });
+  const same = revisionContentRef(programId, bulkGrantId, contentHash);
   return engine.transact({
     key: ref,
-    readSet: [ref, content, upload],
+    readSet: [ref, content, same, upload],
     expectAbsent: [],
     deadline: undefined,
     decide(tx, { wall }) {
@@ -163,22 +169,26 @@ function commit(
         { programId, bulkGrantId },
         revision,
         replacedRevision,
+        tx.get(same)?.revision,
         digest,
         approvalTimes,
       );
-      if (bulkGrant.revision.uploadId !== uploadId) return { bulkGrant, replayed: true };
-      if (bulkGrant === existing) return { bulkGrant, replayed: false };
+      const { number } = bulkGrant.revision;
+      if (bulkGrant === existing) {
+        const replayed = bulkGrant.revision.uploadId !== uploadId;
+        return { bulkGrant, revision: tx.get(same)?.revision ?? number, replayed };
+      }
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
         throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
       }
       tx.put(ref, bulkGrant);
-      const { revision: next } = bulkGrant;
-      tx.put(bulkRevisionRef(programId, bulkGrantId, next.number), next);
+      tx.put(bulkRevisionRef(programId, bulkGrantId, number), bulkGrant.revision);
+      tx.put(same, { revision: number });
       const isNewContent = reversedBulkGrantId === undefined && !tx.get(content);
       if (isNewContent) tx.put(content, { bulkGrantId });
       tx.delete(upload);
-      return { bulkGrant, replayed: false };
+      return { bulkGrant, revision: number, replayed: false };
     },
   });
 }

@@ -44,9 +44,9 @@ export async function* writeSheet(
   if (lines.length > 0) yield csvOf(lines);
 }
 
-// A lone CR or LF ends a line for readers, too, so cells that have one are quoted.
+// Every cell is quoted: programs differ in which characters end a cell or a line without quotes.
 const csvOf = (lines: readonly (readonly string[])[]): string =>
   stringify(
     lines.map((cells) => cells.map(neutraliseCell)),
-    { record_delimiter: "\r\n", quote_record_delimiter: true },
+    { record_delimiter: "\r\n", quoted: true, quoted_empty: true },
   );

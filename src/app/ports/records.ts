@@ -35,6 +35,7 @@ export interface Records {
   bulkGrant: BulkGrant;
   bulkRevision: Revision;
   bulkContent: BulkContent;
+  revisionContent: RevisionContent;
   pendingUpload: PendingUpload;
   blockCheck: BlockCheck;
   blockOutcome: BlockOutcome;
@@ -44,6 +45,11 @@ export interface Records {
 /** The bulk grant that had these rows first. */
 interface BulkContent {
   readonly bulkGrantId: string;
+}
+
+/** The latest revision of a bulk grant that has this content. */
+interface RevisionContent {
+  readonly revision: number;
 }
 
 /** A person whom an owner has muted, and since when. */
@@ -124,6 +130,11 @@ export const bulkRevisionRef = (
 ): Ref<"bulkRevision"> => ref("bulkRevision", programId, bulkGrantId, number);
 export const bulkContentRef = (programId: string, rowsDigest: string): Ref<"bulkContent"> =>
   ref("bulkContent", programId, rowsDigest);
+export const revisionContentRef = (
+  programId: string,
+  bulkGrantId: string,
+  contentHash: string,
+): Ref<"revisionContent"> => ref("revisionContent", programId, bulkGrantId, contentHash);
 export const pendingUploadRef = (uploadId: string): Ref<"pendingUpload"> =>
   ref("pendingUpload", uploadId);
 export const blockCheckRef = (uploadId: string, block: number): Ref<"blockCheck"> =>

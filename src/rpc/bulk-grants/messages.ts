@@ -194,6 +194,7 @@ export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheck
   totalPoints: BigInt(check.totalPoints),
   invalidCount: check.invalidCount,
   alreadyGrantedCount: check.alreadyGrantedCount,
+  trimmedUserIdCount: check.trimmedUserIdCount,
   problemCounts: fromCounts(check.problemCounts),
   problems: check.problems.map((problem) => ({ ...problem })),
   sameContentBulkGrantId: check.sameContentBulkGrantId ?? "",

@@ -66,7 +66,8 @@ async function* eachOf<T>(items: readonly T[]): AsyncGenerator<T, void> {
   yield* items;
 }
 
-const toResponse = ({ bulkGrant, replayed }: Submitted) => ({
+const toResponse = ({ bulkGrant, revision, replayed }: Submitted) => ({
   bulkGrant: fromBulkGrant(bulkGrant),
+  revision,
   replayed,
 });

@@ -73,20 +73,29 @@ describe("an encoding", () => {
     expect(error).toMatchObject(refusal("ENCODING_WRONG", 2));
   });
 
-  test("is UTF-16 with a BOM: refused", async () => {
-    const littleEndian = Buffer.from(`\ufeff${header}`, "utf16le");
-    const bigEndian = Buffer.from(littleEndian).swap16();
-    for (const bytes of [littleEndian, bigEndian]) {
-      const { error } = await read([...bytes]);
-      expect(["ENCODING_WRONG", "NUL_BYTE"]).toContain(
-        (error as { metadata: { code: string } }).metadata.code,
-      );
-    }
+  test.each([
+    ["with a BOM", Buffer.from(`\ufeff${header}`, "utf16le")],
+    ["without a BOM", Buffer.from(header, "utf16le")],
+    ["of big endian", Buffer.from(header, "utf16le").swap16()],
+  ])("is UTF-16 %s: refused by its name", async (_, bytes) => {
+    const { error } = await read([...bytes]);
+    expect(error).toMatchObject(refusal("NUL_BYTE", 1));
+    expect(String(error)).toContain("the sheet is in UTF-16; save it as CSV in UTF-8");
   });
 
-  test("is UTF-16 without a BOM: refused", async () => {
-    const { error } = await read([...Buffer.from(header, "utf16le")]);
-    expect(error).toMatchObject(refusal("NUL_BYTE", 1));
+  test("is EUC-JP: refused by its name", async () => {
+    const spring = [...Buffer.from("bdd5a4cea5ada5e3a5f3a5daa1bca5f3", "hex")];
+    const { error } = await read([...ascii(`${header}u1,10,`), ...spring, ...ascii("\nu2,1,\n")]);
+    expect(error).toMatchObject(refusal("ENCODING_WRONG", 2));
+    expect(String(error)).toContain("the sheet is in EUC-JP; save it as CSV in UTF-8");
+  });
+
+  test("is Shift_JIS with half-width katakana, whose bytes would be EUC-JP, too", async () => {
+    // "ｽﾌﾟﾘﾝｸﾞｾｰﾙ" has an even number of bytes.
+    const sale = [0xbd, 0xcc, 0xdf, 0xd8, 0xdd, 0xb8, 0xde, 0xbe, 0xb0, 0xd9];
+    expect(await read([...ascii(`${header}u1,10,`), ...sale])).toEqual({
+      rows: [row(2, "u1", 10, "ｽﾌﾟﾘﾝｸﾞｾｰﾙ")],
+    });
   });
 
   test("has a line number after CRLF, CR and LF", async () => {
@@ -109,6 +118,9 @@ describe("a form of CSV", () => {
     ["has mixed ends of lines", "user_id,points\r\nu1,1\nu2,2\r"],
     ["has quotes around everything", '"user_id","points"\n"u1","1"\n"u2","2"\n'],
     ["has spaces around points", "user_id,points\nu1, 1 \nu2,\u30002\n"],
+    ["has blanks around user ids", "user_id,points\n u1,1\nu2\u00a0\u3000,2\n"],
+    ["has names in Japanese", "ユーザーID,ポイント\nu1,1\nu2,2\n"],
+    ["has Japanese names in half and full width", "ユーザーＩＤ,ﾎﾟｲﾝﾄ\nu1,1\nu2,2\n"],
     ["has names in capitals and with spaces", "User_ID, POINTS \nu1,1\nu2,2\n"],
     ["has the columns the other way round", "points,user_id\n1,u1\n2,u2\n"],
     ["has leading zeros", "user_id,points\nu1,01\nu2,0002\n"],
@@ -129,7 +141,13 @@ describe("a form of CSV", () => {
   test("has commas, quotes and line breaks in quotes, all in one line", async () => {
     expect(await read(`${header}u1,1,"a, ""b""\r\n\nc\rd"\r\nu2,2,"e"\r\n`)).toEqual({
       rows: [
-        { ...row(2, "u1", 1, 'a, "b"\r\n\nc\rd'), problem: { code: "REASON_MALFORMED" } },
+        {
+          ...row(2, "u1", 1, 'a, "b"\r\n\nc\rd'),
+          problem: {
+            code: "REASON_MALFORMED",
+            detail: 'found `a, "b"<U+000D><U+000A><U+000A>c<U+000D>d`: a blank, a line break',
+          },
+        },
         row(3, "u2", 2, "e"),
       ],
     });
@@ -184,6 +202,25 @@ describe("a sheet is refused that", () => {
     expect((await read(csv)).error).toMatchObject(refusal(code, line));
   });
 
+  test.each([
+    ["semicolons", "user_id;points\nu1;1\n"],
+    ["tabs", "user_id\tpoints\treason\nu1\t1\t\n"],
+    ["vertical bars", "ポイント|ユーザーID\n1|u1\n"],
+  ])("has %s between its cells, which the message says", async (name, csv) => {
+    const { error } = await read(csv);
+    expect(error).toMatchObject(refusal("HEADER_MISSING", 1));
+    expect(String(error)).toContain(`the cells are separated by ${name}; save the sheet`);
+  });
+
+  test("has several faults in the first line, which are all said", async () => {
+    const { error } = await read("user_id,name,Memo,user_id\nu1,x,y,u1\n");
+    expect(error).toMatchObject(refusal("COLUMN_UNKNOWN", 1));
+    expect(String(error)).toContain(
+      'column 2, "name", is not known; column 3, "memo", is not known; ' +
+        'column 4, "user_id", is there twice; the column points is missing',
+    );
+  });
+
   test("has a quote never closed before much text", async () => {
     const rows = "u,1,x\n".repeat(100_000);
     const { error } = await read(`${header}u1,1,\n"u2,1,\n${rows}`);
@@ -218,7 +255,7 @@ describe("a row", () => {
   test.each([
     [",1,", "USER_MISSING"],
     ["  ,1,", "USER_MISSING"],
-    [" u1,1,", "USER_MALFORMED"],
+    ["u\u00a01,1,", "USER_MALFORMED"],
     ["u#1,1,", "USER_MALFORMED"],
     ["ユーザー,1,", "USER_MALFORMED"],
     ["u\t1,1,", "USER_MALFORMED"],
@@ -250,6 +287,20 @@ describe("a row", () => {
     [`u1,1,${"あ".repeat(42)}`],
   ])("%j has no problem", async (cells) => {
     expect(await problemOf(cells)).not.toHaveProperty("problem");
+  });
+
+  test.each([
+    ["u1,１００,", "found `１００`: full-width digits"],
+    ['u1,"1,000",', "found `1,000`"],
+    ["u1,1\u00a0000,", "found `1<U+00A0>000`: a no-break space"],
+    ["u 1,1,", "found `u 1`: a blank"],
+    ["ｕ１,1,", "found `ｕ１`: full-width digits, full-width characters"],
+    ["u\u200b1,1,", "found `u<U+200B>1`: a zero-width character"],
+    ["u`\u00ad1,1,", "found `u'<U+00AD>1`: a soft hyphen"],
+    ["u1,1,a\u202eb", "found `a<U+202E>b`: a bidirectional control"],
+    ["u1,1,a\tb", "found `a<U+0009>b`: a tab"],
+  ])("%j says what was found", async (cells, detail) => {
+    expect(await problemOf(cells)).toMatchObject({ problem: { detail } });
   });
 
   test("names the limit, the number of columns or the first line", async () => {
@@ -292,7 +343,7 @@ describe("a row", () => {
       points: 0,
       rawPoints: "あ".repeat(85),
       reason: "あ".repeat(85),
-      problem: { code: "USER_MALFORMED" },
+      problem: { code: "USER_MALFORMED", detail: `found \`${"あ".repeat(21)}\`` },
     });
   });
 });

@@ -1,7 +1,11 @@
 /** Tests of the digests, against the texts that their documentation promises. */
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { createRowsDigest, digestOf } from "../../../src/app/bulk-grants/rows-digest.ts";
+import {
+  contentHashOf,
+  createRowsDigest,
+  digestOf,
+} from "../../../src/app/bulk-grants/rows-digest.ts";
 import type { SheetRow } from "../../../src/domain/sheet.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
@@ -58,4 +62,17 @@ test("the digest of a bulk grant is that of the documented JSON", () => {
         '"required_approval_count":1,"reversed_bulk_grant_id":"spring","rows_digest":"abc"}',
     ),
   );
+});
+
+test("rows, time and what is reversed make another content, and nothing else does", () => {
+  const content = { rowsDigest: "rows" };
+  const hashes = [
+    contentHashOf(content),
+    contentHashOf({ rowsDigest: "others" }),
+    contentHashOf({ ...content, executeTime: 0 }),
+    contentHashOf({ ...content, executeTime: 1 }),
+    contentHashOf({ ...content, reversedBulkGrantId: "a" }),
+  ];
+  expect(new Set(hashes).size).toBe(hashes.length);
+  expect(contentHashOf({ ...content, executeTime: undefined })).toBe(hashes[0]);
 });

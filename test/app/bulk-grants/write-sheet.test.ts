@@ -19,7 +19,8 @@ async function write(failed: readonly FailedRow[]): Promise<string> {
   return csv;
 }
 
-const header = "\ufeffuser_id,points,reason,bulk_grant_id,revision,line,error_code,error\r\n";
+const header =
+  '\ufeff"user_id","points","reason","bulk_grant_id","revision","line","error_code","error"\r\n';
 
 test("a sheet without rows has a BOM and the header", async () => {
   expect(await write([])).toBe(header);
@@ -29,14 +30,15 @@ test("a row has its values, the bulk grant, the line and the error", async () =>
   const row = { line: 7, userId: "u1", points: 5, reason: 'for "a", b' };
   const problem = { code: "USER_TWICE", detail: "2" } as const;
   expect(await write([{ row, problem }])).toBe(
-    `${header}u1,5,"for ""a"", b",summer,3,7,USER_TWICE,user_id: is in line 2 already\r\n`,
+    `${header}"u1","5","for ""a"", b","summer","3","7","USER_TWICE",` +
+      '"user_id: is in line 2 already"\r\n',
   );
 });
 
 test("malformed points are written as they were", async () => {
   const row = { line: 7, userId: "", points: 0, reason: "", rawPoints: "1,000" };
   expect(await write([{ row, problem: { code: "USER_MISSING" } }])).toBe(
-    `${header},"1,000",,summer,3,7,USER_MISSING,user_id: is missing\r\n`,
+    `${header}"","1,000","","summer","3","7","USER_MISSING","user_id: is missing"\r\n`,
   );
 });
 
@@ -47,7 +49,7 @@ test.each(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "\na", "＝1", "'=1", "''@"])
     const csv = await write([{ row, problem: { code: "LIMIT_EXCEEDED", detail: cell } }]);
     expect(csv.split(`'${cell}`)).toHaveLength(5);
     expect((await read(csv)).rows[0]).toMatchObject({
-      userId: cell,
+      userId: cell.trim(),
       rawPoints: cell,
       reason: cell,
     });
@@ -69,7 +71,11 @@ const text = fc
   .tuple(fc.constantFrom("", "'", "''", "=", "'=", "-", "\t", '"', "\r\n", "あ"), fc.string())
   .map(([start, rest]) => `${start}${rest}`.replaceAll("\0", ""));
 const cells = fc.record({
-  userId: fc.oneof(text, fc.stringMatching(/^[!-"$-~]{1,64}$/)),
+  // Blanks around a user id are taken away.
+  userId: fc.oneof(
+    text.map((any) => any.trim()),
+    fc.stringMatching(/^[!-"$-~]{1,64}$/),
+  ),
   points: fc.oneof(text, fc.integer({ min: 1 }).map(String)),
   reason: fc.oneof(
     text,

@@ -84,6 +84,28 @@ describe("a check", () => {
     expect(found?.problemCounts).toMatchObject([{ code, rowCount: 1 }]);
   });
 
+  test("says all that is wrong with the first line, and checks the rows as far as that", async () => {
+    const csv = "user_id,name,reason\nu1,x,\na b,x,\ncold,x,\n";
+    const found = await check(csv);
+    expect(found).toMatchObject({ rowCount: 3, invalidCount: 1, totalPoints: 0n });
+    expect(found?.problems).toMatchObject([
+      { line: 1, code: "COLUMN_UNKNOWN", message: 'line 1: column 2, "name", is not known' },
+      { line: 1, code: "COLUMN_MISSING", message: "line 1: the column points is missing" },
+      { line: 3, userId: "a b", code: "USER_MALFORMED" },
+    ]);
+    const unknown = await check("user_id,points,name\ncold,5,x\n");
+    expect(unknown?.problems).toMatchObject([
+      { line: 1, code: "COLUMN_UNKNOWN" },
+      { line: 2, userId: "cold", code: "ACCOUNT_FROZEN" },
+    ]);
+  });
+
+  test("takes blanks around user ids away, and counts them", async () => {
+    const found = await check(sheet(" u1,5,", "u2\u3000,5,", "u3,5,", "u1 ,5,"));
+    expect(found).toMatchObject({ trimmedUserIdCount: 3, invalidCount: 1 });
+    expect(found?.problems).toMatchObject([{ line: 5, userId: "u1", code: "USER_TWICE" }]);
+  });
+
   test("of rows of the same content names the other bulk grant", async () => {
     await submitLines(server, { bulkGrantId: "first" }, "s1,5,", "s2,7,");
     await completeCheck(server, "first");

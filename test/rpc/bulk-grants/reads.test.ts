@@ -132,11 +132,12 @@ describe("the rows of an invalid sheet", () => {
   test("are exported as a sheet that can be corrected and sent again", async () => {
     const csv = await exported();
     const [head, ...rows] = csv.trimEnd().split("\r\n");
-    expect(head).toBe("\ufeffuser_id,points,reason,bulk_grant_id,revision,line,error_code,error");
+    const names = "user_id points reason bulk_grant_id revision line error_code error".split(" ");
+    expect(head).toBe(`\ufeff${names.map((name) => `"${name}"`).join(",")}`);
     expect(rows).toHaveLength(lines.length);
-    expect(rows[0]).toMatch(/^u0,1,r,rows,1,2,NOT_RUN,/);
-    expect(rows[99]).toMatch(/^u99,x99,'=1\+1,rows,1,101,POINTS_MALFORMED,/);
-    const { bulkGrant } = await uploadCsv(server, { bulkGrantId }, csv.replaceAll(",x", ","));
+    expect(rows[0]).toMatch(/^"u0","1","r","rows","1","2","NOT_RUN",/);
+    expect(rows[99]).toMatch(/^"u99","x99","'=1\+1","rows","1","101","POINTS_MALFORMED",/);
+    const { bulkGrant } = await uploadCsv(server, { bulkGrantId }, csv.replaceAll(',"x', ',"'));
     expect(bulkGrant).toMatchObject({ revision: 2, rowCount: lines.length });
     const { rows: stored } = await server.bulkGrants.listBulkGrantRows({ bulkGrantId });
     expect(stored[0]).toMatchObject({ userId: "u0", points: 1n, state: RowState.PENDING });
@@ -211,7 +212,7 @@ describe("WatchBulkGrant", () => {
     const chunks: string[] = [];
     const rows = draining.bulkGrants.exportFailedBulkGrantRows({ bulkGrantId: "drained" });
     for await (const { csvChunk } of rows) chunks.push(Buffer.from(csvChunk).toString());
-    expect(chunks.join("")).toContain("d2,x,");
+    expect(chunks.join("")).toContain('"d2","x",');
     await ended;
     const last = messages.at(-1);
     expect(last).toMatchObject(end(Cause.DRAINING));

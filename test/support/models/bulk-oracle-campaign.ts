@@ -18,6 +18,8 @@ export interface Campaign {
   state: Head["state"];
   revision: number;
   content: string;
+  /** By content the latest revision that has it. */
+  revisions: Record<string, number>;
   rows: Row[];
   /** The granted rows of the revisions before. */
   before: Raw[];
@@ -155,6 +157,13 @@ function ownProblem(
 
 export const contentOf = (rows: readonly Row[]): string =>
   JSON.stringify(rows.map(({ userId, points, reason, own }) => [userId, points, reason, own]));
+
+export const rowsOfContent = (content: string): Raw[] =>
+  (JSON.parse(content) as [string, number, string][]).map(([userId, points, reason]) => ({
+    userId,
+    points,
+    reason,
+  }));
 
 export const totalOf = (rows: readonly Row[]): number =>
   rows.reduce((total, { own, points }) => total + (own ? 0 : points), 0);

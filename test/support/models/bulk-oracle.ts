@@ -23,6 +23,7 @@ import {
   Refusal,
   type Row,
   refuse,
+  rowsOfContent,
   shownState,
   stepOf,
   sum,
@@ -99,6 +100,13 @@ export class Oracle {
 
   executeTimeOf(id: string): number | undefined {
     return this.#state.campaigns[id]?.executeTime;
+  }
+
+  /** The rows and the execute time of the first revision. */
+  firstOf(id: string): { readonly rows: readonly Raw[]; readonly executeTime: number | undefined } {
+    const [first = '["[]"]'] = Object.keys(this.#state.campaigns[id]?.revisions ?? {});
+    const [rowsText, executeTime] = JSON.parse(first);
+    return { rows: rowsOfContent(rowsText), executeTime: executeTime ?? undefined };
   }
 
   /** Whether all blocks of the current revision were validated. */
@@ -178,7 +186,8 @@ export class Oracle {
     const content = JSON.stringify([rowsText, executeTime, reverses]);
     const replaces = request.op === "submit" ? request.replaces : undefined;
     const isNext = replaces === (old?.revision ?? 0);
-    if (old?.content === content && !isNext) return { head: headOf(old), replayed: true };
+    const same = old?.revisions[content];
+    if (old && same && !isNext) return { head: headOf(old), revision: same, replayed: true };
     if (replaces !== undefined && !isNext) refuse("WRONG_STATE");
     if (old && old.reverses !== reverses) refuse("ID_REUSED");
     if (old && (active.includes(old.state) || old.state === "DONE")) refuse("WRONG_STATE");
@@ -186,10 +195,12 @@ export class Oracle {
     const total = totalOf(rows);
     const first = contents[rowsText];
     if (reverses === undefined) contents[rowsText] ??= id;
+    const revision = (old?.revision ?? 0) + 1;
     const campaign: Campaign = {
       state: "VALIDATING",
-      revision: (old?.revision ?? 0) + 1,
+      revision,
       content,
+      revisions: { ...old?.revisions, [content]: revision },
       rows,
       before: [...(old?.before ?? []), ...(old ? grantedRows(old) : [])],
       usersBefore: old ? usersOf(old) : [],
@@ -218,7 +229,7 @@ export class Oracle {
     };
     delete this.#state.campaigns[id];
     this.#state.campaigns[id] = campaign;
-    return { head: headOf(campaign), replayed: false };
+    return { head: headOf(campaign), revision, replayed: false };
   }
 
   #rowsToReverse({ reverses }: Of<"reverse">): Row[] {

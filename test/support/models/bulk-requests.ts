@@ -106,8 +106,8 @@ export interface Shown {
 
 export type Answer =
   | { readonly refused: string }
-  /** Submitted; replayed when it was the same revision already. */
-  | { readonly head: Head; readonly replayed?: boolean }
+  /** Submitted: the revision that has the content, and whether it had it before. */
+  | { readonly head: Head; readonly revision?: number; readonly replayed?: boolean }
   | { readonly head: Head; readonly step: string; readonly waitMs: number | undefined }
   | { readonly next: number | undefined; readonly stopped: boolean; readonly counts?: Counts }
   | { readonly done: true }

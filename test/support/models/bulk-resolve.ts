@@ -67,12 +67,11 @@ export function resolve(run: Situation, template: CallTemplate): Request | undef
   switch (call.op) {
     case "submit": {
       const { id, by, sheet } = call;
-      const executeTime =
-        sheet.kind === "same"
-          ? oracle.executeTimeOf(id)
-          : sheet.executeIn === undefined
-            ? undefined
-            : now + sheet.executeIn;
+      const executeTime = {
+        same: oracle.executeTimeOf(id),
+        earlier: oracle.firstOf(id).executeTime,
+        other: sheet.executeIn === undefined ? undefined : now + sheet.executeIn,
+      }[sheet.kind === "same" || sheet.kind === "earlier" ? sheet.kind : "other"];
       const rows = rowsOf(run, id, sheet.kind, sheet.rows);
       const replaces =
         sheet.replaces === undefined ? undefined : oracle.revisionOf(id) - sheet.replaces;
@@ -144,6 +143,8 @@ function rowsOf(
   switch (kind) {
     case "same":
       return current;
+    case "earlier":
+      return run.oracle.firstOf(id).rows;
     case "fixed":
       return current.filter((row, i) => !has(["INVALID"])(row, i));
     case "failed":

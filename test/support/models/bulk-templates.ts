@@ -36,7 +36,7 @@ export type CallTemplate =
 
 /** A sheet: new rows, or those of the bulk grant with a change. */
 export interface Sheet {
-  readonly kind: "new" | "same" | "fixed" | "failed" | "more" | "changed";
+  readonly kind: "new" | "same" | "earlier" | "fixed" | "failed" | "more" | "changed";
   readonly rows: readonly Raw[];
   /** Set: the revision that it replaces, back from the current one. */
   readonly replaces: number | undefined;
@@ -108,7 +108,7 @@ const rows: fc.Arbitrary<readonly Raw[]> = fc.oneof(
 );
 
 const sheet: fc.Arbitrary<Sheet> = fc.record({
-  kind: fc.constantFrom("new", "new", "same", "fixed", "failed", "more", "changed"),
+  kind: fc.constantFrom("new", "earlier", "same", "fixed", "failed", "more", "changed"),
   rows,
   replaces: fc.constantFrom(undefined, undefined, undefined, 0, 1),
   executeIn: fc.constantFrom(undefined, undefined, undefined, -minute, 30 * minute, 120 * minute),

@@ -123,7 +123,7 @@ type Of<Op extends Request["op"]> = Extract<Request, { readonly op: Op }>;
 async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promise<Answer> {
   const { by, executeTime } = request;
   const submission = { ...nameOf(request), submitter: asService(by), executeTime };
-  const { bulkGrant, replayed } =
+  const { bulkGrant, revision, replayed } =
     request.op === "reverse"
       ? await reverseBulkGrant(deps, { ...submission, reversedBulkGrantId: request.reverses })
       : await submitBulkGrant(
@@ -131,7 +131,7 @@ async function submit(deps: Deps, request: Of<"submit"> | Of<"reverse">): Promis
           { ...submission, replacedRevision: request.replaces },
           { rows: stream(request.rows) },
         );
-  return { head: headOf(bulkGrant), replayed };
+  return { head: headOf(bulkGrant), revision, replayed };
 }
 
 async function* stream(rows: readonly Raw[]): AsyncGenerator<Raw> {

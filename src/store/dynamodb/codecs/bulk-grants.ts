@@ -208,6 +208,16 @@ export const bulkContent: Codec<"bulkContent"> = {
   decode: (item) => ({ bulkGrantId: text(item, "g") }),
 };
 
+export const revisionContent: Codec<"revisionContent"> = {
+  table: "bulk",
+  key: (id) => {
+    const [programId, bulkGrantId, contentHash] = id.split("#");
+    return { pk: S(`G#${programId}#${bulkGrantId}`), sk: S(`H#${contentHash}`) };
+  },
+  encode: ({ revision }) => ({ r: N(revision) }),
+  decode: (item) => ({ revision: num(item, "r") }),
+};
+
 /** The partition of all pending uploads. */
 export const pendingUploadsKey = S("P");
 

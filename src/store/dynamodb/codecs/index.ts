@@ -8,6 +8,7 @@ import {
   bulkGrant,
   bulkRevision,
   pendingUpload,
+  revisionContent,
 } from "./bulk-grants.ts";
 import type { Codec } from "./codec.ts";
 import { inbox, mutedPerson, notifiedEvent, readGroup, unreadGroup } from "./notifications.ts";
@@ -34,6 +35,7 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   bulkGrant,
   bulkRevision,
   bulkContent,
+  revisionContent,
   pendingUpload,
   blockCheck,
   blockOutcome,
