@@ -32,11 +32,12 @@ const maxActions = 20;
 
 /**
  * Returns the record after a submission, or the same record if `earlierRevision` has the same
- * content, even if that has been replaced: the answer of its upload may have been lost. A submission
- * that names the current revision as the one that it replaces becomes the next one whatever content
- * it has: accounts may have been unfrozen, or approvers have changed their minds. Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other
- * way round; WRONG_STATE in a state that has no next revision, or when `replacedRevision` is not
- * the current one.
+ * content, even if that has been replaced: the answer of its upload may have been lost. A
+ * submission that names the current revision as the one that it replaces becomes the next one
+ * whatever content it has: accounts may have been unfrozen, or approvers have changed their minds.
+ * Refusals: ID_REUSED when it was submitted by a reversal and now is not, or the other way round;
+ * WRONG_STATE in a state that has no next revision, or when `replacedRevision` is not the current
+ * one.
  */
 export function submit(
   existing: BulkGrant | undefined,

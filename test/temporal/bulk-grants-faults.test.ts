@@ -100,7 +100,7 @@ test("a pass of the reconciler starts runs, and drops uploads that were cut off"
   expect(await statusOf(bulkGrantRun(stack, "pass"))).toBe("RUNNING");
 });
 
-test("a cancellation of a run that is about to continue as new cancels its bulk grant", async () => {
+test("a cancellation of a run that is about to continue as new is not lost", async () => {
   // The history becomes too long before the cancellation, with it, or after it.
   const cancelAfter = async (refreshes: number) => {
     const id = `continued-${refreshes}`;

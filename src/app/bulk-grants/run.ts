@@ -40,9 +40,9 @@ export type RunProgress = RangeProgress &
   Pick<RunCounts, "grantedCount" | "grantedPoints" | "failedCount">;
 
 /**
- * Executes the blocks of a range until `shouldContinue` returns false. A cancellation stops the work
- * within two seconds, a pause after the blocks under way. A block that this run has done already is
- * skipped, and a row that is granted already is granted once. May be repeated. Throws
+ * Executes the blocks of a range until `shouldContinue` returns false. A cancellation stops the
+ * work within two seconds, a pause after the blocks under way. A block that this run has done
+ * already is skipped, and a row that is granted already is granted once. May be repeated. Throws
  * STORE_UNAVAILABLE and other errors that concern all rows.
  */
 export async function runBlocks(
@@ -191,8 +191,8 @@ async function changeOutcome<R extends BlockOutcome | undefined>(
 /**
  * Ends a run with the counts of all blocks. Before that it reads the event keys of all rows that
  * are not known as granted: an attempt that Temporal had given up may have granted one meanwhile,
- * and a cancelled run has unfinished blocks. A cancelled run is counted after `awaitLateRows`, which
- * takes at least `lateRowsMs`. Throws an error, with the run as it was, when the run is not
+ * and a cancelled run has unfinished blocks. A cancelled run is counted after `awaitLateRows`,
+ * which takes at least `lateRowsMs`. Throws an error, with the run as it was, when the run is not
  * cancelled and a block has no outcome yet.
  */
 export async function finishRun(

@@ -84,7 +84,7 @@ describe("a check", () => {
     expect(found?.problemCounts).toMatchObject([{ code, rowCount: 1 }]);
   });
 
-  test("says all that is wrong with the first line, and checks the rows as far as that", async () => {
+  test("says all that is wrong with the first line, and checks the rows, too", async () => {
     const csv = "user_id,name,reason\nu1,x,\na b,x,\ncold,x,\n";
     const found = await check(csv);
     expect(found).toMatchObject({ rowCount: 3, invalidCount: 1, totalPoints: 0n });
