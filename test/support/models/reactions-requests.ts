@@ -138,9 +138,16 @@ export interface Shown {
 export const lineText = (line: Pick<ShownLine, "target" | "kind" | "version" | "seen">): string =>
   `${textOf(line.target)} ${line.kind} ${line.version}${line.seen ? "" : " new"}`;
 
-/** A record as text. */
-export const recordText = ({ version, notified }: { version: number; notified: boolean }): string =>
-  `${version}${notified ? "" : " silent"}`;
+/** A record as text. The user tells apart what two calls at the same time have written. */
+export const recordText = ({
+  userId,
+  version,
+  notified,
+}: {
+  readonly userId: string;
+  readonly version: number;
+  readonly notified: boolean;
+}): string => `${userId} ${version}${notified ? "" : " silent"}`;
 
 export const textOf = ({ type, id }: TargetName): string => `${type}/${id}`;
 
