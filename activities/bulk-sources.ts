@@ -1,13 +1,14 @@
 /** The activities that submit sheets from sources, and pick up new files. */
 import { activityInfo } from "@temporalio/activity";
-import { readBulkGrant } from "../src/app/bulk-grants/bulk-grant-record.ts";
+import { pickUpSheet } from "../src/app/bulk-grants/pick-up-sheet.ts";
 import { submitFromSource } from "../src/app/bulk-grants/submit-from-source.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import { bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
+import { type BulkGrantInput, bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
 import type {
   MoveFileInput,
   NewFiles,
   NewFilesInput,
+  PickUpSheetInput,
   SubmitFromSourceInput,
   SubmittedFromSource,
 } from "../src/contract/sheet-sources.ts";
@@ -24,8 +25,7 @@ export function bulkSourceActivities(deps: Deps) {
       const { program_id, source, start_time, execute_time } = check(input, submitFields);
       const { timeZone } = await deps.programs.get(program_id);
       const date = formatInstant(toInstant("start_time", start_time), timeZone).slice(0, 10);
-      // The name of a new file is taken as it is.
-      const dated = (text: string) => (input.is_picked_up ? text : text.replaceAll("{date}", date));
+      const dated = (text: string) => text.replaceAll("{date}", date);
       const bulk_grant_id = dated(input.bulk_grant_id);
       const submission = {
         programId: program_id,
@@ -35,13 +35,7 @@ export function bulkSourceActivities(deps: Deps) {
           executeTime: toInstant("execute_time", execute_time),
         }),
       };
-      try {
-        await heartbeatWhile(submitFromSource(deps, submission));
-      } catch (error) {
-        if (!input.is_picked_up || !isInvalidRequest(error)) throw error;
-        // Another pick-up may have submitted and moved the file since it was listed.
-        if (!(await exists(deps, submission))) throw error;
-      }
+      await heartbeatWhile(submitFromSource(deps, submission));
       const workflowId = bulkGrantWorkflowId(program_id, bulk_grant_id);
       const is_own = activityInfo().workflowExecution?.workflowId === workflowId;
       return { program_id, bulk_grant_id, is_own };
@@ -60,6 +54,16 @@ export function bulkSourceActivities(deps: Deps) {
       return { files, ...next };
     },
 
+    /** Submits a new file. Returns its bulk grant; null when the file is not there any more. */
+    async pickUpSheet(input: PickUpSheetInput): Promise<BulkGrantInput | null> {
+      const { program_id, bulk_grant_id, source, start_time } = check(input, pickUpFields);
+      const file = { programId: program_id, bulkGrantId: bulk_grant_id, source };
+      const found = await heartbeatWhile(
+        pickUpSheet(deps, file, toInstant("start_time", start_time)),
+      );
+      return found ? { program_id, bulk_grant_id: found.bulkGrantId } : null;
+    },
+
     /** Moves a file. One that is not there any more needs no move. */
     async moveFile(input: MoveFileInput): Promise<void> {
       const { source, to } = check(input, { source: "string", to: "string" });
@@ -68,26 +72,14 @@ export function bulkSourceActivities(deps: Deps) {
   };
 }
 
-const submitFields = {
+const pickUpFields = {
   program_id: "string",
   bulk_grant_id: "string",
   source: "string",
   start_time: "string",
-  execute_time: "string?",
-};
+} as const;
 
-const isInvalidRequest = (error: unknown): boolean =>
-  error instanceof DomainError && error.reason === "INVALID_REQUEST";
-
-async function exists(deps: Deps, name: Parameters<typeof readBulkGrant>[1]): Promise<boolean> {
-  try {
-    await readBulkGrant(deps, name);
-    return true;
-  } catch (error) {
-    if (error instanceof DomainError && error.reason === "BULK_GRANT_NOT_FOUND") return false;
-    throw error;
-  }
-}
+const submitFields = { ...pickUpFields, execute_time: "string?" } as const;
 
 /** Reads RFC 3339 with a zone. Throws INVALID_REQUEST. */
 function toInstant(field: string, time: string): number {

@@ -27,17 +27,17 @@ const concurrency = 4;
 /** The details, and the message of a failure, name at most this many files of a list. */
 const maxNamed = 20;
 
-const { submitFromSource, listNewFiles } = proxyActivities<Activities>(pickUpTiming.files);
+const { pickUpSheet, listNewFiles } = proxyActivities<Activities>(pickUpTiming.files);
 
 const { moveFile } = proxyActivities<Activities>(pickUpTiming.move);
 
 const { advanceBulkGrant } = proxyActivities<Activities>(pickUpTiming.readRecord);
 
 /**
- * Submits each new file as a bulk grant under the identity of its source. When it is validated,
- * moves the file to `done/`; to `failed/` when it is invalid or refused. The bulk grant's id names
- * the content, so pick-ups that overlap submit each file once. Fails with PICK_UP_INCOMPLETE when
- * all files are taken and some of them are left in the source, so that an operator looks after
+ * Submits each new file to its bulk grant under the identity of its source. When it is validated,
+ * moves the file to `done/`; to `failed/` when it is invalid or refused. A content is one revision
+ * of a bulk grant, so pick-ups that overlap submit each file once. Fails with PICK_UP_INCOMPLETE
+ * when all files are taken and some of them are left in the source, so that an operator looks after
  * them; the next pick-up takes them again.
  */
 export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
@@ -45,16 +45,19 @@ export async function pickUpSheets(input: PickUpInput): Promise<PickUpResult> {
   const { source_name, program_id } = input;
   let result: PickUpResult = input.so_far ?? { submitted: [], failed: [], left: [] };
   let cursor: string | undefined;
+  /** Files that were gone when they were to be read; a listing may lag behind. */
+  const gone = new Set<string>();
   /** The number of files that were taken since the listing began. */
   let taken = 0;
   for (;;) {
     const at = cursor === undefined ? {} : { cursor };
     const listed = await orRefusal(listNewFiles({ source_name, ...at }));
     const seen = seenOf(result);
-    const files = listed.files.filter(({ source }) => !seen.has(source));
+    const files = listed.files.filter(({ source }) => !seen.has(source) && !gone.has(source));
     await forEach(files, async (file) => {
       const outcome = await pickUp(program_id, file);
-      result = added(result, outcome);
+      if (outcome) result = added(result, outcome);
+      else gone.add(file.source);
       setCurrentDetails(reportOf(result, escapeMarkdown));
     });
     if (workflowInfo().continueAsNewSuggested) {
@@ -92,35 +95,32 @@ async function forEach(
   await Promise.all(Array.from({ length: concurrency }, work));
 }
 
-/** Submits a file and moves it away. Returns what became of it. */
+/** Submits a file and moves it away. Returns what became of it; undefined when it was gone. */
 async function pickUp(
   program_id: string,
   { source, bulk_grant_id }: PickUpFile,
-): Promise<Partial<PickUpResult>> {
+): Promise<Partial<PickUpResult> | undefined> {
   const start_time = workflowInfo().startTime.toISOString();
   try {
-    const key = await submitFromSource({
-      program_id,
-      bulk_grant_id,
-      source,
-      start_time,
-      is_picked_up: true,
-    });
+    const key = await pickUpSheet({ program_id, bulk_grant_id, source, start_time });
+    // Another pick-up may have submitted and moved the file since it was listed.
+    if (!key) return undefined;
     const state = await stateAfterValidation(key);
-    if (state === "VALIDATING") return { left: [{ source, reason: state }] };
-    if (state === "INVALID") return await failed(source, state);
+    const message = `bulk grant ${key.bulk_grant_id}`;
+    if (state === "VALIDATING") return { left: [{ source, reason: state, message }] };
+    if (state === "INVALID") return await failed({ source, reason: state, message });
     return { submitted: [source], ...(await moveAway({ source, to: "done" })) };
   } catch (error) {
     if (isCancellation(error)) throw error;
     const refusal = refusalOf(error);
     if (!refusal) return { left: [{ source, reason: "INTERNAL" }] };
-    return failed(source, refusal.type ?? "INTERNAL");
+    return failed({ source, reason: refusal.type ?? "INTERNAL", message: refusal.message });
   }
 }
 
-const failed = async (source: string, reason: string): Promise<Partial<PickUpResult>> => ({
-  failed: [{ source, reason }],
-  ...(await moveAway({ source, to: "failed" })),
+const failed = async (file: PickUpResult["failed"][number]): Promise<Partial<PickUpResult>> => ({
+  failed: [file],
+  ...(await moveAway({ source: file.source, to: "failed" })),
 });
 
 async function stateAfterValidation(key: BulkGrantInput): Promise<string> {
@@ -152,9 +152,12 @@ function reportOf(
   const { length: taken } = submitted;
   const numbers = `${taken} files submitted, ${failed.length} failed, ${left.length} left.`;
   const lists = [failed, left].map((files) => [
-    ...files.slice(0, maxNamed).map(({ source, reason }) => `- ${spell(source)}: ${spell(reason)}`),
+    ...files.slice(0, maxNamed).map((file) => `- ${spell(textOf(file))}`),
     ...(files.length > maxNamed ? [`- and ${files.length - maxNamed} more`] : []),
   ]);
   const parts = [numbers, ...lists.map((lines) => lines.join("\n"))];
   return parts.filter((part) => part !== "").join("\n\n");
 }
+
+const textOf = ({ source, reason, message }: PickUpResult["failed"][number]): string =>
+  `${source}: ${reason}${message === undefined ? "" : ` (${message})`}`;

@@ -30,8 +30,13 @@ export interface SubmitFromSourceInput extends BulkGrantInput {
   readonly execute_time?: string;
   /** RFC 3339: the instant whose day `{date}` stands for. */
   readonly start_time: string;
-  /** True for a pick-up, whose id names the content: one that exists needs no file any more. */
-  readonly is_picked_up?: boolean;
+}
+
+/** The input of the activity that submits a new file. */
+export interface PickUpSheetInput extends BulkGrantInput {
+  readonly source: string;
+  /** RFC 3339: the start of the pick-up. */
+  readonly start_time: string;
 }
 
 /** Starts a pick-up of new files. */
@@ -58,7 +63,7 @@ export interface NewFiles {
   readonly cursor?: string;
 }
 
-/** A new file of a source. */
+/** A new file of a source, and the bulk grant of its name. */
 export interface PickUpFile {
   readonly source: string;
   readonly bulk_grant_id: string;
@@ -84,4 +89,6 @@ export interface PickUpResult {
 interface FileWithReason {
   readonly source: string;
   readonly reason: string;
+  /** What a person has to know. */
+  readonly message?: string;
 }

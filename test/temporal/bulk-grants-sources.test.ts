@@ -129,6 +129,40 @@ describe("pickUpSheets", () => {
     expect(await last.result()).toEqual({ submitted: [], failed: [], left: [] });
   });
 
+  test("takes corrected files and exported sheets as revisions of one campaign", async () => {
+    let run = 0;
+    const dropped = async (name: string, lines: readonly string[], columns?: string) => {
+      await folder.put(name, lines, columns);
+      run += 1;
+      return (await (await pickUp(`corrections-${run}`)).result()) as PickUpResult;
+    };
+    const granted = (id: string) => comesTo(stack, id, "DONE");
+    const wrong = ["fix-1,10", "fix-2,10", "fix-2,10"];
+    await dropped("fix.csv", wrong);
+    expect((await readBulk(stack, "fix")).bulkGrant.state).toBe("INVALID");
+    // A corrected file of the same name, and then an exported sheet of another name.
+    await dropped("fix.csv", ["fix-1,10", "fix-3,10"]);
+    expect((await granted("fix")).revision.number).toBe(2);
+
+    await dropped("more.csv", ["more-1,10", "more-1,20"]);
+    await dropped("failed rows of more.csv", ["more-2,10,more"], "user_id,points,bulk_grant_id");
+    expect((await granted("more")).revision).toMatchObject({ number: 2, rowCount: 1 });
+
+    const messageOf = ({ failed: [file] }: PickUpResult) => `${file?.reason}: ${file?.message}`;
+    expect(messageOf(await dropped("fix.csv", ["fix-1,10", "fix-3,10"]))).toBe(
+      "WRONG_STATE: fix has granted this sheet already; another grant needs another name",
+    );
+    expect(messageOf(await dropped("fix.csv", wrong))).toBe(
+      "WRONG_STATE: revision 1 of fix had this content and was replaced",
+    );
+    expect(messageOf(await dropped("fix.csv", ["fix-9,10"]))).toMatch(/^WRONG_STATE: .*DONE/);
+    expect(messageOf(await dropped("x.csv", ["x,10,a b"], "user_id,points,bulk_grant_id"))).toMatch(
+      /^INVALID_REQUEST: bulk_grant_id: .*; found `a b`: a blank$/,
+    );
+    expect(await balances(stack, ["fix-1", "fix-3", "more-2"])).toEqual({ 10: 3 });
+    expect(await balances(stack, ["fix-2", "fix-9", "more-1", "x"])).toEqual({ 0: 4 });
+  });
+
   test("has a schedule, which is left alone until its times change", async () => {
     const { workflows, deps, client, programId } = stack;
     const nightly = { name: "nightly", programId, cron: "0 6 * * *", timeZone: "Asia/Tokyo" };

@@ -7,7 +7,7 @@ import type {
   MoveFileInput,
   NewFiles,
   NewFilesInput,
-  SubmitFromSourceInput,
+  PickUpSheetInput,
 } from "../../src/contract/sheet-sources.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 
@@ -44,7 +44,8 @@ async function pickUp(files: readonly string[], unmovable: readonly string[]) {
         const next = end < left.length ? { cursor: String(end) } : {};
         return { files: page.map((source) => ({ source, bulk_grant_id: source })), ...next };
       },
-      async submitFromSource({ program_id, bulk_grant_id }: SubmitFromSourceInput) {
+      async pickUpSheet({ program_id, bulk_grant_id }: PickUpSheetInput) {
+        if (bulk_grant_id.startsWith("gone")) return null;
         if (bulk_grant_id.startsWith("broken")) throw ApplicationFailure.retryable("no answer");
         if (bulk_grant_id.startsWith("refused")) {
           throw ApplicationFailure.nonRetryable("an unknown column", "INVALID_REQUEST");
@@ -84,7 +85,7 @@ test("files that cannot be moved hide no other file, and the run fails", async (
   expect(counts).toBe("8 files submitted, 1 failed, 5 left.");
   expect(lines.filter(Boolean).toSorted()).toEqual([
     ...files.slice(0, 4).map((file) => `- ${file}: NOT_MOVED`),
-    "- refused.csv: INVALID_REQUEST",
+    "- refused.csv: INVALID_REQUEST (an unknown column)",
     "- refused.csv: NOT_MOVED",
   ]);
 });
@@ -95,4 +96,11 @@ test("moves that shift the pages hide no file", async () => {
   expect(submitted).toEqual(files);
   expect(left).toEqual([]);
   expect(end).toMatchObject({ failed: [], left: [] });
+});
+
+test("a file that is gone is taken once, although it is still listed", async () => {
+  const { end, submitted, left } = await pickUp(["10.csv", "gone.csv"], []);
+  expect(submitted).toEqual(["10.csv"]);
+  expect(left).toEqual(["gone.csv"]);
+  expect(end).toMatchObject({ submitted: ["10.csv"], failed: [], left: [] });
 });

@@ -47,14 +47,14 @@ export function createBulkSources(
         : [],
     ),
     async listNew(sourceName, cursor) {
-      const { source } = named(sourceName);
+      const { source, definition } = named(sourceName);
       let page = await source.listNew(cursor);
       while (page.items.length === 0 && page.cursor !== undefined) {
         page = await source.listNew(page.cursor);
       }
       const items = page.items.map((file) => ({
         source: `${sourceName}/${file.path}#${file.version}`,
-        bulkGrantId: bulkGrantIdOf(file),
+        bulkGrantId: bulkGrantIdOf(file, definition.pick_up?.ids === "content"),
       }));
       return { ...page, items };
     },
@@ -84,20 +84,23 @@ function parse(source: string): { readonly name: string; readonly file: SourceFi
   return { name, file: { path, ...(version !== undefined && { version }) } };
 }
 
-/** Cut to this many characters, a name with the version has at most 64. */
+const idForm = /^[!-"$-.0-~]{1,64}$/;
+
+/** Cut to this many characters, a name with a hash has at most 64. */
 const maxNameLength = 51;
 
 /**
- * Makes the bulk_grant_id of a file from its name, for people, and its version. The same content
- * under the same name is the same bulk grant, so it is granted once.
+ * Makes the bulk_grant_id of a file from its name, for people; with `isByContent` from its name and
+ * its content. A name that is no id gets a hash, because several names may have the same allowed
+ * characters.
  */
-function bulkGrantIdOf({ path, version }: VersionedFile): string {
+function bulkGrantIdOf({ path, version }: VersionedFile, isByContent: boolean): string {
   const name = path.replace(/\.csv$/i, "");
+  const id = isByContent ? `${name}-${version}` : name;
+  if (idForm.test(id)) return id;
   const allowed = name.replace(/[^!-"$-.0-~]+/g, "-").slice(0, maxNameLength);
-  if (allowed === name) return `${name}-${version}`;
-  // The hash covers the name, too, because several names may have the same allowed characters.
   const readable = allowed.replace(/^-+|-+$/g, "") || "sheet";
-  return `${readable}-${versionOfText(`${version} ${path}`)}`;
+  return `${readable}-${versionOfText(isByContent ? `${version} ${path}` : name)}`;
 }
 
 const unknownSource = (name: string) =>

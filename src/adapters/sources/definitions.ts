@@ -16,6 +16,8 @@ const pickUp = z.strictObject({
   program_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "not a program_id"),
   cron: z.string().regex(/^\S+( \S+){4}$/, "5 fields, as in 0 6 * * *"),
   time_zone: z.string().refine((name) => timeZoneOf(name) === name, "not in the IANA database"),
+  /** What names a bulk grant: the file's name, or with "content" also its content. */
+  ids: z.enum(["name", "content"]).optional(),
 });
 
 const folder = z.strictObject({

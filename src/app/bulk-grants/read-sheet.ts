@@ -2,6 +2,7 @@
 import type { CsvError } from "csv-parse";
 import { parse } from "csv-parse";
 import { cutToBytes } from "../../domain/display-text.ts";
+import { DomainError } from "../../domain/errors.ts";
 import type { RowProblem, SheetCode, SheetProblem, SheetRow } from "../../domain/sheet.ts";
 import { maxRows } from "../../domain/sheet.ts";
 import { createRowCheck } from "./check-row.ts";
@@ -97,6 +98,22 @@ export async function* readSheet(
     yield check(line.line, cells, lineProblem(line, header, cell("bulk_grant_id"), context));
   }
   if (!hasRows) throw unreadable("EMPTY", header?.line ?? 1, "the sheet has no rows");
+}
+
+/** Returns the bulk grant that the first row names; undefined without one, as in a faulty sheet. */
+export async function bulkGrantIdIn(csv: AsyncIterable<Uint8Array>): Promise<string | undefined> {
+  let column: number | undefined;
+  try {
+    for await (const { cells } of linesOf(csv)) {
+      if (isBlank(cells)) continue;
+      if (column !== undefined) return restoreCell(cells[column] ?? "").trim() || undefined;
+      column = cells.map(columnName).indexOf("bulk_grant_id");
+    }
+  } catch (error) {
+    const isFault = error instanceof DomainError && error.metadata.field === "csv";
+    if (!isFault) throw error;
+  }
+  return undefined;
 }
 
 /** Returns what makes the cells of a line unusable. */

@@ -128,7 +128,7 @@ export interface BulkSources {
   urlOf(source: string): string | undefined;
 }
 
-/** A file whose name and content give a bulk_grant_id that no other content has. */
+/** A new file, and the bulk_grant_id that its name gives, or its name and content. */
 interface NewFile {
   readonly source: string;
   readonly bulkGrantId: string;

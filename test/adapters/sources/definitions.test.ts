@@ -20,6 +20,7 @@ const read = (content: unknown) => {
 };
 
 const pickUp = { program_id: "default", cron: "0 6 * * *", time_zone: "Asia/Tokyo" };
+const byContent = { ...pickUp, ids: "content" };
 const nightly = {
   name: "nightly",
   identity: "nightly-batch",
@@ -62,7 +63,7 @@ describe("the file of the sources", () => {
   });
 
   test("defines Drive folders and spreadsheets", () => {
-    const sources = [{ ...drive, pick_up: pickUp }, sheet];
+    const sources = [{ ...drive, pick_up: byContent }, sheet];
     expect(read({ sources })).toEqual(sources);
     expect(() => read({ sources: [{ ...sheet, pick_up: pickUp }] })).toThrow("pick_up");
   });

@@ -38,19 +38,19 @@ beforeEach(async () => {
 });
 afterEach(() => rm(outside, { recursive: true }));
 
-const sources = () =>
-  createBulkSources(
-    [
-      {
-        name: "nightly",
-        identity: "nightly-batch",
-        type: "folder",
-        path: root,
-        pick_up: { program_id: "cafe", cron: "0 6 * * *", time_zone: "Asia/Tokyo" },
-      },
-    ],
-    adapters,
-  );
+const pickUp = {
+  program_id: "cafe",
+  cron: "0 6 * * *",
+  time_zone: "Asia/Tokyo",
+};
+const definition = () => ({
+  name: "nightly",
+  identity: "nightly-batch",
+  type: "folder" as const,
+  path: root,
+  pick_up: pickUp,
+});
+const sources = () => createBulkSources([definition()], adapters);
 
 /** Writes a file as if a minute ago. */
 async function write(path: string, content = csv): Promise<void> {
@@ -166,24 +166,34 @@ describe("a pick-up", () => {
     expect(second.cursor).toBeUndefined();
   });
 
-  test("names a bulk grant after the file and its content", async () => {
+  test("names a bulk grant after the file, whatever its content is", async () => {
+    const listed = async (content?: string) => {
+      await write("rows-1.csv", content);
+      return (await newFiles())[0];
+    };
+    const source = `nightly/rows-1.csv#${version}`;
+    expect(await listed()).toEqual({ source, bulkGrantId: "rows-1" });
+    const other = await listed(`${csv}u-2,5,x\n`);
+    expect(other?.bulkGrantId).toBe("rows-1");
+    expect(other?.source).not.toBe(source);
+  });
+
+  test("names a bulk grant after the file and its content, where the source says so", async () => {
     await write("rows-1.csv");
-    const [file] = await newFiles();
-    expect(file).toEqual({
-      source: `nightly/rows-1.csv#${version}`,
-      bulkGrantId: `rows-1-${version}`,
-    });
-    await write("rows-1.csv", `${csv}u-2,5,x\n`);
-    expect((await newFiles())[0]?.bulkGrantId).not.toBe(file?.bulkGrantId);
+    const nightly = { ...definition(), pick_up: { ...pickUp, ids: "content" as const } };
+    const { items } = await createBulkSources([nightly], adapters).listNew("nightly");
+    expect(items[0]?.bulkGrantId).toBe(`rows-1-${version}`);
   });
 
   test("makes valid ids of all names, and other ids of other names", async () => {
-    const long = "x".repeat(60);
+    const long = "x".repeat(64);
     const names = ["朝.csv", "夜.csv", "春 2026 #1.csv", `${long}1.csv`, `${long}2.csv`];
     for (const name of names) await write(name);
     const ids = (await newFiles()).map(({ bulkGrantId }) => bulkGrantId);
     expect(new Set(ids).size).toBe(names.length);
     for (const id of ids) expect(id).toMatch(/^(sheet|2026-1|x{51})-[0-9a-f]{12}$/);
+    await write(`${long}.csv`);
+    expect((await newFiles()).map(({ bulkGrantId }) => bulkGrantId)).toContain(long);
   });
 
   test("reads and moves the content that was listed, and no later one", async () => {

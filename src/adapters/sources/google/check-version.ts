@@ -1,6 +1,6 @@
 /** Finds out whether the bytes of a file are those of the version that was requested. */
 import { createHash } from "node:crypto";
-import { DomainError } from "../../../domain/errors.ts";
+import { otherVersion } from "../files.ts";
 import type { SourceFile } from "../source.ts";
 
 /** The version that a SHA-256 in hex gives. */
@@ -20,6 +20,6 @@ export async function* checkVersion(
     yield chunk;
   }
   if (version !== undefined && shortHash(hash.digest("hex")) !== version) {
-    throw new DomainError("INVALID_REQUEST", `the content of ${path} has changed`);
+    throw otherVersion(path);
   }
 }

@@ -1,0 +1,60 @@
+/** The use case that submits a new file of a source, under the name of its campaign. */
+import type { BulkGrantName } from "../../domain/bulk-grant.ts";
+import { DomainError } from "../../domain/errors.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { Deps } from "../ports/deps.ts";
+import { foundText } from "./found-text.ts";
+import { bulkGrantIdIn } from "./read-sheet.ts";
+import type { Submitted } from "./submit.ts";
+import { submitFromSource } from "./submit-from-source.ts";
+
+/** A new file, and the campaign to which it belongs unless its rows name another one. */
+type PickedUpFile = BulkGrantName & { readonly source: string };
+
+const idForm = /^[!-"$-~]{1,64}$/;
+
+/**
+ * Submits the file to the bulk grant that its rows name in the column bulk_grant_id, or else to
+ * that of its own name: as its next revision, if the content is new. Returns undefined when the
+ * file is not there any more, or has changed since it was listed. Refusals: those of
+ * `submitFromSource`, and WRONG_STATE for a content that grants nothing any more, because its
+ * revision was replaced, or was done before `pickUpTime`.
+ */
+export async function pickUpSheet(
+  deps: Parameters<typeof submitFromSource>[0] & Pick<Deps, "bulkSources">,
+  { programId, bulkGrantId: nameOfFile, source }: PickedUpFile,
+  pickUpTime: Instant,
+): Promise<BulkGrantName | undefined> {
+  try {
+    const { csv } = await deps.bulkSources.open(source);
+    const bulkGrantId = checked(await bulkGrantIdIn(csv)) ?? nameOfFile;
+    const submitted = await submitFromSource(deps, { programId, bulkGrantId, source });
+    refuseOver(submitted, pickUpTime);
+    return { programId, bulkGrantId };
+  } catch (error) {
+    if (error instanceof DomainError && error.metadata.field === "source") return undefined;
+    throw error;
+  }
+}
+
+function checked(bulkGrantId: string | undefined): string | undefined {
+  if (bulkGrantId === undefined || idForm.test(bulkGrantId)) return bulkGrantId;
+  const rule = "bulk_grant_id: 1 to 64 visible ASCII characters without #";
+  throw new DomainError("INVALID_REQUEST", `${rule}; ${foundText(bulkGrantId)}`, {
+    field: "bulk_grant_id",
+  });
+}
+
+/** A person who drops such a file expects that it is granted. */
+function refuseOver({ bulkGrant, revision, replayed }: Submitted, pickUpTime: Instant): void {
+  const { bulkGrantId, state, endTime = pickUpTime, revision: current } = bulkGrant;
+  if (!replayed) return;
+  if (revision !== current.number) {
+    const text = `revision ${revision} of ${bulkGrantId} had this content and was replaced`;
+    throw new DomainError("WRONG_STATE", text, { state, revision: String(current.number) });
+  }
+  if (state === "DONE" && endTime < pickUpTime) {
+    const text = `${bulkGrantId} has granted this sheet already; another grant needs another name`;
+    throw new DomainError("WRONG_STATE", text, { state });
+  }
+}
