@@ -1,5 +1,5 @@
 /** The use case that submits a new file of a source, under the name of its campaign. */
-import type { BulkGrantName } from "../../domain/bulk-grant.ts";
+import { type BulkGrantName, finalStates } from "../../domain/bulk-grant.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -18,7 +18,7 @@ const idForm = /^[!-"$-~]{1,64}$/;
  * that of its own name: as its next revision, if the content is new. Returns undefined when the
  * file is not there any more, or has changed since it was listed. Refusals: those of
  * `submitFromSource`, and WRONG_STATE for a content that grants nothing any more, because its
- * revision was replaced, or was done before `pickUpTime`.
+ * revision was replaced, or had ended before `pickUpTime`.
  */
 export async function pickUpSheet(
   deps: Parameters<typeof submitFromSource>[0] & Pick<Deps, "bulkSources">,
@@ -53,8 +53,10 @@ function refuseOver({ bulkGrant, revision, replayed }: Submitted, pickUpTime: In
     const text = `revision ${revision} of ${bulkGrantId} had this content and was replaced`;
     throw new DomainError("WRONG_STATE", text, { state, revision: String(current.number) });
   }
-  if (state === "DONE" && endTime < pickUpTime) {
-    const text = `${bulkGrantId} has granted this sheet already; another grant needs another name`;
-    throw new DomainError("WRONG_STATE", text, { state });
-  }
+  if (!finalStates.has(state) || endTime >= pickUpTime) return;
+  const text =
+    state === "DONE"
+      ? `${bulkGrantId} has granted this sheet already; another grant needs another name`
+      : `${bulkGrantId} is ${state} with this sheet; retry it, or submit it with replaced_revision`;
+  throw new DomainError("WRONG_STATE", text, { state });
 }

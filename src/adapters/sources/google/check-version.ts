@@ -1,6 +1,6 @@
 /** Finds out whether the bytes of a file are those of the version that was requested. */
 import { createHash } from "node:crypto";
-import { otherVersion } from "../files.ts";
+import { DomainError } from "../../../domain/errors.ts";
 import type { SourceFile } from "../source.ts";
 
 /** The version that a SHA-256 in hex gives. */
@@ -20,6 +20,8 @@ export async function* checkVersion(
     yield chunk;
   }
   if (version !== undefined && shortHash(hash.digest("hex")) !== version) {
-    throw otherVersion(path);
+    throw new DomainError("INVALID_REQUEST", `the content of ${path} has changed`, {
+      field: "source",
+    });
   }
 }

@@ -4,7 +4,6 @@ import type { drive_v3 } from "@googleapis/drive";
 import type { Page } from "../../../app/ports/pages.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import type { DefinitionOf } from "../definitions.ts";
-import { noSuchFile } from "../files.ts";
 import type { Source, SourceFile, VersionedFile } from "../source.ts";
 import { answerOf, driveScope, readServiceAccountKey, signIn } from "./auth.ts";
 import { checkVersion, shortHash } from "./check-version.ts";
@@ -60,7 +59,13 @@ async function openFile(folder: Folder, file: SourceFile): Promise<AsyncIterable
   const found = await filesOf(folder, file);
   const [first] = found;
   if (first === undefined) {
-    throw noSuchFile(file.path);
+    throw new DomainError(
+      "INVALID_REQUEST",
+      `the folder has no file ${file.path} of this version`,
+      {
+        field: "source",
+      },
+    );
   }
   if (found.some(({ version }) => version !== first.version)) {
     throw new DomainError("INVALID_REQUEST", `the folder has several files ${file.path}`);
