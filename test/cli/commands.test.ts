@@ -272,6 +272,25 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await done("bulk", "rows", id)).not.toContain("FAILED");
   });
 
+  test("a sheet that others have replaced is not submitted again by mistake", async () => {
+    const id = `${mode}-replaced`;
+    const sheets = ["a", "b"].map((user) => join(folder, `${mode}-${user}.csv`));
+    for (const [i, sheet] of sheets.entries()) {
+      await writeFile(sheet, `user_id,points\n ${id}-${i} ,5\n`);
+      const { stdout, stderr } = await meguri.run("bulk", "check", id, sheet);
+      expect(stdout + stderr).toContain("blanks taken away from user ids: 1");
+      await done("bulk", "submit", id, sheet);
+      await done("bulk", "cancel", id);
+    }
+    const [first = ""] = sheets;
+    const again = await meguri.run("bulk", "submit", id, first);
+    expect(again.code).toBe(1);
+    const said = again.stdout + again.stderr;
+    expect(said).toContain("not submitted: this was revision 1, which others have replaced");
+    const [, option = ""] = /(--replaced-revision \d+)/.exec(said) ?? [];
+    expect(await done("bulk", "submit", id, first, ...option.split(" "))).toContain("revision 3");
+  });
+
   async function awaiting(bulkGrantId: string, state: State): Promise<void> {
     await eventually(async () => {
       const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });

@@ -59,7 +59,7 @@ function checkNote({ rowCount, totalPoints, alreadyGrantedCount, ...check }: She
     `${rowCount} rows, ${totalPoints} points`,
     ...(alreadyGrantedCount > 0 ? [`${alreadyGrantedCount} rows are granted already`] : []),
     ...(check.trimmedUserIdCount > 0
-      ? [`blanks around the user id of ${check.trimmedUserIdCount} rows are taken away`]
+      ? [`blanks taken away from user ids: ${check.trimmedUserIdCount}`]
       : []),
     ...(check.sameContentBulkGrantId ? [`the same rows as ${check.sameContentBulkGrantId}`] : []),
     counts.length > 0 ? `problems: ${counts.join(", ")}` : "nothing is wrong",
