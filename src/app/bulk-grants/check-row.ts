@@ -13,7 +13,8 @@ export interface RowCells {
   readonly reason: string;
 }
 
-const userIdForm = /^[!-"$-~]{1,64}$/;
+/** The form of ids that callers choose, such as user ids: visible ASCII characters without `#`. */
+export const idForm = /^[!-"$-~]{1,64}$/;
 const wholeNumber = /^[0-9]+$/;
 const maxReasonBytes = 128;
 /** Malformed values are kept up to this many bytes. */
@@ -31,7 +32,7 @@ export function createRowCheck(maxPointsPerRow: number) {
   function userProblem(userId: string | undefined, line: number): RowProblem | undefined {
     if (userId === undefined) return undefined;
     if (userId.trim() === "") return { code: "USER_MISSING" };
-    if (!userIdForm.test(userId)) return { code: "USER_MALFORMED", detail: foundText(userId) };
+    if (!idForm.test(userId)) return { code: "USER_MALFORMED", detail: foundText(userId) };
     const firstLine = seenUsers.firstLine(userId, line);
     return firstLine === undefined ? undefined : { code: "USER_TWICE", detail: String(firstLine) };
   }

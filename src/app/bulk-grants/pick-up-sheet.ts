@@ -3,6 +3,7 @@ import { type BulkGrantName, finalStates } from "../../domain/bulk-grant.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Deps } from "../ports/deps.ts";
+import { idForm } from "./check-row.ts";
 import { foundText } from "./found-text.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
 import type { Submitted } from "./submit.ts";
@@ -10,8 +11,6 @@ import { submitFromSource } from "./submit-from-source.ts";
 
 /** A new file, and the campaign to which it belongs unless its rows name another one. */
 type PickedUpFile = BulkGrantName & { readonly source: string };
-
-const idForm = /^[!-"$-~]{1,64}$/;
 
 /**
  * Submits the file to the bulk grant that its rows name in the column bulk_grant_id, or else to
