@@ -6,10 +6,10 @@ import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import { foundText } from "./found-text.ts";
 import { createSeenUsers } from "./seen-users.ts";
 
-/** A row as it came, before any check. A sheet without a column has no cells of it. */
+/** A row as it came, before any check. Undefined in a sheet without this column. */
 export interface RowCells {
-  readonly userId?: string;
-  readonly points?: string;
+  readonly userId: string | undefined;
+  readonly points: string | undefined;
   readonly reason: string;
 }
 

@@ -10,6 +10,7 @@ import { checkBlock, ownProblems } from "./check-block.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import type { SheetReport } from "./read-sheet.ts";
 import { createRowsDigest } from "./rows-digest.ts";
+import { sheetError } from "./sheet-error.ts";
 import type { Submission } from "./submit.ts";
 
 /** What is wrong with a row, or with the whole sheet. */
@@ -63,9 +64,9 @@ export async function checkSheet(
   ];
   let isComplete = true;
   const report: SheetReport = {
-    onHeader({ code, line, message }) {
-      findings.add({ line, userId: "", code, message: `line ${line}: ${message}` });
-      if (code === "COLUMN_MISSING") isComplete = false;
+    onHeader(problem) {
+      findings.add(sheetProblem(sheetError("csv", problem)));
+      if (problem.code === "COLUMN_MISSING") isComplete = false;
     },
     onTrimmed() {
       trimmedUserIdCount += 1;

@@ -2,7 +2,6 @@
 import { type BulkGrantName, finalStates } from "../../domain/bulk-grant.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
-import type { Deps } from "../ports/deps.ts";
 import { idForm } from "./check-row.ts";
 import { foundText } from "./found-text.ts";
 import { bulkGrantIdIn } from "./read-sheet.ts";
@@ -20,7 +19,7 @@ type PickedUpFile = BulkGrantName & { readonly source: string };
  * revision was replaced, or had ended before `pickUpTime`.
  */
 export async function pickUpSheet(
-  deps: Parameters<typeof submitFromSource>[0] & Pick<Deps, "bulkSources">,
+  deps: Parameters<typeof submitFromSource>[0],
   { programId, bulkGrantId: nameOfFile, source }: PickedUpFile,
   pickUpTime: Instant,
 ): Promise<BulkGrantName | undefined> {

@@ -49,7 +49,7 @@ async function* readNewRows(
 }
 
 /** The bytes of a row in CSV without quotes: its cells, two commas and the end of the line. */
-const bytesOf = ({ userId, points, reason }: Required<RowCells>): number =>
+const bytesOf = ({ userId, points, reason }: Record<keyof RowCells, string>): number =>
   Buffer.byteLength(userId) + points.length + Buffer.byteLength(reason) + 3;
 
 const unusable = (code: SheetCode, line: number, message: string) =>

@@ -87,15 +87,15 @@ export async function* readSheet(
       continue;
     }
     hasRows = true;
-    const cell = (name: Column) => restoreCell(line.cells[columns.get(name) ?? -1] ?? "");
-    const userId = cell("user_id").trim();
-    if (userId !== cell("user_id")) context.report?.onTrimmed();
-    const cells = {
-      ...(columns.has("user_id") && { userId }),
-      ...(columns.has("points") && { points: cell("points") }),
-      reason: cell("reason"),
+    const cell = (name: Column) => {
+      const index = columns.get(name);
+      return index === undefined ? undefined : restoreCell(line.cells[index] ?? "");
     };
-    yield check(line.line, cells, lineProblem(line, header, cell("bulk_grant_id"), context));
+    const found = cell("user_id");
+    const userId = found?.trim();
+    if (userId !== found) context.report?.onTrimmed();
+    const cells = { userId, points: cell("points"), reason: cell("reason") ?? "" };
+    yield check(line.line, cells, lineProblem(line, header, cell("bulk_grant_id") ?? "", context));
   }
   if (!hasRows) throw unreadable("EMPTY", header?.line ?? 1, "the sheet has no rows");
 }

@@ -32,11 +32,12 @@ export function createRowsDigest(): RowsDigest {
 /** The hash of what a submission would grant, and when: one content is one revision. */
 export const contentHashOf = ({
   rowsDigest,
-  executeTime = null,
-  reversedBulkGrantId = null,
-}: Pick<Approvable, "rowsDigest"> & {
-  readonly executeTime?: Instant | null | undefined;
-  readonly reversedBulkGrantId?: string | null | undefined;
+  executeTime,
+  reversedBulkGrantId,
+}: {
+  readonly rowsDigest: string;
+  readonly executeTime?: Instant | undefined;
+  readonly reversedBulkGrantId?: string | undefined;
 }): string => sha256Of([rowsDigest, executeTime, reversedBulkGrantId]);
 
 /** What an approval is about. `revision` is its number; times are in ms since 1970. */

@@ -6,7 +6,7 @@ import { runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { type Lease, lateRowsMs } from "../../../src/app/bulk-grants/run-lease.ts";
 import { openStore, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
 import { programId } from "../../support/models/bulk-use-cases.ts";
-import { cancelledRuns, playCancelledRun } from "../../support/models/cancelled-runs.ts";
+import { cancelledRuns, playCancelledRun, slotsOf } from "../../support/models/cancelled-runs.ts";
 import { assertSeeds } from "../../support/models/seeded.ts";
 import { inVirtualTime } from "../../support/models/virtual-time.ts";
 
@@ -47,11 +47,7 @@ test("the lease costs one read a second, and no write", async () => {
   store.latencyMs = 1;
   const seconds = await inVirtualTime(async () => {
     const begin = performance.now();
-    let slot = Promise.resolve();
-    const awaitRowSlot = () => {
-      slot = slot.then(() => new Promise((resolve) => setTimeout(resolve, 40)));
-      return slot;
-    };
+    const awaitRowSlot = slotsOf({ rowMs: 40, stalls: { row: 0, ms: 0 } });
     const range = { programId, bulkGrantId: "b", revision: 1, run: 1, from: 0, to: 1 };
     await runBlocks({ ...deps, awaitRowSlot }, range, () => true, expect.unreachable);
     return (performance.now() - begin) / 1_000;

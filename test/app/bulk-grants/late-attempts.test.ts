@@ -17,6 +17,13 @@ const unexpected = () => {
   throw new Error("no row fails here");
 };
 
+/** An attempt at the first run that waits before its first row until it is released. */
+function stalledAttempt(deps: Deps) {
+  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
+  const stalled = { ...deps, awaitRowSlot: () => stall };
+  return { late: runBlocks(stalled, firstBlock, () => true, unexpected), release };
+}
+
 test("an attempt at a validation that ends after the run changes nothing any more", async () => {
   const deps = await open();
   await submit(deps, "b", { u1: 10 });
@@ -64,9 +71,7 @@ test("a row that a stalled worker grants late fails when the next revision diffe
   await submit(deps, "b", { u1: 10 });
   await validate(deps, "b", 1);
   await start(deps, "b", 1);
-  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
-  const stalled = { ...deps, awaitRowSlot: () => stall };
-  const late = runBlocks(stalled, firstBlock, () => true, unexpected);
+  const { late, release } = stalledAttempt(deps);
   await answerTo(deps, { op: "cancel", id: "b", by: "ann" });
   expect(await answerTo(deps, { op: "finish", id: "b", run: 1 })).toMatchObject({
     head: { state: "CANCELLED", result: { grantedCount: 0, notRunCount: 1 } },
@@ -89,9 +94,7 @@ test("the outcome of a late attempt does not overwrite that of the next run", as
   await validate(deps, "b", 1);
   await answerTo(deps, { op: "freeze", userId: "u2" });
   await start(deps, "b", 1);
-  const { promise: stall, resolve: release } = Promise.withResolvers<void>();
-  const stalled = { ...deps, awaitRowSlot: () => stall };
-  const late = runBlocks(stalled, firstBlock, () => true, unexpected);
+  const { late, release } = stalledAttempt(deps);
   await runAll(deps, "b", 1, 1);
   await answerTo(deps, { op: "unfreeze", userId: "u2" });
   await answerTo(deps, { op: "retry", id: "b", by: "ann" });

@@ -62,16 +62,12 @@ const callsOf = {
 
 /** The request of a template; none where the workflow would send none. */
 export function resolve(run: Situation, template: CallTemplate): Request | undefined {
-  const { oracle, now } = run;
+  const { oracle } = run;
   const call = fitted(run, template);
   switch (call.op) {
     case "submit": {
       const { id, by, sheet } = call;
-      const executeTime = {
-        same: oracle.executeTimeOf(id),
-        earlier: oracle.firstOf(id).executeTime,
-        other: sheet.executeIn === undefined ? undefined : now + sheet.executeIn,
-      }[sheet.kind === "same" || sheet.kind === "earlier" ? sheet.kind : "other"];
+      const executeTime = executeTimeOf(run, id, sheet);
       const rows = rowsOf(run, id, sheet.kind, sheet.rows);
       const replaces =
         sheet.replaces === undefined ? undefined : oracle.revisionOf(id) - sheet.replaces;
@@ -129,6 +125,16 @@ function work(
 }
 
 /** The rows of a sheet that is sent. */
+function executeTimeOf(
+  { oracle, now }: Situation,
+  id: string,
+  { kind, executeIn }: Extract<CallTemplate, { readonly op: "submit" }>["sheet"],
+): number | undefined {
+  if (kind === "same") return oracle.executeTimeOf(id);
+  if (kind === "earlier") return oracle.firstOf(id).executeTime;
+  return executeIn === undefined ? undefined : now + executeIn;
+}
+
 function rowsOf(
   run: Situation,
   id: string,

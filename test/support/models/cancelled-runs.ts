@@ -112,10 +112,10 @@ const countGranted = (store: MemoryStore): number =>
   Object.keys(store.dump()).filter((record) => record.startsWith("event#")).length;
 
 /** The slots of a worker's rows: one after another, and a late one. */
-function slotsOf({ rowMs, stalls }: Attempt): () => Promise<void> {
+export function slotsOf({ rowMs, stalls }: Pick<Attempt, "rowMs" | "stalls">) {
   let row = 0;
   let last = Promise.resolve();
-  return () => {
+  return (): Promise<void> => {
     const ms = rowMs + (row === stalls.row ? stalls.ms : 0);
     row += 1;
     last = last.then(() => pause(ms));
