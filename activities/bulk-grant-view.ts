@@ -5,7 +5,14 @@ import type {
   BulkGrantStatus,
   BulkGrantView,
 } from "../src/contract/bulk-grants.ts";
-import type { Action, BulkGrant, RunCounts } from "../src/domain/bulk-grant.ts";
+import {
+  type Action,
+  type BulkGrant,
+  dueAnnouncement,
+  type RunCounts,
+  type SheetPlace,
+} from "../src/domain/bulk-grant.ts";
+import { type BulkGrantSummary, warnedOverlaps } from "../src/domain/bulk-grant-summary.ts";
 import { displayCaller } from "../src/domain/caller.ts";
 import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { formatInstant } from "../src/domain/month.ts";
@@ -15,10 +22,12 @@ import { rowsPerBlock } from "../src/domain/sheet.ts";
 export function toView(
   { bulkGrant, step, waitMs }: Advanced,
   counts: RunCounts | undefined,
+  summary: BulkGrantSummary | undefined,
   timeZone: string,
 ): BulkGrantView {
-  const { programId, bulkGrantId, state, revision, approvals, run } = bulkGrant;
-  const { executeTime, source } = revision;
+  const announcement = dueAnnouncement(bulkGrant);
+  const { programId, bulkGrantId, state, revision, approvals, run, failedRowsAt } = bulkGrant;
+  const { executeTime, starter, title, source } = revision;
   return {
     program_id: programId,
     bulk_grant_id: bulkGrantId,
@@ -31,15 +40,52 @@ export function toView(
     row_count: revision.rowCount,
     total_points: revision.totalPoints,
     submitter: revision.submitter,
+    ...(starter && { starter }),
+    ...(title !== undefined && { title }),
     ...(source !== undefined && { source }),
+    ...(failedRowsAt && { failed_rows_at: addressOf(failedRowsAt) }),
     ...(executeTime !== undefined && { execute_time: formatInstant(executeTime, timeZone) }),
     required_approval_count: revision.requiredApprovalCount,
     approvers: approvals.map(({ caller }) => caller),
     counts: toCounts(bulkGrant, counts),
     details: detailsOf(bulkGrant, timeZone),
+    ...(summary && { summary: summaryLines(summary) }),
+    ...(announcement && { announcement }),
     ...(waitMs !== undefined && { wait_ms: waitMs }),
   };
 }
+
+/** Warnings, points, accounts and changes, in a few lines of Markdown. */
+function summaryLines(summary: BulkGrantSummary): string[] {
+  const { minPoints, medianPoints, maxPoints, difference, rowCount } = summary;
+  const largest = summary.largestRows
+    .slice(0, 3)
+    .map(({ userId, points }) => `${userId} ${points}`);
+  return [
+    ...warnedOverlaps(summary).map(
+      ({ sameUserCount, samePointsCount, bulkGrantId, state }) =>
+        `**warning**: ${number(sameUserCount)} of these ${number(rowCount)} users are in ` +
+        `${escapeMarkdown(bulkGrantId)} (${state}) as well, ` +
+        `${number(samePointsCount)} with the same points`,
+    ),
+    `points of a row: ${minPoints} to ${maxPoints}, median ${medianPoints}; ` +
+      `largest: ${escapeMarkdown(largest.join(", "))}`,
+    `accounts: ${number(summary.withoutAccountCount)} users have none, ` +
+      `${number(summary.frozenCount)} are frozen`,
+    ...(difference
+      ? [
+          `since the revision before: ${number(difference.addedCount)} users added, ` +
+            `${number(difference.removedCount)} removed, ` +
+            `${number(difference.changedCount)} changed`,
+        ]
+      : []),
+  ];
+}
+
+const number = (value: number) => value.toLocaleString("en");
+
+/** Where people find a file or a tab: its address, or else its name. */
+export const addressOf = ({ name, url }: SheetPlace): string => url ?? name;
 
 export const toCounts = (
   { checked }: BulkGrant,
@@ -69,7 +115,10 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
     case "VALIDATING":
       return "The rows are being checked.";
     case "INVALID":
-      return `${invalidityOf(bulkGrant)} A corrected sheet can be submitted under the same id.`;
+      return (
+        `${invalidityOf(bulkGrant)} A corrected sheet can be submitted under the same id.` +
+        failedRowsOf(bulkGrant)
+      );
     case "AWAITING_APPROVAL": {
       const missing = revision.requiredApprovalCount - approvals.length;
       return (
@@ -94,21 +143,25 @@ function detailsOf(bulkGrant: BulkGrant, timeZone: string): string {
 function endOf(bulkGrant: BulkGrant): string {
   const last = bulkGrant.actions.at(-1);
   const by = last ? ` ${byOf(last)}` : "";
-  const report = bulkGrant.report === "FAILED" ? " The report could not be sent." : "";
+  const notSent = bulkGrant.report === "FAILED" ? " The report could not be sent." : "";
+  const more = failedRowsOf(bulkGrant) + notSent;
   switch (bulkGrant.state) {
     case "REJECTED":
       return `Rejected${by}.`;
     case "CANCELLED":
-      return `Cancelled${by}.${report}`;
+      return `Cancelled${by}.${more}`;
     case "DONE_WITH_FAILURES":
       return (
         "Done, and some rows failed. RetryBulkGrant runs them again; ExportFailedBulkGrantRows " +
-        `gives them as a sheet, which can be corrected and submitted under the same id.${report}`
+        `gives them as a sheet, which can be corrected and submitted under the same id.${more}`
       );
     default:
-      return `Done: each row was granted.${report}`;
+      return `Done: each row was granted.${more}`;
   }
 }
+
+const failedRowsOf = ({ failedRowsAt: place }: BulkGrant): string =>
+  place ? ` The rows that were not granted are in ${escapeMarkdown(addressOf(place))}.` : "";
 
 const invalidityOf = ({ checked, revision: { exceededMaxTotalPoints } }: BulkGrant): string =>
   [

@@ -2,6 +2,7 @@
 import { log, sleep } from "@temporalio/activity";
 import {
   advanceBulkGrant,
+  announce,
   remindOfApproval,
   reportOutcome,
   writeFailuresToSource,
@@ -22,6 +23,7 @@ import {
   type RunProgress,
   runBlocks,
 } from "../src/app/bulk-grants/run.ts";
+import { readSummary } from "../src/app/bulk-grants/summarize.ts";
 import { completeValidation, validateBlocks } from "../src/app/bulk-grants/validate-blocks.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
 import type {
@@ -38,11 +40,11 @@ import { DomainError } from "../src/domain/errors.ts";
 import { bulkGrantTiming } from "../workflows/timing.ts";
 import { toCounts, toStatus, toView } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
-import { fromTemporal } from "./operators.ts";
+import { type ApproverOf, fromTemporal } from "./operators.ts";
 import { heartbeatWhile, runStep } from "./steps.ts";
 
 /** Each of these activities may be repeated. */
-export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
+export function bulkGrantActivities(deps: Deps, approverOf: ApproverOf | undefined) {
   /** Moves the record on by the time, and shows what follows. */
   async function viewOf(name: BulkGrantName): Promise<BulkGrantView> {
     const advanced = await advanceBulkGrant(deps, name);
@@ -50,7 +52,11 @@ export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
     const { timeZone } = await deps.programs.get(bulkGrant.programId);
     const counts =
       bulkGrant.state === "RUNNING" ? await countOutcomes(deps, bulkGrant) : bulkGrant.result;
-    return toView(advanced, counts, timeZone);
+    const summary =
+      bulkGrant.state === "AWAITING_APPROVAL"
+        ? await readSummary(deps, name, bulkGrant.revision.number)
+        : undefined;
+    return toView(advanced, counts, summary, timeZone);
   }
 
   return {
@@ -75,7 +81,9 @@ export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
     ): Promise<BulkGrantView> {
       const { revision } = check(input, { revision: "number" });
       const name = nameOf(input);
-      await heartbeatWhile(completeValidation(deps, name, revision));
+      const onDamage = (what: string, err: unknown) =>
+        log.error("a sheet could not be compared", { ...name, what, err });
+      await heartbeatWhile(completeValidation(deps, name, revision, onDamage));
       return viewOf(name);
     },
 
@@ -107,15 +115,16 @@ export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
       return viewOf(name);
     },
 
+    /** Tells people at most once what is due about the wait for approvals. */
+    announceBulkGrant: (input: BulkGrantInput): Promise<void> => announce(deps, nameOf(input)),
+
     /** Reminds people once that the bulk grant awaits approval, when it is time. */
     remindOfApproval: (input: BulkGrantInput): Promise<void> =>
       remindOfApproval(deps, nameOf(input)),
 
     /** Writes the failed rows to the source. */
     async writeFailuresToSource(input: BulkGrantInput): Promise<void> {
-      const name = nameOf(input);
-      const bulkGrant = await readBulkGrant(deps, name);
-      await heartbeatWhile(writeFailuresToSource(deps, bulkGrant));
+      await heartbeatWhile(writeFailuresToSource(deps, nameOf(input)));
     },
 
     /** Reports the outcome at most once, and returns what follows. */
@@ -125,12 +134,12 @@ export function bulkGrantActivities(deps: Deps, temporalApprovals: boolean) {
       return viewOf(name);
     },
 
-    ...changeActivities(deps, temporalApprovals),
+    ...changeActivities(deps, approverOf),
   };
 }
 
 /** The activities of the Updates: each changes the record as the RPC of the same name does. */
-function changeActivities(deps: Deps, temporalApprovals: boolean) {
+function changeActivities(deps: Deps, approverOf: ApproverOf | undefined) {
   // The run that handles an Update reads its record again by itself, so it needs no signal.
   const ownDeps = { ...deps, workflows: { ...deps.workflows, refreshBulkGrant: async () => {} } };
   const by =
@@ -142,10 +151,13 @@ function changeActivities(deps: Deps, temporalApprovals: boolean) {
       key: BulkGrantInput,
       input: BulkApproveInput,
     ): Promise<BulkGrantStatus> => {
-      // Its subject is not verified, so one person could approve under several names.
-      if (!temporalApprovals) throw new DomainError("PERMISSION_DENIED", approvalsAreOff);
-      const { digest } = check(input, { digest: "string" });
-      return by((deps, change) => approveBulkGrant(deps, { ...change, digest }))(key, input);
+      // A name that nobody has mapped could be a second one of the submitter or of an approver.
+      if (!approverOf) throw new DomainError("PERMISSION_DENIED", approvalsAreOff);
+      const { digest, subject: name } = check(input, { digest: "string", subject: "string" });
+      const subject = approverOf(name);
+      if (subject === undefined) throw new DomainError("PERMISSION_DENIED", notAnApprover(name));
+      const asPerson = { ...input, subject };
+      return by((deps, change) => approveBulkGrant(deps, { ...change, digest }))(key, asPerson);
     },
     rejectBulkGrant: by(rejectBulkGrant),
     cancelBulkGrant: by(cancelBulkGrant),
@@ -157,6 +169,9 @@ function changeActivities(deps: Deps, temporalApprovals: boolean) {
 
 const approvalsAreOff =
   "approving by an Update is off (MEGURI_TEMPORAL_APPROVALS); approve by ApproveBulkGrant";
+
+const notAnApprover = (name: string) =>
+  `${name} is not in the file of MEGURI_TEMPORAL_APPROVALS, so whose approval it is is not known`;
 
 const blocksFields = { revision: "number", run: "number", from: "number", to: "number" };
 

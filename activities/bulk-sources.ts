@@ -1,28 +1,39 @@
 /** The activities that submit sheets from sources, and pick up new files. */
 import { activityInfo } from "@temporalio/activity";
+import { moveSheet } from "../src/app/bulk-grants/move-sheet.ts";
 import { pickUpSheet } from "../src/app/bulk-grants/pick-up-sheet.ts";
+import { reportPickUp } from "../src/app/bulk-grants/report-pick-up.ts";
 import { submitFromSource } from "../src/app/bulk-grants/submit-from-source.ts";
+import { writeRefusal } from "../src/app/bulk-grants/write-refusal.ts";
 import type { Deps } from "../src/app/ports/deps.ts";
-import { type BulkGrantInput, bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
+import { bulkGrantWorkflowId } from "../src/contract/bulk-grants.ts";
 import type {
   MoveFileInput,
   NewFiles,
   NewFilesInput,
+  PickedUpSheet,
+  PickUpReportInput,
   PickUpSheetInput,
   SubmitFromSourceInput,
   SubmittedFromSource,
+  WriteRefusalInput,
 } from "../src/contract/sheet-sources.ts";
+import { hasControls } from "../src/domain/controls.ts";
+import { maxTitleBytes } from "../src/domain/display-text.ts";
 import { DomainError } from "../src/domain/errors.ts";
 import { formatInstant } from "../src/domain/month.ts";
+import { addressOf } from "./bulk-grant-view.ts";
 import { check } from "./checks.ts";
+import { type ApproverOf, starterOfRun } from "./operators.ts";
 import { heartbeatWhile } from "./steps.ts";
 
-/** Each of these activities may be repeated. */
-export function bulkSourceActivities(deps: Deps) {
+/** Each of these activities may be repeated, except for the report. */
+export function bulkSourceActivities(deps: Deps, approverOf: ApproverOf | undefined) {
   return {
     /** Submits a sheet from a source. Returns its name, in which `{date}` is replaced. */
     async submitFromSource(input: SubmitFromSourceInput): Promise<SubmittedFromSource> {
-      const { program_id, source, start_time, execute_time } = check(input, submitFields);
+      const fields = check(input, submitFields);
+      const { program_id, source, title, subject, start_time, execute_time } = fields;
       const { timeZone } = await deps.programs.get(program_id);
       const date = formatInstant(toInstant("start_time", start_time), timeZone).slice(0, 10);
       const dated = (text: string) => text.replaceAll("{date}", date);
@@ -31,6 +42,11 @@ export function bulkSourceActivities(deps: Deps) {
         programId: program_id,
         bulkGrantId: bulk_grant_id,
         source: dated(source),
+        ...(title !== undefined && { title: checkedText("title", dated(title), maxTitleBytes) }),
+        starter: await starterOfRun(
+          subject && checkedText("subject", subject, maxNameBytes),
+          approverOf,
+        ),
         ...(execute_time !== undefined && {
           executeTime: toInstant("execute_time", execute_time),
         }),
@@ -47,27 +63,54 @@ export function bulkSourceActivities(deps: Deps) {
       const { items, ...next } = await heartbeatWhile(
         deps.bulkSources.listNew(source_name, cursor),
       );
-      const files = items.map(({ source, bulkGrantId }) => ({
+      const files = items.map(({ source, bulkGrantId, title }) => ({
         source,
         bulk_grant_id: bulkGrantId,
+        title,
       }));
       return { files, ...next };
     },
 
     /** Submits a new file. Returns its bulk grant; null when the file is not there any more. */
-    async pickUpSheet(input: PickUpSheetInput): Promise<BulkGrantInput | null> {
-      const { program_id, bulk_grant_id, source, start_time } = check(input, pickUpFields);
-      const file = { programId: program_id, bulkGrantId: bulk_grant_id, source };
+    async pickUpSheet(input: PickUpSheetInput): Promise<PickedUpSheet | null> {
+      const { program_id, bulk_grant_id, source, title, start_time } = check(input, pickUpFields);
+      const starter = await starterOfRun(undefined, approverOf);
+      const file = { programId: program_id, bulkGrantId: bulk_grant_id, source, title, starter };
       const found = await heartbeatWhile(
         pickUpSheet(deps, file, toInstant("start_time", start_time)),
       );
-      return found ? { program_id, bulk_grant_id: found.bulkGrantId } : null;
+      if (!found) return null;
+      return { program_id, bulk_grant_id: found.bulkGrantId, revision: found.revision };
     },
 
-    /** Moves a file. One that is not there any more needs no move. */
-    async moveFile(input: MoveFileInput): Promise<void> {
-      const { source, to } = check(input, { source: "string", to: "string" });
-      await heartbeatWhile(deps.bulkSources.move(source, to));
+    /** Writes what is wrong with a file that was refused. Returns where. */
+    async writeRefusal(input: WriteRefusalInput): Promise<string> {
+      const { program_id, bulk_grant_id, ...refusal } = check(input, refusalFields);
+      const sheet = { programId: program_id, bulkGrantId: bulk_grant_id, ...refusal };
+      return addressOf(await heartbeatWhile(writeRefusal(deps, sheet)));
+    },
+
+    /** Tells people once which files were refused or left. Must not be repeated. */
+    async reportPickUp({ program_id, files, more_count }: PickUpReportInput): Promise<void> {
+      const sheets = files.map(({ errors_at, moved_to, ...file }) => ({
+        ...file,
+        ...(errors_at !== undefined && { errorsAt: errors_at }),
+        ...(moved_to !== undefined && { movedTo: moved_to }),
+      }));
+      const workflowId = activityInfo().workflowExecution?.workflowId ?? "";
+      const report = { programId: program_id, sheets, moreCount: more_count, workflowId };
+      await reportPickUp(deps, report);
+    },
+
+    /** Moves a file. Returns where it is then; null when it is not there any more. */
+    async moveFile(input: MoveFileInput): Promise<string | null> {
+      const { source, to, program_id, bulk_grant_id } = check(input, moveFields);
+      const bulkGrant =
+        bulk_grant_id === undefined
+          ? undefined
+          : { programId: program_id, bulkGrantId: bulk_grant_id };
+      const place = await heartbeatWhile(moveSheet(deps, { source, to, bulkGrant }));
+      return place ? addressOf(place) : null;
     },
   };
 }
@@ -76,10 +119,44 @@ const pickUpFields = {
   program_id: "string",
   bulk_grant_id: "string",
   source: "string",
+  title: "string",
   start_time: "string",
 } as const;
 
-const submitFields = { ...pickUpFields, execute_time: "string?" } as const;
+const moveFields = {
+  program_id: "string",
+  bulk_grant_id: "string?",
+  source: "string",
+  to: "string",
+} as const;
+
+const refusalFields = {
+  program_id: "string",
+  bulk_grant_id: "string",
+  source: "string",
+  reason: "string",
+  message: "string",
+} as const;
+
+const submitFields = {
+  ...pickUpFields,
+  title: "string?",
+  subject: "string?",
+  execute_time: "string?",
+} as const;
+
+/** The most bytes of the name that an input claims. */
+const maxNameBytes = 64;
+
+/** Checks a text as the contract does. Throws INVALID_REQUEST. */
+function checkedText(field: string, text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes && !hasControls(text)) return text;
+  throw new DomainError(
+    "INVALID_REQUEST",
+    `${field}: at most ${maxBytes} bytes, without control characters and bidirectional controls`,
+    { field },
+  );
+}
 
 /** Reads RFC 3339 with a zone. Throws INVALID_REQUEST. */
 function toInstant(field: string, time: string): number {

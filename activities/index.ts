@@ -6,6 +6,7 @@ import { bulkSourceActivities } from "./bulk-sources.ts";
 import { toFailure, unexpectedMessage } from "./failures.ts";
 import { monthEndActivities } from "./month-ends.ts";
 import { noticeActivities } from "./notices.ts";
+import type { ApproverOf } from "./operators.ts";
 import { purgeActivities } from "./purges.ts";
 import { type Observers, reconcilerActivities } from "./reconciler.ts";
 import { reservationActivities } from "./reservations.ts";
@@ -14,8 +15,8 @@ import { verificationActivities } from "./verifications.ts";
 /** The dependencies of the activities. */
 interface ActivityDeps extends Observers {
   readonly deps: Deps;
-  /** Whether an Update may approve a bulk grant. Absent: it may not. */
-  readonly temporalApprovals?: boolean;
+  /** Who may approve a bulk grant by an Update: the subject by the name. Absent: nobody. */
+  readonly approverOf?: ApproverOf;
 }
 
 export type Activities = ReturnType<typeof activities>;
@@ -29,15 +30,15 @@ export function createActivities(dependencies: ActivityDeps): Activities {
   return Object.fromEntries(entries);
 }
 
-const activities = ({ deps, temporalApprovals = false, ...observers }: ActivityDeps) => ({
+const activities = ({ deps, approverOf, ...observers }: ActivityDeps) => ({
   ...reservationActivities(deps, observers.onDone),
   ...reconcilerActivities(deps, observers),
   ...monthEndActivities(deps),
   ...noticeActivities(deps),
   ...verificationActivities(deps),
   ...purgeActivities(deps),
-  ...bulkGrantActivities(deps, temporalApprovals),
-  ...bulkSourceActivities(deps),
+  ...bulkGrantActivities(deps, approverOf),
+  ...bulkSourceActivities(deps, approverOf),
 });
 
 /** Runs an activity and turns its error into a failure. Logs an unexpected error. */

@@ -1,5 +1,9 @@
-/** Who acts by an Update of a workflow. */
+/** Who acts by Temporal: by an Update of a workflow, or by starting a run. */
+import { activityInfo, getClient } from "@temporalio/activity";
+import { defaultPayloadConverter } from "@temporalio/common";
 import type { Caller } from "../src/domain/caller.ts";
+import { withoutControls } from "../src/domain/controls.ts";
+import { cutToBytes } from "../src/domain/display-text.ts";
 
 const service = "temporal";
 
@@ -11,3 +15,35 @@ export const fromTemporal = (name: string | undefined): Caller => ({
   service,
   subject: name || service,
 });
+
+/** The most bytes that the subject of a caller has. */
+const maxSubjectBytes = 128;
+
+/** The subject of the person who has this name in Temporal; undefined for other names. */
+export type ApproverOf = (name: string) => string | undefined;
+
+/**
+ * Who started the run of this activity: the name that its input claims, or else its schedule, or
+ * else the identity of the client, which only the first event of the history has. Temporal verifies
+ * none of them. A name of an approver is replaced by the subject, which the approval will have.
+ */
+export async function starterOfRun(
+  name: string | undefined,
+  approverOf: ApproverOf | undefined,
+): Promise<Caller> {
+  const started = name ? undefined : await firstEvent();
+  const scheduleId = started?.searchAttributes?.indexedFields?.TemporalScheduledById;
+  const found = scheduleId
+    ? `schedule/${defaultPayloadConverter.fromPayload<string>(scheduleId)}`
+    : (started?.identity ?? "");
+  const starter = name || cutToBytes(withoutControls(found), maxSubjectBytes);
+  return fromTemporal(approverOf?.(starter) ?? starter);
+}
+
+async function firstEvent() {
+  const { workflowExecution: execution = null, namespace } = activityInfo();
+  const request = { namespace, execution, maximumPageSize: 1 };
+  const { workflowService } = getClient();
+  const { history } = await workflowService.getWorkflowExecutionHistory(request);
+  return history?.events?.[0]?.workflowExecutionStartedEventAttributes;
+}

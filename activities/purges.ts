@@ -1,6 +1,11 @@
 /** The activities that purge what a deleted target has left. */
 import type { Deps } from "../src/app/ports/deps.ts";
-import { endPurge, purgeReactions, readKindsToPurge } from "../src/app/reactions/purge-target.ts";
+import {
+  endPurge,
+  purgeEvents,
+  purgeReactions,
+  readKindsToPurge,
+} from "../src/app/reactions/purge-target.ts";
 import type { PurgeReactionsInput } from "../src/contract/purges.ts";
 import type { TargetName } from "../src/domain/target.ts";
 import { check } from "./checks.ts";
@@ -18,6 +23,12 @@ export function purgeActivities(deps: Deps) {
     async purgeReactions(input: PurgeReactionsInput): Promise<boolean> {
       const { type, id, kind } = check(input, { ...targetFields, kind: "string" });
       return purgeReactions(deps, { type, id }, kind);
+    },
+
+    /** Purges a page of owners with their events. Returns whether there may be more. */
+    async purgeEvents(input: TargetName): Promise<boolean> {
+      const { type, id } = check(input, targetFields);
+      return purgeEvents(deps, { type, id });
     },
 
     /** The last activity: records that the purge has ended. */

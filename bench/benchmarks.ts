@@ -2,6 +2,8 @@
 import type { Benchmark } from "./benchmark.ts";
 import { authOverhead } from "./cases/auth-overhead.ts";
 import { bulkHistory } from "./cases/bulk-history.ts";
+import { bulkLease } from "./cases/bulk-lease.ts";
+import { bulkMemory } from "./cases/bulk-memory.ts";
 import { bulkScale } from "./cases/bulk-scale.ts";
 import { bulkThroughput } from "./cases/bulk-throughput.ts";
 import { bulkUnits } from "./cases/bulk-units.ts";
@@ -9,6 +11,7 @@ import { grantAffinity, likeAffinity } from "./cases/client-affinity.ts";
 import { clientOverhead } from "./cases/client-overhead.ts";
 import { cpu } from "./cases/cpu.ts";
 import { deleteGrowth } from "./cases/delete-growth.ts";
+import { eventUnits } from "./cases/event-units.ts";
 import { expiryReads } from "./cases/expiry-reads.ts";
 import { expiryUnchanged } from "./cases/expiry-unchanged.ts";
 import { grantConflicts } from "./cases/grant-conflicts.ts";
@@ -18,6 +21,7 @@ import { growth } from "./cases/growth.ts";
 import { grpcJs } from "./cases/grpc-js.ts";
 import { holdMemory } from "./cases/hold-memory.ts";
 import { hostile } from "./cases/hostile.ts";
+import { latestActors } from "./cases/latest-actors.ts";
 import { likeConflicts } from "./cases/like-conflicts.ts";
 import { likeGrowth } from "./cases/like-growth.ts";
 import { likeHot, likeHotLocked } from "./cases/like-hot.ts";
@@ -29,12 +33,14 @@ import { reservationBurst } from "./cases/reservation-burst.ts";
 import { reservationHistory } from "./cases/reservation-history.ts";
 import { reservationLateness } from "./cases/reservation-lateness.ts";
 import { reservationUnderBulk } from "./cases/reservation-under-bulk.ts";
+import { streamMemory } from "./cases/stream-memory.ts";
 import { sweepThrottled } from "./cases/sweep-throttled.ts";
 import { throttle } from "./cases/throttle.ts";
 import { units } from "./cases/units.ts";
 import { useProcesses } from "./cases/use-processes.ts";
 import { useRefused } from "./cases/use-refused.ts";
-import { watchDelay, watchUnits } from "./cases/watch.ts";
+import { watchDelay, watchPush, watchQuietUnits, watchUnits } from "./cases/watch.ts";
+import { watchReturn } from "./cases/watch-return.ts";
 import { workerMemory } from "./cases/worker-memory.ts";
 
 /** All benchmarks, in the order of the table. */
@@ -58,8 +64,10 @@ export const benchmarks: readonly Benchmark[] = [
   reconcileStarts,
   bulkThroughput,
   bulkUnits,
+  bulkLease,
   bulkHistory,
   bulkScale,
+  bulkMemory,
   reservationUnderBulk,
   expiryReads,
   expiryUnchanged,
@@ -69,11 +77,17 @@ export const benchmarks: readonly Benchmark[] = [
   likeAffinity,
   likeGrowth,
   likeCosts,
+  eventUnits,
+  latestActors,
   deleteGrowth,
   markReadContended,
   markAllCommits,
   watchDelay,
+  watchPush,
   watchUnits,
+  watchQuietUnits,
+  streamMemory,
+  watchReturn,
   workerMemory,
   cpu,
   grpcJs,

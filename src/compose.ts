@@ -1,6 +1,7 @@
 /** Builds the dependencies that server, worker and tools have in common. */
 import { readFileSync } from "node:fs";
 import pThrottle from "p-throttle";
+import { createAnnouncements } from "./adapters/announce/announcements.ts";
 import { createWorkflowLinks } from "./adapters/slack/links.ts";
 import { createSlackReporter, noReporter } from "./adapters/slack/reporter.ts";
 import { createBulkSources } from "./adapters/sources/bulk-sources.ts";
@@ -14,10 +15,12 @@ import type { Clock } from "./app/ports/clock.ts";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticator } from "./app/ports/identity.ts";
 import type { Workflows } from "./app/ports/workflows.ts";
+import { parseApprovers } from "./auth/approvers-file.ts";
 import { createCertificateAuthenticator } from "./auth/certificate.ts";
 import { authenticateByHeader } from "./auth/header.ts";
 import { createJwtAuthenticator } from "./auth/jwt.ts";
 import { watchTls } from "./auth/tls-files.ts";
+import { watchFiles } from "./auth/watch-files.ts";
 import { isLoopback } from "./config/access.ts";
 import type { Config } from "./config/config.ts";
 import type { Logger } from "./log.ts";
@@ -43,7 +46,7 @@ const dayMs = 24 * hourMs;
 
 interface Composed {
   readonly deps: Deps;
-  /** Ends the streams, finishes the background tasks, then closes the clients of the store. */
+  /** Ends the streams, finishes the background tasks, then closes the clients. */
   close(): Promise<void>;
 }
 
@@ -96,6 +99,14 @@ export function composeAccess(config: Config, log: Logger): Access {
   };
 }
 
+/** Reads who may approve by Updates of Temporal, and reads it again when it changes. */
+export function composeApprovers({ temporalApprovals: file }: Config, log: Logger) {
+  if (file === undefined) return { approverOf: undefined, close() {} };
+  log.warn({ file }, "whoever may send Updates can approve under the names of this file");
+  const watched = watchFiles([file], ([content = ""]) => parseApprovers(content), log);
+  return { approverOf: (name: string) => watched.current()(name), close: watched.close };
+}
+
 function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authenticator {
   const mode = { auth: auth.kind, tls: tls !== undefined };
   switch (auth.kind) {
@@ -114,8 +125,16 @@ function composeAuthenticator({ auth, host, tls }: Config, log: Logger): Authent
   }
 }
 
-/** Builds the use cases' dependencies on the real store. */
-export function compose(config: Config, workflows: Workflows, log: Logger): Composed {
+/**
+ * Builds the use cases' dependencies on the real store. Tabs of spreadsheets with more than
+ * `maxTabBytes` are refused; without it, tabs of any size are read.
+ */
+export function compose(
+  config: Config,
+  workflows: Workflows,
+  log: Logger,
+  maxTabBytes?: number,
+): Composed {
   const clients = createClients({ endpoint: config.dynamoEndpoint, region: config.region });
   const names = tableName(config.tablePrefix);
   const reader = createDynamoReader(clients, names);
@@ -124,7 +143,8 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
     : createSystemClock(clients);
   const background = createBackgroundTasks(log);
   const { maxStreams } = config;
-  const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams });
+  const announcements = composeAnnouncements(config, log);
+  const unreadCounts = createUnreadCountStreams({ reader, log, maxStreams, announcements });
   const bulkGrantStreams = createBulkGrantStreams({ reader, log, maxStreams });
   const engine = new CommitEngine({ store: createDynamoItemStore(clients.single, names), clock });
   return {
@@ -134,6 +154,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       reader,
       clock,
       storeSilenceMs: clients.silenceMs,
+      storeThrottles: clients.throttles,
       programs: createProgramCache(reader, config.testClock),
       workflows,
       owners: createTargetOwnerCache(reader),
@@ -141,7 +162,7 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       unreadCounts,
       bulkGrantStreams,
       sheets: createDynamoSheetStore(clients, names),
-      bulkSources: composeSources(config),
+      bulkSources: composeSources(config, maxTabBytes),
       reporter: composeReporter(config),
       approvalTimes: {
         reminderMs: config.approvalReminderHours * hourMs,
@@ -149,24 +170,32 @@ export function compose(config: Config, workflows: Workflows, log: Logger): Comp
       },
       awaitRowSlot: createRowSlots(config.bulkRowsPerSecond),
       historyMs: config.historyDays * dayMs,
-      coolDownMs: config.coolDownHours * hourMs,
       background: background.run,
     },
     async close() {
       unreadCounts.close();
       bulkGrantStreams.close();
       await background.close();
+      await announcements?.close();
       clients.close();
     },
   };
 }
 
-const composeSources = ({ bulkSources }: Config): BulkSources =>
+/** Reads the file of the authorities once: a new one needs a new process. */
+function composeAnnouncements({ announce, tablePrefix: prefix }: Config, log: Logger) {
+  if (announce === undefined) return undefined;
+  const { url, caFile } = announce;
+  const ca = caFile && readFileSync(caFile, "utf8");
+  return createAnnouncements({ endpoint: { url, ca }, prefix, log });
+}
+
+const composeSources = ({ bulkSources }: Config, maxTabBytes: number | undefined): BulkSources =>
   createBulkSources(readSourceDefinitions(bulkSources), {
     folder: createFolderSource,
     s3: createS3Source,
-    drive: createDriveSource,
-    sheet: createSheetSource,
+    drive: (definition) => createDriveSource(definition, maxTabBytes),
+    sheet: (definition) => createSheetSource(definition, maxTabBytes),
   });
 
 const composeReporter = (config: Config): Reporter => {

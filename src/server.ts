@@ -1,5 +1,6 @@
 /** The server process: serves the API, and ensures Temporal's schedules. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { Registry } from "prom-client";
 import type { Deps } from "./app/ports/deps.ts";
 import type { Authenticate } from "./app/ports/identity.ts";
 import { authenticateByHeader } from "./auth/header.ts";
@@ -8,6 +9,7 @@ import { type Config, readConfig } from "./config/config.ts";
 import { DomainError } from "./domain/errors.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createOperatorsListener } from "./probes/listener.ts";
+import { createMetricsPage, createProcessRegistry, exportStore } from "./probes/metrics.ts";
 import { createReadiness } from "./probes/readiness.ts";
 import { routes } from "./rpc/routes.ts";
 import { createListeners, type Ports } from "./rpc/server/listeners.ts";
@@ -39,6 +41,8 @@ interface ServerDeps {
   readonly authenticate?: Authenticate;
   /** Absent: both ports are cleartext. */
   readonly certificates?: Certificates | undefined;
+  /** Where its metrics go: beside those of the process, in production. */
+  readonly registry?: Registry;
   /** 30 s unless a test has less time. */
   readonly uploadIdleMs?: number;
 }
@@ -62,6 +66,7 @@ export function createServer({
   log,
   authenticate = authenticateByHeader,
   certificates,
+  registry = new Registry(),
   uploadIdleMs = defaultUploadIdleMs,
 }: ServerDeps): Server {
   const { host, testClock, drainSeconds, callsPerSecond, corsOrigins } = config;
@@ -74,7 +79,11 @@ export function createServer({
     certificates,
     corsOrigins,
   });
-  const operators = createOperatorsListener({ "/readyz": createReadiness({ deps, states, log }) });
+  exportStore(registry, deps);
+  const operators = createOperatorsListener({
+    "/readyz": createReadiness({ deps, states, log }),
+    "/metrics": createMetricsPage(registry),
+  });
   return {
     async listen() {
       const operatorsPort = await operators.listen(host, config.operatorsPort);
@@ -98,6 +107,12 @@ export function createServer({
   };
 }
 
+/**
+ * A larger tab of a spreadsheet is refused. It is parsed in one piece, for which all other calls
+ * wait: less than 50 ms, even if each cell has one character.
+ */
+const maxTabBytes = 2 ** 19;
+
 if (import.meta.main) await main();
 
 /** Starts whether or not Temporal answers, and drains on a signal. */
@@ -105,9 +120,10 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("server", config.logLevel);
   const workflows = composeWorkflows(config, log);
-  const { deps, close } = compose(config, workflows, log);
+  const { deps, close } = compose(config, workflows, log, maxTabBytes);
   const { authenticate, certificates, ...access } = composeAccess(config, log);
-  const server = createServer({ deps, config, log, authenticate, certificates });
+  const registry = createProcessRegistry();
+  const server = createServer({ deps, config, log, authenticate, certificates, registry });
   const stopSchedules = keepEnsuringSchedules(workflows, deps.reader, deps.bulkSources.pickUps);
 
   async function stop(signal: string): Promise<void> {

@@ -1,26 +1,27 @@
 /** The worker process: runs the workflows and activities, and the rows of bulk grants apart. */
 import { type NativeConnection, Worker, type WorkflowBundleOption } from "@temporalio/worker";
 import { createActivities } from "../activities/index.ts";
+import type { ApproverOf } from "../activities/operators.ts";
 import type { Deps } from "./app/ports/deps.ts";
-import { compose, composeWorkflows, temporalEndpoint } from "./compose.ts";
+import { compose, composeApprovers, composeWorkflows, temporalEndpoint } from "./compose.ts";
 import { type Config, readConfig } from "./config/config.ts";
 import { bulkTaskQueue } from "./contract/bulk-grants.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { createProcessRegistry, exportStore } from "./probes/metrics.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
 import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
-import { installSdkLog } from "./worker/sdk-log.ts";
+import { installSdkWithMetrics } from "./worker/sdk.ts";
 
 interface WorkerDeps {
   readonly connection: NativeConnection;
-  readonly config: Pick<
-    Config,
-    "temporalNamespace" | "taskQueue" | "buildId" | "drainSeconds" | "temporalApprovals"
-  >;
+  readonly config: Pick<Config, "temporalNamespace" | "taskQueue" | "buildId" | "drainSeconds">;
   readonly bundle: WorkflowBundleOption;
   readonly deps: Deps;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Who may approve by an Update. Absent: nobody. */
+  readonly approverOf?: ApproverOf | undefined;
 }
 
 /** The workers of one process, as one. */
@@ -45,7 +46,7 @@ export async function createWorker(parts: WorkerDeps): Promise<Workers> {
     },
     activities: createActivities({
       deps,
-      temporalApprovals: config.temporalApprovals,
+      ...(parts.approverOf && { approverOf: parts.approverOf }),
       onDone(reservation) {
         const lateness_ms = metrics.observe(reservation);
         log.info(
@@ -111,13 +112,13 @@ if (import.meta.main) await main();
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("worker", config.logLevel);
-  installSdkLog(log);
+  const readSdkMetrics = await installSdkWithMetrics(log);
   const stopping = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) {
     process.once(name, () => stopping.abort(name));
   }
-  const metrics = createMetrics();
-  const listener = createMetricsListener(metrics);
+  const metrics = createMetrics(createProcessRegistry());
+  const listener = createMetricsListener(metrics, readSdkMetrics);
   const metricsPort = await listener.listen(config.host, config.metricsPort);
   const { workflowBundle } = config;
   const bundle = workflowBundle ? { codePath: workflowBundle } : await bundleWorkflows();
@@ -125,10 +126,22 @@ async function main(): Promise<void> {
   if (connection) {
     const workflows = composeWorkflows(config, log);
     const { deps, close } = compose(config, workflows, log);
-    const worker = await createWorker({ connection, config, bundle, deps, metrics, log });
+    exportStore(metrics.registry, deps);
+    const approvers = composeApprovers(config, log);
+    const { approverOf } = approvers;
+    const worker = await createWorker({
+      connection,
+      config,
+      bundle,
+      deps,
+      metrics,
+      log,
+      approverOf,
+    });
     log.info({ taskQueue: config.taskQueue, metricsPort }, "ready");
     process.send?.("ready");
     await runUntil(worker, stopping.signal, log);
+    approvers.close();
     await close();
     await workflows.close();
     await connection.close();

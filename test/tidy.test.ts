@@ -1,6 +1,7 @@
 /** Checks the style that no linter checks; support/tidy.ts has the rules. */
 import { globSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { longFiles } from "./support/longest-first.ts";
 import { untested } from "./support/tests-of.ts";
 import type { Sources } from "./support/tidy.ts";
 import { badStyle, unusedExports } from "./support/tidy.ts";
@@ -30,6 +31,10 @@ describe("this project", () => {
 
   test("has tests where a reader of a source file looks for them", () => {
     expect(untested([...sources.keys()])).toEqual([]);
+  });
+
+  test("has every test file that is started first", () => {
+    expect(longFiles.filter((file) => !sources.has(file))).toEqual([]);
   });
 
   test("is written as the conventions say", () => {

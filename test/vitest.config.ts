@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./support/longest-first.ts";
 
 const root = `${import.meta.dirname}/..`;
 
@@ -23,7 +24,11 @@ export default defineConfig({
   test: {
     root,
     globalSetup: "test/support/global-setup.ts",
-    setupFiles: ["test/support/leftovers.ts", "test/support/shorter-timing.ts"],
+    setupFiles: [
+      "test/support/leftovers.ts",
+      "test/support/shorter-timing.ts",
+      "test/support/fixed-seed.ts",
+    ],
     // A part of what test/soak runs, and always the same.
     provide: {
       grpcHistories: { count: 4, seed: 20_261_123 },
@@ -31,6 +36,7 @@ export default defineConfig({
       manyLikes: 5_000,
       hasShortWaits: true,
     },
+    sequence: { sequencer: LongestFirst },
     pool: "forks",
     maxWorkers: 4,
     // Nothing takes so long unless it hangs, also on a machine that others use.

@@ -64,7 +64,7 @@ export async function bulkGrantFromSource(
 
 /** A requested cancellation waits for the submission, so that what is submitted is cancelled. */
 function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
-  const { program_id, bulk_grant_id, source, execute_time } = input;
+  const { program_id, bulk_grant_id, source, title, subject, execute_time } = input;
   const { startTime, typedSearchAttributes } = workflowInfo();
   const start = typedSearchAttributes.get(scheduledKey) ?? startTime;
   setCurrentDetails(`Submits ${escapeMarkdown(source)}.`);
@@ -74,6 +74,8 @@ function submit(input: BulkGrantFromSourceInput): Promise<SubmittedFromSource> {
         program_id,
         bulk_grant_id,
         source,
+        ...(title !== undefined && { title }),
+        ...(subject !== undefined && { subject }),
         ...(execute_time !== undefined && { execute_time }),
         start_time: start.toISOString(),
       }),

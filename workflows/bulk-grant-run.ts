@@ -109,7 +109,7 @@ function setUpdates(key: BulkGrantInput, requestRefresh: () => void): void {
   const approve = defineUpdate<BulkGrantStatus, [BulkApproveInput]>("approve");
   setHandler(approve, (change) => answer(() => forUpdates.approveBulkGrant(key, change)), {
     description:
-      "Approves the revision with this digest, where workers have MEGURI_TEMPORAL_APPROVALS=1: " +
+      "Approves the revision with this digest, for names in MEGURI_TEMPORAL_APPROVALS: " +
       "{subject, digest, reason?}.",
     validator: checkApprove,
   });

@@ -30,9 +30,8 @@ const onBlocks = () =>
 
 const { completeValidation, finishRun } = proxyActivities<Activities>(bulkGrantTiming.end);
 
-const { remindOfApproval, writeFailuresToSource, reportOutcome } = proxyActivities<Activities>(
-  bulkGrantTiming.report,
-);
+const { announceBulkGrant, remindOfApproval, writeFailuresToSource, reportOutcome } =
+  proxyActivities<Activities>(bulkGrantTiming.report);
 
 /**
  * Follows the record until nothing is left to be done, and returns the result. `continueWith`
@@ -46,14 +45,21 @@ export async function followBulkGrant(
 ): Promise<BulkGrantResult> {
   let left = leftAtStart;
   let view = await run.read();
+  // Messages are sent one after another beside the steps, so that Slack delays none of them.
+  let announced: Promise<unknown> = Promise.resolve();
   for (;;) {
     run.show(view);
+    if (view.announcement !== undefined) {
+      announced = announced.then(() => orNothing(announceBulkGrant(run.key)));
+    }
+    if (view.step === "END" || view.step === "REPORT") await announced;
     if (view.step === "END") {
       await condition(allHandlersFinished);
       if (!run.isRefreshRequested()) return end(view, run);
     }
     const next = await proceed();
     if (workflowInfo().continueAsNewSuggested) {
+      await announced;
       await condition(allHandlersFinished);
       // The next run reads the record first, so a requested refresh is not lost. It would not know
       // of a requested cancellation, so this one follows that to its end.
@@ -121,9 +127,9 @@ async function remind({ key }: BulkRun): Promise<void> {
 /** Reports the outcome. What is not reported for certain is read from the record again. */
 async function report(
   { key }: BulkRun,
-  { source, counts: { failed_count, invalid_count, not_run_count } }: BulkGrantView,
+  { source, state, counts: { failed_count, not_run_count } }: BulkGrantView,
 ): Promise<BulkGrantView | undefined> {
-  if (source !== undefined && failed_count + invalid_count + not_run_count > 0) {
+  if (source !== undefined && (state === "INVALID" || failed_count + not_run_count > 0)) {
     await orNothing(writeFailuresToSource(key));
   }
   return orNothing(reportOutcome(key));

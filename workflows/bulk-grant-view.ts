@@ -51,21 +51,24 @@ const listedOf = (view: BulkGrantView) => ({
 
 /** The state, what is waited for, people, counts and the digest, as an operator reads them. */
 function markdownOf(view: BulkGrantView): string {
-  const { state, details, source, submitter, approvers, counts } = view;
+  const { state, details, title, source, submitter, starter, approvers, counts } = view;
   const { required_approval_count: required } = view;
   const approved = escapeMarkdown(approvers.map(displayCaller).join(", "));
   const from = source === undefined ? "" : ` from ${source}`;
   return [
     `**${state}**: ${details}`,
     "",
+    `- digest: \`${view.digest}\``,
+    ...(title === undefined ? [] : [`- title: ${escapeMarkdown(title)}`]),
     `- bulk grant: ${escapeMarkdown(view.bulk_grant_id)}, revision ${view.revision}`,
     `- in all: ${number(view.total_points)} points, ${number(view.row_count)} rows`,
+    ...(view.summary ?? []).map((line) => `- ${line}`),
     `- submitted by: ${escapeMarkdown(displayCaller(submitter) + from)}`,
+    ...(starter ? [`- started by: ${escapeMarkdown(displayCaller(starter))}`] : []),
     `- approved by: ${required === 0 ? "not required" : approved || "nobody yet"}` +
       (required > 1 ? ` (${required} are required)` : ""),
     ...(view.execute_time === undefined ? [] : [`- not before: ${view.execute_time}`]),
     ...countLines(counts),
-    `- digest: \`${view.digest}\``,
   ].join("\n");
 }
 

@@ -11,14 +11,15 @@ import { escapeMarkdown } from "../src/domain/markdown.ts";
 import { orRefusal } from "./failures.ts";
 import { sweepTiming } from "./timing.ts";
 
-const { readKindsToPurge, purgeReactions, endPurge } = proxyActivities<Activities>(
+const { readKindsToPurge, purgeReactions, purgeEvents, endPurge } = proxyActivities<Activities>(
   sweepTiming.purgePage,
 );
 
 /**
- * Purges the reactions to a deleted target, one kind after another. The delete itself has purged
- * the unread groups. Read groups stay until they expire, and lists skip them, so the cost does not
- * follow the owner's history. May run twice.
+ * Purges the reactions to a deleted target, one kind after another, then the events about it, whose
+ * notifications it ends. The delete itself has ended those of the target's owner. Read groups stay
+ * until they expire, and lists skip them, so the cost does not follow the owner's history. May run
+ * twice.
  */
 export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
   const { type, id, owner_id } = input;
@@ -33,6 +34,12 @@ export async function purgeTarget(input: PurgeTargetInput): Promise<void> {
     const hasMore = await orRefusal(purgeReactions({ ...target, kind }));
     if (!hasMore) kinds = kinds.slice(1);
   }
+  setCurrentDetails("Purges events, and ends the notifications of their owners.");
+  while (await orRefusal(purgeEvents(target))) {
+    if (workflowInfo().continueAsNewSuggested) {
+      await continueAsNew<typeof purgeTarget>({ ...target, owner_id, kinds });
+    }
+  }
   await orRefusal(endPurge(target));
-  setCurrentDetails("No reactions are left.");
+  setCurrentDetails("No reactions and events are left.");
 }

@@ -159,4 +159,6 @@ export const pickUpTiming = {
     retry: { ...retry, maximumAttempts: 5 },
   },
   readRecord: { startToCloseTimeout: "15 seconds", retry: limitedRetry },
+  /** One attempt, so that no message is sent twice. Slack holds up no pick-up for longer. */
+  report: { scheduleToCloseTimeout: "2 minutes", retry: { maximumAttempts: 1 } },
 } as const;

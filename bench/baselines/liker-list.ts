@@ -19,6 +19,8 @@ function notification(likers: number): Item {
   const group = {
     kind: defaultKind,
     target,
+    generation: likers,
+    memberCount: likers,
     actorCount: likers,
     firstMembers: [member, member],
     latestMembers: [member, member, member],

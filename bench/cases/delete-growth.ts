@@ -76,13 +76,15 @@ function* historyOf({ target, ownerId, lines }: Side): Generator<Seed> {
     const group: ReadGroup = {
       kind: defaultKind,
       target: version % 2 === 0 ? target : { ...target, id: `${target.id}-${version}` },
+      generation: version,
+      memberCount: 1,
       actorCount: 1,
       firstMembers: members,
       latestMembers: members,
       readTime: now,
       expireTime: now + 90 * 86_400_000,
     };
-    const ref = readGroupRef(ownerId, version, group.target, group.kind);
+    const ref = readGroupRef(ownerId, group.target, group.kind, version);
     yield { ref, value: group, version: 1 };
   }
 }

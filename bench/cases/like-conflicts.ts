@@ -6,9 +6,11 @@ import {
   commentOf,
   type Liked,
   like,
+  markLine,
   markRead,
   register,
-  unreadVersion,
+  type UnreadLine,
+  unreadLine,
 } from "../support/likes.ts";
 import { load } from "../support/load.ts";
 import { percentile } from "../support/numbers.ts";
@@ -45,8 +47,10 @@ export const likeConflicts = conflictsOf({
     const split = async () => {
       await sleep(both.warmMs);
       const sent = performance.now();
-      const version = BigInt(before + marked * runs++);
-      await markRead(channelOf(processes - 1), long, version).catch((error) => {
+      const version = before + marked * runs++;
+      const generation = runs === 1 ? 1 : version - marked + 1;
+      const marking = channelOf(processes - 1);
+      await markRead(marking, long, BigInt(version), generation).catch((error) => {
         splitError = error;
       });
       return performance.now() - sent;
@@ -70,13 +74,13 @@ export const likeConflicts = conflictsOf({
   },
 });
 
-/** The owner's calls, each to the next process: reads the unread count, then marks it as read. */
+/** The owner's calls, each to the next process: reads the unread line, then marks it as read. */
 function reading(channelOf: (n: number) => Channel, hot: Liked) {
-  let unread: bigint | undefined;
+  let unread: UnreadLine | undefined;
   return async (_: number, n: number): Promise<void> => {
-    const version = unread;
+    const line = unread;
     unread = undefined;
-    if (version) await markRead(channelOf(n), hot, version);
-    else unread = await unreadVersion(channelOf(n), hot);
+    if (line) await markLine(channelOf(n), hot, line);
+    else unread = await unreadLine(channelOf(n), hot);
   };
 }

@@ -119,7 +119,7 @@ async function readAndMark(channel: Channel, side: Side): Promise<number[]> {
   for (const step of [
     () => readUnread(channel, side),
     () => markRead(channel, side, BigInt(version - newcomers)),
-    () => markRead(channel, side, BigInt(version)),
+    () => markRead(channel, side, BigInt(version), version - newcomers + 1),
   ]) {
     const sent = performance.now();
     await step();

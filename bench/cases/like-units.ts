@@ -53,7 +53,7 @@ export const likeCosts: Benchmark = {
       const whole = await each((comment) => markRead(channel, comment, 3n));
       for (let i = 0; i < 3; i++) await each((comment) => like(channel, comment));
       // Those three have the numbers 5 to 7, and the owner has seen two of them.
-      const split = await each((comment) => markRead(channel, comment, 6n));
+      const split = await each((comment) => markRead(channel, comment, 6n, 5));
       scale.note(`whole: ${JSON.stringify(whole)}, split: ${JSON.stringify(split)}`);
       const own = await each((comment) => like(channel, comment, comment.ownerId));
       for (const comment of comments) await mute(channel, comment);

@@ -1,5 +1,6 @@
-/** Measures the delay and the cost of unread count streams. */
+/** Measures the delay and the cost of unread count streams, without and with announcements. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { startRedis } from "../../test/support/servers/redis.ts";
 import type { Benchmark, Result, Scale } from "../benchmark.ts";
 import { commentOf, type Liked, like, register } from "../support/likes.ts";
 import { withMeteredStack } from "../support/metered.ts";
@@ -114,53 +115,119 @@ function delayOf(scale: Scale, place: Place, delays: readonly number[]): Result 
   };
 }
 
-const unitsName = "watch.read_units";
+/** How long after its opening a stream relies on announcements. */
+const caughtUpMs = 5_000;
+
+/** Runs `use` with the variables of servers that announce their commits by a Redis server. */
+async function withRedis<T>(use: (env: Readonly<Record<string, string>>) => Promise<T>) {
+  const redis = await startRedis();
+  try {
+    return await use({ MEGURI_ANNOUNCE_URL: `redis://127.0.0.1:${redis.port}` });
+  } finally {
+    await redis.stop();
+  }
+}
+
+/**
+ * The time from the answer to a like to the new count on a stream of another server, when both
+ * servers announce their commits: of owners who are liked now and then.
+ */
+export const watchPush: Benchmark = {
+  names: ["watch.push.p99"],
+  run: (scale) =>
+    withRedis((env) =>
+      withStack({}, async (stack) => {
+        const here = await stack.startServer({ env });
+        const there = startWatchers(await stack.startServer({ env }));
+        const [count, rounds] = scale.pick([100, 20], [5, 2]);
+        const owners = Array.from({ length: count }, (_, i) => commentOf(i));
+        for (const liked of owners) await register(stack, liked);
+        const delays: number[] = [];
+        const likeOften = async (liked: Liked) => {
+          const stream = there.watch(liked.ownerId);
+          await stream.receivedAt(0);
+          await sleep(scale.pick(caughtUpMs, 100));
+          for (let people = 1; people <= rounds; people++) {
+            await sleep(2 * periodMs * Math.random());
+            await like(here.channel, liked);
+            const answered = performance.now();
+            delays.push(Math.max(0, (await stream.receivedAt(people)) - answered));
+          }
+        };
+        await Promise.all(owners.map(likeOften));
+        there.stop();
+        const [p50, p99] = [0.5, 0.99].map((share) => percentile(delays, share));
+        scale.note(`${delays.length} likes, p50 ${round(p50 as number)} ms`);
+        const value = round((p99 as number) / 1_000);
+        return [{ name: "watch.push.p99", value, unit: "s", target: "<= 0.2", baseline: "" }];
+      }),
+    ),
+};
+
 const hourMs = 3_600_000;
 
 /** A stream lasts half an hour, so an hour has two openings. */
 const openings = 2;
 
-/**
- * The cost of one stream for each owner that stays quiet. Polls are more frequent at first, so two
- * times are metered: the opening with the first minute, and some polls later. An hour has two
- * openings; the remaining time costs what the later polls cost.
- */
+/** What a benchmark of quiet watchers differs in. */
+interface QuietWatch {
+  readonly name: string;
+  readonly target: string;
+  /** How long later polls are metered: some times the time between two. */
+  readonly laterMs: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The cost of one stream for each owner that stays quiet, which polls alone keep current. */
 export const watchUnits: Benchmark = {
-  names: [unitsName],
+  names: ["watch.read_units"],
+  run: (scale) => {
+    const laterMs = 6 * quietPeriodMs;
+    return quietUnits(scale, { name: "watch.read_units", target: "<= 400", laterMs, env: {} });
+  },
+};
+
+/** The same of a server that gets announcements, and polls once a minute. */
+export const watchQuietUnits: Benchmark = {
+  names: ["watch.quiet_units"],
   run: (scale) =>
-    withMeteredStack(async (stack) => {
-      const server = await stack.startServer();
-      const watchers = startWatchers(server);
-      const count = scale.pick(200, 20);
-      const owners = Array.from({ length: count }, (_, i) => commentOf(i));
-      for (const liked of owners) await likeOnce(stack, server, liked);
-      let openMs: readonly number[] = [];
-      const first = await stack.meter(async () => {
-        openMs = await openAll(owners, watchers, scale.pick(quietAfterMs, 3_000));
-      });
-      const laterMs = scale.pick(6 * quietPeriodMs, 3_000);
-      const later = await stack.meter(() => sleep(laterMs));
-      watchers.stop();
-      const firstUnits = first.usage.reads / count;
-      const firstMs = sum(openMs) / count;
-      const unitsPerMs = later.usage.reads / count / laterMs;
-      scale.note(
-        `${count} watchers: ${firstUnits.toFixed(1)} units in the first ${round(firstMs)} ms, ` +
-          `then ${(unitsPerMs * laterMs).toFixed(2)} in ${laterMs} ms ` +
-          `(${JSON.stringify(later.operations)})`,
-      );
-      const value = openings * firstUnits + (hourMs - openings * firstMs) * unitsPerMs;
-      return [
-        {
-          name: unitsName,
-          value: round(value),
-          unit: "read units a quiet watcher and hour",
-          target: "<= 400",
-          baseline: "",
-        },
-      ];
+    withRedis((env) => {
+      const laterMs = 3 * 60_000;
+      return quietUnits(scale, { name: "watch.quiet_units", target: "<= 40", laterMs, env });
     }),
 };
+
+/**
+ * Polls are more frequent at first, so two times are metered: the opening with the first minute,
+ * and some polls later. An hour has two openings; the remaining time costs what the later polls
+ * cost.
+ */
+function quietUnits(scale: Scale, { name, target, env, ...quiet }: QuietWatch) {
+  return withMeteredStack(async (stack): Promise<Result[]> => {
+    const server = await stack.startServer({ env });
+    const watchers = startWatchers(server);
+    const count = scale.pick(200, 20);
+    const owners = Array.from({ length: count }, (_, i) => commentOf(i));
+    for (const liked of owners) await likeOnce(stack, server, liked);
+    let openMs: readonly number[] = [];
+    const first = await stack.meter(async () => {
+      openMs = await openAll(owners, watchers, scale.pick(quietAfterMs, 3_000));
+    });
+    const laterMs = scale.pick(quiet.laterMs, 3_000);
+    const later = await stack.meter(() => sleep(laterMs));
+    watchers.stop();
+    const firstUnits = first.usage.reads / count;
+    const firstMs = sum(openMs) / count;
+    const unitsPerMs = later.usage.reads / count / laterMs;
+    scale.note(
+      `${count} watchers: ${firstUnits.toFixed(1)} units in the first ${round(firstMs)} ms, ` +
+        `then ${(unitsPerMs * laterMs).toFixed(2)} in ${laterMs} ms ` +
+        `(${JSON.stringify(later.operations)})`,
+    );
+    const value = round(openings * firstUnits + (hourMs - openings * firstMs) * unitsPerMs);
+    return [{ name, value, unit: "read units a quiet watcher and hour", target, baseline: "" }];
+  });
+}
 
 async function likeOnce(stack: Stack, { channel }: ServerProcess, liked: Liked): Promise<void> {
   await register(stack, liked);

@@ -29,7 +29,7 @@ export async function seedLikers(
   const seeds: Seed[] = [];
   for (let i = 1; i <= likers; i++) {
     const actor = { userId: likerName(i), displayName };
-    const given = { actor, now: start + i * apartMs, silent: false };
+    const given = { actor, now: start + i * apartMs, silent: false, coolDownMs: 0 };
     const after = react({ ...state, reaction: undefined }, defaultKind, given);
     const ref = reactionRef(target, defaultKind, actor.userId);
     seeds.push({ ref, value: after.reaction, version: after.reaction.version });

@@ -2,6 +2,7 @@
 import { registerTarget } from "../../src/app/reactions/targets.ts";
 import { defaultKind } from "../../src/domain/kinds.ts";
 import type { Target } from "../../src/domain/target.ts";
+import type { Notification } from "../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import {
   ListNotificationsRequest_State,
   NotificationService,
@@ -18,6 +19,8 @@ const {
   markNotificationRead,
   markAllNotificationsRead,
   setTargetMuted,
+  notify: notifyOf,
+  retractEvent,
 } = NotificationService.method;
 
 /** A target and its owner. */
@@ -45,21 +48,62 @@ export const newPerson = (): string => `person-${run}-${String(++people).padStar
 /** The name of all people. */
 export const displayName = "Yamada Hanako";
 
-export const like = (channel: Channel, { target }: Liked, userId = newPerson()): Promise<void> =>
-  channel.send(react, { targetName: target, userId, displayName });
+export const like = (
+  channel: Channel,
+  { target }: Liked,
+  userId = newPerson(),
+  kind: string = defaultKind,
+): Promise<void> => channel.send(react, { targetName: target, userId, displayName, kind });
 
-export const unlike = (channel: Channel, { target }: Liked, userId: string): Promise<void> =>
-  channel.send(unreact, { targetName: target, userId });
+export const unlike = (
+  channel: Channel,
+  { target }: Liked,
+  userId: string,
+  kind: string = defaultKind,
+): Promise<void> => channel.send(unreact, { targetName: target, userId, kind });
 
-/** Marks the likes of a comment as read up to a version. */
+/** Reports an event about a comment. */
+export const notify = (
+  channel: Channel,
+  { target }: Liked,
+  eventId: string,
+  userId: string,
+): Promise<void> =>
+  channel.send(notifyOf, { targetName: target, eventId, kind: "reply", userId, displayName });
+
+export const retract = (channel: Channel, { target }: Liked, eventId: string): Promise<void> =>
+  channel.send(retractEvent, { targetName: target, eventId });
+
+/** Marks likes of a comment as read up to a version: those of the unread line that began at one. */
 export const markRead = (
   channel: Channel,
   { target, ownerId }: Liked,
   version: bigint,
+  generation = 1,
 ): Promise<void> => {
-  const notificationId = encodeId({ ownerId, kind: defaultKind, target });
+  const notificationId = encodeId({ ownerId, kind: defaultKind, target, generation });
   return channel.send(markNotificationRead, { ownerId, notificationId, version });
 };
+
+/** An unread line as a list shows it. */
+export type UnreadLine = Pick<Notification, "notificationId" | "version">;
+
+/** The unread line of likes of a comment, if there is one. */
+export async function unreadLine(
+  channel: Channel,
+  { target, ownerId }: Liked,
+): Promise<UnreadLine | undefined> {
+  const request = { ownerId, state: ListNotificationsRequest_State.UNREAD };
+  const { notifications } = await channel.call(listNotifications, request);
+  return notifications.find((each) => each.target?.targetName?.id === target.id);
+}
+
+/** Marks a line as read, as it was listed. */
+export const markLine = (
+  channel: Channel,
+  { ownerId }: Liked,
+  { notificationId, version }: UnreadLine,
+): Promise<void> => channel.send(markNotificationRead, { ownerId, notificationId, version });
 
 /** Marks all notifications of an owner as read up to a version. Returns how many there were. */
 export async function markAllRead(
@@ -91,8 +135,10 @@ export const summaries = (
   channel: Channel,
   all: readonly Liked[],
   viewerId: string,
+  includeLatestActors = false,
 ): Promise<void> =>
   channel.send(batchGetReactionSummaries, {
     targetNames: all.map(({ target }) => target),
     viewerId,
+    includeLatestActors,
   });

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { accessVariables, flag, readAccess } from "./access.ts";
+import { announceVariables, readAnnounce } from "./announce.ts";
 
 /** Port 0 means any free port. */
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -13,6 +14,7 @@ const variables = z
   .object({
     NODE_ENV: z.string().default("development"),
     ...accessVariables,
+    ...announceVariables,
     MEGURI_PORT: port.default(8080),
     MEGURI_HTTP1_PORT: port.default(8081),
     MEGURI_METRICS_PORT: port.default(8082),
@@ -29,14 +31,13 @@ const variables = z
     MEGURI_WORKFLOW_BUNDLE: z.string().min(1).optional(),
     MEGURI_BUILD_ID: z.string().min(1).max(255).default(version),
     MEGURI_HISTORY_DAYS: z.coerce.number().int().min(1).max(3_650).default(90),
-    MEGURI_COOL_DOWN_HOURS: z.coerce.number().min(0).max(8_760).default(24),
     MEGURI_MAX_STREAMS: z.coerce.number().int().min(1).default(10_000),
     MEGURI_DRAIN_SECONDS: z.coerce.number().min(0).max(600).default(20),
     MEGURI_BULK_SOURCES: z.string().min(1).optional(),
     MEGURI_BULK_ROWS_PER_SECOND: z.coerce.number().int().min(1).default(100),
     MEGURI_APPROVAL_REMINDER_HOURS: z.coerce.number().positive().max(8_760).default(24),
     MEGURI_APPROVAL_EXPIRY_HOURS: z.coerce.number().positive().max(8_760).default(168),
-    MEGURI_TEMPORAL_APPROVALS: flag.default(false),
+    MEGURI_TEMPORAL_APPROVALS: z.string().min(1).optional(),
     MEGURI_SLACK_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional(),
     MEGURI_TEMPORAL_UI_URL: z.url({ protocol: /^https?$/ }).default("http://127.0.0.1:8233"),
     MEGURI_LOG_LEVEL: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
@@ -48,6 +49,7 @@ const variables = z
   })
   .transform((env, context) => ({
     ...readAccess(env, context),
+    announce: readAnnounce(env, context),
     host: env.MEGURI_HOST,
     port: env.MEGURI_PORT,
     http1Port: env.MEGURI_HTTP1_PORT,
@@ -67,7 +69,6 @@ const variables = z
     /** How long a read notification is kept. */
     historyDays: env.MEGURI_HISTORY_DAYS,
     /** How long a person who reacts again does not notify the owner again. 0 turns it off. */
-    coolDownHours: env.MEGURI_COOL_DOWN_HOURS,
     /** The most streams of unread counts that one server has open at a time. */
     maxStreams: env.MEGURI_MAX_STREAMS,
     drainSeconds: env.MEGURI_DRAIN_SECONDS,
@@ -79,7 +80,7 @@ const variables = z
     approvalReminderHours: env.MEGURI_APPROVAL_REMINDER_HOURS,
     /** How long after its submission a bulk grant without approvals is cancelled. */
     approvalExpiryHours: env.MEGURI_APPROVAL_EXPIRY_HOURS,
-    /** Whether an Update from Temporal, which may claim any name, approves a bulk grant. */
+    /** The JSON file of the people who may approve by an Update. Absent: nobody may. */
     temporalApprovals: env.MEGURI_TEMPORAL_APPROVALS,
     /** Where bulk grants are reported. It is a secret. Absent: they are not reported. */
     slackWebhookUrl: env.MEGURI_SLACK_WEBHOOK_URL,

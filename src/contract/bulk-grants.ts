@@ -52,13 +52,21 @@ export interface BulkGrantView extends BulkGrantInput {
   readonly row_count: number;
   readonly total_points: Points;
   readonly submitter: Caller;
+  readonly starter?: Caller;
+  readonly title?: string;
   readonly source?: string;
+  /** The address or the name of what has the rows that were not granted, once it is written. */
+  readonly failed_rows_at?: string;
   readonly execute_time?: string;
   readonly required_approval_count: number;
   readonly approvers: readonly Caller[];
   readonly counts: BulkGrantCounts;
   /** What is waited for or was done, in words, for operators. */
   readonly details: string;
+  /** What approvers read first, as lines of Markdown, while it awaits approval. */
+  readonly summary?: readonly string[];
+  /** The announcement of the wait for approvals that is due. */
+  readonly announcement?: string;
   /** How long to wait until the next step; absent when only a refresh ends the wait. */
   readonly wait_ms?: Milliseconds;
 }

@@ -6,12 +6,16 @@ export const pickUpId = (sourceName: string): string => `pick-up/${sourceName}`;
 
 /**
  * Starts a bulk grant from a source, by Temporal's client, its CLI or a schedule. `{date}` in
- * `bulk_grant_id` and `source` stands for the day of the start, such as 2026-12-01, in the time
- * zone of the program: for a schedule, the day for which it was scheduled.
+ * `bulk_grant_id`, `source` and `title` stands for the day of the start, such as 2026-12-01, in the
+ * time zone of the program: for a schedule, the day for which it was scheduled.
  */
 export interface BulkGrantFromSourceInput extends BulkGrantInput {
   /** The name of a configured source, `/`, and the path of the file in it. */
   readonly source: string;
+  /** What people call it: at most 96 bytes. */
+  readonly title?: string;
+  /** Who starts the run: at most 64 bytes. Not verified. Absent: the schedule or the client. */
+  readonly subject?: string;
   /** RFC 3339 with a zone. Absent: as soon as it is approved. */
   readonly execute_time?: string;
   /** Set by continue-as-new: what was submitted. */
@@ -27,6 +31,8 @@ export interface SubmittedFromSource extends BulkGrantRunInput {
 /** The input of the activity that submits a sheet from a source. */
 export interface SubmitFromSourceInput extends BulkGrantInput {
   readonly source: string;
+  readonly title?: string;
+  readonly subject?: string;
   readonly execute_time?: string;
   /** RFC 3339: the instant whose day `{date}` stands for. */
   readonly start_time: string;
@@ -35,8 +41,14 @@ export interface SubmitFromSourceInput extends BulkGrantInput {
 /** The input of the activity that submits a new file. */
 export interface PickUpSheetInput extends BulkGrantInput {
   readonly source: string;
+  readonly title: string;
   /** RFC 3339: the start of the pick-up. */
   readonly start_time: string;
+}
+
+/** What a pick-up has submitted: the revision that has the content of the file. */
+export interface PickedUpSheet extends BulkGrantInput {
+  readonly revision: number;
 }
 
 /** Starts a pick-up of new files. */
@@ -45,6 +57,14 @@ export interface PickUpInput {
   readonly program_id: string;
   /** Set by continue-as-new: the files so far. */
   readonly so_far?: PickUpResult;
+  /** Set by continue-as-new: files that an earlier pick-up has left and reported. */
+  readonly known?: readonly string[];
+}
+
+/** The detail of the failure of a pick-up: what the next one need not report again. */
+export interface PickUpFailure {
+  /** Files that are left, and that were reported. */
+  readonly known: readonly string[];
 }
 
 /** The failure type of a pick-up that leaves files in its source. */
@@ -63,16 +83,36 @@ export interface NewFiles {
   readonly cursor?: string;
 }
 
-/** A new file of a source, and the bulk grant of its name. */
+/** A new file of a source, the bulk grant of its name, and its title. */
 export interface PickUpFile {
   readonly source: string;
   readonly bulk_grant_id: string;
+  readonly title: string;
 }
 
 /** Moves a file to `done/` or `failed/`. */
 export interface MoveFileInput {
+  readonly program_id: string;
+  /** The bulk grant to which it was submitted; absent when it was refused. */
+  readonly bulk_grant_id?: string;
   readonly source: string;
   readonly to: "done" | "failed";
+}
+
+/** Writes what is wrong with a file that was refused. */
+export interface WriteRefusalInput extends BulkGrantInput {
+  readonly source: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Tells people which files of a pick-up were refused or left. */
+export interface PickUpReportInput {
+  readonly program_id: string;
+  /** The first of them. */
+  readonly files: readonly FileWithReason[];
+  /** The number of further ones. */
+  readonly more_count: number;
 }
 
 /** The files of a pick-up, by what became of them. */
@@ -86,9 +126,13 @@ export interface PickUpResult {
 }
 
 /** A file, and a reason of `src/domain/errors.ts`, a state of a bulk grant, or NOT_MOVED. */
-interface FileWithReason {
+export interface FileWithReason {
   readonly source: string;
   readonly reason: string;
   /** What a person has to know. */
   readonly message?: string;
+  /** The address or the name of what says all that is wrong with it. */
+  readonly errors_at?: string;
+  /** The address or the name of the file where it is now; absent when it is not moved. */
+  readonly moved_to?: string;
 }

@@ -11,6 +11,7 @@ import {
   type RunCounts,
 } from "./bulk-grant.ts";
 import { asService, type Caller, isSameSubject } from "./caller.ts";
+import type { CountedPoints } from "./counted-points.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant } from "./month.ts";
 
@@ -48,7 +49,7 @@ export function submit(
   digestOf: (number: number) => string,
   { reminderMs, expiryMs }: ApprovalTimes,
 ): BulkGrant {
-  const { submitter: caller, submitTime: time } = revision;
+  const { submitter: caller, starter, submitTime: time } = revision;
   const current = existing?.revision.number ?? 0;
   const isNext = replacedRevision === current;
   if (existing && !isNext && earlierRevision !== undefined) return existing;
@@ -77,10 +78,11 @@ export function submit(
     remindTime: time + reminderMs,
     expireTime: time + expiryMs,
     run: existing?.run ?? 0,
-    actions: withAction(existing?.actions ?? [], {
+    ...withAction(existing, {
       action: "SUBMIT",
       revision: number,
       caller,
+      ...(starter && { starter }),
       time,
       reason: "",
     }),
@@ -96,22 +98,35 @@ export const campaignPoints = (
   { alreadyGrantedPoints }: CheckCounts,
 ): number => revision.totalPoints + Math.max(grantedBefore - alreadyGrantedPoints, 0);
 
+/** What the program's rules say about a revision, and what its tiers count of it. */
+export interface ValidatedLimits {
+  readonly limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">;
+  readonly counted?: CountedPoints;
+}
+
+/** Whether the current revision has ended and none of its rows was sent to be granted. */
+export const hasNeverRun = ({ state, startTime }: BulkGrant): boolean =>
+  startTime === undefined && ["INVALID", "REJECTED", "CANCELLED"].includes(state);
+
 /**
- * Ends the validation of a revision; a record in any other state does not change. `limits` are what
- * the program's rules say about the points of all revisions.
+ * Ends the validation of a revision; a record in any other state does not change. `limitsOf`
+ * returns what the program's rules say about the points of all revisions.
  */
 export function endValidation(
   record: BulkGrant,
   revision: number,
   checked: CheckCounts,
-  limits: Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">,
+  limitsOf: () => ValidatedLimits,
   now: Instant,
 ): BulkGrant {
   if (record.state !== "VALIDATING" || record.revision.number !== revision) return record;
+  const { limits, counted } = limitsOf();
+  const { counted: _, ...rest } = record;
   const isValid = checked.invalidCount === 0 && limits.exceededMaxTotalPoints === undefined;
   const approved = limits.requiredApprovalCount === 0 ? "APPROVED" : "AWAITING_APPROVAL";
   return {
-    ...record,
+    ...rest,
+    ...(counted && { counted }),
     revision: { ...record.revision, ...limits },
     checked,
     state: isValid ? approved : "INVALID",
@@ -121,16 +136,18 @@ export function endValidation(
 
 /**
  * Adds an approval. One that this person has given before changes nothing. People are compared by
- * subject, so one who calls through two services is one person. Refusals: DIGEST_MISMATCH,
- * WRONG_STATE, SELF_APPROVAL.
+ * subject, so one who calls through two services is one person. `requiredNow` is how many approvals
+ * the rules in force want; they hold if they became stricter while it waited. Refusals:
+ * DIGEST_MISMATCH, WRONG_STATE, SELF_APPROVAL.
  */
 export function approve(
   record: BulkGrant,
   digest: string,
   request: ChangeRequest,
   now: Instant,
+  requiredNow: number,
 ): BulkGrant {
-  const { revision, approvals } = record;
+  const { revision, approvals, raisedApprovalCount: _, ...rest } = record;
   if (digest !== revision.digest) {
     throw new DomainError("DIGEST_MISMATCH", `revision ${revision.number} has another digest`, {
       revision: String(revision.number),
@@ -142,11 +159,15 @@ export function approve(
   if (isSameSubject(request.caller, revision.submitter)) {
     throw new DomainError("SELF_APPROVAL", "the submitter cannot approve the bulk grant");
   }
+  if (revision.starter && isSameSubject(request.caller, revision.starter)) {
+    throw new DomainError("SELF_APPROVAL", "who started its run cannot approve the bulk grant");
+  }
   const all = [...approvals, { ...request, time: now }];
+  const required = Math.max(revision.requiredApprovalCount, requiredNow);
   return {
-    ...acted(record, "APPROVE", request, now),
-    approvals: all,
-    ...(all.length >= revision.requiredApprovalCount && { state: "APPROVED" }),
+    ...acted({ ...rest, revision, approvals: all }, "APPROVE", request, now),
+    ...(required > revision.requiredApprovalCount && { raisedApprovalCount: required }),
+    ...(all.length >= required && { state: "APPROVED" }),
   };
 }
 
@@ -191,7 +212,8 @@ export function resume(record: BulkGrant, request: ChangeRequest, now: Instant):
 export function retry(record: BulkGrant, request: ChangeRequest, now: Instant): BulkGrant {
   if (record.state === "RUNNING") return record;
   if (record.state !== "DONE_WITH_FAILURES") throw wrongState(record, "retried");
-  const { endTime: _, report: __, ...rest } = acted(record, "RETRY", request, now);
+  const changed = acted(record, "RETRY", request, now);
+  const { endTime: _, report: __, failedRowsAt: ___, ...rest } = changed;
   return { ...rest, state: "RUNNING", run: record.run + 1 };
 }
 
@@ -225,11 +247,16 @@ function acted(
   now: Instant,
 ): BulkGrant {
   const done: Action = { action, revision: record.revision.number, ...request, time: now };
-  return { ...record, updateTime: now, actions: withAction(record.actions, done) };
+  return { ...record, updateTime: now, ...withAction(record, done) };
 }
 
-const withAction = (actions: readonly Action[], action: Action): Action[] =>
-  [...actions, action].slice(-maxActions);
+const withAction = (
+  { actions, actionCount }: Pick<BulkGrant, "actions" | "actionCount"> = {
+    actions: [],
+    actionCount: 0,
+  },
+  action: Action,
+) => ({ actions: [...actions, action].slice(-maxActions), actionCount: actionCount + 1 });
 
 const wrongState = ({ state }: BulkGrant, verb: string) =>
   new DomainError("WRONG_STATE", `a bulk grant that is ${state} cannot be ${verb}`, { state });

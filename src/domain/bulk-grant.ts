@@ -1,5 +1,6 @@
 /** The record of a bulk grant, its states, and what follows from them. */
 import type { Caller } from "./caller.ts";
+import type { CountedPoints } from "./counted-points.ts";
 import type { Instant } from "./month.ts";
 import type { RowCode } from "./sheet.ts";
 import type { Milliseconds, Points } from "./units.ts";
@@ -55,10 +56,16 @@ export interface BulkGrant extends BulkGrantName {
   readonly checked?: CheckCounts;
   /** The approvals of the current revision. */
   readonly approvals: readonly Approval[];
+  /** How many approvals it needs since the rules became stricter while it waited. */
+  readonly raisedApprovalCount?: number;
+  /** The points of the current revision that the program's tiers count; absent for none. */
+  readonly counted?: CountedPoints;
   /** When the submitter is reminded, and when the bulk grant is cancelled without approvals. */
   readonly remindTime: Instant;
   readonly expireTime: Instant;
   readonly reminded?: true;
+  /** The last announcement of the current revision's wait for approvals. */
+  readonly announced?: Announcement;
   /** Present while no further row is executed. */
   readonly pause?: Action;
   /** Present when it is to be cancelled as soon as the rows under way are done. */
@@ -69,10 +76,24 @@ export interface BulkGrant extends BulkGrantName {
   readonly endTime?: Instant;
   /** The result of the run; absent before the first one has ended. */
   readonly result?: RunCounts;
+  /** Where the sheet is since a pick-up has moved it; absent when it is where it was. */
+  readonly movedTo?: SheetPlace;
+  /** Where the source has the rows that were not granted; absent before they are written. */
+  readonly failedRowsAt?: SheetPlace;
   /** How far the report of the last outcome has come. */
   readonly report?: "SENDING" | "SENT" | "FAILED";
   /** Who did what, the latest 20, oldest first. */
   readonly actions: readonly Action[];
+  /** The number of all actions so far. Each is a record of its own, too, numbered from 1. */
+  readonly actionCount: number;
+}
+
+/** Where people find a file or a tab. */
+export interface SheetPlace {
+  /** The path of a file, as a source string has it, or the title of a tab. */
+  readonly name: string;
+  /** Absent when it has no address. */
+  readonly url?: string;
 }
 
 /** One revision of the sheet. It never changes. */
@@ -93,9 +114,15 @@ export interface Revision {
   /** The cap of the program on the sum, when the sum exceeds it. */
   readonly exceededMaxTotalPoints?: Points;
   readonly submitter: Caller;
+  /** Who started the run that submitted it from a source, unverified; absent for a call. */
+  readonly starter?: Caller;
   readonly submitTime: Instant;
+  /** What people call it; absent when it has none. Not part of the content. */
+  readonly title?: string;
   /** The source of the rows, such as a file; absent for an upload. */
   readonly source?: string;
+  /** Where people find the source in a browser, also after a move; absent without an address. */
+  readonly sourceUrl?: string;
   /** The bulk grant whose grants are revoked; absent for one that grants. */
   readonly reversedBulkGrantId?: string;
   /** Another bulk grant of the program with the same rows. */
@@ -130,6 +157,8 @@ export interface Approval {
 export interface Action extends Approval {
   readonly action: ActionName;
   readonly revision: number;
+  /** Of a SUBMIT: the starter of the revision. */
+  readonly starter?: Caller;
 }
 
 export type ActionName =
@@ -146,6 +175,18 @@ export type ActionName =
 export interface ApprovalTimes {
   readonly reminderMs: Milliseconds;
   readonly expiryMs: Milliseconds;
+}
+
+/** What Slack hears of a wait for approvals, each once: that it has begun, and how it ended. */
+export type Announcement = "WAITING" | "APPROVED" | "ENDED";
+
+/** Returns the announcement that is due now. The end of a wait is due only after its begin. */
+export function dueAnnouncement({ state, announced, result }: BulkGrant): Announcement | undefined {
+  if (state === "AWAITING_APPROVAL") return announced ? undefined : "WAITING";
+  if (announced === undefined || announced === "ENDED") return undefined;
+  // Of a run that was cancelled, the report says it.
+  if (state === "REJECTED" || state === "CANCELLED") return result ? undefined : "ENDED";
+  return announced === "WAITING" ? "APPROVED" : undefined;
 }
 
 /** What the workflow does next. */

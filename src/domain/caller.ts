@@ -14,8 +14,16 @@ export const asService = (service: string): Caller => ({ service, subject: servi
 /** The caller of what Meguri does by itself, such as an expiry. */
 export const noCaller: Caller = asService("");
 
-/** Whether two callers are one person or workload, which may call through several services. */
-export const isSameSubject = (a: Caller, b: Caller): boolean => a.subject === b.subject;
+/**
+ * Whether two callers are one person or workload, which may call through several services. Case and
+ * blanks around a name make no other person, because issuers and people spell names differently.
+ */
+export const isSameSubject = (a: Caller, b: Caller): boolean =>
+  comparableSubject(a.subject) === comparableSubject(b.subject);
+
+/** A name of a person without case and blanks around it. */
+export const comparableSubject = (name: string): string =>
+  name.normalize("NFKC").trim().toLowerCase();
 
 /** Returns a caller as people read it: `shop`, or `alice via shop` for a call on her behalf. */
 export const displayCaller = ({ service, subject }: Caller): string =>

@@ -1,5 +1,11 @@
 /** Cuts names and titles, which are only displayed, to the size that is stored of them. */
 
+/** The most bytes of UTF-8 in the title of a target or of a bulk grant. */
+export const maxTitleBytes = 96;
+
+/** The most bytes of UTF-8 that are stored of a person's name. */
+export const maxDisplayNameBytes = 64;
+
 const encoder = new TextEncoder();
 
 // The locale is fixed, because the default depends on the machine. Clusters depend on neither.

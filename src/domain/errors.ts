@@ -127,6 +127,12 @@ const table = {
     meaning: "The program has no bulk grant with this id.",
     advice: checkIds,
   },
+  SUMMARY_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The revision of the bulk grant is still being validated, or it does not exist.",
+    advice: "read it again when the bulk grant is no longer `VALIDATING`",
+  },
   VERIFICATION_NOT_FOUND: {
     code: "NOT_FOUND",
     retryable: false,
@@ -138,6 +144,12 @@ const table = {
     retryable: false,
     meaning: "There is no notification with this id: it was read, or its people have left.",
     advice: "list the notifications again",
+  },
+  EVENT_NOT_FOUND: {
+    code: "NOT_FOUND",
+    retryable: false,
+    meaning: "The service has reported no such event, or it was too long ago.",
+    advice: "check the owners or the target of the event",
   },
   TARGET_NOT_FOUND: {
     code: "NOT_FOUND",
@@ -241,6 +253,13 @@ const table = {
     retryable: true,
     retryDelayMs: 1_000,
     meaning: "Temporal gave no answer. The change may or may not be stored.",
+    advice: sameId,
+  },
+  SOURCE_UNAVAILABLE: {
+    code: "UNAVAILABLE",
+    retryable: true,
+    retryDelayMs: 10_000,
+    meaning: "The source of a sheet failed or gave no answer. Nothing is stored.",
     advice: sameId,
   },
   CLOCK_OFF: {

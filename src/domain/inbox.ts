@@ -1,4 +1,12 @@
 /** An owner's inbox: the counts of the unread groups, what the owner has seen, and the mutes. */
+import {
+  countIn,
+  isEventKind,
+  type KindCounts,
+  kindName,
+  type ReactionKind,
+  type StoredKind,
+} from "./kinds.ts";
 
 /** The counts of an owner's unread groups, their version, and what the owner has muted. */
 export interface Inbox {
@@ -9,6 +17,8 @@ export interface Inbox {
   readonly version: number;
   /** The number of unread groups. */
   readonly notificationCount: number;
+  /** How many of them are closed. */
+  readonly closedCount: number;
   /** The distinct actors of each unread group, summed over the groups. */
   readonly actorCount: number;
   /** The version at which the owner has last seen the list of notifications. */
@@ -17,6 +27,11 @@ export interface Inbox {
   readonly unseen: readonly number[];
   /** The number of further unseen groups, all older than those of a full `unseen`. */
   readonly olderUnseenCount: number;
+  /**
+   * The numbers of unread groups of at most `maxCountedKinds` kinds. A kind has a number only if
+   * all its unread groups are counted.
+   */
+  readonly kindCounts: KindCounts;
   readonly preferences: Preferences;
   /**
    * Short hashes of the ids of the people whom the owner has muted, one for each, at most
@@ -28,18 +43,28 @@ export interface Inbox {
 /** What an owner has muted, apart from targets and people. */
 export interface Preferences {
   readonly allMuted: boolean;
-  /** At most 8, so that an inbox stays below 1 KB. */
-  readonly mutedKinds: readonly string[];
+  /** Kinds of reactions, at most 8. */
+  readonly mutedKinds: readonly ReactionKind[];
+  /** Kinds of events as callers name them, at most 8. */
+  readonly mutedEventKinds: readonly string[];
+}
+
+/** Whether an owner gets no notifications of a kind, of reactions or of events. */
+export function isKindMuted(preferences: Preferences, kind: StoredKind): boolean {
+  const { allMuted, mutedKinds, mutedEventKinds } = preferences;
+  return allMuted || (isEventKind(kind) ? mutedEventKinds : mutedKinds).includes(kindName(kind));
 }
 
 export const emptyInbox: Inbox = {
   version: 0,
   notificationCount: 0,
+  closedCount: 0,
   actorCount: 0,
   seenVersion: 0,
   unseen: [],
   olderUnseenCount: 0,
-  preferences: { allMuted: false, mutedKinds: [] },
+  kindCounts: {},
+  preferences: { allMuted: false, mutedKinds: [], mutedEventKinds: [] },
   mutedPeople: [],
 };
 
@@ -52,27 +77,48 @@ export const personHashLength = 3;
 /** How many unseen groups are counted one by one. A badge shows more of them as "99+". */
 export const maxUnseen = 99;
 
+/** Of how many kinds the unread groups are counted by kind. */
+export const maxCountedKinds = 16;
+
 /** What the badge of an owner shows. */
 export interface Badge {
   readonly notificationCount: number;
   readonly actorCount: number;
   /** At most `maxUnseen`. */
   readonly unseenNotificationCount: number;
+  /** The numbers of notifications by kind, as the inbox counts them. */
+  readonly kindCounts: KindCounts;
 }
 
-export const badgeOf = ({ notificationCount, actorCount, ...inbox }: Inbox): Badge => ({
+export const badgeOf = ({ notificationCount, actorCount, kindCounts, ...inbox }: Inbox): Badge => ({
   notificationCount,
   actorCount,
+  kindCounts,
   unseenNotificationCount: Math.min(inbox.unseen.length + inbox.olderUnseenCount, maxUnseen),
 });
 
-/** The version and the size of an unread group, as far as the inbox counts them. */
+export const isSameBadge = (a: Badge, b: Badge): boolean =>
+  a.notificationCount === b.notificationCount &&
+  a.actorCount === b.actorCount &&
+  a.unseenNotificationCount === b.unseenNotificationCount &&
+  hasCounts(a.kindCounts, b.kindCounts) &&
+  hasCounts(b.kindCounts, a.kindCounts);
+
+const hasCounts = (counts: KindCounts, wanted: KindCounts): boolean =>
+  Object.entries(wanted).every(([kind, count]) => countIn(counts, kind) === count);
+
+/** Kind, version and size of an unread group, as far as the inbox counts them. */
 interface Counted {
+  readonly kind: StoredKind;
   readonly version: number;
   readonly actorCount: number;
+  readonly isClosed?: boolean;
 }
 
-/** Returns the next version of the inbox, in which an unread group has changed, begun or ended. */
+/**
+ * Returns the next version of the inbox, in which an unread group has changed, begun or ended. Both
+ * are of one kind.
+ */
 export function replaceGroup(
   inbox: Inbox,
   before: Counted | undefined,
@@ -82,8 +128,30 @@ export function replaceGroup(
     ...replaceUnseen(inbox, before?.version, after?.version),
     version: inbox.version + 1,
     notificationCount: inbox.notificationCount + (after ? 1 : 0) - (before ? 1 : 0),
+    closedCount: inbox.closedCount + (after?.isClosed ? 1 : 0) - (before?.isClosed ? 1 : 0),
     actorCount: inbox.actorCount + (after?.actorCount ?? 0) - (before?.actorCount ?? 0),
+    kindCounts: replaceKind(inbox, before?.kind, after?.kind),
   };
+}
+
+/**
+ * A group of a kind without a number gets one only while no unread group is uncounted: otherwise it
+ * might be one of several of its kind.
+ */
+function replaceKind(
+  { kindCounts, notificationCount }: Inbox,
+  before: StoredKind | undefined,
+  after: StoredKind | undefined,
+): KindCounts {
+  const kind = before ?? after;
+  if (kind === undefined || before === after) return kindCounts;
+  const { [kind]: _, ...others } = kindCounts;
+  const count = countIn(kindCounts, kind);
+  if (after === undefined) return count > 1 ? { ...others, [kind]: count - 1 } : others;
+  if (count > 0) return { ...others, [kind]: count + 1 };
+  const counts = Object.values(kindCounts);
+  const isComplete = counts.reduce((sum, each) => sum + each, 0) === notificationCount;
+  return isComplete && counts.length < maxCountedKinds ? { ...others, [kind]: 1 } : kindCounts;
 }
 
 function replaceUnseen(inbox: Inbox, before: number | undefined, after: number | undefined) {

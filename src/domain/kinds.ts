@@ -20,5 +20,11 @@ export const isEventKind = (kind: StoredKind): kind is EventKind => kind.startsW
 /** Returns the kind as callers name it. */
 export const kindName = (kind: StoredKind): string => (isEventKind(kind) ? kind.slice(1) : kind);
 
+/** Numbers by kind. A kind without any has no property. */
+export type KindCounts = Readonly<Record<StoredKind, number>>;
+
+export const countIn = (counts: KindCounts, kind: StoredKind): number =>
+  Object.hasOwn(counts, kind) ? (counts[kind] as number) : 0;
+
 /** The kind of a reaction for which the caller names none. */
 export const defaultKind: ReactionKind = "like";

@@ -31,6 +31,8 @@ export interface Split {
   readonly latestRead: readonly Member[];
   /** The first members after the version, earliest first: two, or all of fewer. */
   readonly firstUnread: readonly Member[];
+  /** The numbers of people on both sides, if not every member is another person. */
+  readonly actors?: { readonly read: number; readonly unread: number };
 }
 
 /** Whether a mark as read up to `version` divides a group that does not show all its members. */
@@ -38,7 +40,14 @@ export const needsSplit = (group: UnreadGroup, version: number): boolean =>
   divides(group, version) && !allShown(group);
 
 const divides = (group: UnreadGroup, version: number): boolean =>
-  version >= firstVersionOf(group) && version < versionOf(group);
+  isReadBy(group, version) && version < versionOf(group);
+
+/**
+ * Whether members are read by a mark up to `version`. One that was read before is read as a whole:
+ * not all of its members have records by which it could be divided.
+ */
+const isReadBy = (group: UnreadGroup, version: number): boolean =>
+  version >= (group.closed?.wasRead ? versionOf(group) : firstVersionOf(group));
 
 /** The split of a group that shows all its members. */
 function shownSplit(group: UnreadGroup, version: number): Split | undefined {
@@ -46,12 +55,17 @@ function shownSplit(group: UnreadGroup, version: number): Split | undefined {
   const read = all?.filter((member) => member.version <= version);
   if (!all || !read) return undefined;
   const firstUnread = all.slice(read.length);
-  return { readCount: read.length, latestRead: read.toReversed(), firstUnread };
+  const actors = { read: countActors(read), unread: countActors(firstUnread) };
+  return { readCount: read.length, latestRead: read.toReversed(), firstUnread, actors };
 }
 
+const countActors = (members: readonly Member[]): number =>
+  new Set(members.map(({ userId }) => userId)).size;
+
 /**
- * Marks a group as read up to `version`: members who joined later become the new unread group,
- * for which it may need their split (`needsSplit`). A version beyond the inbox counts as its own,
+ * Marks a group as read up to `version`. What is read keeps the name of the group: members who
+ * joined later become a new unread group, which begins after `version`, and for which it may need
+ * their split (`needsSplit`). A version beyond the inbox counts as its own,
  * because a table that was restored from a backup must not refuse every client. Changes nothing
  * when no member had joined by then.
  */
@@ -61,29 +75,33 @@ export function markRead(
   { now, keptMs }: { readonly now: Instant; readonly keptMs: Milliseconds },
   found?: Split,
 ): ReadState {
-  if (!group || version < firstVersionOf(group)) return { inbox, group, read: undefined };
-  const { kind, target, actorCount, firstMembers, latestMembers } = group;
+  if (!group || !isReadBy(group, version)) return { inbox, group, read: undefined };
+  const { kind, target, generation, memberCount, actorCount, firstMembers, latestMembers } = group;
+  const name = { kind, target, generation };
   const times = { readTime: now, expireTime: now + keptMs };
   if (!divides(group, version)) {
-    const read = { kind, target, actorCount, firstMembers, latestMembers, ...times };
+    const read = { ...name, memberCount, actorCount, firstMembers, latestMembers, ...times };
     return { inbox: replaceGroup(inbox, countedOf(group), undefined), group: undefined, read };
   }
   const split = found ?? shownSplit(group, version);
   if (!split) throw new Error("a mark that divides a group needs the split of its members");
   const { readCount, latestRead, firstUnread } = split;
-  const unreadCount = actorCount - readCount;
+  const unreadCount = memberCount - readCount;
+  const { actors = { read: readCount, unread: unreadCount } } = split;
   const isUnread = (member: Member) => member.version > version;
   const unread: UnreadGroup = {
     ...group,
-    actorCount: unreadCount,
+    generation: version + 1,
+    memberCount: unreadCount,
+    actorCount: actors.unread,
     firstMembers: firstUnread.slice(0, shownFirst).map(memberOf),
     latestMembers: latestMembers.filter(isUnread),
     recent: recentAfter(group, version, unreadCount),
   };
   const read: ReadGroup = {
-    kind,
-    target,
-    actorCount: readCount,
+    ...name,
+    memberCount: readCount,
+    actorCount: actors.read,
     firstMembers: firstMembers.filter((member) => !isUnread(member)),
     latestMembers: latestRead.slice(0, shownLatest).map(memberOf),
     ...times,

@@ -1,9 +1,8 @@
-/** Points programs: time zone, lifetimes, when points expire, notices, and rules of bulk grants. */
+/** Points programs: time zone, lifetimes, when points expire, and notices. */
 import type { Caller } from "./caller.ts";
 import { DomainError } from "./errors.ts";
 import type { Instant, Month } from "./month.ts";
 import { monthAt, monthStart } from "./month.ts";
-import type { Points } from "./units.ts";
 
 /** A points program. */
 export interface Program {
@@ -17,26 +16,6 @@ export interface Program {
   readonly reservationPause?: ReservationPause;
   /** Present while the program notifies its members of something. */
   readonly notices?: ProgramNotices;
-  /** Present unless the rules for bulk grants are the default ones. */
-  readonly bulkRules?: BulkRules;
-}
-
-/** What bulk grants of a program may grant, and how many people have to approve them. */
-export interface BulkRules {
-  /** The most points of one row, 1 to 1,000,000,000. */
-  readonly maxPointsPerRow: number;
-  /** The most points of one bulk grant in all, 1 to 10^15. */
-  readonly maxTotalPoints: Points;
-  /** At most 5, by rising totals; the approvals never fall. */
-  readonly tiers: readonly ApprovalTier[];
-  /** How many approvals a total above the last tier needs: as many as the last tier, up to 2. */
-  readonly requiredApprovalCount: number;
-}
-
-/** How many approvals a bulk grant of up to so many points needs: 0, 1 or 2. */
-export interface ApprovalTier {
-  readonly maxTotalPoints: Points;
-  readonly requiredApprovalCount: number;
 }
 
 /** What a program notifies its members of. */
@@ -153,97 +132,6 @@ export function setNotices(program: Program, notices: ProgramNotices): Program {
   return expiryDays > 0 || reservedGrants
     ? { ...rest, notices: { expiryDays, reservedGrants } }
     : rest;
-}
-
-/** The rules of a program that has set none: no cap but that of a grant, and one approval. */
-export const defaultBulkRules: BulkRules = {
-  maxPointsPerRow: 10 ** 9,
-  maxTotalPoints: 10 ** 15,
-  tiers: [],
-  requiredApprovalCount: 1,
-};
-
-const maxTiers = 5;
-const maxApprovals = 2;
-
-/**
- * Sets the rules for bulk grants that are submitted from now on. The default rules are stored as no
- * rules. A program that has these rules already does not change. Refusal: INVALID_REQUEST, with the
- * field, for rules out of range, totals that do not rise, or approvals that fall.
- */
-export function setBulkRules(program: Program, rules: BulkRules): Program {
-  checkBulkRules(rules);
-  const { bulkRules: before, ...rest } = program;
-  if (isSameRules(rules, before ?? defaultBulkRules)) return program;
-  return isSameRules(rules, defaultBulkRules) ? rest : { ...rest, bulkRules: rules };
-}
-
-function checkBulkRules({
-  maxPointsPerRow,
-  maxTotalPoints,
-  tiers,
-  requiredApprovalCount,
-}: BulkRules) {
-  checkRange("max_points_per_row", maxPointsPerRow, 1, defaultBulkRules.maxPointsPerRow);
-  checkRange("max_total_points", maxTotalPoints, 1, defaultBulkRules.maxTotalPoints);
-  if (tiers.length > maxTiers) throw invalidRule("tiers", `must be at most ${maxTiers}`);
-  let before: ApprovalTier = { maxTotalPoints: 0, requiredApprovalCount: 0 };
-  for (const [i, tier] of tiers.entries()) {
-    const [points, approvals] = [
-      `tiers[${i}].max_total_points`,
-      `tiers[${i}].required_approval_count`,
-    ];
-    checkRange(points, tier.maxTotalPoints, 1, defaultBulkRules.maxTotalPoints);
-    checkRange(approvals, tier.requiredApprovalCount, 0, maxApprovals);
-    if (tier.maxTotalPoints <= before.maxTotalPoints) {
-      throw invalidRule(points, `must be above ${before.maxTotalPoints}, as of the tier before`);
-    }
-    if (tier.requiredApprovalCount < before.requiredApprovalCount) {
-      throw invalidRule(
-        approvals,
-        `must be at least ${before.requiredApprovalCount}, as of the tier before`,
-      );
-    }
-    before = tier;
-  }
-  checkRange("required_approval_count", requiredApprovalCount, 0, maxApprovals);
-  if (requiredApprovalCount < before.requiredApprovalCount) {
-    throw invalidRule(
-      "required_approval_count",
-      `must be at least ${before.requiredApprovalCount}, as of the last tier`,
-    );
-  }
-}
-
-function checkRange(field: string, value: number, min: number, max: number): void {
-  const isInRange = Number.isInteger(value) && value >= min && value <= max;
-  if (!isInRange) throw invalidRule(field, `must be a whole number of ${min} to ${max}`);
-}
-
-/** Names the field by its path in a request. */
-const invalidRule = (field: string, message: string) =>
-  new DomainError("INVALID_REQUEST", message, { field: `program.bulk_rules.${field}` });
-
-const isSameRules = (a: BulkRules, b: BulkRules): boolean =>
-  a.maxPointsPerRow === b.maxPointsPerRow &&
-  a.maxTotalPoints === b.maxTotalPoints &&
-  a.requiredApprovalCount === b.requiredApprovalCount &&
-  a.tiers.length === b.tiers.length &&
-  a.tiers.every(({ maxTotalPoints, requiredApprovalCount }, i) => {
-    const tier = b.tiers[i];
-    return (
-      maxTotalPoints === tier?.maxTotalPoints &&
-      requiredApprovalCount === tier.requiredApprovalCount
-    );
-  });
-
-/** How many approvals a bulk grant of so many points in all needs. */
-export function approvalsFor(
-  { tiers, requiredApprovalCount }: BulkRules,
-  totalPoints: Points,
-): number {
-  const tier = tiers.find(({ maxTotalPoints }) => totalPoints <= maxTotalPoints);
-  return tier?.requiredApprovalCount ?? requiredApprovalCount;
 }
 
 /** The lifetime that was set last. It may not be in effect yet. */

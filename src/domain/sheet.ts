@@ -13,8 +13,8 @@ export interface SheetRow {
   readonly reason: string;
   /** The malformed points as in the sheet, cut to 256 bytes. */
   readonly rawPoints?: string;
-  /** What is wrong with the row itself. */
-  readonly problem?: RowProblem;
+  /** Everything that is wrong with the row itself. Absent when nothing is. */
+  readonly problems?: readonly RowProblem[];
 }
 
 /** Why a row cannot be granted, or was not. */
@@ -33,9 +33,12 @@ const texts = {
   POINTS_MISSING: () => "points: is missing",
   POINTS_MALFORMED: (found) => `points: a whole number of 1 to ${maxPoints}${and(found)}`,
   POINTS_ABOVE_CAP: (cap) => `points: the program allows at most ${cap} a row`,
-  REASON_TOO_LONG: () => "reason: at most 128 bytes",
+  REASON_TOO_LONG: (bytes) => `reason: at most 128 bytes; found ${bytes}`,
   REASON_MALFORMED: (found) =>
     `reason: without control characters and bidirectional controls${and(found)}`,
+  QUOTE_NOT_CLOSED: (found) => `a quote is opened and not closed${and(found)}`,
+  CSV_MALFORMED: (found) => `a quote in a cell has to be doubled, in quotes${and(found)}`,
+  LINE_TOO_LONG: () => "the line has more than 64 KiB",
   COLUMNS_DIFFER: (count) => `the row has ${count} columns, unlike the header`,
   USER_TWICE: (line) => `user_id: is in line ${line} already`,
   OTHER_BULK_GRANT: (id) => `bulk_grant_id: the row belongs to ${id}`,
@@ -53,6 +56,12 @@ export type RowCode = keyof typeof texts;
 
 /** Says in words what is wrong. */
 export const problemText = ({ code, detail = "" }: RowProblem): string => texts[code](detail);
+
+/** Everything that is wrong with a row, as the columns of an export have it. */
+export const problemCells = (problems: readonly RowProblem[]) => ({
+  error_code: problems.map(({ code }) => code).join(", "),
+  error: problems.map(problemText).join("; "),
+});
 
 export const isRowCode = (code: string): code is RowCode => code in texts;
 
@@ -76,6 +85,7 @@ export type SheetCode =
   | "NUL_BYTE"
   | "QUOTE_NOT_CLOSED"
   | "CSV_MALFORMED"
+  | "LINE_TOO_LONG"
   | "TOO_MANY_ROWS"
   | "TOO_LARGE";
 

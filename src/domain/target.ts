@@ -1,6 +1,7 @@
 /** Targets, reactions to them, and the guards that require a target to exist or to be active. */
 import { DomainError } from "./errors.ts";
-import type { StoredKind } from "./kinds.ts";
+import { countIn, type KindCounts, type StoredKind } from "./kinds.ts";
+import type { LatestActors } from "./latest-actors.ts";
 import type { Instant } from "./month.ts";
 
 /** Names a target. */
@@ -14,8 +15,10 @@ export interface Target extends TargetName {
   readonly ownerId: string;
   readonly title: string;
   readonly link: string;
-  /** The number of reactions and events by kind. A kind without any has no property. */
-  readonly counts: Readonly<Record<StoredKind, number>>;
+  /** The number of reactions and events by kind. */
+  readonly counts: KindCounts;
+  /** Who has reacted last; absent until somebody does, and in a tombstone. */
+  readonly latest?: LatestActors;
   /** While it is true, new reactions do not notify the owner. */
   readonly muted: boolean;
   readonly createTime: Instant;
@@ -44,16 +47,26 @@ export interface Reaction {
   /** Whether it notified the owner, so that it was or is a member of an unread group. */
   readonly notified: boolean;
   readonly createTime: Instant;
-  /**
-   * Until then, reactions of this kind by this person to this target notify nobody, because the
-   * owner has read an earlier one.
-   */
-  readonly quietUntil?: Instant;
+  /** When the owner has read an earlier reaction of the person, in whose place this one came. */
+  readonly readTime?: Instant;
 }
 
-/** What remains of a reaction that was taken back before its `quietUntil`. */
+/** What remains of a reaction that was taken back, for as long as it may matter to the next one. */
 export interface WithdrawnReaction {
-  readonly quietUntil: Instant;
+  /** The place that it had in an unread group: the next reaction comes back to it. */
+  readonly place?: Place;
+  /** When the owner has read it, or an earlier one. */
+  readonly readTime?: Instant;
+  /** From this instant on, the record may be deleted. */
+  readonly expireTime: Instant;
+}
+
+/** The place of a member in an unread group. */
+export interface Place {
+  /** The version of the member. */
+  readonly version: number;
+  /** The generation of an open group, which begins anew with the member if it has ended. */
+  readonly generation?: number;
 }
 
 /** In the place of a user id: all events without an actor are one member. */
@@ -62,12 +75,8 @@ export const noActor = "";
 /** The type of the targets that Meguri registers itself, for its own notices. */
 export const reservedType = "meguri";
 
-/** A title is cut to this many bytes of UTF-8. */
-export const maxTitleBytes = 96;
-
 /** Returns the number of reactions, or of events, of one kind. */
-export const countOf = ({ counts }: Target, kind: StoredKind): number =>
-  Object.hasOwn(counts, kind) ? (counts[kind] as number) : 0;
+export const countOf = ({ counts }: Target, kind: StoredKind): number => countIn(counts, kind);
 
 /**
  * Requires the name of a target that belongs to callers. Refusal: INVALID_REQUEST for a target of

@@ -1,7 +1,7 @@
 /** Unread groups: how members join and leave, which of them are shown, and what is counted. */
 import type { StoredKind } from "./kinds.ts";
 import type { Instant } from "./month.ts";
-import type { Reaction, TargetName } from "./target.ts";
+import type { Place, Reaction, TargetName } from "./target.ts";
 
 /** A person who reacts. The name is for display only. */
 export interface Actor {
@@ -20,7 +20,14 @@ export interface Member extends Actor {
 export interface Group {
   readonly kind: StoredKind;
   readonly target: TargetName;
+  /**
+   * The version of the owner's inbox at which the group began. No other group of this kind and
+   * target ever has it, so it names the group, unread and read.
+   */
+  readonly generation: number;
   /** The number of members. */
+  readonly memberCount: number;
+  /** The number of people among the members. */
   readonly actorCount: number;
   /** The two earliest members, earliest first. */
   readonly firstMembers: readonly Member[];
@@ -29,15 +36,32 @@ export interface Group {
 }
 
 /**
- * All unread reactions of one kind to one target. Its members are the notified reactions whose
- * version is that of the first member or later.
+ * Unread reactions of one kind to one target. The members of the open group are the notified
+ * reactions whose version is its generation or later; those of a closed one have versions up to its
+ * last one.
  */
 export interface UnreadGroup extends Group {
-  /** Grows by one whenever a member leaves: what was counted among earlier members is then old. */
+  /**
+   * Grows whenever a member leaves, or comes back to its place: what was counted among earlier
+   * members is then old.
+   */
   readonly leaveCount: number;
-  /** When a member has last left; 0 if none has. */
+  /** When a member has last left or come back; 0 if none has. */
   readonly leaveTime: Instant;
   readonly recent: Recent;
+  /** Set if the group takes in nobody new, who begins another one. */
+  readonly closed?: Closed;
+}
+
+/** What is known of a closed group. */
+interface Closed {
+  /** The version of the last member that it has had. */
+  readonly endVersion: number;
+  /**
+   * Whether it was read, and is unread again. Its counts are those of history: who had taken a
+   * reaction back meanwhile is still counted.
+   */
+  readonly wasRead: boolean;
 }
 
 /**
@@ -78,9 +102,14 @@ export const firstVersionOf = ({ firstMembers }: Group): number =>
 /** The version of the latest member, which is the version of the group. */
 export const versionOf = ({ latestMembers }: Group): number => (latestMembers[0] as Member).version;
 
-/** The size and the version of a group, as the inbox counts them. */
+/** What of a group the inbox counts. */
 export const countedOf = (group: UnreadGroup | undefined) =>
-  group && { version: versionOf(group), actorCount: group.actorCount };
+  group && {
+    kind: group.kind,
+    version: versionOf(group),
+    actorCount: group.actorCount,
+    isClosed: group.closed !== undefined,
+  };
 
 /** Members at the two ends of a group or of a part of it. */
 export interface Ends {
@@ -90,27 +119,88 @@ export interface Ends {
   readonly latest: readonly Member[];
 }
 
-/** Adds a reaction, which is later than all members, to a group. Without a group it begins one. */
+/**
+ * Adds a member, who is later than all others, to a group. Without a group it begins one. The
+ * member counts as one more person.
+ */
 export function join(
   group: UnreadGroup | undefined,
-  { target, kind, ...reaction }: Reaction,
+  { target, kind, ...joining }: Member & Pick<Group, "target" | "kind">,
 ): UnreadGroup {
-  const member = memberOf(reaction);
-  if (!group) {
-    const before = member.version - 1;
-    const middleTime = member.createTime;
-    const recent = { after: before, count: 1, middle: before, lateCount: 1, middleTime };
-    const members = { firstMembers: [member], latestMembers: [member] };
-    return { kind, target, actorCount: 1, ...members, leaveCount: 0, leaveTime: 0, recent };
-  }
-  const { actorCount, firstMembers, latestMembers } = group;
+  const member = memberOf(joining);
+  if (!group) return begin({ kind, target, generation: member.version }, member);
+  const { memberCount, actorCount, firstMembers, latestMembers } = group;
   return {
     ...group,
+    memberCount: memberCount + 1,
     actorCount: actorCount + 1,
     firstMembers: firstMembers.length < shownFirst ? [...firstMembers, member] : firstMembers,
     latestMembers: [member, ...latestMembers].slice(0, shownLatest),
     recent: withJoined(group.recent, member),
   };
+}
+
+function begin(name: Pick<Group, "kind" | "target" | "generation">, member: Member): UnreadGroup {
+  const before = name.generation - 1;
+  const middleTime = member.createTime;
+  const recent = { after: before, count: 1, middle: before, lateCount: 1, middleTime };
+  const members = { memberCount: 1, actorCount: 1, firstMembers: [member] };
+  const leaves = { leaveCount: 0, leaveTime: 0 };
+  return { ...name, ...members, latestMembers: [member], ...leaves, recent };
+}
+
+/**
+ * Whether somebody who has left comes back to the own place. Into a large group only recent members
+ * do: a query for older ones could miss one whose transaction is still being applied.
+ */
+export const hasPlace = (group: UnreadGroup, { version }: Place): boolean =>
+  isInRange(group, version) && version > group.recent.after;
+
+/** Whether a group has the notified reaction, or the event, of a version. */
+const isInRange = ({ generation, closed }: UnreadGroup, version: number): boolean =>
+  version >= generation && version <= (closed?.endVersion ?? version);
+
+/**
+ * Adds a member in the place that it had. Without a group, begins the one anew of which it was a
+ * member. `leaveCount` is larger than any that a group of this generation has had.
+ */
+export function comeBack(
+  group: UnreadGroup | undefined,
+  { target, kind, ...coming }: Member & Pick<Group, "target" | "kind">,
+  { generation, leaveCount }: Pick<Place, "generation"> & { readonly leaveCount: number },
+): UnreadGroup {
+  const member = memberOf(coming);
+  const leaves = { leaveCount, leaveTime: member.createTime };
+  if (!group) {
+    const name = { kind, target, generation: generation ?? member.version };
+    return { ...begin(name, member), ...leaves };
+  }
+  const { memberCount, actorCount, recent } = group;
+  const members = inOrder([...group.firstMembers, ...group.latestMembers, member]);
+  return {
+    ...group,
+    ...leaves,
+    memberCount: memberCount + 1,
+    actorCount: actorCount + 1,
+    firstMembers: members.slice(0, shownFirst),
+    latestMembers: members.toReversed().slice(0, shownLatest),
+    recent: {
+      ...recent,
+      count: recent.count + 1,
+      lateCount: recent.lateCount + (member.version > recent.middle ? 1 : 0),
+    },
+  };
+}
+
+/**
+ * The recent members of a group of which the members are not counted apart: all of a small one,
+ * none of a large one.
+ */
+export function countedMembers(group: Group): Recent {
+  const { generation, memberCount } = group;
+  const [after, count] =
+    memberCount <= recentStep ? [generation - 1, memberCount] : [versionOf(group), 0];
+  return { after, count, middle: after, lateCount: count, middleTime: 0 };
 }
 
 function withJoined(recent: Recent, { version, createTime }: Member): Recent {
@@ -126,52 +216,45 @@ function withJoined(recent: Recent, { version, createTime }: Member): Recent {
 export const isMember = (
   group: UnreadGroup | undefined,
   { notified, version }: Reaction,
-): group is UnreadGroup => group !== undefined && notified && version >= firstVersionOf(group);
+): group is UnreadGroup => group !== undefined && notified && isInRange(group, version);
 
 /** The members of a group that is so small that it shows all of them, earliest first. */
-export function allShown(group: UnreadGroup): readonly Member[] | undefined {
-  const { actorCount, firstMembers, latestMembers } = group;
-  if (actorCount > shownFirst + shownLatest) return undefined;
-  const all = new Map([...firstMembers, ...latestMembers].map((each) => [each.version, each]));
-  return [...all.values()].sort((a, b) => a.version - b.version);
+export function allShown(group: Group): readonly Member[] | undefined {
+  const { memberCount, firstMembers, latestMembers } = group;
+  if (memberCount > shownFirst + shownLatest) return undefined;
+  return inOrder([...firstMembers, ...latestMembers]);
 }
 
 /**
- * At which ends a group shows a person without having the member who is shown there instead when
- * the person leaves. Undefined when it needs no such member.
+ * At which ends a group shows the member of a version without having the one who is shown there
+ * instead when that member leaves. Undefined when it needs no such member.
  */
 export function endsToRefill(
-  group: UnreadGroup,
-  userId: string,
+  group: Group,
+  version: number,
 ): { readonly first: boolean; readonly latest: boolean } | undefined {
   if (allShown(group)) return undefined;
-  const shows = (members: readonly Member[]) => members.some((each) => each.userId === userId);
+  const shows = (members: readonly Member[]) => members.some((each) => each.version === version);
   const ends = { first: shows(group.firstMembers), latest: shows(group.latestMembers) };
   return ends.first || ends.latest ? ends : undefined;
 }
 
 /**
- * Removes a member from a group. `refill` has the members at the ends that `endsToRefill` names,
- * with or without the leaving member. Returns undefined when it was the last member.
+ * Removes a member, who counts as one person, from a group. `refill` has the members at the ends
+ * that `endsToRefill` names, with or without the leaving member. Returns undefined when it was the
+ * last member.
  */
 export function leave(
   group: UnreadGroup,
-  { userId, version }: Pick<Member, "userId" | "version">,
+  { version }: Pick<Member, "version">,
   now: Instant,
   refill: Partial<Ends> = {},
 ): UnreadGroup | undefined {
-  const actorCount = group.actorCount - 1;
-  if (actorCount === 0) return undefined;
+  const remaining = removeMember(group, version, refill);
+  if (!remaining) return undefined;
   const { recent } = group;
-  const all = allShown(group);
-  const { first = all ?? group.firstMembers, latest = all?.toReversed() ?? group.latestMembers } =
-    refill;
-  const remains = (member: Actor) => member.userId !== userId;
   return {
-    ...group,
-    actorCount,
-    firstMembers: first.filter(remains).slice(0, shownFirst).map(memberOf),
-    latestMembers: latest.filter(remains).slice(0, shownLatest).map(memberOf),
+    ...remaining,
     leaveCount: group.leaveCount + 1,
     leaveTime: now,
     recent: {
@@ -181,6 +264,46 @@ export function leave(
     },
   };
 }
+
+/** The group with another name of the member of a version, if it shows this member. */
+export function withName(group: UnreadGroup, version: number, displayName: string): UnreadGroup {
+  const shows = [...group.firstMembers, ...group.latestMembers].some(
+    (each) => each.version === version,
+  );
+  if (!shows) return group;
+  const renamed = (members: readonly Member[]) =>
+    members.map((each) => (each.version === version ? { ...each, displayName } : each));
+  const { firstMembers, latestMembers } = group;
+  return {
+    ...group,
+    firstMembers: renamed(firstMembers),
+    latestMembers: renamed(latestMembers),
+  };
+}
+
+/** As `leave`, of a group whose members are not counted apart. */
+export function removeMember<G extends Group>(
+  group: G,
+  version: number,
+  { first = [], latest = [] }: Partial<Ends>,
+): G | undefined {
+  if (group.memberCount === 1) return undefined;
+  const known = [...group.firstMembers, ...group.latestMembers, ...first, ...latest];
+  const members = inOrder(known).filter((member) => member.version !== version);
+  return {
+    ...group,
+    memberCount: group.memberCount - 1,
+    actorCount: group.actorCount - 1,
+    firstMembers: members.slice(0, shownFirst).map(memberOf),
+    latestMembers: members.toReversed().slice(0, shownLatest).map(memberOf),
+  };
+}
+
+/** Different members, earliest first. */
+export const inOrder = (members: readonly Member[]): Member[] =>
+  [...new Map(members.map((each) => [each.version, each])).values()].sort(
+    (a, b) => a.version - b.version,
+  );
 
 /** Drops the other properties of a reaction. */
 export const memberOf = ({ userId, displayName, version, createTime }: Member): Member => ({

@@ -4,9 +4,12 @@
  * that differ from what this version and its configuration want.
  */
 import type { Deps } from "../app/ports/deps.ts";
+import { programRef } from "../app/ports/records.ts";
 import { createProgram } from "../app/programs/commands.ts";
 import { compose, composeWorkflows } from "../compose.ts";
 import { type Config, readConfig } from "../config/config.ts";
+import { defaultBulkRules } from "../domain/bulk-rules.ts";
+import { asService } from "../domain/caller.ts";
 import { defaultLifetimeMonths, defaultProgramId, defaultTimeZone } from "../domain/program.ts";
 import { createLogger, type Logger } from "../log.ts";
 import { createClients } from "../store/dynamodb/sdk/client.ts";
@@ -41,12 +44,15 @@ export async function setupTables({
   }
 }
 
-/** Creates the program `default`. */
+/** Creates the program `default`, in which the sources may grant that are configured for it. */
 export async function setupProgram(deps: Deps): Promise<void> {
+  if (await deps.reader.get(programRef(defaultProgramId))) return;
+  const sources = deps.bulkSources.namesFor(defaultProgramId).toSorted();
   await createProgram(deps, {
     programId: defaultProgramId,
     timeZone: defaultTimeZone,
     lifetimeMonths: defaultLifetimeMonths,
+    bulkRules: { rules: { ...defaultBulkRules, sources }, proposer: asService("setup") },
   });
 }
 

@@ -62,7 +62,7 @@ export function routes(routeDeps: RouteDeps) {
     router.service(ReservationService, reservationService(deps, log), options);
     router.service(ReactionService, reactionService(deps), options);
     router.service(NotificationService, notificationService(deps), options);
-    router.service(BulkGrantService, bulkGrantService(deps, uploadIdleMs), options);
+    router.service(BulkGrantService, bulkGrantService(deps, log, uploadIdleMs), options);
     if (testClock) router.service(ClockService, clockService(deps), options);
     compileRules(router.handlers.map(({ method }) => method));
     mountStandardServices(router, { log, ...standard });

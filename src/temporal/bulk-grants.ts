@@ -66,10 +66,11 @@ export async function ensurePickUp(
 
 function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartOptions<Start> {
   const { programId, bulkGrantId, revision, state } = bulkGrant;
-  const { totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
+  const { title, totalPoints, rowCount, executeTime, submitter, reversedBulkGrantId } = revision;
   const count = (number: number) => number.toLocaleString("en");
   const verb = reversedBulkGrantId === undefined ? "grant" : "revoke";
-  const summary = `${verb} ${count(totalPoints)} points in ${count(rowCount)} rows`;
+  const named = title === undefined ? "" : `${title}: `;
+  const summary = `${named}${verb} ${count(totalPoints)} points in ${count(rowCount)} rows`;
   return {
     workflowId: bulkGrantWorkflowId(programId, bulkGrantId),
     taskQueue,
@@ -77,7 +78,7 @@ function startOptions({ taskQueue }: Link, bulkGrant: BulkGrant): WorkflowStartO
     // The record makes an id unique for good, so Temporal, which forgets closed runs, need not.
     workflowIdConflictPolicy: "USE_EXISTING",
     workflowIdReusePolicy: "ALLOW_DUPLICATE",
-    staticSummary: summary,
+    staticSummary: escapeMarkdown(summary),
     staticDetails: details(bulkGrant),
     // A run that continues as new loses its summary and details, but keeps its memo.
     memo: { summary },

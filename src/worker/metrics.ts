@@ -2,6 +2,7 @@
 import { Gauge, Histogram, Registry } from "prom-client";
 import { latenessOf, type Reservation } from "../domain/reservation.ts";
 import { createOperatorsListener, type OperatorsListener } from "../probes/listener.ts";
+import { createMetricsPage } from "../probes/metrics.ts";
 
 export interface Metrics {
   readonly registry: Registry;
@@ -20,8 +21,7 @@ export interface Metrics {
  */
 const overdueKeptMs = 180_000;
 
-export function createMetrics(): Metrics {
-  const registry = new Registry();
+export function createMetrics(registry = new Registry()): Metrics {
   const lateness = new Histogram({
     name: "meguri_reservation_lateness_seconds",
     help: "How long after execute_time, or a later last change, a reservation was granted.",
@@ -59,12 +59,9 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Serves `/metrics` in Prometheus' text format, and `/livez`. */
-export const createMetricsListener = ({ registry }: Metrics): OperatorsListener =>
-  createOperatorsListener({
-    "/metrics": async () => ({
-      status: 200,
-      contentType: registry.contentType,
-      text: await registry.metrics(),
-    }),
-  });
+/** Serves `/metrics`, which has the metrics of the SDK as well, and `/livez`. */
+export const createMetricsListener = (
+  { registry }: Metrics,
+  readSdkMetrics: () => Promise<string>,
+): OperatorsListener =>
+  createOperatorsListener({ "/metrics": createMetricsPage(registry, readSdkMetrics) });

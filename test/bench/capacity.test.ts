@@ -263,7 +263,7 @@ describe("the meter", () => {
   // whose keys or projected attributes change, two when the index key does.
   test("a local index costs like a global one: a like, an unlike, a group that moves up", () => {
     const meter = createMeter(tables(tableName("")).map(tableModel));
-    const pk = { S: "R#post#1#like" };
+    const pk = { S: "R#post#1#like#0" };
     const row: Item = { pk, sk: { S: "ann" }, a: { S: "Ann" }, n: { N: "7" }, t: { N: "9" } };
     const target: Item = { pk: { S: "T#post#1" }, sk: { S: "T" }, c: { N: "9" }, v: { N: "1" } };
     const inbox: Item = { pk: { S: "I#bob" }, sk: { S: "I" }, n: { N: "7" }, v: { N: "1" } };

@@ -168,7 +168,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await done("like", "bao", name, "--name", "Bao 宝")).toBe(
       `bao likes ${name}, likes: 1\n`,
     );
-    expect(await done("like", "bao", name)).toContain("bao liked already");
+    expect(await done("like", "bao", name, "--name", "Bao 宝")).toContain("bao liked already");
     expect(await done("notifications", user, "--unread")).toEqual(
       cells("-", "like", name, "1", "Bao 宝", "a post"),
     );
@@ -179,7 +179,58 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     watch.interrupt();
     expect(await watch.done).toMatchObject({ code: 130, stderr: "" });
     expect(await done("unlike", "bao", name)).toContain("bao no longer likes");
-    expect(await failed(3, "like", "bao", "post/none")).toContain("TARGET_NOT_FOUND");
+    const times = ["--cool-down", "0s", "--regroup-after"];
+    expect(await done("like", "dee", name, "--name", "Dee", ...times, "1m")).toContain("dee likes");
+    const tooShort = await failed(1, "like", "eve", name, "--name", "Eve", ...times, "59s");
+    expect(tooShort).toContain("regroup_after");
+    expect(await failed(3, "like", "bao", "post/none", "--name", "Bao")).toContain(
+      "TARGET_NOT_FOUND",
+    );
+  });
+
+  test("events, and what their owner does with a notification", async () => {
+    const owner = `${mode}-owner`;
+    const event = `${mode}-order`;
+    const notify = ["notify", "delivery", "--owner", owner, "--name", "2 bowls"];
+    const eventId = ["--event-id", event];
+    expect(await done(...notify, "--link", "/orders/7", ...eventId)).toEqual(
+      cells(owner, "unread"),
+    );
+    expect(await done(...notify, "--link", "/orders/7", ...eventId)).toContain("replayed");
+    const listed = await done("notifications", owner, "--events", "delivery");
+    expect(await done("notifications", owner, "--reactions", "delivery")).toBe("");
+    const id = listed.trim().split(/\s+/).at(-1) ?? "";
+
+    const shown = await done("notification", "show", owner, id);
+    expect(shown.split("\n")).toContainEqual(cells("event", "2 bowls", "/orders/7"));
+    expect(await done("notification", "actors", owner, id)).toEqual(cells("-", "2 bowls"));
+    expect(await done("notification", "read", owner, id)).toBe("read; 0 unread\n");
+    expect(await done("notification", "read", owner, id)).toBe("read already; 0 unread\n");
+
+    expect(await done("notification", "unread", owner, id)).toBe("unread again; 1 unread\n");
+    expect(await done("notification", "unread", owner, id)).toBe("unread already; 1 unread\n");
+    expect(await failed(1, ...notify, "--regroup-after", "59s")).toContain("regroup_after");
+    const other = `${mode}-dismissed`;
+    await done("notify", "delivery", "--owner", other, "--name", "1 bowl", "--regroup-after", "1d");
+    const otherId = (await done("notifications", other)).trim().split(/\s+/).at(-1) ?? "";
+    expect(await done("notification", "dismiss", other, otherId)).toBe("dismissed; 0 unread\n");
+    expect(await done("notifications", other)).toBe("");
+
+    expect(await done("retract", event, "--owner", owner)).toEqual(cells(owner, "retracted"));
+    expect(await failed(3, "notification", "show", owner, id)).toContain("NOTIFICATION_NOT_FOUND");
+    expect(await failed(3, "retract", "none", "--owner", owner)).toContain("EVENT_NOT_FOUND");
+    expect(await failed(2, "notify", "delivery")).toContain("needs --target, --owner or both");
+    expect(await failed(2, "retract", event)).toContain("needs --target, --owner or both");
+    expect(await done("block", owner, "mallory")).toBe(`${owner} has blocked mallory\n`);
+    expect(await done("block", owner, "mallory")).toBe(`${owner} had blocked mallory\n`);
+    const targetName = { type: "post", id: `${mode}/2` };
+    await server.reactions.registerTarget({ targetName, ownerId: owner, title: "a post" });
+    await server.notifications.setTargetMuted({ ownerId: owner, targetName, muted: true });
+    expect((await done("muted", owner)).split("\n")).toEqual([
+      cells("person", "mallory"),
+      cells("target", `post/${mode}/2`, "a post"),
+      "",
+    ]);
   });
 
   test("programs", async () => {
@@ -200,6 +251,17 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       "lifetime_months",
     );
     expect(await failed(3, "balance", user, "--program", "none")).toContain("PROGRAM_NOT_FOUND");
+    const rules = ["--bulk-rules", '{"maxPointsPerRow": "7"}'];
+    expect(await done("program", "update", id, ...rules)).toContain(
+      `bulk rules of ${id}: change 1 is PROPOSED, 0 of 1 approvals\n`,
+    );
+    const { program } = await server.programs.getProgram({ programId: id });
+    const digest = program?.bulkRulesChange?.digest ?? "";
+    const approve = ["program", "approve", id, "--digest", digest];
+    expect(await failed(1, ...approve)).toContain("SELF_APPROVAL");
+    expect(await done(...approve, "--caller", "mika")).toContain("change 1 is IN_FORCE");
+    expect(await failed(1, "program", "reject", id, "--digest", digest)).toContain("WRONG_STATE");
+    expect(await done("program", "rules", id)).toMatch(/1.*IN_FORCE.*mika.*"maxPointsPerRow":"7"/);
     expect(await failed(4, "program", "list", "--caller", "a#b")).toContain("UNAUTHENTICATED");
   });
 
@@ -243,15 +305,32 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
   test("a bulk grant from the check to the corrected sheet", async () => {
     const id = `${mode}-spring`;
     const file = join(folder, `${mode}.csv`);
-    await writeFile(file, `user_id,points\n${id}-a,100\n${id}-b,x\n`);
+    await writeFile(file, `user_id,points\n${id}-a,100\n${id}-#b,x\n`);
     const check = await meguri.run("bulk", "check", id, file);
     expect(check.code).toBe(1);
-    expect(check.stdout).toEqual(cells("3", `${id}-b`, "POINTS_MALFORMED"));
-    expect(check.stdout + check.stderr).toContain("problems: 1 × POINTS_MALFORMED");
+    for (const code of ["USER_MALFORMED", "POINTS_MALFORMED"]) {
+      expect(check.stdout).toEqual(cells("3", `${id}-#b`, code));
+      expect(check.stdout + check.stderr).toContain(`1 × ${code}`);
+    }
+    await done("bulk", "submit", `${id}-wrong`, file);
+    await awaiting(`${id}-wrong`, State.INVALID);
+    expect(await done("bulk", "rows", `${id}-wrong`)).toContain("USER_MALFORMED, POINTS_MALFORMED");
 
     await writeFile(file, `user_id,points\n${id}-a,100\n${id}-b,50\n`);
-    expect(await done("bulk", "submit", id, file)).toContain("VALIDATING, revision 1, 2 rows, 150");
+    expect(await done("bulk", "submit", id, file, "--title", "夏の特典")).toContain(
+      "VALIDATING, revision 1, 2 rows, 150 points (夏の特典)",
+    );
     await awaiting(id, State.AWAITING_APPROVAL);
+    const same = await meguri.run("bulk", "digest", id, file);
+    expect(same).toMatchObject({ code: 0, stdout: expect.stringContaining(await digestOf(id)) });
+    expect(same.stdout + same.stderr).toContain("the sheet is exactly what revision 1 holds");
+    const changed = join(folder, `${mode}-changed.csv`);
+    await writeFile(changed, `user_id,points\n${id}-a,100\n${id}-b,51\n`);
+    const other = await meguri.run("bulk", "digest", id, changed);
+    expect(other.code).toBe(1);
+    expect(other.stdout + other.stderr).toContain(
+      "it has 2 rows and 151 points, the revision 2 and 150",
+    );
     await server.points.freezeAccount({ userId: `${id}-b`, eventId: "freeze" });
     expect(await failed(1, "bulk", "approve", id, "--digest", await digestOf(id))).toContain(
       "SELF_APPROVAL",
@@ -259,8 +338,11 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     await approve(id);
     const watch = await meguri.run("bulk", "watch", id);
     expect(watch.code).toBe(1);
-    if (isTerminal) expect(watch.stdout).toMatch(/█ 2 of 2 rows, 1 failed, DONE_WITH_FAILURES/);
-    else expect(watch.stdout).toMatch(/\tDONE_WITH_FAILURES\t2\t1\t100\t1\n$/);
+    if (isTerminal) expect(watch.stdout).toMatch(/█ 2 of 2 rows, 1 failed.*, DONE_WITH_FAILURES/);
+    else expect(watch.stdout).toMatch(/\tDONE_WITH_FAILURES\t2\t1\t100\t1\t\S+\t\S+\n$/);
+    const said = watch.stdout + watch.stderr;
+    expect(said).toContain("failed: 1 × ACCOUNT_FROZEN\n");
+    expect(said).toContain(`run these rows again: meguri bulk retry ${id}\n`);
 
     expect((await done("bulk", "rows", id, "--state", "FAILED")).split("\n")).toEqual(
       expect.arrayContaining([cells("^3", `${id}-b`, "50", "FAILED", "ACCOUNT_FROZEN")]),
@@ -270,6 +352,71 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
     expect(await done("bulk", "retry", id)).toContain(`${id}: `);
     await done("bulk", "watch", id);
     expect(await done("bulk", "rows", id)).not.toContain("FAILED");
+  });
+
+  test("what a bulk grant has granted is listed, shown, audited and reversed", async () => {
+    const id = `${mode}-spring`;
+    const title = "夏の特典";
+    await eventually(async () =>
+      expect((await done("bulk", "list", "--state", "DONE")).split("\n")).toEqual(
+        expect.arrayContaining([cells(`^${id}`, "DONE", "2", "150", "rin", "\\S+", "-", title)]),
+      ),
+    );
+    expect((await done("bulk", "show", id)).split("\n")).toEqual(
+      expect.arrayContaining([
+        cells("title", title),
+        cells("granted points", "150"),
+        cells("1", "APPROVE", "mika", "-"),
+        cells("1", "RETRY", "rin", "-"),
+      ]),
+    );
+    const document = JSON.parse(await done("bulk", "show", id, "--json"));
+    expect(document).toMatchObject({
+      bulkGrant: { state: "STATE_DONE" },
+      revisions: [{ revision: 1, title, totalPoints: "150" }],
+      actions: [{ type: "TYPE_SUBMIT" }, { type: "TYPE_APPROVE" }, { type: "TYPE_RETRY" }],
+    });
+    expect(await done("bulk", "audit", id)).toContain(
+      `"1","3","${id}-b","50","","GRANTED","","3","50","mika"`,
+    );
+
+    const reverse = ["bulk", "reverse", `${id}-back`, id];
+    if (isTerminal) {
+      const asking = meguri.start(...reverse);
+      await asking.printed("Take back up to 150 points? [y/N] ");
+      asking.type("y\n");
+      expect(await asking.done).toMatchObject({ code: 0 });
+    } else {
+      expect(await failed(2, ...reverse)).toContain("bulk reverse needs --force");
+      expect(await done(...reverse, "--force")).toContain("2 rows, 150 points");
+    }
+    await awaiting(`${id}-back`, State.AWAITING_APPROVAL);
+  });
+
+  test("after an unfreeze the same sheet is checked again, and --wait follows it", async () => {
+    const id = `${mode}-frozen`;
+    const file = join(folder, `${id}.csv`);
+    await writeFile(file, `${(await done("bulk", "template")).trim()}\n${id}-a,5,\n`);
+    await server.points.freezeAccount({ userId: `${id}-a`, eventId: "freeze" });
+    const submit = ["bulk", "submit", id, file];
+    const wrong = await failed(1, ...submit, "--wait");
+    expect(wrong).toContain(`line 2, ${id}-a: ACCOUNT_FROZEN: `);
+    expect(wrong).toContain(`correct the sheet, then: meguri bulk submit ${id} SHEET\n`);
+
+    await server.points.unfreezeAccount({ userId: `${id}-a`, eventId: "unfreeze" });
+    const option = "--replaced-revision 1";
+    expect(await failed(1, ...submit)).toContain(
+      `not submitted: this is revision 1, which is INVALID; make it the next one with: ${option}\n`,
+    );
+    const following = meguri.start(...submit, ...option.split(" "), "--wait");
+    await awaiting(id, State.AWAITING_APPROVAL);
+    const digest = await digestOf(id);
+    await server.clientsOf("mika").bulkGrants.approveBulkGrant({ bulkGrantId: id, digest });
+    const { code, stdout, stderr } = await following.done;
+    expect(code, stdout + stderr).toBe(0);
+    expect(await done(...submit)).toContain("DONE, revision 2");
+    const diff = await meguri.run("bulk", "diff", id);
+    expect(diff.stdout + diff.stderr).toBe("from revision 1 to 2: 0 added, 0 removed, 0 changed\n");
   });
 
   test("a sheet that others have replaced is not submitted again by mistake", async () => {
@@ -313,6 +460,7 @@ describe.each(["pipe", "terminal"] as const)("in a %s", (mode) => {
       expect(await asking.done).toMatchObject({ code: 0 });
     } else {
       const message = await failed(2, ...argv);
+      expect(message).toMatch(/^points of a row\t\d+ to \d+, median \d+$/m);
       const [, digest = ""] = message.match(/here it is (\S{43})$/m) ?? [];
       expect(await done(...argv, "--digest", digest)).toContain(`${id}: `);
     }

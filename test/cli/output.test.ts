@@ -105,7 +105,9 @@ test.each([
   [["balance", "alice", "--jsn"], "unknown option '--jsn' (Did you mean --json?)"],
   [["balance", "alice", "--url", "nowhere"], "url: nowhere does not begin"],
   [["refund", "alice", "e"], "required option '--expired-points <policy>' not specified"],
-  [["like", "bao", "post"], "It has to be a type and an id, such as post/42."],
+  [["like", "bao", "post/42"], "required option '--name <name>' not specified"],
+  [["like", "bao", "post/42", "--name", "B", "--cool-down", "1"], "It has to be a time such as"],
+  [["like", "bao", "post", "--name", "B"], "It has to be a type and an id, such as post/42."],
 ])("%j is wrong usage", async (argv, message) => {
   const io = memoryIo(false);
   expect(await run(argv, io)).toBe(2);
@@ -119,7 +121,7 @@ test.each([
 
 test.each([
   ["meguri un", ["unfreeze", "unlike"]],
-  ["meguri --json bulk re", ["reject", "retry", "resume"]],
+  ["meguri --json bulk re", ["reject", "retry", "resume", "reverse"]],
   ["meguri --url x grant a --e", ["--event-id"]],
   ["meguri bulk rows x --state G", ["GRANTED"]],
   ["meguri refund a b --expired-points ", ["original-expiry", "current-month"]],

@@ -1,18 +1,12 @@
 /** Runs the installed command as processes: exit codes, Ctrl-C, a reader that leaves, and Bash. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createServer } from "node:net";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import { spawn as spawnPty } from "@lydell/node-pty";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../support/markdown.ts";
-import { plain } from "../support/servers/cli.ts";
+import { installedCommand as command, typeInTerminal } from "../support/servers/cli.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
-
-const folder = `${projectRoot}packages/cli/`;
-const { bin } = JSON.parse(readFileSync(`${folder}package.json`, "utf8"));
-const command = `${folder}${bin.meguri}`;
 
 let server: TestServer;
 beforeAll(async () => {
@@ -59,60 +53,28 @@ test("without an answer the message says how to repeat the call", async () => {
   expect(stderr).toContain(`Repeat the command with --event-id ${id}`);
 });
 
-/** Runs it on a terminal, and types the keys once it has printed the text. */
-async function typed(args: readonly string[], text: RegExp, keys: string) {
-  const pty = spawnPty(process.execPath, [command, ...args], { cwd: projectRoot, env: env() });
-  const exited = new Promise<number>((resolve) => {
-    pty.onExit(({ exitCode }) => resolve(exitCode));
-  });
-  let code: number | undefined;
-  onTestFinished(() => {
-    if (code === undefined) pty.kill();
-  });
-  let printed = "";
-  let isTyped = false;
-  pty.onData((data) => {
-    printed += data;
-    if (isTyped || !text.test(plain(printed))) return;
-    isTyped = true;
-    pty.write(keys);
-  });
-  code = await exited;
-  return { code, printed: plain(printed) };
-}
-
 test("Ctrl-C on a terminal ends a watch", async () => {
   const watch = ["notifications", "alice", "--watch"];
-  const { code, printed } = await typed(watch, /\n\d{4}-.*\n/, "\u0003");
+  const { code, printed } = await typeInTerminal(watch, env(), /\n\d{4}-.*\n/, "\u0003");
   expect(code).toBe(130);
   expect(printed).toMatch(/^time +actors.*\n\d{4}-\S+ +0 +0 +0 +0\n(\^C)*$/);
-});
-
-test.each([
-  { answer: "no", keys: "n\n", code: 1 },
-  { answer: "Ctrl-D", keys: "\u0004", code: 1 },
-  { answer: "Ctrl-C", keys: "\u0003", code: 130 },
-  { answer: "yes", keys: "y\n", code: 0 },
-])("a question on a terminal is answered by $answer, and the command ends", async (typing) => {
-  const userId = `asked-${typing.answer}`;
-  const executeTime = timestampFromDate(new Date("2030-12-24T00:00Z"));
-  const reservation = { userId, reservationId: userId, points: 30n, executeTime };
-  await server.reservations.createReservation(reservation);
-  const cancel = ["reservation", "cancel-many", "--user", userId];
-  const { code, printed } = await typed(cancel, /\[y\/N\] $/, typing.keys);
-  expect(code, printed).toBe(typing.code);
-});
-
-test("Ctrl-C on a terminal ends a sheet that is typed", async () => {
-  const submit = ["bulk", "submit", "typed", "-"];
-  const { code, printed } = await typed(submit, /Ctrl-D ends it/, "user_id,points\nalice\u0003");
-  expect(code, printed).toBe(130);
 });
 
 test("a reader that leaves ends the command quietly", async () => {
   const pipe = `"${process.execPath}" "${command}" ledger alice | true`;
   const ended = await run("bash", ["-c", `set -o pipefail; ${pipe}`]);
   expect(ended).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+test.skipIf(!existsSync("/dev/full"))("a full disk is said in a line", async () => {
+  const ended = await run("bash", [
+    "-c",
+    `"${process.execPath}" "${command}" ledger alice >/dev/full`,
+  ]);
+  expect([ended.code, ended.stderr]).toEqual([
+    5,
+    expect.stringMatching(/^meguri: OUTPUT_FAILED: cannot write the result: ENOSPC[^\n]*\n$/),
+  ]);
 });
 
 test("a change is made without a reader of messages", async () => {
@@ -154,5 +116,5 @@ async function completions(...lines: string[]): Promise<string[]> {
 const hasBash = (await run("bash", ["--version"], process.env as never)).code === 0;
 
 test.skipIf(!hasBash)("Bash completes a line by the script", async () => {
-  expect(await completions("meguri bulk re")).toEqual(["reject retry resume"]);
+  expect(await completions("meguri bulk re")).toEqual(["reject retry resume reverse"]);
 });

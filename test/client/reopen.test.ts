@@ -32,7 +32,7 @@ const value = { value: "x" };
 type Script = readonly (StreamEvent<string> | Error)[];
 
 /** Follows scripted streams. `signals` are those by which each of them is ended. */
-function follow(streams: readonly Script[], signal?: AbortSignal) {
+function follow(streams: readonly Script[], signal?: AbortSignal, returnMs?: number) {
   const left = [...streams];
   const signals: AbortSignal[] = [];
   async function* open(ending: AbortSignal): AsyncGenerator<StreamEvent<string>> {
@@ -42,7 +42,7 @@ function follow(streams: readonly Script[], signal?: AbortSignal) {
       yield event;
     }
   }
-  return { values: reopen(signal ? { signal } : {}, open), signals };
+  return { values: reopen(signal ? { signal } : {}, open, returnMs), signals };
 }
 
 /** Reads all values. Returns the error that ends them. */
@@ -61,6 +61,12 @@ test("the waits after broken streams grow, until there is an event again", async
   );
   expect(error).toBe(refusal);
   expect(delays).toEqual([5_025, 50, 100, 7_300, 25]);
+});
+
+test("after a stream that had begun, the next one comes at a random time", async () => {
+  const streams = [[value, broken], [broken], [value], [value, { reopenMs: 7_300 }], [refusal]];
+  await readAll(follow(streams, undefined, 10_000).values);
+  expect(delays).toEqual([5_025, 50, 5_025, 7_300]);
 });
 
 test("the wait that a stream asks for stays when it tells nothing new afterwards", async () => {

@@ -14,6 +14,7 @@ describe("readConfig", () => {
       corsOrigins: [],
       temporalTls: undefined,
       temporalApiKey: undefined,
+      announce: undefined,
       dynamoEndpoint: undefined,
       tablePrefix: "meguri-",
       historyDays: 90,
@@ -24,7 +25,7 @@ describe("readConfig", () => {
       bulkRowsPerSecond: 100,
       approvalReminderHours: 24,
       approvalExpiryHours: 168,
-      temporalApprovals: false,
+      temporalApprovals: undefined,
       slackWebhookUrl: undefined,
       temporalUiUrl: "http://127.0.0.1:8233",
       testClock: false,
@@ -56,7 +57,16 @@ describe("readConfig", () => {
     ["MEGURI_MAX_STREAMS", "many"],
     ["MEGURI_DRAIN_SECONDS", "soon"],
     ["MEGURI_DRAIN_SECONDS", "601"],
-    ["MEGURI_TEMPORAL_APPROVALS", "yes"],
+    ["MEGURI_TEMPORAL_APPROVALS", ""],
+    ["MEGURI_ANNOUNCE_URL", ""],
+    ["MEGURI_ANNOUNCE_URL", "cache.example:6379"],
+    ["MEGURI_ANNOUNCE_URL", "https://cache.example"],
+    ["MEGURI_ANNOUNCE_URL", "redis://"],
+    ["MEGURI_ANNOUNCE_URL", "redis://cache.example:99999"],
+    ["MEGURI_ANNOUNCE_URL", "redis://cache.example/1"],
+    ["MEGURI_ANNOUNCE_URL", "redis://cache.example?family=6"],
+    ["MEGURI_ANNOUNCE_URL", "redis://:100%@cache.example"],
+    ["MEGURI_ANNOUNCE_TLS_CA_FILE", "ca.pem"],
     ["MEGURI_BULK_SOURCES", ""],
     ["MEGURI_BULK_ROWS_PER_SECOND", "0"],
     ["MEGURI_BULK_ROWS_PER_SECOND", "1.5"],
@@ -69,6 +79,18 @@ describe("readConfig", () => {
     ["MEGURI_TEST_CLOCK", "yes"],
   ])("names %s when it is %j", (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name);
+  });
+
+  test("has the server of announcements, and does not show its password in an error", () => {
+    const url = "redis://user:s3cr%25t@cache.example:6380";
+    expect(readConfig({ MEGURI_ANNOUNCE_URL: url }).announce).toEqual({ url, caFile: undefined });
+    const tls = { MEGURI_ANNOUNCE_URL: `rediss${url.slice(5)}/` };
+    const file = { MEGURI_ANNOUNCE_TLS_CA_FILE: "ca.pem" };
+    expect(readConfig({ ...tls, ...file }).announce).toMatchObject({ caFile: "ca.pem" });
+    const cleartext = { MEGURI_ANNOUNCE_URL: url, ...file };
+    expect(() => readConfig(cleartext)).toThrow("MEGURI_ANNOUNCE_TLS_CA_FILE");
+    const wrong = { MEGURI_ANNOUNCE_URL: `${url}/1` };
+    expect(() => readConfig(wrong)).toThrow(/^((?!s3cr)[\s\S])*$/);
   });
 
   test("names all wrong variables at once", () => {

@@ -7,10 +7,9 @@ import client from "../../packages/client/package.json" with { type: "json" };
 
 /** The packages that the files import, in the order of the alphabet. */
 function importedBy(...patterns: string[]): string[] {
+  const imports = /^(?!\s*\*).*(?<!\.)\b(?:from|import)\b[ (]"([^"]+)"/gm;
   const specifiers = globSync(patterns).flatMap((file) =>
-    [...readFileSync(file, "utf8").matchAll(/^(?!\s*\*).*\b(?:from|import)\b[ (]"([^"]+)"/gm)].map(
-      ([, specifier = ""]) => specifier,
-    ),
+    [...readFileSync(file, "utf8").matchAll(imports)].map(([, specifier = ""]) => specifier),
   );
   const packages = specifiers.filter((one) => !/^(\.|node:)/.test(one));
   const names = packages.map((one) => one.split("/", one.startsWith("@") ? 2 : 1).join("/"));

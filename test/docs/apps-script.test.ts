@@ -1,4 +1,4 @@
-/** Runs the script of docs/apps-script.md; a loopback server answers as CheckSheet does. */
+/** Runs the script of docs/apps-script.md, for its check against a loopback server. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -47,11 +47,15 @@ const tabOf = (values: readonly (readonly unknown[])[]): ScriptTab => ({
   notes: values.map((row) => row.map(() => "")),
   backgrounds: values.map((row) => row.map(() => "#ffffff")),
 });
-const checkTab = (tab: ScriptTab) => runAppsScript({ code: code(), functionName: "checkTab", tab });
+const properties = { "meguri.bulk_grant_id.0": "spring-2027" };
+const checkTab = (tab: ScriptTab) =>
+  runAppsScript({ code: code(), functionName: "checkTab", tab, properties });
 
-test("the menu has the check", async () => {
+test("the menu has its entries", async () => {
   const { menu } = await runAppsScript({ code: code(), functionName: "onOpen", tab: tabOf([]) });
-  expect(menu).toEqual(["Meguri, Check this tab: checkTab"]);
+  expect(menu).toEqual([
+    "Meguri, Check: checkTab, Submit: submitTab, Status: showStatus, Failed rows: writeFailedRows",
+  ]);
 });
 
 test("the tab is sent as CSV, one line for each row", async () => {
@@ -87,7 +91,9 @@ test("wrong cells are marked, and the marks of the last check are removed", asyn
     { line: 1, code: "COLUMN_UNKNOWN", message: "colour is unknown" },
     { line: 2, userId: "aoi", code: "POINTS_MALFORMED", message: "points: a whole number" },
     { line: 4, userId: "aoi", code: "USER_TWICE", message: "user_id: is in line 2 already" },
+    { line: 5, userId: "cho", code: "USER_MALFORMED", message: "user_id: found `c h`" },
     { line: 5, userId: "cho", code: "REASON_TOO_LONG", message: "reason: at most 128 bytes" },
+    { line: 5, userId: "cho", code: "REASON_MALFORMED", message: "reason: a tab" },
   ];
   answer = { status: 200, body: { check: { rowCount: 4, totalPoints: "120", problems } } };
   const rows = [[" Points", "reason", "USER_ID"], ["x"], [10], [10], [100]];
@@ -102,7 +108,12 @@ test("wrong cells are marked, and the marks of the last check are removed", asyn
     ["Meguri: points: a whole number (POINTS_MALFORMED)", "", ""],
     ["", "mine", ""],
     ["", "", "Meguri: user_id: is in line 2 already (USER_TWICE)"],
-    ["", "Meguri: reason: at most 128 bytes (REASON_TOO_LONG)", ""],
+    [
+      "",
+      "Meguri: reason: at most 128 bytes (REASON_TOO_LONG)\n" +
+        "Meguri: reason: a tab (REASON_MALFORMED)",
+      "Meguri: user_id: found `c h` (USER_MALFORMED)",
+    ],
   ]);
   const white = "#ffffff";
   const red = "#f4cccc";
@@ -111,7 +122,7 @@ test("wrong cells are marked, and the marks of the last check are removed", asyn
     [red, white, white],
     [null, "#00ff00", white],
     [white, white, red],
-    [white, red, white],
+    [white, red, red],
   ]);
 });
 

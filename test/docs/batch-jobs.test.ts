@@ -37,8 +37,11 @@ beforeAll(async () => {
   await writeFile(sources, local(codeNamed(page, "sources")));
   stack = await startWorkerStack({ worker: false });
   const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;
-  server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
-  await server.programs.createProgram({ programId: "default" });
+  const env = { MEGURI_BULK_SOURCES: sources, MEGURI_CORS_ORIGINS: "https://staff.example" };
+  server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false, env });
+  // The approved rules are in force at once, and not after an hour.
+  const bulkRules = { loweringDelay: { seconds: 0n } };
+  await server.programs.createProgram({ programId: "default", bulkRules });
   worker = await stack.startWorkerProcess({ MEGURI_BULK_SOURCES: sources });
   shell = startShell();
   await shell.run(`export PATH="$PATH:${dirname(await findTemporalCli())}"`);
@@ -80,13 +83,16 @@ test("the sources of the page can be read", () => {
 
 test("every command of the page is in this test", () => {
   const names = codeBlocks(page).filter(({ language }) => language === "sh");
-  expect(names.map(({ name }) => name)).toEqual(Array(7).fill("run"));
+  expect(names.map(({ name }) => name)).toEqual(Array(9).fill("run"));
 });
 
 test("the commands grant each row once", async () => {
-  const program = JSON.parse(await runWith("UpdateProgram"));
-  expect(program.program.bulkRules.tiers).toEqual([
-    { maxTotalPoints: "20000", requiredApprovalCount: 0 },
+  const proposed = JSON.parse(await runWith("UpdateProgram"));
+  const { digest } = proposed.program.bulkRulesChange;
+  const { programs } = server.clientsOf("mika");
+  const { program } = await programs.approveBulkRules({ programId: "default", digest });
+  expect(program?.bulkRules?.tiers).toMatchObject([
+    { maxTotalPoints: 20_000n, requiredApprovalCount: 0 },
   ]);
   await runWith("2026-12-01.part");
   expect(await runWith("grant_from_source() {")).toBe("");
@@ -129,4 +135,33 @@ test("the example uploads a sheet, and waits for its end", async () => {
   const printed = JSON.parse(await runWith("upload-sheet.ts"));
   expect(printed).toMatchObject({ state: "STATE_DONE", submitter: { subject: "nightly-batch" } });
   expect(await balanceOf("aoi")).toBe((before ?? 0n) + 100n);
+});
+
+test("one request submits a sheet, of which the file in a source is a replay", async () => {
+  const first = JSON.parse(await runWith("/SubmitBulkGrant\n"));
+  expect(first).toMatchObject({
+    bulkGrant: { bulkGrantId: "summer", title: "夏のキャンペーン", totalPoints: "150" },
+    revision: 1,
+  });
+  const again = JSON.parse(await runWith("SubmitBulkGrantFromSource"));
+  expect(again).toMatchObject({
+    bulkGrant: { bulkGrantId: "summer" },
+    replayed: true,
+    revision: 1,
+  });
+});
+
+test("the page of a browser submits rows, and shows what is refused", async () => {
+  const fetchOf = (url: string, { headers, ...request }: RequestInit) => {
+    const caller = { origin: "https://staff.example", "meguri-caller": "page" };
+    return fetch(url, { ...request, headers: { ...(headers as object), ...caller } });
+  };
+  const code = `${codeNamed(page, "browser")}; return submitRows;`;
+  const submitRows = new Function("fetch", code)(fetchOf);
+  const url = `http://127.0.0.1:${server.http1Port}`;
+  const rows = [{ userId: "aoi", points: 5 }];
+  expect(await submitRows(url, "token", "by-page", "頁", rows)).toMatchObject({
+    bulkGrant: { bulkGrantId: "by-page", title: "頁", submitter: { service: "page" } },
+  });
+  await expect(submitRows(url, "token", "by page", "", rows)).rejects.toThrow("bulk_grant_id");
 });

@@ -16,7 +16,7 @@ import { type ConsoleStep, consoleSteps, patternOf } from "../support/console.ts
 import { eventually } from "../support/fixtures/waiting.ts";
 import { codeBlocks, onPorts, projectRoot, type Shell, startShell } from "../support/markdown.ts";
 import { startServer, type TestServer } from "../support/servers/server.ts";
-import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { approversFile, startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 const page = "docs/operations.md";
 const document = readFileSync(projectRoot + page, "utf8");
@@ -33,14 +33,20 @@ let shell: Shell;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "meguri-operations-"));
   const sources = join(folder, "sources.json");
-  const nightly = { name: "nightly", identity: "nightly-batch", type: "folder", path: folder };
+  const nightly = {
+    ...{ name: "nightly", identity: "nightly-batch", programs: ["default", "cafe"] },
+    ...{ type: "folder", path: folder },
+  };
   await writeFile(sources, JSON.stringify({ sources: [nightly] }));
   stack = await startWorkerStack({
-    env: { MEGURI_BULK_SOURCES: sources, MEGURI_TEMPORAL_APPROVALS: "1" },
+    env: { MEGURI_BULK_SOURCES: sources, MEGURI_TEMPORAL_APPROVALS: approversFile },
   });
   const { tablePrefix, temporalAddress, temporalNamespace } = stack.config;
   server = await startServer({ tablePrefix, workflows: stack.workflows, testClock: false });
-  for (const programId of ["default", "cafe"]) await server.programs.createProgram({ programId });
+  const bulkRules = { sources: ["nightly"] };
+  for (const programId of ["default", "cafe"]) {
+    await server.programs.createProgram({ programId, bulkRules });
+  }
   shell = startShell();
   await shell.run(`export PATH="$PATH:${dirname(await findTemporalCli())}"`);
   await shell.run(`export TEMPORAL_ADDRESS=${temporalAddress}`);
@@ -154,7 +160,12 @@ async function submit(bulkGrantId: string): Promise<string> {
   await stack.client.workflow.start("bulkGrantFromSource", {
     workflowId: `bulk-grant/default/${bulkGrantId}`,
     taskQueue,
-    args: [{ program_id: "default", bulk_grant_id: bulkGrantId, source: "nightly/spring.csv" }],
+    args: [
+      {
+        ...{ program_id: "default", bulk_grant_id: bulkGrantId, source: "nightly/spring.csv" },
+        subject: "mei",
+      },
+    ],
   });
   return eventually(async () => {
     const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });

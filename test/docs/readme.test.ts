@@ -44,7 +44,7 @@ test("the README's first calls work, one after the other", async () => {
 });
 
 test("the table of variables has every variable with its default", () => {
-  const sources = ["src/config/config.ts", "src/config/access.ts"];
+  const sources = ["access", "announce", "config"].map((name) => `src/config/${name}.ts`);
   const source = sources.map((file) => readFileSync(root + file, "utf8")).join("");
   const variables = new Set(source.match(/\b(MEGURI_[A-Z0-9_]+|AWS_REGION)\b/g));
   const operations = readFileSync(`${root}docs/operations.md`, "utf8");

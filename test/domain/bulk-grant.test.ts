@@ -10,7 +10,7 @@ import {
   type RunCounts,
 } from "../../src/domain/bulk-grant.ts";
 import {
-  approve,
+  approve as approveUnder,
   type ChangeRequest,
   campaignPoints,
   cancel,
@@ -56,6 +56,7 @@ const row = (state: BulkGrantState, more: Partial<BulkGrant> = {}): BulkGrant =>
   expireTime: t0 + times.expiryMs,
   run: 0,
   actions: [],
+  actionCount: more.actions?.length ?? 0,
   ...more,
 });
 
@@ -253,7 +254,8 @@ describe("submit", () => {
       ...(action("PAUSE") as BulkGrant["actions"][number]),
       time: i,
     }));
-    const kept = submitNext(row("REJECTED", { actions })).actions;
+    const { actions: kept, actionCount } = submitNext(row("REJECTED", { actions }));
+    expect(actionCount).toBe(21);
     expect(kept).toHaveLength(20);
     expect(kept[0]?.time).toBe(1);
     expect(kept.at(-1)?.action).toBe("SUBMIT");
@@ -267,7 +269,7 @@ describe("endValidation", () => {
 
   /** Ends the validation of revision 1 with the limits of its submission. */
   const end = (before: BulkGrant, checked = valid) =>
-    endValidation(before, 1, checked, before.revision, now);
+    endValidation(before, 1, checked, () => ({ limits: before.revision }), now);
 
   test("rows that the sheet leaves out count with the points of all revisions", () => {
     const before = { ...validating({ totalPoints: 100 }), grantedBefore: 30 };
@@ -278,11 +280,14 @@ describe("endValidation", () => {
 
   test("limits of all revisions replace those of the submission", () => {
     const limits = { requiredApprovalCount: 2, digest: "digest-2" };
-    const ended = endValidation(validating({ requiredApprovalCount: 0 }), 1, valid, limits, now);
-    expect(ended.state).toBe("AWAITING_APPROVAL");
-    expect(ended.revision).toMatchObject(limits);
-    const capped = { ...limits, exceededMaxTotalPoints: 50 };
-    expect(endValidation(validating({}), 1, valid, capped, now).state).toBe("INVALID");
+    const counted = { hour: 1, approvalCount: 1, points: 50 };
+    const none = { ...validating({ requiredApprovalCount: 0 }), counted };
+    const ended = endValidation(none, 1, valid, () => ({ limits }), now);
+    expect(ended).toMatchObject({ state: "AWAITING_APPROVAL", revision: limits });
+    expect(ended).not.toHaveProperty("counted");
+    const capped = { limits: { ...limits, exceededMaxTotalPoints: 50 }, counted };
+    const invalid = endValidation(validating({}), 1, valid, () => capped, now);
+    expect(invalid).toMatchObject({ state: "INVALID", counted });
   });
 
   test("a valid sheet awaits its approvals; one that needs none is approved", () => {
@@ -318,6 +323,10 @@ describe("endValidation", () => {
 });
 
 describe("approve", () => {
+  /** An approval under rules that need no more than those of the submission. */
+  const approve = (before: BulkGrant, digest: string, request: ChangeRequest, time: number) =>
+    approveUnder(before, digest, request, time, 0);
+
   const waits = (requiredApprovalCount: number, more: Partial<BulkGrant> = {}) =>
     row("AWAITING_APPROVAL", { revision: { ...revision, requiredApprovalCount }, ...more });
 
@@ -329,6 +338,7 @@ describe("approve", () => {
       updateTime: now,
       approvals: [{ ...boss, time: now }],
       actions: [action("APPROVE", boss)],
+      actionCount: 1,
     });
   });
 
@@ -341,11 +351,30 @@ describe("approve", () => {
     expect(twice.approvals).toMatchObject([{ caller: boss.caller }, { caller: desk.caller }]);
   });
 
+  test("rules that became stricter while it waited hold, and weaker ones do not", () => {
+    const once = approveUnder(waits(1), "digest-1", boss, now, 2);
+    expect(once).toMatchObject({ state: "AWAITING_APPROVAL", raisedApprovalCount: 2 });
+    expect(once.revision.requiredApprovalCount).toBe(1);
+    expect(approveUnder(once, "digest-1", desk, now, 2).state).toBe("APPROVED");
+    const lowered = approveUnder(once, "digest-1", desk, now, 0);
+    expect(lowered.state).toBe("APPROVED");
+    expect(lowered).not.toHaveProperty("raisedApprovalCount");
+    expect(approveUnder(waits(2), "digest-1", boss, now, 0).state).toBe("AWAITING_APPROVAL");
+  });
+
   test("the submitter never approves, first or second", () => {
     const own = { caller: asService("staff"), reason: "" };
     expect(() => approve(waits(1), "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
     const once = approve(waits(2), "digest-1", boss, now);
     expect(() => approve(once, "digest-1", own, now)).toThrow(refusal("SELF_APPROVAL"));
+  });
+
+  test("who started the run of its source never approves", () => {
+    const starter = { service: "temporal", subject: "ann" };
+    const before = row("AWAITING_APPROVAL", { revision: { ...revision, starter } });
+    const ann = { caller: { service: "desk", subject: "ann" }, reason: "" };
+    expect(() => approve(before, "digest-1", ann, now)).toThrow(refusal("SELF_APPROVAL"));
+    expect(approve(before, "digest-1", boss, now).state).toBe("APPROVED");
   });
 
   test("one person through two services is one person", () => {
@@ -460,6 +489,7 @@ describe("people's other changes", () => {
       startTime: t0,
       endTime: t0,
       result: counts({ failedCount: 1 }),
+      failedRowsAt: { name: "nightly/failed/rows.errors.csv" },
       report: "SENT",
     });
     expect(retry(failed, desk, now)).toEqual(

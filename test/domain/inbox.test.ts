@@ -6,13 +6,16 @@ import {
   emptyInbox,
   type Inbox,
   markSeen,
+  maxCountedKinds,
   maxUnseen,
   replaceGroup,
 } from "../../src/domain/inbox.ts";
+import type { StoredKind } from "../../src/domain/kinds.ts";
 import { inboxWith, users } from "../support/fixtures/unread-group-fixture.ts";
 
 /** An unread group, as the inbox counts it. */
 interface Counted {
+  readonly kind: StoredKind;
   readonly version: number;
   readonly actorCount: number;
 }
@@ -35,18 +38,20 @@ function createInbox() {
     get groups(): readonly Counted[] {
       return groups;
     },
-    begin(count = 1) {
-      const version = () => inbox.version + 1;
-      for (let i = 0; i < count; i++) replace(undefined, { version: version(), actorCount: 1 });
+    begin(count = 1, kind = "like") {
+      for (let i = 0; i < count; i++) {
+        replace(undefined, { kind, version: inbox.version + 1, actorCount: 1 });
+      }
     },
     join(group: Counted) {
-      replace(group, { version: inbox.version + 1, actorCount: group.actorCount + 1 });
+      const actorCount = group.actorCount + 1;
+      replace(group, { ...group, version: inbox.version + 1, actorCount });
     },
     /** The latest member of a group leaves, so that the group goes back to an earlier version. */
     leave(group: Counted, version: number) {
       const isFree = groups.every((each) => each.version !== version);
       const actorCount = group.actorCount - 1;
-      if (actorCount > 0 && isFree) replace(group, { version, actorCount });
+      if (actorCount > 0 && isFree) replace(group, { ...group, version, actorCount });
     },
     /** An actor whom nobody sees leaves, or earlier ones are read. */
     shrink(group: Counted) {
@@ -72,11 +77,16 @@ function createInbox() {
       expect(unseen.length).toBeLessThanOrEqual(maxUnseen);
       const actorCount = groups.reduce((sum, each) => sum + each.actorCount, 0);
       const unseenNotificationCount = Math.min(later.length, maxUnseen);
-      expect(badgeOf(inbox)).toEqual({
+      const { kindCounts, ...badge } = badgeOf(inbox);
+      expect(badge).toEqual({
         notificationCount: groups.length,
         actorCount,
         unseenNotificationCount,
       });
+      for (const [kind, count] of Object.entries(kindCounts)) {
+        expect(count).toBe(groups.filter((each) => each.kind === kind).length);
+      }
+      expect(Object.keys(kindCounts).length).toBeLessThanOrEqual(maxCountedKinds);
       expect(seenVersion).toBeLessThanOrEqual(version);
     },
   };
@@ -95,7 +105,21 @@ describe("a random life of an inbox", () => {
   const step = fc.oneof(
     {
       weight: 3,
-      arbitrary: fc.integer({ min: 1, max: 130 }).map((n) => (one: TestInbox) => one.begin(n)),
+      arbitrary: fc
+        .tuple(fc.integer({ min: 1, max: 130 }), fc.constantFrom("like", "~like", "wow"))
+        .map(
+          ([n, kind]) =>
+            (one: TestInbox) =>
+              one.begin(n, kind),
+        ),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.nat(16), fc.integer({ min: 1, max: 20 }))
+        .map(([from, n]) => (one: TestInbox) => {
+          for (let i = from; i < from + n; i++) one.begin(1, `k${i}`);
+        }),
     },
     { weight: 4, arbitrary: onGroup((one, group) => one.join(group)) },
     {
@@ -146,6 +170,7 @@ describe("what is seen", () => {
       notificationCount: 3,
       actorCount: 3,
       unseenNotificationCount: 3,
+      kindCounts: { like: 3 },
     });
     one.see(2);
     expect(one.inbox).toEqual({ ...inboxWith(4, 3, 3, 3), seenVersion: 2 });
@@ -156,6 +181,7 @@ describe("what is seen", () => {
       notificationCount: 4,
       actorCount: 4,
       unseenNotificationCount: 0,
+      kindCounts: { like: 4 },
     });
   });
 
@@ -203,6 +229,41 @@ describe("what is seen", () => {
   });
 });
 
+describe("kinds", () => {
+  const kindsOf = ({ inbox }: TestInbox) => badgeOf(inbox).kindCounts;
+  const endAll = (one: TestInbox, kind: string) => {
+    for (const group of one.groups) if (group.kind === kind) one.end(group);
+  };
+
+  test("are counted apart, also of a name that every object has, and of events", () => {
+    const one = createInbox();
+    for (const kind of ["like", "~like", "constructor", "like"]) one.begin(1, kind);
+    expect(kindsOf(one)).toEqual({ like: 2, "~like": 1, constructor: 1 });
+    one.join(one.groups[0] as Counted);
+    expect(kindsOf(one)).toEqual({ like: 2, "~like": 1, constructor: 1 });
+    endAll(one, "constructor");
+    one.end(one.groups.find(({ kind }) => kind === "like") as Counted);
+    expect(kindsOf(one)).toEqual({ like: 1, "~like": 1 });
+  });
+
+  test("of more than 16, one has a number only if all its groups are counted", () => {
+    const one = createInbox();
+    const kinds = users(16);
+    for (const kind of kinds) one.begin(1, kind);
+    one.begin(2, "late");
+    expect(Object.keys(kindsOf(one))).toEqual(kinds);
+    // There is room for a number, but two of this kind are not counted yet.
+    endAll(one, kinds[0] as string);
+    one.begin(1, "late");
+    one.begin(1, "later");
+    expect(Object.keys(kindsOf(one))).toEqual(kinds.slice(1));
+    endAll(one, "late");
+    endAll(one, "later");
+    one.begin(1, "late");
+    expect(kindsOf(one)).toMatchObject({ late: 1 });
+  });
+});
+
 describe("more unseen groups than 99", () => {
   test.each([
     [99, 99, 0],
@@ -224,6 +285,7 @@ describe("more unseen groups than 99", () => {
       notificationCount: 21,
       actorCount: 21,
       unseenNotificationCount: 21,
+      kindCounts: { like: 21 },
     });
     // A new group is later than the older ones, and is not seen with them.
     one.begin();
@@ -244,6 +306,7 @@ describe("more unseen groups than 99", () => {
       notificationCount: 0,
       actorCount: 0,
       unseenNotificationCount: 0,
+      kindCounts: {},
     });
   });
 

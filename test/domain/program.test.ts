@@ -3,9 +3,6 @@ import { describe, expect, test } from "vitest";
 import { asService } from "../../src/domain/caller.ts";
 import { monthStart, parseMonth } from "../../src/domain/month.ts";
 import {
-  approvalsFor,
-  type BulkRules,
-  defaultBulkRules,
   expiredMonth,
   expireTime,
   lengthen,
@@ -13,7 +10,6 @@ import {
   lifetimeAt,
   pauseReservations,
   resumeReservations,
-  setBulkRules,
   setNotices,
 } from "../../src/domain/program.ts";
 import { day, program } from "../support/fixtures/ledger-fixture.ts";
@@ -80,106 +76,6 @@ test("notices are replaced as a whole, and none are left when both are off", () 
   const off = { expiryDays: 0, reservedGrants: false };
   expect(setNotices(both, off)).toEqual(silent);
   expect(setNotices(silent, off)).toBe(silent);
-});
-
-describe("rules for bulk grants", () => {
-  const without = program(3);
-  const tiered: BulkRules = {
-    maxPointsPerRow: 500,
-    maxTotalPoints: 2_000_000,
-    tiers: [
-      { maxTotalPoints: 1_000, requiredApprovalCount: 0 },
-      { maxTotalPoints: 50_000, requiredApprovalCount: 1 },
-      { maxTotalPoints: 100_000, requiredApprovalCount: 1 },
-    ],
-    requiredApprovalCount: 2,
-  };
-
-  test("are replaced as a whole, and the default ones are stored as none", () => {
-    const strict = setBulkRules(without, tiered);
-    expect(strict).toEqual({ ...without, bulkRules: tiered });
-    const capped = { ...defaultBulkRules, maxTotalPoints: 7 };
-    expect(setBulkRules(strict, capped)).toEqual({ ...without, bulkRules: capped });
-    expect(setBulkRules(strict, defaultBulkRules)).toEqual(without);
-  });
-
-  test("that a program has already change nothing", () => {
-    const strict = setBulkRules(without, tiered);
-    const copy = { ...tiered, tiers: tiered.tiers.map((tier) => ({ ...tier })) };
-    expect(setBulkRules(strict, copy)).toBe(strict);
-    expect(setBulkRules(without, { ...defaultBulkRules })).toBe(without);
-  });
-
-  test("differ by each of their parts", () => {
-    const strict = setBulkRules(without, tiered);
-    const [firsts, rest] = [tiered.tiers.slice(0, 2), tiered.tiers.slice(1)];
-    for (const part of [
-      { maxPointsPerRow: 501 },
-      { maxTotalPoints: 2_000_001 },
-      { requiredApprovalCount: 1 },
-      { tiers: tiered.tiers.slice(0, 2) },
-      { tiers: [{ maxTotalPoints: 999, requiredApprovalCount: 0 }, ...rest] },
-      { tiers: [...firsts, { maxTotalPoints: 100_000, requiredApprovalCount: 2 }] },
-    ]) {
-      const other = { ...tiered, ...part };
-      expect(setBulkRules(strict, other)).toEqual({ ...without, bulkRules: other });
-    }
-  });
-
-  test("accept their smallest and their largest values", () => {
-    const least = { maxPointsPerRow: 1, maxTotalPoints: 1, tiers: [], requiredApprovalCount: 0 };
-    expect(setBulkRules(without, least).bulkRules).toEqual(least);
-    const most: BulkRules = {
-      maxPointsPerRow: 10 ** 9,
-      maxTotalPoints: 10 ** 15,
-      tiers: [1, 2, 3, 4, 10 ** 15].map((maxTotalPoints) => ({
-        maxTotalPoints,
-        requiredApprovalCount: 2,
-      })),
-      requiredApprovalCount: 2,
-    };
-    expect(setBulkRules(without, most).bulkRules).toEqual(most);
-  });
-
-  const tier = (maxTotalPoints: number, requiredApprovalCount = 1) => ({
-    maxTotalPoints,
-    requiredApprovalCount,
-  });
-  test.each<[field: string, wrong: Partial<BulkRules>]>([
-    ["max_points_per_row", { maxPointsPerRow: 0 }],
-    ["max_points_per_row", { maxPointsPerRow: 10 ** 9 + 1 }],
-    ["max_points_per_row", { maxPointsPerRow: 1.5 }],
-    ["max_total_points", { maxTotalPoints: 0 }],
-    ["max_total_points", { maxTotalPoints: 10 ** 15 + 1 }],
-    ["max_total_points", { maxTotalPoints: Number.NaN }],
-    ["tiers", { tiers: [1, 2, 3, 4, 5, 6].map((points) => tier(points)) }],
-    ["tiers[0].max_total_points", { tiers: [tier(0)] }],
-    ["tiers[0].max_total_points", { tiers: [tier(10 ** 15 + 1)] }],
-    ["tiers[1].max_total_points", { tiers: [tier(5), tier(5)] }],
-    ["tiers[2].max_total_points", { tiers: [tier(5), tier(9), tier(8)] }],
-    ["tiers[0].required_approval_count", { tiers: [tier(5, 3)], requiredApprovalCount: 2 }],
-    ["tiers[0].required_approval_count", { tiers: [tier(5, -1)] }],
-    ["tiers[1].required_approval_count", { tiers: [tier(5, 1), tier(9, 0)] }],
-    ["required_approval_count", { tiers: [tier(5, 2)], requiredApprovalCount: 1 }],
-    ["required_approval_count", { requiredApprovalCount: 3 }],
-    ["required_approval_count", { requiredApprovalCount: -1 }],
-  ])("are refused by the field %s: %o", (field, wrong) => {
-    expect(() => setBulkRules(without, { ...defaultBulkRules, ...wrong })).toThrow(
-      expect.objectContaining({
-        reason: "INVALID_REQUEST",
-        metadata: { field: `program.bulk_rules.${field}` },
-      }),
-    );
-  });
-
-  test("decide how many approvals a total needs, each tier with its last point", () => {
-    const needed = [1, 1_000, 1_001, 100_000, 100_001].map((points) =>
-      approvalsFor(tiered, points),
-    );
-    expect(needed).toEqual([0, 0, 1, 1, 2]);
-    expect(approvalsFor(defaultBulkRules, 1)).toBe(1);
-    expect(approvalsFor(defaultBulkRules, 10 ** 15)).toBe(1);
-  });
 });
 
 describe("expiry", () => {

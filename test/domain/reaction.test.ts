@@ -1,7 +1,7 @@
 /** Tests reactions: what they count, when they notify the owner, cool-downs, and kinds. */
 import { describe, expect, test } from "vitest";
 import { badgeOf, emptyInbox, type Inbox, type Preferences } from "../../src/domain/inbox.ts";
-import { type ReactionState, react, withdraw } from "../../src/domain/reaction.ts";
+import { type ReactionState, react, withdrawnMs } from "../../src/domain/reaction.ts";
 import { countOf, type Target } from "../../src/domain/target.ts";
 import {
   createUnreadGroup,
@@ -17,17 +17,24 @@ const first = (target: Target, kind: string, name = "Ann") =>
     actor: { userId: "ann", displayName: name },
     now: 5,
     silent: false,
+    coolDownMs: 0,
   });
 
 describe("a reaction", () => {
   test("counts, takes a version and notifies the owner", () => {
     const ann = { userId: "ann", displayName: "Ann", version: 1, createTime: 5 };
     expect(first(post, "like")).toEqual({
-      target: { ...post, counts: { like: 1 } },
+      target: {
+        ...post,
+        counts: { like: 1 },
+        latest: { time: 5, byKind: { like: [{ userId: "ann", version: 1 }] } },
+      },
       inbox: inboxWith(1, 1, 1, 1),
       group: {
         kind: "like",
         target: { type: "post", id: "1" },
+        generation: 1,
+        memberCount: 1,
         actorCount: 1,
         firstMembers: [ann],
         latestMembers: [ann],
@@ -47,13 +54,15 @@ describe("a reaction", () => {
     });
   });
 
-  test("taken back leaves nothing but the version that it took", async () => {
+  test("taken back leaves nothing but its place and the version that it took", async () => {
     const unread = createUnreadGroup();
     unread.like("a");
     await unread.unlike("a");
     expect(unread.target.counts).toEqual({});
     expect(unread.inbox).toEqual(inboxWith(2, 0, 0));
     expect(unread.group).toBeUndefined();
+    const place = { version: 1, generation: 1 };
+    expect(unread.reactionOf("a")).toEqual({ place, expireTime: 2 + withdrawnMs });
     expect(unread.takeQueries()).toEqual([]);
   });
 
@@ -63,10 +72,10 @@ describe("a reaction", () => {
     await unread.unlike("a");
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 2 });
-    expect(unread.inbox).toEqual(inboxWith(4, 1, 2, 4));
+    expect(unread.inbox).toEqual(inboxWith(4, 1, 2, 2));
     expect(shownMembers(unread.group)).toEqual([
-      ["b", "a"],
       ["a", "b"],
+      ["b", "a"],
     ]);
     await unread.read(4);
     await unread.unlike("a");
@@ -121,17 +130,48 @@ describe("an owner is not notified of a reaction", () => {
     ["while all is muted", { inbox: muting({ allMuted: true }) }, "like", false, false],
     ["of a muted kind", { inbox: muting({ mutedKinds: ["like"] }) }, "like", false, false],
     ["of another kind", { inbox: muting({ mutedKinds: ["like"] }) }, "wow", false, true],
-    ["event of a muted kind", { inbox: muting({ mutedKinds: ["join"] }) }, "~join", false, false],
-    ["event of another kind", { inbox: muting({ mutedKinds: ["join"] }) }, "~like", false, true],
+    [
+      "event of a muted kind",
+      { inbox: muting({ mutedEventKinds: ["join"] }) },
+      "~join",
+      false,
+      false,
+    ],
+    [
+      "event of another kind",
+      { inbox: muting({ mutedEventKinds: ["join"] }) },
+      "~like",
+      false,
+      true,
+    ],
+    [
+      "event, of a muted kind of reactions",
+      { inbox: muting({ mutedKinds: ["join"] }) },
+      "~join",
+      false,
+      true,
+    ],
+    [
+      "of a muted kind of events",
+      { inbox: muting({ mutedEventKinds: ["like"] }) },
+      "like",
+      false,
+      true,
+    ],
   ])("%s", (_, changed, kind, silent, notified) => {
-    const after = react({ ...state, ...changed }, kind, { actor, now: 5, silent });
+    const after = react({ ...state, ...changed }, kind, { actor, now: 5, silent, coolDownMs: 0 });
     expect(after.reaction).toMatchObject({ notified, version: 1 });
     expect(after.target.counts).toEqual({ [kind]: 1 });
     expect(after.group?.actorCount).toBe(notified ? 1 : undefined);
     expect(badgeOf(after.inbox)).toEqual(
       notified
-        ? { notificationCount: 1, actorCount: 1, unseenNotificationCount: 1 }
-        : { notificationCount: 0, actorCount: 0, unseenNotificationCount: 0 },
+        ? {
+            notificationCount: 1,
+            actorCount: 1,
+            unseenNotificationCount: 1,
+            kindCounts: { [kind]: 1 },
+          }
+        : { notificationCount: 0, actorCount: 0, unseenNotificationCount: 0, kindCounts: {} },
     );
     expect(after.inbox.version).toBe(1);
   });
@@ -140,55 +180,61 @@ describe("an owner is not notified of a reaction", () => {
 describe("a cool-down", () => {
   const coolDownMs = 1_000;
 
-  test("begins with a reaction that was read, when it is taken back", async () => {
+  test("begins when the owner reads a reaction, however old that is", async () => {
     const unread = createUnreadGroup(coolDownMs);
     unread.like("a");
+    unread.wait(10 * coolDownMs);
     await unread.read(1);
+    const readTime = unread.history[0]?.readTime as number;
     await unread.unlike("a");
-    expect(unread.reactionOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
-    expect(unread.target.counts).toEqual({});
+    expect(unread.reactionOf("a")).toEqual({ readTime, expireTime: readTime + withdrawnMs });
+    unread.wait(coolDownMs / 2);
     unread.like("a");
     expect(unread.target.counts).toEqual({ like: 1 });
     expect(unread.group).toBeUndefined();
     expect(unread.inbox).toEqual(inboxWith(4, 0, 0));
-    expect(unread.reactionOf("a")).toMatchObject({ notified: false, quietUntil: 1 + coolDownMs });
+    expect(unread.reactionOf("a")).toMatchObject({ notified: false, readTime });
   });
 
-  test("lasts from the reaction that was read on, however often it is repeated", async () => {
+  test("lasts from the read on, however often the reaction is repeated", async () => {
     const unread = createUnreadGroup(coolDownMs);
     unread.like("a");
     await unread.read(1);
+    const readTime = unread.history[0]?.readTime as number;
     for (let i = 0; i < 3; i++) {
       await unread.unlike("a");
-      expect(unread.reactionOf("a")).toEqual({ quietUntil: 1 + coolDownMs });
+      expect(unread.reactionOf("a")).toMatchObject({ readTime });
       unread.wait(100);
       unread.like("a");
       expect(unread.group).toBeUndefined();
     }
     unread.wait(coolDownMs);
     await unread.unlike("a");
-    expect(unread.reactionOf("a")).toBeUndefined();
     unread.like("a");
     expect(unread.group?.actorCount).toBe(1);
-    expect(unread.reactionOf("a")).not.toHaveProperty("quietUntil");
   });
 
-  test("is over before its record is deleted", async () => {
-    const unread = createUnreadGroup(coolDownMs);
-    unread.like("a");
-    await unread.read(1);
-    await unread.unlike("a");
-    unread.wait(coolDownMs);
-    unread.like("a");
-    expect(unread.group?.actorCount).toBe(1);
-    expect(unread.reactionOf("a")).not.toHaveProperty("quietUntil");
+  test("is none where a call has none, nor after a month", async () => {
+    const none = createUnreadGroup(0);
+    none.like("a");
+    await none.read(1);
+    await none.unlike("a");
+    none.like("a");
+    expect(none.group?.actorCount).toBe(1);
+    const long = createUnreadGroup(withdrawnMs);
+    long.like("a");
+    await long.read(1);
+    long.wait(withdrawnMs);
+    await long.unlike("a");
+    expect(long.reactionOf("a")).toBeUndefined();
   });
 
   test("does not begin with a reaction that is unread, or that notified nobody", async () => {
     const unread = createUnreadGroup(coolDownMs);
     unread.like("a", "owner");
     await unread.unlike("a", "owner");
-    expect([unread.reactionOf("a"), unread.reactionOf("owner")]).toEqual([undefined, undefined]);
+    expect(unread.reactionOf("a")).not.toHaveProperty("readTime");
+    expect(unread.reactionOf("owner")).toBeUndefined();
     unread.like("a");
     expect(unread.group?.actorCount).toBe(1);
   });
@@ -201,16 +247,59 @@ describe("a cool-down", () => {
     unread.like("a", "b");
     expect(shownMembers(unread.group)).toEqual([["b"], ["b"]]);
   });
+});
 
-  test("does not begin with an event", () => {
-    const state = { target: post, inbox: emptyInbox, group: undefined, reaction: undefined };
-    const actor = { userId: "ann", displayName: "Ann" };
-    const { reaction, ...after } = react(state, "~comment", { actor, now: 5, silent: false });
-    const read = { ...after, group: undefined, reaction };
-    const times = { now: 6, coolDownMs };
-    expect(withdraw(read, reaction, times).reaction).toBeUndefined();
-    const like = { ...reaction, kind: "like" };
-    expect(withdraw(read, like, times).reaction).toEqual({ quietUntil: 5 + coolDownMs });
+describe("a reaction that is taken back and repeated", () => {
+  test("comes back to its place, so that order, version and seen stay", async () => {
+    const unread = createUnreadGroup();
+    unread.like(...users(6));
+    unread.see(6);
+    await unread.unlike("u2", "u6");
+    unread.like("u6", "u2");
+    expect(sizeOf(unread.group)).toEqual([6, 1, 6]);
+    expect(shownMembers(unread.group)).toEqual([
+      ["u1", "u2"],
+      ["u6", "u5", "u4"],
+    ]);
+    expect(unread.inbox).toEqual({ ...inboxWith(11, 1, 6), seenVersion: 6 });
+  });
+
+  test("begins an emptied group anew, with its name, unless somebody else has", async () => {
+    const unread = createUnreadGroup();
+    unread.like("a", "b");
+    await unread.unlike("a", "b");
+    unread.like("b");
+    expect(unread.group).toMatchObject({ generation: 1, memberCount: 1 });
+    unread.like("a");
+    expect(sizeOf(unread.group)).toEqual([2, 1, 2]);
+    await unread.unlike("a", "b");
+    unread.like("c");
+    unread.like("a");
+    expect(sizeOf(unread.group)).toEqual([2, 9, 10]);
+  });
+
+  test("is a new member of what is left unread by a mark, or begun after it", async () => {
+    const unread = createUnreadGroup();
+    unread.like(...users(4));
+    await unread.unlike("u1", "u4");
+    await unread.read(2);
+    unread.like("u1");
+    expect(sizeOf(unread.group)).toEqual([2, 3, 8]);
+    unread.like("u4");
+    expect(sizeOf(unread.group)).toEqual([3, 3, 8]);
+    expect(unread.group?.generation).toBe(3);
+    await unread.unlike("u4");
+    await unread.read(9);
+    unread.like("u4");
+    expect(unread.group).toMatchObject({ generation: 12, memberCount: 1 });
+  });
+
+  test("is a new member of a large group, unless it is a recent one", async () => {
+    const unread = createUnreadGroup();
+    unread.like(...users(100));
+    await unread.unlike("u1", "u99");
+    unread.like("u99", "u1");
+    expect(sizeOf(unread.group)).toEqual([100, 2, 104]);
   });
 });
 

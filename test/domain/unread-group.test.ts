@@ -219,15 +219,17 @@ function createLife() {
       const [left] = readMembers.splice(Math.floor(at * (readMembers.length - 1)), 1);
       if (left) await unread.unlike(left.userId);
     },
-    /** Leaves and joins again, as the latest. */
+    /** Leaves and comes back: to the own place, or, if that is no recent one, as the latest. */
     async rejoin(at: number) {
       const member = memberAt(at);
       if (!member) return;
-      await unread.unlike(member.userId);
-      unread.like(member.userId);
       const { userId } = member;
+      await unread.unlike(userId);
+      const isRecent = member.version > (unread.group?.recent.after ?? 0);
+      unread.like(userId);
       members = members.filter((each) => each !== member);
-      members.push({ userId, version: unread.inbox.version });
+      members.push({ userId, version: isRecent ? member.version : unread.inbox.version });
+      members.sort((a, b) => a.version - b.version);
     },
     joinUnnotified(count: number) {
       unread.mute(true);
@@ -257,7 +259,7 @@ function createLife() {
       const latest = members.at(-1)?.version ?? 0;
       expect(group && shown(group)).toEqual(members.length > 0 ? shownOf(members) : undefined);
       if (group) checkRecent(group, members);
-      expect(badgeOf(inbox)).toEqual({
+      expect(badgeOf(inbox)).toMatchObject({
         notificationCount: members.length > 0 ? 1 : 0,
         actorCount: members.length,
         unseenNotificationCount: latest > seenVersion ? 1 : 0,

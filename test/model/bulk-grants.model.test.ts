@@ -6,6 +6,7 @@ import { assertSeeds } from "../support/models/seeded.ts";
 // The engine's pauses end at once, so that only the scheduler decides the order.
 vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
+  setImmediate: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
 test("60 known histories equal the oracle after every step", async () => {

@@ -1,13 +1,15 @@
 /**
- * Likes, unlikes, events, mutes, deletes and mark-reads of many users, sent through two processes
- * to a store with faults. Afterwards the oracle applies all acknowledged requests in the order of
- * their versions, and everything that can be read has to equal it.
+ * Likes, unlikes, events, retractions, mutes, blocks, deletes and mark-reads of many users, sent
+ * through two processes to a store with faults. Afterwards the oracle applies all acknowledged
+ * requests in the order of their versions, and everything that can be read has to equal it. The
+ * stored rows have to agree with each other.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Item } from "../../bench/capacity.ts";
 import { inboxOf } from "../../src/app/notifications/inbox.ts";
+import { listNotifications } from "../../src/app/notifications/queries.ts";
 import { type Clients, createClients } from "../../src/store/dynamodb/sdk/client.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
 import { createTables, tableName } from "../../src/store/dynamodb/tables.ts";
@@ -16,23 +18,27 @@ import { type DynamoProxy, startDynamoProxy } from "../../tools/dynamo-proxy/pro
 import { allItems } from "../support/fixtures/pages.ts";
 import { type Process, startProcess } from "../support/models/fault-workload.ts";
 import { randomFrom } from "../support/models/random.ts";
+import { audit } from "../support/models/reactions-audit.ts";
 import { purge } from "../support/models/reactions-memory.ts";
 import { checkSums } from "../support/models/reactions-model.ts";
 import {
   type Answer,
   eventsOf,
   type Request,
-  type Shown,
+  type RequestOf,
   type TargetName,
 } from "../support/models/reactions-requests.ts";
+import type { Shown } from "../support/models/reactions-shown.ts";
 import { answerTo, show } from "../support/models/reactions-use-cases.ts";
 import {
   applyAll,
   type RequestLog,
   type StoredReactions,
   sendUntilAnswered,
+  untilAnswered,
 } from "../support/models/reactions-workload.ts";
 import { deleteTables } from "../support/stores/delete-tables.ts";
+import { itemsOf } from "../support/stores/dump.ts";
 
 const seed = 20_261_121;
 const operations = inject("workloadOperations");
@@ -78,6 +84,8 @@ interface Caller {
   readonly reacts: Map<string, Set<string>>;
   /** Owner and user of each person that is muted now. */
   readonly muted: Set<string>;
+  /** The events that were reported, and are to be taken back, by owner. */
+  readonly events: Map<string, RequestOf<"retract">[]>;
   sent: number;
 }
 
@@ -105,22 +113,33 @@ async function send(logs: readonly RequestLog[], caller: Caller, count: number):
 
 function requestOf(
   caller: Caller,
-  { ownerId }: RequestLog,
+  { ownerId, targets }: RequestLog,
   target: TargetName,
   userId: string,
 ): Request {
+  const first = targets[0] as TargetName;
   const drawn = random();
   const kind = random() < 0.8 ? "like" : "love";
   const displayName = `${userId} ${++caller.sent}`;
   if (drawn < 0.5) {
     const exclusive = random() < 0.2;
-    return { op: "react", target, kind, userId, displayName, exclusive, silent: random() < 0.1 };
+    const rules = { coolDownMs: random() < 0.5 ? 0 : undefined, regroupAfterMs: undefined };
+    const silent = random() < 0.1;
+    return { op: "react", target, kind, userId, displayName, exclusive, silent, ...rules };
   }
-  if (drawn < 0.8) return { op: "unreact", target, kind, userId };
-  if (drawn < 0.92) {
+  if (drawn < 0.75) return { op: "unreact", target, kind, userId };
+  const reported = drawn < 0.82 ? caller.events.get(ownerId)?.pop() : undefined;
+  if (reported) return reported;
+  if (drawn < 0.94) {
     const eventId = `e-${caller.caller}-${caller.sent}`;
+    // The purge, not the deletion, ends the notification of an event that comes with it.
+    const kept = targets.indexOf(target) >= 3 ? first : target;
     const event = { op: "notify", service: "blog", eventId } as const;
-    return { ...event, target, kind: comments, userId, displayName };
+    const content = { userId, displayName, link: "", data: "" };
+    const { service } = event;
+    const retract = { op: "retract", service, eventId, target: kept } as const;
+    caller.events.set(ownerId, [...(caller.events.get(ownerId) ?? []), retract]);
+    return { ...event, target: kept, kind: comments, ...content, regroupAfterMs: undefined };
   }
   return { op: "mutePerson", userId, muted: !caller.muted.has(`${ownerId} ${userId}`) };
 }
@@ -154,10 +173,13 @@ async function reads(log: RequestLog, ended: AbortSignal): Promise<void> {
     await sleep(5 + upTo(60));
     const version = Math.max(1, inbox.version - (random() < 0.5 ? 0 : upTo(25)));
     if (inbox.version === 0) continue;
-    for (const target of log.targets) {
+    const page = { size: 10, cursor: undefined };
+    const filter = { ownerId: log.ownerId, state: "UNREAD", kinds: [] } as const;
+    const { items } = await listNotifications(direct.deps, filter, page);
+    for (const { id } of items) {
       if (random() < 0.5) continue;
-      const kind = random() < 0.7 ? "like" : comments;
-      await sendUntilAnswered(anyProcess(), log, { op: "read", target, kind, version });
+      const { target, kind, generation } = id;
+      await sendUntilAnswered(anyProcess(), log, { op: "read", target, kind, generation, version });
     }
   }
 }
@@ -169,7 +191,7 @@ const remove = (log: RequestLog, target: TargetName): Promise<Answer> =>
 /** Mutes a kind and a target of every owner, between two halves of the likes. */
 async function mute(log: RequestLog): Promise<void> {
   const requests: Request[] = [
-    { op: "prefer", preferences: { allMuted: false, mutedKinds: ["love"] } },
+    { op: "prefer", preferences: { allMuted: false, mutedKinds: ["love"], mutedEventKinds: [] } },
     { op: "mute", target: log.targets[1] as TargetName, muted: true },
   ];
   for (const request of requests) await sendUntilAnswered(anyProcess(), log, request);
@@ -177,10 +199,35 @@ async function mute(log: RequestLog): Promise<void> {
   Object.assign(log.between, { version, requests });
 }
 
+/** What an owner has before the first of these people is blocked. */
+interface Blocks {
+  readonly version: number;
+  readonly records: StoredReactions;
+  readonly userIds: readonly string[];
+}
+
+/** Blocks some people of the owner's notifications, each through both processes at once. */
+async function block(log: RequestLog, callers: readonly Caller[]): Promise<Blocks> {
+  const { ownerId } = log;
+  const { version } = await inboxOf(direct.deps, ownerId);
+  const records = await recordsOf(log);
+  const filter = { ownerId, state: "ALL", kinds: [] } as const;
+  const { items } = await listNotifications(direct.deps, filter, { size: 10, cursor: undefined });
+  const members = items.flatMap((each) => [...each.firstMembers, ...each.latestMembers]);
+  const userIds = [...new Set(members.map(({ userId }) => userId))].slice(0, 2);
+  for (const userId of userIds) {
+    const request = { op: "block", userId } as const;
+    await Promise.all(processes.map(({ deps }) => untilAnswered(deps, ownerId, request)));
+    const caller = callers.find((each) => userId.startsWith(`user-${each.caller}-`)) as Caller;
+    caller.muted.add(`${ownerId} ${userId}`);
+  }
+  return { version, records, userIds };
+}
+
 const withoutTimes = ({ unread, read, ...rest }: Shown) => ({
   ...rest,
-  unread: unread.map((group) => ({ ...group, times: [] })),
-  read: read.map((group) => ({ ...group, times: [] })),
+  unread: unread.map((each) => ({ ...each, times: [] })),
+  read: read.map((each) => ({ ...each, times: [] })),
 });
 
 /** The records of the owner's targets by their versions. */
@@ -194,14 +241,17 @@ async function recordsOf({ targets }: RequestLog): Promise<StoredReactions> {
 }
 
 /** Compares what can be read with the oracle, and with the last requests of each user. */
-async function check(log: RequestLog, callers: readonly Caller[]): Promise<Shown> {
+async function check(log: RequestLog, callers: readonly Caller[], blocks: Blocks): Promise<Shown> {
   const deleted = log.targets.slice(3);
-  const known = { targets: log.targets, kinds, eventKinds: [comments] };
-  const selection = { ...known, viewerId: "user-0-0" };
+  const { targets } = log;
+  const plain = { targets, kinds, filter: [], viewerId: "user-0-0", names: [], userIds: [] };
   for (const target of deleted) await purge(direct.deps, target);
+  const { unread, read } = await show(direct.deps, log.ownerId, plain);
+  const selection = { ...plain, names: [...unread, ...read] };
   const shown = await show(direct.deps, log.ownerId, selection);
   checkSums(shown);
-  const oracle = applyAll(log, shown.badge.version, await recordsOf(log));
+  const oracle = applyAll(log, blocks.version, blocks.records);
+  for (const userId of blocks.userIds) oracle.apply({ op: "block", userId }, 0);
   for (const target of deleted) {
     oracle.apply({ op: "delete", target }, 0);
     oracle.purge(target);
@@ -253,7 +303,13 @@ test(`${operations} requests while owners keep reading, muting and deleting`, as
   const readers = logs.map((log) => reads(log, ended.signal));
   const all = Array.from(
     { length: callers },
-    (_, caller): Caller => ({ caller, reacts: new Map(), muted: new Set(), sent: 0 }),
+    (_, caller): Caller => ({
+      caller,
+      reacts: new Map(),
+      muted: new Set(),
+      events: new Map(),
+      sent: 0,
+    }),
   );
   const share = Math.ceil(operations / callers / 3);
   const round = () => Promise.all(all.map((caller) => send(logs, caller, share)));
@@ -265,18 +321,36 @@ test(`${operations} requests while owners keep reading, muting and deleting`, as
   };
   await likes().finally(() => ended.abort());
   await Promise.all(readers);
+  // Calls that were given up may still be on their way.
+  await sleep(500);
+  const blocks = await Promise.all(logs.map((log) => block(log, all)));
   proxy.capture(false);
   const counted = proxy.stats().faults;
   proxy.faults({});
   proxy.isolation(undefined);
-  // Calls that were given up may still be on their way.
   await sleep(500);
   for (const fault of ["lostAnswer", "conflict", "throttle", "serverError"] as const) {
     expect(counted[fault]).toBeGreaterThan(operations / 150);
   }
 
   let marked = 0;
-  for (const log of logs) marked += (await check(log, all)).read.length;
+  let blocked = 0;
+  for (const [i, log] of logs.entries()) {
+    const before = blocks[i] as Blocks;
+    const { read, badge } = await check(log, all, before);
+    marked += read.length;
+    blocked += badge.version - before.version;
+  }
+  expect(blocked).toBeGreaterThanOrEqual(logs.length);
+  const itemsIn = (table: Parameters<typeof names>[0]) => itemsOf(clients.retrying, names(table));
+  const [reactions, notifications] = [await itemsIn("reactions"), await itemsIn("notifications")];
+  const blockedBy = new Map(logs.map((log, i) => [log.ownerId, blocks[i]?.userIds ?? []]));
+  audit({ reactions, notifications }, blockedBy);
+  // Some events are taken back, and some stay.
+  const reported = notifications.filter(({ pk }) => pk?.S?.startsWith("E#"));
+  const retracted = reported.filter(({ r }) => r).length;
+  expect(retracted).toBeGreaterThan(0);
+  expect(reported.length).toBeGreaterThan(retracted);
   expect(marked).toBeGreaterThan(operations / 30);
 
   const written = proxy.captured().flatMap(({ operation, request }) => {

@@ -78,6 +78,8 @@ async function liked(name: string, count: number): Promise<string> {
   const group = {
     kind,
     target,
+    generation: 1,
+    memberCount: count,
     actorCount: count,
     firstMembers: [1, 2].map(member),
     latestMembers: [count, count - 1, count - 2].map(member),
@@ -187,7 +189,7 @@ test("for the last like, unlikes, and a read with three newcomers", async () => 
 
   const page = { size: 10, cursor: undefined };
   const listed = async (state: "UNREAD" | "READ") =>
-    (await listNotifications(direct.deps, ownerId, state, page)).items;
+    (await listNotifications(direct.deps, { ownerId, state, kinds: [] }, page)).items;
   const [unread] = await listed("UNREAD");
   const firstOf = (i: number) => [{ displayName: nameOf(i) }, { displayName: nameOf(i + 1) }];
   expect(unread).toMatchObject({ actorCount: 3, firstMembers: firstOf(many + 3) });

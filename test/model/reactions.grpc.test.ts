@@ -1,6 +1,7 @@
 /** Compares random histories of reactions, sent through gRPC to two servers, with the oracle. */
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { afterAll, beforeAll, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import {
   type Notification,
   type Preferences,
@@ -13,25 +14,33 @@ import {
   ReactionSummary_StateSchema,
 } from "../../src/gen/meguri/reactions/v1/reaction_pb.ts";
 import type { Target } from "../../src/gen/meguri/reactions/v1/target_pb.ts";
-import { encodeId } from "../../src/rpc/notifications/ids.ts";
+import { decodeId, encodeId } from "../../src/rpc/notifications/ids.ts";
 import { allResponses } from "../support/fixtures/pages.ts";
 import { purge } from "../support/models/reactions-memory.ts";
-import { coolDownMs, play, type System } from "../support/models/reactions-model.ts";
+import { play, type System } from "../support/models/reactions-model.ts";
 import {
   type Answer,
   type Badge,
   eventsOf,
-  label,
-  lineText,
+  isEvents,
+  isSame,
+  type NotificationName,
+  noTarget,
   plainKind,
   type Request,
-  type Selection,
-  type Shown,
-  type ShownLine,
-  type ShownTarget,
+  type RequestOf,
   type TargetName,
   textOf,
 } from "../support/models/reactions-requests.ts";
+import {
+  eventText,
+  label,
+  type Selection,
+  type Shown,
+  type ShownNotification,
+  type ShownTarget,
+  shownText,
+} from "../support/models/reactions-shown.ts";
 import { history } from "../support/models/reactions-templates.ts";
 import { answerTo, titleAndMuted } from "../support/models/reactions-use-cases.ts";
 import { assertSeeded } from "../support/models/seeded.ts";
@@ -44,9 +53,8 @@ let one: TestServer;
 let two: TestServer;
 
 beforeAll(async () => {
-  const env = { MEGURI_COOL_DOWN_HOURS: String(coolDownMs / 3_600_000) };
-  one = await startServer({ testClock: false, env });
-  two = await startServer({ testClock: false, env, tablePrefix: one.config.tablePrefix });
+  one = await startServer({ testClock: false });
+  two = await startServer({ testClock: false, tablePrefix: one.config.tablePrefix });
 });
 
 afterAll(async () => {
@@ -58,7 +66,7 @@ const { count, seed } = inject("grpcHistories");
 
 test(`${count} histories equal the oracle after every step`, async () => {
   let histories = 0;
-  const property = fc.asyncProperty(history(12), (steps) => {
+  const property = fc.asyncProperty(history(12, false), (steps) => {
     histories += 1;
     return play(steps, { system, now: Date.now(), prefix: `history-${histories}-` });
   });
@@ -70,7 +78,7 @@ const system: System = {
     ...rest,
     unread: unread.map(withoutTimes),
     read: read.map(withoutTimes),
-    targets: targets.map((target) => ({ ...target, records: {} })),
+    targets: targets.map((target) => ({ ...target, records: {}, withdrawn: [] })),
   }),
   send: (ownerId, request, process) => answer(process === 0 ? one : two, ownerId, request),
   show,
@@ -84,16 +92,11 @@ const system: System = {
   race: (work) => work(),
 };
 
-const withoutTimes = (line: ShownLine): ShownLine => ({ ...line, versions: [], times: [] });
-
-/** The names of unread notifications, as lists have shown them. */
-const listedIds = new Map<string, string>();
-
-/** The id of an unread line, which no list may have shown yet. */
-function idOf(ownerId: string, target: TargetName, kind: string): string {
-  const listed = listedIds.get(`${ownerId} ${textOf(target)} ${kind}`);
-  return listed ?? encodeId({ ownerId, target, kind });
-}
+const withoutTimes = (shown: ShownNotification): ShownNotification => ({
+  ...shown,
+  versions: [],
+  times: [],
+});
 
 async function answer(server: TestServer, ownerId: string, request: Request): Promise<Answer> {
   try {
@@ -115,10 +118,16 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       );
     case "react": {
       const { silent: suppressNotification, target: targetName, ...plain } = request;
+      const { kind, userId, displayName, exclusive, coolDownMs, regroupAfterMs } = plain;
       const { changed, reactionCount } = await reactions.react({
-        ...plain,
         targetName,
+        kind,
+        userId,
+        displayName,
+        exclusive,
         suppressNotification,
+        ...(coolDownMs !== undefined && { coolDown: durationFromMs(coolDownMs) }),
+        ...(regroupAfterMs !== undefined && { regroupAfter: durationFromMs(regroupAfterMs) }),
       });
       return { changed, reactionCount: Number(reactionCount) };
     }
@@ -130,19 +139,42 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       return { changed, reactionCount: Number(reactionCount) };
     }
     case "notify": {
-      const { service, target: targetName, kind, ...others } = request;
-      const event = { ...others, targetName, kind: plainKind(kind) };
-      const { notified, replayed } = await server.clientsOf(service).notifications.notify(event);
-      return { notified, replayed };
+      const { service, eventId, userId, displayName, link, regroupAfterMs } = request;
+      const { results } = await server.clientsOf(service).notifications.notify({
+        ...ownersOf(ownerId, request.target),
+        kind: plainKind(request.kind),
+        eventId,
+        userId,
+        displayName,
+        link,
+        data: Buffer.from(request.data),
+        ...(regroupAfterMs !== undefined && { regroupAfter: durationFromMs(regroupAfterMs) }),
+      });
+      const { notified = false, replayed = false, retracted = false } = results[0] ?? {};
+      return { notified, replayed, retracted };
+    }
+    case "retract": {
+      const { service, eventId, target } = request;
+      const event = { ...ownersOf(ownerId, target), eventId };
+      const { results } = await server.clientsOf(service).notifications.retractEvent(event);
+      return { changed: results[0]?.changed ?? false };
     }
     case "read": {
-      const { target, kind, version } = request;
-      const mark = await notifications.markNotificationRead({
-        ownerId,
-        notificationId: idOf(ownerId, target, kind),
-        version: BigInt(version),
-      });
+      const version = BigInt(request.version);
+      const notificationId = encodeId({ ...request, ownerId });
+      const mark = await notifications.markNotificationRead({ ownerId, notificationId, version });
       return { changed: mark.changed, badge: badgeOf(mark.unreadCount) };
+    }
+    case "unread": {
+      const notificationId = encodeId({ ...request, ownerId });
+      const answer = await notifications.markNotificationUnread({ ownerId, notificationId });
+      return { changed: answer.changed, badge: badgeOf(answer.unreadCount) };
+    }
+    case "dismiss": {
+      const version = BigInt(request.version);
+      const notificationId = encodeId({ ...request, ownerId });
+      const answer = await notifications.dismissNotification({ ownerId, notificationId, version });
+      return { changed: answer.changed, badge: badgeOf(answer.unreadCount) };
     }
     case "readAll": {
       const version = BigInt(request.version);
@@ -163,12 +195,17 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
       const { changed } = await notifications.setPersonMuted({ ...request, ownerId });
       return { changed };
     }
+    case "block": {
+      const { userId } = request;
+      const { changed, unreadCount } = await notifications.blockPerson({ ownerId, userId });
+      return { changed, badge: badgeOf(unreadCount) };
+    }
     case "prefer": {
-      const { allMuted, mutedKinds } = request.preferences;
-      const preferences = { ownerId, allMuted, mutedKinds: [...mutedKinds] };
-      const updateMask = { paths: ["*"] };
-      const updated = await notifications.updatePreferences({ preferences, updateMask });
-      return { preferences: preferencesOf(updated.preferences) };
+      for (;;) {
+        const before = await notifications.getPreferences({ ownerId });
+        const changed = await update(server, ownerId, request, before.preferences?.etag ?? "");
+        if (changed) return { preferences: preferencesOf(changed) };
+      }
     }
     case "delete":
       return targetAnswerOf((await reactions.deleteTarget({ targetName: request.target })).target);
@@ -178,16 +215,45 @@ async function send(server: TestServer, ownerId: string, request: Request): Prom
   }
 }
 
+/** Updates the preferences. Undefined when they were changed since they had this etag. */
+async function update(
+  { notifications }: TestServer,
+  ownerId: string,
+  { preferences: { allMuted, mutedKinds, mutedEventKinds } }: RequestOf<"prefer">,
+  etag: string,
+): Promise<Preferences | undefined> {
+  const kinds = { mutedKinds: [...mutedKinds], mutedEventKinds: [...mutedEventKinds] };
+  const preferences = { ownerId, allMuted, ...kinds, etag };
+  try {
+    return (await notifications.updatePreferences({ preferences, updateMask: { paths: ["*"] } }))
+      .preferences;
+  } catch (error) {
+    if (toRefusal(error).reason !== "ETAG_MISMATCH") throw error;
+    return undefined;
+  }
+}
+
+/** Who is notified of an event: the owner of its target, or one who is named. */
+const ownersOf = (ownerId: string, target: TargetName) =>
+  isSame(target, noTarget) ? { ownerIds: [ownerId] } : { targetName: target };
+
 const badgeOf = (count: UnreadCount | undefined): Badge => ({
   version: Number(count?.version),
   notificationCount: Number(count?.notificationCount),
   actorCount: Number(count?.actorCount),
   unseenNotificationCount: Number(count?.unseenNotificationCount),
+  kindCounts: Object.fromEntries(
+    (count?.kindCounts ?? []).map(({ kind, type, notificationCount }) => [
+      type === Type.EVENT ? eventsOf(kind) : kind,
+      Number(notificationCount),
+    ]),
+  ),
 });
 
 const preferencesOf = (preferences: Preferences | undefined) => ({
   allMuted: preferences?.allMuted ?? false,
   mutedKinds: preferences?.mutedKinds ?? [],
+  mutedEventKinds: preferences?.mutedEventKinds ?? [],
 });
 
 function targetAnswerOf(target: Target | undefined): Answer {
@@ -196,51 +262,68 @@ function targetAnswerOf(target: Target | undefined): Answer {
 }
 
 async function show(ownerId: string, selection: Selection): Promise<Shown> {
-  const list = async (state: rpc.ListNotificationsRequest_State) => {
+  const list = async (state: rpc.ListNotificationsRequest_State, kinds: readonly string[] = []) => {
+    const [reactionKinds, eventKinds] = [
+      kinds.filter((kind) => !isEvents(kind)),
+      kinds.filter(isEvents),
+    ];
+    const filter = { state, reactionKinds, eventKinds: eventKinds.map(plainKind) };
     // Small pages, so that lists have several.
     const pages = await allResponses((pageToken) =>
-      two.notifications.listNotifications({ ownerId, state, pageSize: 4, pageToken }),
+      two.notifications.listNotifications({ ownerId, ...filter, pageSize: 4, pageToken }),
     );
     return pages.flatMap(({ notifications }) => notifications);
   };
-  const lines = async (state: rpc.ListNotificationsRequest_State) => {
-    const found = await list(state);
-    for (const { notificationId, ...line } of state === State.UNREAD ? found : []) {
-      listedIds.set(`${ownerId} ${textOf(targetNameOf(line))} ${kindOf(line)}`, notificationId);
-    }
-    return Promise.all(found.map((each) => lineOf(ownerId, each)));
-  };
+  const notifications = async (state: rpc.ListNotificationsRequest_State) =>
+    Promise.all((await list(state)).map((each) => notificationOf(ownerId, each)));
   const { unreadCount } = await one.notifications.getUnreadCount({ ownerId });
   const { preferences } = await one.notifications.getPreferences({ ownerId });
+  const { targets } = await one.notifications.listMutedTargets({ ownerId, pageSize: 200 });
   const { userIds } = await two.notifications.listMutedPeople({ ownerId, pageSize: 200 });
+  const asText = (each: Notification) =>
+    shownText({
+      ...nameOf(ownerId, each),
+      version: Number(each.version),
+      actorCount: Number(each.actorCount),
+      seen: each.seen,
+    });
   return {
     badge: badgeOf(unreadCount),
-    unread: await lines(State.UNREAD),
-    read: await lines(State.READ),
-    merged: (await list(State.UNSPECIFIED)).map((each) =>
-      lineText({
-        target: { ...targetNameOf(each), title: "" },
-        kind: kindOf(each),
-        version: Number(each.version),
-        seen: each.seen,
-      }),
+    unread: await notifications(State.UNREAD),
+    read: await notifications(State.READ),
+    merged: (await list(State.UNSPECIFIED)).map(asText),
+    filtered: (await list(State.UNSPECIFIED, selection.filter)).map(asText),
+    named: await Promise.all(
+      selection.names.map((name) =>
+        one.notifications
+          .getNotification({ ownerId, notificationId: encodeId({ ...name, ownerId }) })
+          .then(
+            ({ notification }) => asText(notification as Notification),
+            (error: unknown) => toRefusal(error).reason,
+          ),
+      ),
     ),
     preferences: preferencesOf(preferences),
     mutedPeople: userIds,
+    mutedTargets: targets.map(({ targetName }) => textOf(targetName ?? noTarget)),
     targets: await Promise.all(selection.targets.map((target) => targetOf(target, selection))),
   };
 }
 
-type Line = Pick<Notification, "target" | "kind" | "type">;
-
-function targetNameOf({ target }: Line): TargetName {
-  const { type = "", id = "" } = target?.targetName ?? {};
-  return { type, id };
+/** The name that is in the id, which has to agree with the fields. */
+function nameOf(ownerId: string, notification: Notification): NotificationName {
+  const { notificationId, target: about, kind: fieldKind, type: fieldType } = notification;
+  const { target, kind, generation } = decodeId(notificationId, ownerId);
+  const { type, id } = about?.targetName ?? noTarget;
+  expect([type, id, fieldKind]).toEqual([target.type, target.id, plainKind(kind)]);
+  expect(fieldType).toBe(isEvents(kind) ? Type.EVENT : Type.REACTION);
+  return { target, kind, generation };
 }
 
-const kindOf = ({ kind, type }: Line) => (type === Type.EVENT ? eventsOf(kind) : kind);
-
-async function lineOf(ownerId: string, notification: Notification): Promise<ShownLine> {
+async function notificationOf(
+  ownerId: string,
+  notification: Notification,
+): Promise<ShownNotification> {
   const { notificationId, target, actorCount, version, seen } = notification;
   const { actors } = await one.notifications.listNotificationActors({
     ownerId,
@@ -248,13 +331,17 @@ async function lineOf(ownerId: string, notification: Notification): Promise<Show
     pageSize: 200,
   });
   return {
-    target: { ...targetNameOf(notification), title: target?.title ?? "" },
-    kind: kindOf(notification),
+    ...nameOf(ownerId, notification),
+    title: target?.title ?? "",
     version: Number(version),
     actorCount: Number(actorCount),
+    eventCount: Number(notification.eventCount),
     seen,
     firstActors: notification.firstActors.map(label),
     latestActors: notification.latestActors.map(label),
+    latestEvents: notification.latestEvents.map((event) =>
+      eventText({ ...event, data: Buffer.from(event.data).toString() }),
+    ),
     actors: actors.map(label),
     versions: [],
     times: [],
@@ -285,5 +372,6 @@ async function targetOf(target: TargetName, { kinds, viewerId }: Selection): Pro
       await Promise.all(kinds.map(async (kind) => [kind, await reactorsOf(kind)])),
     ),
     records: {},
+    withdrawn: [],
   };
 }

@@ -1,4 +1,4 @@
-/** Random histories of bulk grants in memory; `npm test` runs known ones. */
+/** Fresh histories of bulk grants in memory, more than `npm test` plays. */
 import { test, vi } from "vitest";
 import { histories } from "../support/models/bulk-model.ts";
 import { cancelledRuns } from "../support/models/cancelled-runs.ts";
@@ -7,6 +7,7 @@ import { assertSeeded } from "../support/models/seeded.ts";
 // The engine's pauses end at once, so that only the scheduler decides the order.
 vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
+  setImmediate: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
 test("500 histories equal the oracle after every step", async () => {

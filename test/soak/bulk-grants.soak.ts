@@ -1,6 +1,6 @@
-/** Runs a bulk grant of 10,000 rows while a worker is killed and the store has faults. */
+/** Runs bulk grants of thousands of rows while a worker is killed and the store has faults. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { playCampaign } from "../support/models/bulk-campaign.ts";
+import { playCampaign, playCancelledCampaign } from "../support/models/bulk-campaign.ts";
 import { type CampaignStack, startCampaignStack } from "../support/servers/campaign-stack.ts";
 
 let stack: CampaignStack;
@@ -19,4 +19,15 @@ test("each good row of 10,000 is granted once, and the exports hold the others",
     timeoutMs: 30 * 60_000,
   });
   expect(kills).toBe(9);
+});
+
+test("4,000 rows cancelled half way are counted, and the rest is granted later", async () => {
+  const kills = await playCancelledCampaign(stack, {
+    bulkGrantId: "autumn",
+    rowCount: 4_000,
+    every: 600,
+    maxKills: 4,
+    timeoutMs: 30 * 60_000,
+  });
+  expect(kills).toBe(4);
 });

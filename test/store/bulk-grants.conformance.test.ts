@@ -60,6 +60,8 @@ describe.each(stores)("%s: records of bulk grants", (_, open) => {
       revision: 1,
       alreadyGranted: [],
       alreadyGrantedPoints: 0,
+      withoutAccountCount: 2,
+      frozenCount: 1,
       problems: [],
     };
     const outcome: BlockOutcome = { run: 1, grantedCount: 0, grantedPoints: 0, failures: [] };
@@ -84,8 +86,11 @@ describe.each(stores)("%s: records of bulk grants", (_, open) => {
       revision: 2,
       alreadyGranted: [0, 7, 249],
       alreadyGrantedPoints: 300,
+      withoutAccountCount: 2,
+      frozenCount: 1,
       problems: [
         { index: 1, code: "USER_MISSING" },
+        { index: 1, code: "POINTS_MISSING" },
         { index: 2, code: "USER_TWICE", detail: "4" },
         { index: 3, code: "LIMIT_EXCEEDED", detail: "" },
       ],
@@ -197,7 +202,7 @@ describe.each(stores)("%s: the rows of an upload", (_, open) => {
     const { reader, sheets } = open();
     const uploadId = newUpload();
     const odd: SheetRow[] = [
-      { line: 2, userId: "", points: 0, reason: "", problem: { code: "USER_MISSING" } },
+      { line: 2, userId: "", points: 0, reason: "", problems: [{ code: "USER_MISSING" }] },
       { line: 4, userId: '"\\\u0001\u2028', points: 1, reason: "# 🎁 \n\t" },
       { line: 9, userId: "ann", points: 10 ** 9, reason: "r" },
       {
@@ -206,7 +211,7 @@ describe.each(stores)("%s: the rows of an upload", (_, open) => {
         points: 0,
         reason: "",
         rawPoints: "",
-        problem: { code: "POINTS_MALFORMED", detail: "" },
+        problems: [{ code: "POINTS_MALFORMED", detail: "" }, { code: "REASON_MALFORMED" }],
       },
       { line: 7, userId: "bob", points: 0, reason: "", rawPoints: "1e3" },
     ];
@@ -233,6 +238,8 @@ describe.each(stores)("%s: the rows of an upload", (_, open) => {
       revision: block + 1,
       alreadyGranted: [block],
       alreadyGrantedPoints: block * 7,
+      withoutAccountCount: 2,
+      frozenCount: 1,
       problems: failures,
     };
     const outcome: BlockOutcome = {

@@ -1,15 +1,23 @@
 /** Tests that the items of bulk grants stay under the sizes that docs/keys.md promises. */
 import { expect, test } from "vitest";
+import { bulkRulesRef } from "../../src/app/ports/records.ts";
 import { encodeRows, rowsKey } from "../../src/store/dynamodb/codecs/bulk-grants.ts";
 import { toItem } from "../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../src/store/dynamodb/sdk/item-size.ts";
-import { largestBlock, largestBulkRecords } from "../support/fixtures/largest-bulk-records.ts";
+import {
+  commonChange,
+  largestBlock,
+  largestBulkRecords,
+} from "../support/fixtures/largest-bulk-records.ts";
 
 const kb = 1_024;
 
 /** The kinds of item that may exceed 1 KB. */
 const limits = new Map([
   ["bulk grant", 11 * kb],
+  ["bulk summary", 5 * kb],
+  ["bulk rules", 4 * kb],
+  ["earlier bulk rules", 4 * kb],
   ["block check", 400 * kb],
   ["block outcome", 400 * kb],
 ]);
@@ -27,6 +35,10 @@ test.each(sized)("the largest %s has %i bytes and stays under %i", (_, size, lim
 test("the largest block of rows is under 400 KB", () => {
   const item = { ...rowsKey("u".repeat(36), 799), ...encodeRows(largestBlock) };
   expect(itemSize(item)).toBeLessThan(400 * kb);
+});
+
+test("a common change of bulk rules is under 1 KB", () => {
+  expect(itemSize(toItem(bulkRulesRef("p".repeat(32)), commonChange, 999))).toBeLessThan(kb);
 });
 
 test("a common row takes under 50 bytes of its block", () => {

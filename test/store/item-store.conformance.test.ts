@@ -315,15 +315,6 @@ describe.each(stores)("%s: records", (_, open) => {
         reason: "wrong points",
       },
       notices: { expiryDays: 27, reservedGrants: true },
-      bulkRules: {
-        maxPointsPerRow: maxPoints,
-        maxTotalPoints: maxBalance,
-        tiers: [0, 1, 1, 2, 2].map((requiredApprovalCount, i) => ({
-          maxTotalPoints: maxBalance - 5 + i,
-          requiredApprovalCount,
-        })),
-        requiredApprovalCount: 2,
-      },
     };
     const quiet: Program = {
       programId: "quiet",
@@ -331,7 +322,6 @@ describe.each(stores)("%s: records", (_, open) => {
       lifetimes: [{ lifetimeMonths: 1, effectiveTime: 0 }],
       createTime: 0,
       notices: { expiryDays: 0, reservedGrants: true },
-      bulkRules: { maxPointsPerRow: 1, maxTotalPoints: 2, tiers: [], requiredApprovalCount: 0 },
     };
     const failed = reservation(p, id(64), {
       userId,
@@ -718,15 +708,6 @@ describe("the largest items", () => {
       createTime: late,
       reservationPause: { time: late, caller: callerOf(64, 128), reason: "r".repeat(128) },
       notices: { expiryDays: 27, reservedGrants: true },
-      bulkRules: {
-        maxPointsPerRow: maxPoints - 1,
-        maxTotalPoints: maxBalance - 1,
-        tiers: [1, 2, 3, 4, 5].map((i) => ({
-          maxTotalPoints: maxBalance - i,
-          requiredApprovalCount: 2,
-        })),
-        requiredApprovalCount: 2,
-      },
     });
   });
 

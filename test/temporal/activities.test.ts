@@ -24,7 +24,7 @@ const program = {
 async function failureOf(
   error: unknown,
   run: (activities: Activities) => Promise<unknown>,
-  temporalApprovals?: boolean,
+  approverOf?: (name: string) => string | undefined,
 ): Promise<ApplicationFailure> {
   const deps = {
     programs: { get: async () => program },
@@ -37,7 +37,7 @@ async function failureOf(
     deps,
     onDone: () => {},
     onOverdue: () => {},
-    ...(temporalApprovals !== undefined && { temporalApprovals }),
+    ...(approverOf && { approverOf }),
   });
   const environment = new MockActivityEnvironment(
     {},
@@ -110,9 +110,16 @@ describe("an Update that approves a bulk grant", () => {
     expect(await failureOf(unreachable, reject)).toMatchObject({ type: "STORE_UNAVAILABLE" });
   });
 
-  test("reaches the record where they do", async () => {
-    expect(await failureOf(unreachable, approve, true)).toMatchObject({
+  test("reaches the record by a name that they know, and is refused by any other", async () => {
+    const only = (known: string) => (name: string) =>
+      name === known ? "ben@example.com" : undefined;
+    expect(await failureOf(unreachable, approve, only("ben"))).toMatchObject({
       type: "STORE_UNAVAILABLE",
+    });
+    expect(await failureOf(unreachable, approve, only("cho"))).toMatchObject({
+      type: "PERMISSION_DENIED",
+      message: expect.stringContaining("ben is not in the file"),
+      nonRetryable: true,
     });
   });
 });

@@ -33,7 +33,11 @@ beforeAll(async () => {
     ignoreRunning: true,
     dynamicConfig: { "limit.historyCount.suggestContinueAsNew": "12" },
   });
-  short = await startWorkerStack({ temporalAddress: temporal.address, isDirect: true });
+  short = await startWorkerStack({
+    temporalAddress: temporal.address,
+    isDirect: true,
+    env: { MEGURI_BULK_ROWS_PER_SECOND: "250" },
+  });
 });
 afterAll(async () => {
   await Promise.all([stack.stop(), short.stop()]);

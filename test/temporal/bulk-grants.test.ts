@@ -20,7 +20,7 @@ import { listed, metadataOf, showsDetails } from "../support/fixtures/operators.
 import { eventsOf, freeze } from "../support/fixtures/reservations.ts";
 import { eventually } from "../support/fixtures/waiting.ts";
 import { type SlackServer, startSlackServer } from "../support/servers/slack-server.ts";
-import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+import { approversFile, startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let slack: SlackServer;
 let stack: WorkerStack;
@@ -31,7 +31,7 @@ beforeAll(async () => {
     env: {
       MEGURI_SLACK_WEBHOOK_URL: slack.webhookUrl,
       MEGURI_BULK_ROWS_PER_SECOND: "250",
-      MEGURI_TEMPORAL_APPROVALS: "1",
+      MEGURI_TEMPORAL_APPROVALS: approversFile,
     },
   });
 });
@@ -46,7 +46,19 @@ const submitted = (options: Parameters<typeof submit>[2], deps = stack.deps) =>
 const update = (id: string, name: string, input: object) =>
   bulkGrantRun(stack, id).executeUpdate(name, { args: [input] as [unknown] });
 
-const messagesAbout = (id: string) => slack.messages.filter((text) => text.includes(id));
+/** The first lines of the messages about a bulk grant, in their order. */
+const titlesAbout = (id: string): string[] =>
+  slack.messages.flatMap((text) => (text.includes(`\`${id}\``) ? (text.split("\n")[0] ?? "") : []));
+
+/** The messages that say how a run has ended. */
+const outcomesOf = (id: string) =>
+  titlesAbout(id).filter((title) => /is (DONE|DONE_WITH_FAILURES|CANCELLED)\*/.test(title));
+
+/** Waits until people are told of the wait: those who were not are not told of its end. */
+const isAnnounced = (id: string) =>
+  eventually(async () => {
+    expect((await readBulk(stack, id)).bulkGrant.announced).toBe("WAITING");
+  });
 
 /** Expects that an update is refused, and returns why. */
 async function refusal(answer: Promise<unknown>): Promise<string | undefined> {
@@ -61,10 +73,12 @@ async function refusal(answer: Promise<unknown>): Promise<string | undefined> {
 describe("a bulk grant", () => {
   test("is validated, approved by an Update, run and reported once", async () => {
     const userIds = usersOf("life", 300);
-    const { revision } = await submitted({ id: "life", userIds });
+    const { revision } = await submitted({ id: "life", userIds, title: "夏の*キャンペーン*" });
     await comesTo(stack, "life", "AWAITING_APPROVAL");
     const run = bulkGrantRun(stack, "life");
     const details = await showsDetails(run, "Waits for 1 approval until");
+    expect(details).toContain("points of a row: 10 to 10, median 10");
+    expect(details).toContain("- title: 夏の\\*キャンペーン\\*\n");
     expect(details).toContain("submitted by: submitter via desk");
     expect(details).toContain("in all: 3,000 points, 300 rows");
     expect(details).toContain(revision.digest);
@@ -73,8 +87,11 @@ describe("a bulk grant", () => {
         'MeguriState = "AWAITING_APPROVAL" AND MeguriPoints = 3000 AND MeguriCaller = "desk"';
       expect(await listed(stack, query)).toEqual([run.workflowId]);
     });
-    expect(await (await run.describe()).staticSummary()).toBe("grant 3,000 points in 300 rows");
+    expect(await (await run.describe()).staticSummary()).toBe(
+      "夏の\\*キャンペーン\\*: grant 3,000 points in 300 rows",
+    );
 
+    await isAnnounced("life");
     const { digest } = revision;
     const bySubmitter = { subject: "submitter", digest };
     expect(await refusal(update("life", "approve", bySubmitter))).toContain("submitter");
@@ -109,19 +126,23 @@ describe("a bulk grant", () => {
       counts,
     });
     expect(await balances(stack, userIds)).toEqual({ 10: 300 });
-    expect(messagesAbout("life")).toHaveLength(1);
+    expect(titlesAbout("life")).toEqual([
+      "*Bulk grant awaits approval*",
+      "*Bulk grant is approved*",
+      "*Bulk grant is DONE*",
+    ]);
     expect((await readBulk(stack, "life")).bulkGrant.report).toBe("SENT");
     expect((await metadataOf(run)).currentDetails).toContain("300 granted");
     expect(await run.query<BulkGrantView>("progress")).toMatchObject({ state: "DONE", counts });
   });
 
-  test("that takes one step has a history of at most 60 events", async () => {
+  test("that takes one step has a history of at most 75 events", async () => {
     const bulkGrant = await submitted({ id: "short", userIds: usersOf("short", 250) });
     await comesTo(stack, "short", "AWAITING_APPROVAL");
     await approve(stack.deps, bulkGrant);
     const run = bulkGrantRun(stack, "short");
     await run.result();
-    expect((await eventsOf(run)).length).toBeLessThanOrEqual(60);
+    expect((await eventsOf(run)).length).toBeLessThanOrEqual(75);
   });
 
   test("that has invalid rows ends INVALID, and its next revision is another run", async () => {
@@ -135,11 +156,19 @@ describe("a bulk grant", () => {
     await submitted({ id: "twice", userIds: ["twice-a", "twice-b"] });
     const { revision } = await comesTo(stack, "twice", "AWAITING_APPROVAL");
     expect(revision.number).toBe(2);
+    await isAnnounced("twice");
     await update("twice", "reject", { subject: "approver", reason: "not this one" });
     const run = bulkGrantRun(stack, "twice");
     expect(await run.result()).toMatchObject({ state: "REJECTED", revision: 2 });
     expect((await metadataOf(run)).currentDetails).toContain(
       "Rejected by approver via temporal (not this one).",
+    );
+    expect(titlesAbout("twice")).toEqual([
+      "*Bulk grant awaits approval*",
+      "*Bulk grant is REJECTED*",
+    ]);
+    expect(slack.messages.find((text) => text.includes("`twice`"))).toContain(
+      "Replaces revision 1: 0 users added, 0 removed, 0 changed",
     );
   });
 
@@ -172,11 +201,15 @@ describe("a bulk grant", () => {
     const approvalTimes = { reminderMs: 1_000, expiryMs: 3_000 };
     await submitted({ id: "late", userIds: ["late-0"] }, { ...stack.deps, approvalTimes });
     const run = bulkGrantRun(stack, "late");
-    await eventually(async () => expect(messagesAbout("late")).toHaveLength(1));
+    await eventually(async () => expect(titlesAbout("late")).toHaveLength(2));
     expect((await readBulk(stack, "late")).bulkGrant.state).toBe("AWAITING_APPROVAL");
     expect(await run.result()).toMatchObject({ state: "CANCELLED", counts: { granted_count: 0 } });
     expect((await metadataOf(run)).currentDetails).toContain("not approved in time");
-    expect(messagesAbout("late")).toHaveLength(1);
+    expect(titlesAbout("late")).toEqual([
+      "*Bulk grant awaits approval*",
+      "*Bulk grant still awaits approval*",
+      "*Bulk grant is CANCELLED*",
+    ]);
   });
 });
 
@@ -214,7 +247,7 @@ describe("a bulk grant half way", () => {
     await update("paused", "resume", { subject: "op" });
     expect(await run.result()).toMatchObject({ state: "DONE", counts: { granted_count: 1_250 } });
     expect(await balances(stack, userIds)).toEqual({ 10: 1_250 });
-    expect(messagesAbout("paused")).toHaveLength(1);
+    expect(outcomesOf("paused")).toHaveLength(1);
   });
 
   test("is cancelled after the rows under way, and says what was granted", async () => {
@@ -230,7 +263,7 @@ describe("a bulk grant half way", () => {
       not_run_count: notRun,
       failed_count: 0,
     });
-    expect(messagesAbout("cancelled")).toHaveLength(1);
+    expect(outcomesOf("cancelled")).toHaveLength(1);
 
     // The rest, as the next revision.
     await submitted({ id: "cancelled", userIds: [...userIds, "cancelled-new"] });
@@ -276,7 +309,7 @@ describe("rows that fail", () => {
       state: "DONE_WITH_FAILURES",
       counts: { granted_count: 2, failed_count: 1, problem_counts: { ACCOUNT_FROZEN: 1 } },
     });
-    expect(messagesAbout("frozen")).toHaveLength(1);
+    expect(outcomesOf("frozen")).toHaveLength(1);
     expect((await metadataOf(bulkGrantRun(stack, "frozen"))).currentDetails).toContain(
       "ACCOUNT_FROZEN: 1",
     );
@@ -286,17 +319,18 @@ describe("rows that fail", () => {
     await retryBulkGrant(deps, { programId, bulkGrantId: "frozen", ...by });
     await comesTo(stack, "frozen", "DONE");
     expect(await balances(stack, usersOf("frozen", 3))).toEqual({ 10: 2, 11: 1 });
-    await eventually(async () => expect(messagesAbout("frozen")).toHaveLength(2));
+    await eventually(async () => expect(outcomesOf("frozen")).toHaveLength(2));
   });
 
-  test("and a report that Slack refuses do not fail the run", async () => {
-    slack.failNext({ status: 404, body: "no_service" });
+  test("and messages that Slack refuses do not fail the run", async () => {
+    const refused = { status: 404, body: "no_service" };
+    slack.failNext(refused, refused, refused);
     const bulkGrant = await submitted({ id: "unreported", userIds: ["unreported-0"] });
-    await comesTo(stack, "unreported", "AWAITING_APPROVAL");
+    await isAnnounced("unreported");
     await approve(stack.deps, bulkGrant);
     expect(await bulkGrantRun(stack, "unreported").result()).toMatchObject({ state: "DONE" });
     expect((await readBulk(stack, "unreported")).bulkGrant.report).toBe("FAILED");
-    expect(messagesAbout("unreported")).toEqual([]);
+    expect(titlesAbout("unreported")).toEqual([]);
   });
 });
 

@@ -29,7 +29,10 @@ const shownSubmitter = `\\*${escapedId}\\* via desk`;
 const bulkGrant = {
   ...{ programId: "default", bulkGrantId: id, state: "AWAITING_APPROVAL", run: 0, approvals: [] },
   ...{ expireTime: 0, actions: [] },
-  revision: { number: 1, totalPoints: 1, rowCount: 1, submitter, requiredApprovalCount: 1 },
+  revision: {
+    ...{ number: 1, title: reason, totalPoints: 1, rowCount: 1, submitter },
+    requiredApprovalCount: 1,
+  },
 };
 
 test("of a reservation", async () => {
@@ -52,13 +55,28 @@ test("of a bulk grant, and its current details", async () => {
   const { link, started } = recordingLink();
   await createBulkGrantRuns(link).startBulkGrant(bulkGrant as never);
   expect(started().staticDetails).toContain(`- bulk grant: ${escapedId}\n`);
+  expect(started().staticSummary).toBe(`${escapedReason}: grant 1 points in 1 rows`);
   const cancelled = {
     ...bulkGrant,
     state: "CANCELLED",
     actions: [{ caller: asService("desk"), reason }],
   };
-  const view = toView({ bulkGrant: cancelled, step: "END" } as never, undefined, "UTC");
+  const summary = {
+    largestRows: [{ userId: id, points: 5 }],
+    overlaps: [{ bulkGrantId: id, state: "DONE", sameUserCount: 1, samePointsCount: 1 }],
+    rowCount: 1,
+    withoutAccountCount: 0,
+    frozenCount: 0,
+  };
+  const view = toView(
+    { bulkGrant: cancelled, step: "END" } as never,
+    undefined,
+    summary as never,
+    "UTC",
+  );
   expect(view.details).toBe(`Cancelled by desk (${escapedReason}).`);
+  expect(view.summary?.join("\n")).toContain(`users are in ${escapedId} (DONE)`);
+  expect(view.summary?.join("\n")).toContain(`largest: ${escapedId} 5`);
 });
 
 test("of the purge of a target", async () => {

@@ -36,11 +36,13 @@ async function newProgram(
   return setDays(programId, expiryDays);
 }
 
-const setDays = (programId: string, expiryDays: number): Promise<Program> =>
-  updateProgram(
+async function setDays(programId: string, expiryDays: number): Promise<Program> {
+  const { program } = await updateProgram(
     { ...stack.deps, background: () => {} },
     { programId, notices: { expiryDays, reservedGrants: false }, deadline: undefined },
   );
+  return program;
+}
 
 const scheduleOf = (programId: string): ScheduleHandle =>
   stack.client.schedule.getHandle(expiryNoticesId(programId));

@@ -1,14 +1,19 @@
 /** Tests which files a pick-up takes and how it ends, with activities on a list of files. */
+import { activityInfo } from "@temporalio/activity";
 import type { WorkflowFailedError } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { BulkGrantInput } from "../../src/contract/bulk-grants.ts";
 import type {
   MoveFileInput,
   NewFiles,
   NewFilesInput,
+  PickUpReportInput,
   PickUpSheetInput,
+  WriteRefusalInput,
 } from "../../src/contract/sheet-sources.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
 import { startWorkerStack, type WorkerStack, workflowBundle } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
@@ -22,15 +27,19 @@ afterAll(async () => {
   await stack.stop();
 });
 
-const pageSize = 3;
+const pageSize = 6;
 
 /**
- * Picks up a source of these files, by pages of three. Files in `unmovable` stay where they are.
- * Returns how the run has ended, its files that were submitted, and those that are left.
+ * Picks up a source of these files, by pages of six. Files that begin with `slow` are validated
+ * when `swift.csv` is submitted. Files in `unmovable` stay where they are. Returns how the run has
+ * ended, its files that were submitted, those that are left, and what people were told. With
+ * `runs`, a schedule does so more than once; then `end` is undefined.
  */
-async function pickUp(files: readonly string[], unmovable: readonly string[]) {
+async function pickUp(files: readonly string[], unmovable: readonly string[], runs?: number) {
   const left = [...files];
   const submitted: string[] = [];
+  const told: PickUpReportInput[] = [];
+  const started = new Set<string>();
   const taskQueue = `pick-up-${files.length}-${unmovable.length}`;
   const worker = await Worker.create({
     connection,
@@ -39,10 +48,12 @@ async function pickUp(files: readonly string[], unmovable: readonly string[]) {
     workflowBundle: workflowBundle(),
     activities: {
       async listNewFiles({ cursor = "0" }: NewFilesInput): Promise<NewFiles> {
+        started.add(activityInfo().workflowExecution?.runId ?? "");
         const end = Number(cursor) + pageSize;
         const page = left.slice(Number(cursor), end);
         const next = end < left.length ? { cursor: String(end) } : {};
-        return { files: page.map((source) => ({ source, bulk_grant_id: source })), ...next };
+        const fileOf = (source: string) => ({ source, bulk_grant_id: source, title: source });
+        return { files: page.map(fileOf), ...next };
       },
       async pickUpSheet({ program_id, bulk_grant_id }: PickUpSheetInput) {
         if (bulk_grant_id.startsWith("gone")) return null;
@@ -51,25 +62,58 @@ async function pickUp(files: readonly string[], unmovable: readonly string[]) {
           throw ApplicationFailure.nonRetryable("an unknown column", "INVALID_REQUEST");
         }
         submitted.push(bulk_grant_id);
-        return { program_id, bulk_grant_id };
+        return { program_id, bulk_grant_id, revision: 1 };
       },
-      advanceBulkGrant: async () => ({ state: "AWAITING_APPROVAL" }),
+      async advanceBulkGrant({ bulk_grant_id }: BulkGrantInput) {
+        const isSlow = bulk_grant_id.startsWith("slow") && !submitted.includes("swift.csv");
+        return { state: isSlow ? "VALIDATING" : "AWAITING_APPROVAL", revision: 1 };
+      },
+      async writeRefusal({ source }: WriteRefusalInput) {
+        if (source.includes("full")) throw ApplicationFailure.nonRetryable("no storage");
+        return `errors of ${source}`;
+      },
       async moveFile({ source }: MoveFileInput) {
         if (unmovable.includes(source)) throw ApplicationFailure.nonRetryable("read-only");
         left.splice(left.indexOf(source), 1);
+        return null;
+      },
+      async reportPickUp(input: PickUpReportInput) {
+        told.push(input);
+        if (files.includes("silent.csv")) throw ApplicationFailure.retryable("no answer");
       },
     },
   });
-  const end = await worker.runUntil(
-    stack.client.workflow
-      .execute("pickUpSheets", {
-        workflowId: taskQueue,
-        taskQueue,
-        args: [{ source_name: "nightly", program_id: "p" }],
-      })
-      .catch((error: WorkflowFailedError) => error.cause),
-  );
-  return { end, submitted: submitted.toSorted(), left };
+  const workflow = {
+    workflowId: taskQueue,
+    taskQueue,
+    args: [{ source_name: "nightly", program_id: "p" }] as [object],
+  };
+  const run = () =>
+    runs === undefined
+      ? stack.client.workflow
+          .execute("pickUpSheets", workflow)
+          .catch((error: WorkflowFailedError) => error.cause)
+      : bySchedule(workflow, started, runs);
+  const end = await worker.runUntil(run());
+  return { end, submitted: submitted.toSorted(), left, told };
+}
+
+/** Lets a schedule start the workflow, one run at a time, until so many runs have ended. */
+async function bySchedule(
+  workflow: { readonly workflowId: string; readonly taskQueue: string; readonly args: [object] },
+  started: ReadonlySet<string>,
+  runs: number,
+): Promise<void> {
+  const schedule = await stack.client.schedule.create({
+    scheduleId: workflow.workflowId,
+    spec: {},
+    action: { type: "startWorkflow", workflowType: "pickUpSheets", ...workflow },
+  });
+  await eventually(async () => {
+    await schedule.trigger("SKIP");
+    expect(started.size).toBeGreaterThan(runs);
+  });
+  await schedule.delete();
 }
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `${10 + i}.csv`);
@@ -77,25 +121,76 @@ const names = (count: number) => Array.from({ length: count }, (_, i) => `${10 +
 test("files that cannot be moved hide no other file, and the run fails", async () => {
   const files = names(8);
   const stuck = [...files.slice(0, 4), "refused.csv"];
-  const { end, submitted, left } = await pickUp([...files, "refused.csv"], stuck);
+  const { end, submitted, left, told } = await pickUp([...files, "refused.csv"], stuck);
   expect(submitted).toEqual(files);
   expect(left).toEqual(stuck);
   expect(end).toMatchObject({ type: "PICK_UP_INCOMPLETE" });
   const [counts, ...lines] = (end as ApplicationFailure).message.split("\n");
   expect(counts).toBe("8 files submitted, 1 failed, 5 left.");
   expect(lines.filter(Boolean).toSorted()).toEqual([
-    ...files.slice(0, 4).map((file) => `- ${file}: NOT_MOVED`),
-    "- refused.csv: INVALID_REQUEST (an unknown column)",
-    "- refused.csv: NOT_MOVED",
+    ...files.slice(0, 4).map((file) => `- ${file}: NOT_MOVED (read-only)`),
+    "- refused.csv: INVALID_REQUEST (an unknown column); errors in errors of refused.csv",
+    "- refused.csv: NOT_MOVED (read-only)",
   ]);
+  expect(told).toHaveLength(1);
+  const [{ files: reported = [], ...rest } = {}] = told;
+  expect(rest).toEqual({ program_id: "p", more_count: 0 });
+  const reasons = reported.map(({ source, reason }) => `${source}: ${reason}`);
+  expect(reasons.toSorted()).toEqual([
+    ...files.slice(0, 4).map((file) => `${file}: NOT_MOVED`),
+    "refused.csv: INVALID_REQUEST",
+  ]);
+});
+
+test("people are told once of a file that stays, and of each that comes", async () => {
+  const { told, left } = await pickUp(
+    ["refused-stuck.csv", "refused.csv"],
+    ["refused-stuck.csv"],
+    3,
+  );
+  expect(left).toEqual(["refused-stuck.csv"]);
+  expect(told.map(({ files }) => files.map(({ source }) => source).toSorted())).toEqual([
+    ["refused-stuck.csv", "refused.csv"],
+  ]);
+});
+
+test("a message that is not sent fails no pick-up, and is due again", async () => {
+  const stuck = ["silent.csv", "refused.csv"];
+  const { told } = await pickUp(stuck, stuck, 2);
+  expect(told.length).toBeGreaterThan(1);
+});
+
+test("a message names the first of many files, and counts the others", async () => {
+  const files = Array.from({ length: 23 }, (_, i) => `refused-${i}.csv`);
+  const { told } = await pickUp(files, []);
+  expect(told.map(({ files, more_count }) => [files.length, more_count])).toEqual([[20, 3]]);
+});
+
+test("files that are being validated hold up no other file", async () => {
+  const files = [...Array.from({ length: 5 }, (_, i) => `slow-${i}.csv`), "swift.csv"];
+  const { end, left } = await pickUp(files, []);
+  expect(left).toEqual([]);
+  expect(end).toMatchObject({ failed: [], left: [] });
 });
 
 test("moves that shift the pages hide no file", async () => {
   const files = names(10);
-  const { end, submitted, left } = await pickUp(files, []);
+  const { end, submitted, left, told } = await pickUp(files, []);
   expect(submitted).toEqual(files);
   expect(left).toEqual([]);
   expect(end).toMatchObject({ failed: [], left: [] });
+  expect(told).toEqual([]);
+});
+
+test("a file whose errors cannot be written is moved all the same", async () => {
+  const { end, left } = await pickUp(["refused-full.csv"], []);
+  expect(left).toEqual([]);
+  expect(end).toMatchObject({
+    failed: [
+      { source: "refused-full.csv", reason: "INVALID_REQUEST", message: "an unknown column" },
+    ],
+    left: [],
+  });
 });
 
 test("a file that is gone is taken once, although it is still listed", async () => {

@@ -63,8 +63,10 @@ describe("a target deleted", () => {
 
     const stop = await stack.startWorker();
     await expectPurged(stack, "owner", targets);
-    const listed = await allItems((page) => listNotifications(deps, "owner", "UNREAD", page));
-    expect(listed.map(({ target: { id } }) => id)).toEqual([active.id, active.id]);
+    const listed = await allItems((page) =>
+      listNotifications(deps, { ownerId: "owner", state: "UNREAD", kinds: [] }, page),
+    );
+    expect(listed.map(({ id }) => id.target.id)).toEqual([active.id, active.id]);
     expect(await unreadOf(stack, "bystander")).toEqual({ notificationCount: 1, actorCount: 3 });
 
     // A second purge finds nothing.

@@ -6,7 +6,7 @@ import {
 } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { write } from "./io.ts";
-import { enumName, enumOption, enumValue, programOption } from "./options.ts";
+import { enumName, enumOption, enumValue, programOption, readCount } from "./options.ts";
 import type { Columns } from "./output.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -15,23 +15,30 @@ const columns: Columns<BulkGrantRow> = {
   user: ({ userId }) => userId,
   points: ({ points, rawPoints }) => points || rawPoints,
   state: ({ state }) => enumName(BulkGrantRow_StateSchema, state),
-  code: ({ problem }) => problem?.code,
+  code: ({ problems }) => problems.map(({ code }) => code).join(", ") || undefined,
   reason: ({ reason }) => reason,
-  problem: ({ problem }) => problem?.message,
+  problem: ({ problems }) => problems.map(({ message }) => message).join("; ") || undefined,
 };
 
 export const addRows: AddCommand = (parent, inSession) => {
   parent
     .command("rows")
     .summary("list the rows of a bulk grant")
-    .description("Lists the rows of the current revision in the order of the sheet.")
+    .description("Lists the rows of a revision in the order of the sheet.")
     .argument("<id>", "the bulk grant")
     .addOption(programOption())
+    .option(
+      "--revision <number>",
+      "of an earlier revision; the current one by default",
+      readCount,
+      0,
+    )
     .addOption(enumOption("--state <state>", "only rows in this state", BulkGrantRow_StateSchema))
     .addHelpText("after", examples("meguri bulk rows spring --state FAILED"))
     .action(
-      inSession(async ({ meguri, out, call }, bulkGrantId, { program: programId, state }) => {
-        const filter = { state: enumValue(BulkGrantRow_StateSchema, state) };
+      inSession(async ({ meguri, out, call }, bulkGrantId, options) => {
+        const { program: programId, revision, state } = options;
+        const filter = { revision, state: enumValue(BulkGrantRow_StateSchema, state) };
         const pages = pagesOf(async (page) => {
           const request = { programId, bulkGrantId, ...filter, ...page };
           const answer = await meguri.bulkGrants.listBulkGrantRows(request, call);
@@ -57,6 +64,28 @@ export const addExportFailed: AddCommand = (parent, inSession) => {
       inSession(async ({ meguri, io, call }, bulkGrantId, { program: programId }) => {
         const name = { programId, bulkGrantId };
         for await (const { csvChunk } of meguri.bulkGrants.exportFailedBulkGrantRows(name, call)) {
+          await write(io.stdout, csvChunk);
+        }
+      }),
+    );
+};
+
+export const addAudit: AddCommand = (parent, inSession) => {
+  parent
+    .command("audit")
+    .summary("write who got what, and by whose approval")
+    .description(
+      "Writes the rows of all revisions as CSV, with what became of each, the number of the " +
+        "ledger entry that granted it, and who approved its revision. The CSV is complete if the " +
+        "exit code is 0.",
+    )
+    .argument("<id>", "the bulk grant")
+    .addOption(programOption())
+    .addHelpText("after", examples("meguri bulk audit spring > audit.csv"))
+    .action(
+      inSession(async ({ meguri, io, call }, bulkGrantId, { program: programId }) => {
+        const name = { programId, bulkGrantId };
+        for await (const { csvChunk } of meguri.bulkGrants.exportBulkGrantAudit(name, call)) {
           await write(io.stdout, csvChunk);
         }
       }),

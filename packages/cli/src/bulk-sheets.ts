@@ -10,7 +10,9 @@ import {
   UploadBulkGrantResponseSchema,
 } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
+import { reportSubmission } from "./bulk-submission.ts";
 import { aboutBulkGrant } from "./bulk-text.ts";
+import { follow } from "./bulk-watch.ts";
 import { UsageError } from "./errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
@@ -18,7 +20,7 @@ import { programOption, readCount, readTime, timeFormat } from "./options.ts";
 import { createBar } from "./progress.ts";
 import type { Session } from "./session.ts";
 
-const fileHelp = 'the sheet in CSV; "-" reads standard input';
+export const fileHelp = 'the sheet in CSV; "-" reads standard input';
 
 export const addCheck: AddCommand = (parent, inSession) => {
   parent
@@ -73,59 +75,47 @@ export const addSubmit: AddCommand = (parent, inSession) => {
     .description(
       "Submits a sheet as a new bulk grant, or as the next revision of one that was invalid, " +
         "rejected or cancelled, or had failures. Rows that are granted already are skipped. " +
-        "Sending the same sheet again changes nothing.",
+        "Sending the same sheet again changes nothing; of one that has ended without granting, " +
+        "--replaced-revision makes the next revision.",
     )
     .argument("<id>", "the id of the bulk grant, which you choose")
     .argument("<file>", fileHelp)
     .addOption(programOption())
+    .option("--title <title>", "what people call it, in any script; at most 96 bytes", "")
     .option("--at <time>", `grant at ${timeFormat}; as soon as approved by default`, readTime)
     .option("--replaced-revision <number>", "make a revision of the same content", readCount, 0)
+    .option("--wait", "follow it to its end, as meguri bulk watch does")
     .addHelpText(
       "after",
-      examples("meguri bulk submit spring sheet.csv", "cat rows.csv | meguri bulk submit spring -"),
+      examples(
+        "meguri bulk submit spring sheet.csv --wait",
+        "cat rows.csv | meguri bulk submit spring -",
+      ),
     )
     .action(
       inSession(async (session, bulkGrantId, file, options) => {
         const { out } = session;
-        const { program: programId, at, replacedRevision } = options;
+        const { program: programId, title, at, replacedRevision } = options;
         const time = at && { executeTime: at };
         // "+2h" would be another time in the next try, and so another content.
         if (at) session.repeatWith = `--at ${timestampDate(at).toISOString()}`;
-        const header = { programId, bulkGrantId, replacedRevision, ...time };
+        const header = { programId, bulkGrantId, title, replacedRevision, ...time };
         const answer = await upload(session, header, file);
         await out.message(
           UploadBulkGrantResponseSchema,
           answer,
           () => `${aboutBulkGrant(answer.bulkGrant)}\n`,
         );
-        await out.note(nextStep(answer));
-        if (isReplaced(answer)) session.exitCode = exitCodes.refused;
+        const isSubmitted = await reportSubmission(session, answer);
+        if (options.wait && isSubmitted) await follow(session, { programId, bulkGrantId });
       }),
     );
 };
 
-/** Whether another content has replaced the submitted one, so that this one will not be granted. */
-const isReplaced = ({ revision, bulkGrant }: UploadBulkGrantResponse): boolean =>
-  revision !== bulkGrant?.revision;
-
-/** What a person does after a submission. */
-function nextStep(answer: UploadBulkGrantResponse): string {
-  const { revision, replayed, bulkGrant } = answer;
-  if (isReplaced(answer)) {
-    return (
-      `not submitted: this was revision ${revision}, which others have replaced; make it the ` +
-      `next one with: --replaced-revision ${bulkGrant?.revision}`
-    );
-  }
-  return replayed
-    ? "replayed: the current revision has the same content"
-    : `follow it with: meguri bulk watch ${bulkGrant?.bulkGrantId}`;
-}
-
 type Header = Parameters<Session["meguri"]["uploadBulkGrant"]>[0];
 
 /** Sends a sheet and shows the progress. */
-async function upload(
+export async function upload(
   session: Session,
   header: Header,
   file: string,

@@ -1,7 +1,11 @@
 /** Sentences about bulk grants. */
-import { type BulkGrant, BulkGrant_StateSchema } from "@meguri/client/bulk-grants";
+import {
+  type BulkGrant,
+  BulkGrant_StateSchema,
+  BulkGrant_State as State,
+} from "@meguri/client/bulk-grants";
 import { enumName } from "./options.ts";
-import { printable } from "./output.ts";
+import { formatTime, printable } from "./output.ts";
 
 /** The state, with the changes that are under way. */
 export function stateText({ state, pause, cancelRequest }: BulkGrant): string {
@@ -13,7 +17,38 @@ export function stateText({ state, pause, cancelRequest }: BulkGrant): string {
 /** One line: what the bulk grant is, and its state. */
 export function aboutBulkGrant(bulkGrant: BulkGrant | undefined): string {
   if (bulkGrant === undefined) return "";
-  const { bulkGrantId, revision, rowCount, totalPoints } = bulkGrant;
-  const what = `${rowCount} rows, ${totalPoints} points`;
+  const { bulkGrantId, title, revision, rowCount, totalPoints } = bulkGrant;
+  const what = `${rowCount} rows, ${totalPoints} points${title && ` (${title})`}`;
   return printable(`${bulkGrantId}: ${stateText(bulkGrant)}, revision ${revision}, ${what}`);
 }
+
+/** What has to happen before it goes on; empty when nothing does. */
+export function waitsFor(bulkGrant: BulkGrant): string {
+  const { state, pause, executeTime, expireTime } = bulkGrant;
+  if (pause) return "its pause to end";
+  if (state === State.AWAITING_APPROVAL) {
+    return `${missingApprovals(bulkGrant)} until ${formatTime(expireTime)}`;
+  }
+  if (state === State.APPROVED && executeTime) return formatTime(executeTime);
+  return state === State.INVALID ? "a corrected sheet" : "";
+}
+
+/** The approvals that are missing, such as `2 approvals`. */
+export function missingApprovals(bulkGrant: BulkGrant): string {
+  const missing = bulkGrant.requiredApprovalCount - bulkGrant.approvals.length;
+  return missing === 1 ? "1 approval" : `${missing} approvals`;
+}
+
+/** A command line about a bulk grant, which can be pasted into a shell. */
+export function commandFor(
+  { programId, bulkGrantId }: Pick<BulkGrant, "programId" | "bulkGrantId">,
+  command: string,
+  ...further: readonly string[]
+): string {
+  const program = programId === "default" ? [] : ["--program", programId];
+  return ["meguri bulk", command, shellWord(bulkGrantId), ...further, ...program].join(" ");
+}
+
+/** Quotes a word that a shell would not take as it is: others have chosen the ids. */
+export const shellWord = (word: string): string =>
+  /^[\w.:@%+=,/-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,4 +1,4 @@
-/** The command that follows a bulk grant to its end. */
+/** Follows a bulk grant to its end: the command that does so, and the wait of a submission. */
 import { timestampNow } from "@bufbuild/protobuf/wkt";
 import {
   BulkGrant_State as State,
@@ -6,6 +6,7 @@ import {
   WatchBulkGrantResponse_UpdateSchema as UpdateSchema,
 } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
+import { nextSteps } from "./bulk-ended.ts";
 import { aboutBulkGrant, stateText } from "./bulk-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
@@ -13,60 +14,112 @@ import { programOption } from "./options.ts";
 import type { Columns } from "./output.ts";
 import { singly } from "./pages.ts";
 import { createBar } from "./progress.ts";
+import { createRowRate, type RowRate } from "./row-rate.ts";
+import type { Session } from "./session.ts";
 
 export const addWatch: AddCommand = (parent, inSession) => {
   parent
     .command("watch")
     .summary("follow a bulk grant until it ends")
     .description(
-      "Shows the progress of a bulk grant until nothing more is done with it. The exit code is 0 " +
-        "if all rows are granted, and 1 if it ended otherwise.",
+      "Shows the progress of a bulk grant until nothing more is done with it, then what is wrong " +
+        "and the next command. The exit code is 0 if all rows are granted, and 1 if it ended " +
+        "otherwise.",
     )
     .argument("<id>", "the bulk grant")
     .addOption(programOption())
     .addHelpText("after", examples("meguri bulk watch spring && echo all granted"))
     .action(
-      inSession(async (session, bulkGrantId, { program: programId }) => {
-        const { meguri, out, io, call } = session;
-        let last: Update | undefined;
-        async function* updates(): AsyncGenerator<Update> {
-          for await (const update of meguri.watchBulkGrant({ programId, bulkGrantId }, call)) {
-            last = update;
-            yield update;
-          }
-        }
-        if (out.isTerminal) await showBar(io, updates());
-        else await out.list(UpdateSchema, singly(updates()), columns);
-        await out.note(aboutBulkGrant(last?.bulkGrant));
-        if (last?.bulkGrant?.state !== State.DONE) session.exitCode = exitCodes.refused;
-      }),
+      inSession((session, bulkGrantId, { program: programId }) =>
+        follow(session, { programId, bulkGrantId }),
+      ),
     );
 };
 
-const columns: Columns<Update> = {
+/** Shows the progress until nothing more is done, and sets the exit code. */
+export async function follow(
+  session: Session,
+  name: { readonly programId: string; readonly bulkGrantId: string },
+): Promise<void> {
+  const { meguri, out, io, call } = session;
+  const rateOf = createRowRate();
+  let rate: RowRate = {};
+  let last: Update | undefined;
+  const say = async () => {
+    if (out.isJson || !last?.bulkGrant) return;
+    for (const line of await nextSteps(session, last.bulkGrant)) await out.note(line);
+  };
+  const bar = out.isTerminal ? startBar(io) : undefined;
+  async function* updates(): AsyncGenerator<Update> {
+    for await (const update of meguri.watchBulkGrant(name, call)) {
+      const isNewState = last?.bulkGrant?.state !== update.bulkGrant?.state;
+      last = update;
+      rate = rateOf(rowsDone(update), rowsToGrant(update), performance.now());
+      bar?.show(update, rate);
+      yield update;
+      if (!isNewState || update.bulkGrant?.state !== State.AWAITING_APPROVAL) continue;
+      bar?.stop();
+      await say();
+    }
+  }
+  try {
+    if (bar === undefined) {
+      await out.list(
+        UpdateSchema,
+        singly(updates()),
+        columns(() => rate),
+      );
+    } else {
+      for await (const _ of updates());
+    }
+  } finally {
+    bar?.stop();
+  }
+  await out.note(aboutBulkGrant(last?.bulkGrant));
+  await say();
+  if (last?.bulkGrant?.state !== State.DONE) session.exitCode = exitCodes.refused;
+}
+
+/** The columns of a pipe. The rate is that of the update that is printed. */
+const columns = (rate: () => RowRate): Columns<Update> => ({
   time: () => timestampNow(),
   state: ({ bulkGrant }) => bulkGrant && stateText(bulkGrant),
-  rows: (update) => rowsToGrant(update),
+  rows: rowsToGrant,
   granted: ({ progress }) => progress?.grantedCount,
   points: ({ progress }) => progress?.grantedPoints,
   failed: ({ progress }) => progress?.failedCount,
-};
+  "rows a second": () => rate().rowsPerSecond?.toFixed(1),
+  "seconds left": () => rate().secondsLeft,
+});
 
 /** The rows of the sheet without those that an earlier revision has granted. */
 const rowsToGrant = ({ bulkGrant }: Update): number =>
   (bulkGrant?.rowCount ?? 0) - (bulkGrant?.alreadyGrantedCount ?? 0);
 
-async function showBar(io: Io, updates: AsyncIterable<Update>): Promise<void> {
-  const bar = createBar(io, "{bar} {value} of {total} rows, {failed} failed, {state}");
-  bar.start(1, 0, { failed: 0, state: "…" });
-  try {
-    for await (const update of updates) {
-      const { grantedCount = 0, failedCount = 0 } = update.progress ?? {};
-      const state = update.bulkGrant ? stateText(update.bulkGrant) : "";
+const rowsDone = ({ progress }: Update): number =>
+  (progress?.grantedCount ?? 0) + (progress?.failedCount ?? 0);
+
+/** A bar that may be stopped, so that lines are printed below it, and begins again after them. */
+function startBar(io: Io) {
+  const bar = createBar(io, "{bar} {value} of {total} rows, {failed} failed{speed}, {state}");
+  return {
+    show(update: Update, rate: RowRate): void {
+      const { bulkGrant, progress } = update;
+      const payload = {
+        failed: progress?.failedCount ?? 0,
+        speed: speedText(rate),
+        state: bulkGrant ? stateText(bulkGrant) : "",
+      };
+      if (!bar.isActive) bar.start(1, 0, payload);
       bar.setTotal(rowsToGrant(update));
-      bar.update(grantedCount + failedCount, { failed: failedCount, state });
-    }
-  } finally {
-    bar.stop();
-  }
+      bar.update(rowsDone(update), payload);
+    },
+    stop: () => bar.stop(),
+  };
+}
+
+function speedText({ rowsPerSecond, secondsLeft }: RowRate): string {
+  if (rowsPerSecond === undefined || secondsLeft === undefined) return "";
+  const left = secondsLeft >= 90 ? `${Math.ceil(secondsLeft / 60)} min` : `${secondsLeft} s`;
+  return `, ${rowsPerSecond.toFixed(1)} rows/s, ${left} left`;
 }

@@ -11,8 +11,14 @@ import {
 } from "@meguri/client/bulk-grants";
 import { type AddCommand, examples } from "./action.ts";
 import { addApprove } from "./bulk-approve.ts";
-import { addExportFailed, addRows } from "./bulk-rows.ts";
+import { addDiff } from "./bulk-diff.ts";
+import { addDigest } from "./bulk-digest.ts";
+import { addBulkList } from "./bulk-list.ts";
+import { addReverse } from "./bulk-reverse.ts";
+import { addAudit, addExportFailed, addRows } from "./bulk-rows.ts";
 import { addCheck, addSubmit } from "./bulk-sheets.ts";
+import { addBulkShow } from "./bulk-show.ts";
+import { addTemplate } from "./bulk-template.ts";
 import { aboutBulkGrant } from "./bulk-text.ts";
 import { addWatch } from "./bulk-watch.ts";
 import { changeReasonOption, programOption } from "./options.ts";
@@ -78,8 +84,10 @@ const change =
   };
 
 const commands: readonly AddCommand[] = [
+  addTemplate,
   addCheck,
   addSubmit,
+  addDigest,
   addApprove,
   change({
     name: "reject",
@@ -89,8 +97,12 @@ const commands: readonly AddCommand[] = [
     send: (bulkGrants, request, call) => bulkGrants.rejectBulkGrant(request, call),
   }),
   addWatch,
+  addBulkList,
+  addBulkShow,
   addRows,
+  addDiff,
   addExportFailed,
+  addAudit,
   change({
     name: "retry",
     summary: "run the failed rows again",
@@ -120,4 +132,5 @@ const commands: readonly AddCommand[] = [
     schema: CancelBulkGrantResponseSchema,
     send: (bulkGrants, request, call) => bulkGrants.cancelBulkGrant(request, call),
   }),
+  addReverse,
 ];

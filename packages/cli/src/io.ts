@@ -7,7 +7,10 @@ type OutputStream = NodeJS.WritableStream & {
 };
 
 export interface Io {
-  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdin: NodeJS.ReadableStream & {
+    readonly isTTY?: boolean;
+    readonly readableEnded?: boolean;
+  };
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: NodeJS.ProcessEnv;

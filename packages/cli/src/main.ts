@@ -1,5 +1,6 @@
 /** The process of the command: its streams, signals and exit code. */
 import { constants } from "node:os";
+import { exitCodes } from "./exit-codes.ts";
 import { run } from "./run.ts";
 
 const interrupt = new AbortController();
@@ -14,8 +15,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 // The reader of results has gone, as in `meguri ledger alice | head`: nothing is left to be done.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit(0);
+  if (error.code === "EPIPE") process.exit(0);
+  // Such as a full disk. A change may be done already, so the answer is not known to the reader.
+  process.stderr.write(`meguri: OUTPUT_FAILED: cannot write the result: ${error.message}\n`, () =>
+    process.exit(exitCodes.retryable),
+  );
 });
 // Without a reader of messages the command goes on.
 process.stderr.on("error", (error: NodeJS.ErrnoException) => {

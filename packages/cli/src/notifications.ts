@@ -21,30 +21,33 @@ export const addNotifications: AddCommand = (parent, inSession) => {
     )
     .argument("<owner>", "the user who is notified")
     .option("--unread", "only those that are not read")
+    .option("--reactions <kinds...>", "only reactions of these kinds")
+    .option("--events <kinds...>", "only events of these kinds")
     .option("--watch", "watch the unread count")
     .addHelpText(
       "after",
       examples("meguri notifications alice --unread", "meguri notifications alice --watch"),
     )
     .action(
-      inSession(async ({ meguri, out, call }, ownerId, { unread, watch }) => {
-        if (watch) {
+      inSession(async ({ meguri, out, call }, ownerId, options) => {
+        if (options.watch) {
           const counts = singly(meguri.watchUnreadCounts([{ ownerId }], call));
           await out.list(WatchUnreadCountsResponse_UpdateSchema, counts, countColumns);
           return;
         }
-        const state = unread ? State.UNREAD : State.UNSPECIFIED;
+        const state = options.unread ? State.UNREAD : State.UNSPECIFIED;
+        const { reactions: reactionKinds = [], events: eventKinds = [] } = options;
         const pages = pagesOf(async ({ pageToken }) => {
-          const request = { ownerId, state, pageSize: 100, pageToken };
+          const request = { ownerId, state, pageSize: 100, pageToken, reactionKinds, eventKinds };
           const answer = await meguri.notifications.listNotifications(request, call);
           return [answer.notifications, answer.nextPageToken];
         });
-        await out.list(NotificationSchema, pages, columns);
+        await out.list(NotificationSchema, pages, notificationColumns);
       }),
     );
 };
 
-const columns: Columns<Notification> = {
+export const notificationColumns: Columns<Notification> = {
   time: ({ updateTime }) => updateTime,
   read: ({ readTime }) => readTime,
   kind: ({ kind }) => kind,
@@ -52,6 +55,8 @@ const columns: Columns<Notification> = {
   actors: ({ actorCount }) => actorCount,
   latest: ({ latestActors }) => latestActors.map(({ displayName }) => displayName).join(", "),
   title: ({ target }) => target?.title,
+  events: ({ eventCount }) => eventCount,
+  id: ({ notificationId }) => notificationId,
 };
 
 const countColumns: Columns<WatchUnreadCountsResponse_Update> = {

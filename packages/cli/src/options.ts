@@ -1,7 +1,7 @@
 /** Arguments and options that several commands have, and how their texts are read. */
 
 import type { DescEnum, EnumShape } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { Temporal } from "temporal-polyfill";
@@ -72,5 +72,32 @@ export function readTime(text: string): Timestamp {
   }
 }
 
+/** Reads a length of time in seconds, minutes, hours or days. The server knows the limits. */
+export function readDuration(text: string): Pick<Duration, "seconds"> {
+  const [, amount = "", unit = ""] = text.match(/^(\d{1,9})([smhd])$/) ?? [];
+  if (unit === "") throw new InvalidArgumentError('It has to be a time such as "30m" or "24h".');
+  return { seconds: BigInt(amount) * unitSeconds[unit as "s"] };
+}
+
+const unitSeconds = { s: 1n, m: 60n, h: 3_600n, d: 86_400n } as const;
+
+/** How long an unread notification takes in further members. */
+export const regroupAfterOption = () =>
+  new Option(
+    "--regroup-after <time>",
+    'how long a notification takes in more, such as "24h"; for ever by default',
+  ).argParser(readDuration);
+
 const fromNow = (duration: Temporal.Duration): Timestamp =>
   timestampFromMs(Temporal.Now.instant().add(duration).epochMilliseconds);
+
+export const targetHelp = "the target: its type, a slash and its id, such as post/42";
+
+/** Reads the name of a target. Ids may contain slashes, types may not. */
+export function readTarget(text: string): { readonly type: string; readonly id: string } {
+  const slash = text.indexOf("/");
+  if (slash < 1 || slash === text.length - 1) {
+    throw new InvalidArgumentError("It has to be a type and an id, such as post/42.");
+  }
+  return { type: text.slice(0, slash), id: text.slice(slash + 1) };
+}

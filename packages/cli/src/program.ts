@@ -6,8 +6,11 @@ import type { AddCommand, Runner } from "./action.ts";
 import { addBulk } from "./bulk.ts";
 import { addCompletion } from "./completion.ts";
 import { addDoctor } from "./doctor/command.ts";
+import { addNotify, addRetract } from "./events.ts";
 import { exitCodesHelp } from "./exit-codes.ts";
 import { type Io, write } from "./io.ts";
+import { addBlock, addMuted } from "./mutes.ts";
+import { addNotification } from "./notification.ts";
 import { addNotifications } from "./notifications.ts";
 import { addFreeze, addGrant, addRefund, addRevoke, addUnfreeze, addUse } from "./points.ts";
 import { addProgram } from "./programs.ts";
@@ -49,7 +52,19 @@ const groups: readonly (readonly [string, readonly AddCommand[]])[] = [
   ],
   ["Reservations:", [addReserve, addReservation]],
   ["Bulk grants:", [addBulk]],
-  ["Reactions and notifications:", [addLike, addUnlike, addNotifications]],
+  [
+    "Reactions and notifications:",
+    [
+      addLike,
+      addUnlike,
+      addNotify,
+      addRetract,
+      addNotifications,
+      addNotification,
+      addBlock,
+      addMuted,
+    ],
+  ],
   ["Programs:", [addProgram]],
 ];
 

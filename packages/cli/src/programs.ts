@@ -14,13 +14,15 @@ import { UsageError } from "./errors.ts";
 import { readCount } from "./options.ts";
 import type { Columns } from "./output.ts";
 import { pagesOf } from "./pages.ts";
+import { aboutRules, addApproveRules, addRejectRules, addRules } from "./program-rules.ts";
 
 export const addProgram: AddCommand = (parent, inSession) => {
   const program = parent
     .command("program")
     .summary("create, list and change programs")
     .description("Points programs: a time zone and a lifetime of points, shared by accounts.");
-  for (const add of [addCreate, addList, addUpdate]) add(program, inSession);
+  const commands = [addCreate, addList, addUpdate, addRules, addApproveRules, addRejectRules];
+  for (const add of commands) add(program, inSession);
 };
 
 const addCreate: AddCommand = (parent, inSession) => {
@@ -31,10 +33,15 @@ const addCreate: AddCommand = (parent, inSession) => {
     .argument("<id>", "the id: lower-case letters, digits and hyphens")
     .option("--time-zone <zone>", "where its months begin", "Asia/Tokyo")
     .option("--lifetime-months <months>", "how long points live, 1 to 36", readCount, 12)
+    .option("--bulk-rules <json>", "limits and approvals", readJson(Program_BulkRulesSchema))
     .addHelpText("after", examples("meguri program create shop --lifetime-months 24"))
     .action(
-      inSession(async ({ meguri, out, call }, programId, options) => {
-        const answer = await meguri.programs.createProgram({ programId, ...options }, call);
+      inSession(async ({ meguri, out, call }, programId, { bulkRules, ...options }) => {
+        const rules = bulkRules && { bulkRules };
+        const answer = await meguri.programs.createProgram(
+          { programId, ...options, ...rules },
+          call,
+        );
         await out.message(CreateProgramResponseSchema, answer, ({ program, replayed }) =>
           replayed
             ? `${programId} existed already: ${about(program)}`
@@ -75,7 +82,8 @@ const addUpdate: AddCommand = (parent, inSession) => {
     .summary("change a program")
     .description(
       "Changes a program. A longer lifetime takes effect two minutes later, a shorter one is " +
-        "refused. Notices and bulk rules are JSON as in docs/api.md, and replace those before.",
+        "refused. Notices and bulk rules are JSON as in docs/api.md, and replace those before; " +
+        "other people have to approve bulk rules.",
     )
     .argument("<id>", "the program")
     .option("--lifetime-months <months>", "how long points live, up to 36", readCount)
@@ -103,7 +111,8 @@ const addUpdate: AddCommand = (parent, inSession) => {
         await out.message(
           UpdateProgramResponseSchema,
           answer,
-          (updated) => `updated ${about(updated.program)}`,
+          ({ program }) =>
+            `updated ${about(program)}${"bulkRules" in changes ? aboutRules(program) : ""}`,
         );
       }),
     );

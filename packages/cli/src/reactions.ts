@@ -1,24 +1,31 @@
 /** The commands that set and delete likes. */
-import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { ReactResponseSchema, UnreactResponseSchema } from "@meguri/client/reactions";
 import { type AddCommand, examples } from "./action.ts";
+import { readDuration, readTarget, regroupAfterOption, targetHelp } from "./options.ts";
 import { printable } from "./output.ts";
-
-const targetHelp = "the target: its type, a slash and its id, such as post/42";
 
 export const addLike: AddCommand = (parent, inSession) => {
   parent
     .command("like")
     .summary("like a target as a user")
-    .description("Sets a user's like. Liking twice is one like. The owner is notified.")
+    .description(
+      "Sets a user's like. Liking twice is one like, with the latest name. The owner is notified.",
+    )
     .argument("<user>", "the user who likes")
     .argument("<target>", targetHelp, readTarget)
-    .option("--name <name>", "the user's name as the owner sees it; the id by default")
+    .requiredOption("--name <name>", "the user's name as the owner sees it")
+    .option(
+      "--cool-down <time>",
+      'how long after the owner has read an earlier like nobody is notified; "24h" by default',
+      readDuration,
+    )
+    .addOption(regroupAfterOption())
     .addHelpText("after", examples("meguri like bao post/42 --name Bao"))
     .action(
       inSession(
-        async ({ meguri, out, call }, userId, targetName, { name: displayName = userId }) => {
-          const answer = await meguri.reactions.react({ targetName, userId, displayName }, call);
+        async ({ meguri, out, call }, userId, targetName, { name: displayName, ...times }) => {
+          const request = { targetName, userId, displayName, ...times };
+          const answer = await meguri.reactions.react(request, call);
           await out.message(ReactResponseSchema, answer, ({ changed, reactionCount }) => {
             const done = changed ? "likes" : "liked already";
             return line(
@@ -52,12 +59,3 @@ export const addUnlike: AddCommand = (parent, inSession) => {
 };
 
 const line = (text: string): string => `${printable(text)}\n`;
-
-/** Ids may contain slashes, types may not. */
-function readTarget(text: string): { readonly type: string; readonly id: string } {
-  const slash = text.indexOf("/");
-  if (slash < 1 || slash === text.length - 1) {
-    throw new InvalidArgumentError("It has to be a type and an id, such as post/42.");
-  }
-  return { type: text.slice(0, slash), id: text.slice(slash + 1) };
-}

@@ -67,6 +67,10 @@ function adviceOf({ exitCode, reason }: Problem, session: Session | undefined): 
   switch (exitCode) {
     case exitCodes.usage:
       return "See meguri --help, and --help after a command.";
+    case exitCodes.refused:
+      return reason === "DIGEST_MISMATCH"
+        ? "The content is not the one that was shown. Repeat the command to see what it is now."
+        : undefined;
     case exitCodes.notPermitted:
       return reason === "UNAUTHENTICATED" ? identityAdvice(session) : undefined;
     case exitCodes.retryable:

@@ -4,7 +4,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "n
 import { Code, ConnectError } from "@connectrpc/connect";
 import { WrongAddress } from "./wrong-address.ts";
 
-/** What a port speaks. The version of HTTP is undefined if it has not told. */
+/** What a port speaks. The version of HTTP is undefined if its answer does not say it. */
 interface Spoken {
   readonly tls: boolean;
   readonly http: "2" | "1.1" | undefined;

@@ -9,7 +9,7 @@ export interface WatchOptions {
 }
 
 /**
- * What a stream gives: a value, that it has told nothing new, the delay in ms before the next
+ * What a stream gives: a value, that it has nothing new, the delay in ms before the next
  * stream, or that there is none.
  */
 export type StreamEvent<T> =
@@ -20,12 +20,15 @@ export type StreamEvent<T> =
 
 /**
  * Yields the values of streams that follow each other, until one says that it is the last. After a
- * stream that broke, waits before the next one, longer after each without an event in between.
- * Throws a refusal, and CANCELED after the signal's abort.
+ * stream that broke, waits before the next one, longer after each without an event in between. If
+ * it had events, its server has vanished with all of its streams: then waits for a random part of
+ * `returnMs` first, so that they do not come to the other servers together. Throws a refusal, and
+ * CANCELED after the signal's abort.
  */
 export async function* reopen<T>(
   { signal }: WatchOptions,
   open: (signal: AbortSignal) => AsyncIterable<StreamEvent<T>>,
+  returnMs = 0,
 ): AsyncGenerator<T, void> {
   let failures = 0;
   for (;;) {
@@ -33,6 +36,7 @@ export async function* reopen<T>(
     const stream = new AbortController();
     let waitMs: number | undefined;
     let hasEvents = false;
+    const breakMs = () => (hasEvents ? returnMs * Math.random() : 0) + backoffMs(failures++);
     try {
       const all = signal ? AbortSignal.any([signal, stream.signal]) : stream.signal;
       for await (const event of open(all)) {
@@ -49,11 +53,11 @@ export async function* reopen<T>(
       if (hasEvents && error.code === Code.Unauthenticated) continue;
       const verdict = verdictOn(error);
       if (verdict.retry === "never") throw error;
-      waitMs = verdict.leastMs + backoffMs(failures++);
+      waitMs = verdict.leastMs + breakMs();
     } finally {
       stream.abort();
     }
-    await sleepUnless(signal, waitMs ?? backoffMs(failures++));
+    await sleepUnless(signal, waitMs ?? breakMs());
   }
 }
 

@@ -51,7 +51,7 @@ export function verdictOn(error: ConnectError): Verdict {
 export const unprocessed = (error: ConnectError): Verdict =>
   isAboutTls(error) || isWrongAddress(error) ? never : { retry: "elsewhere", leastMs: 0 };
 
-/** Whether the server has told that it is about to stop. */
+/** Whether the server has answered that it is about to stop. */
 export const isDraining = (error: ConnectError): boolean =>
   errorInfoOf(error)?.reason === "DRAINING";
 

@@ -1,8 +1,10 @@
 /** Writes the report of a bulk grant in Slack's mrkdwn. */
 import type { BulkGrantReport } from "../../app/ports/bulk-grants.ts";
-import type { Action, Approval, BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
+import type { Action, BulkGrant, RunCounts } from "../../domain/bulk-grant.ts";
 import { displayCaller } from "../../domain/caller.ts";
-import type { Instant } from "../../domain/month.ts";
+import { withoutVersion } from "../../domain/source-string.ts";
+import { summaryLines, waitLines } from "./approval-lines.ts";
+import { escaped, link, points, rows, who } from "./mrkdwn.ts";
 
 /** Returns the text of the report. Every value in it is escaped, so that none is a command. */
 export function messageOf(report: BulkGrantReport, workflowUrl: string): string {
@@ -11,21 +13,32 @@ export function messageOf(report: BulkGrantReport, workflowUrl: string): string 
   const reversed = revision.reversedBulkGrantId;
   return [
     `*${titleOf(report)}*`,
-    `\`${escaped(bulkGrant.bulkGrantId)}\` of \`${escaped(bulkGrant.programId)}\`, ` +
+    (revision.title ? `${escaped(revision.title)}: ` : "") +
+      `\`${escaped(bulkGrant.bulkGrantId)}\` of \`${escaped(bulkGrant.programId)}\`, ` +
       `revision ${revision.number}` +
       (reversed ? `, reverses \`${escaped(reversed)}\`` : ""),
     `${rows(revision.rowCount)}, ${points(revision.totalPoints)}`,
     ...checkLines(bulkGrant),
     ...(result ? runLines(result, reversed !== undefined) : []),
-    ...(report.kind === "REMINDER" ? [deadlineLine(bulkGrant)] : []),
+    ...(report.summary ? summaryLines(report.summary, revision.number) : []),
     ...peopleLines(bulkGrant),
+    ...(bulkGrant.state === "AWAITING_APPROVAL" ? waitLines(bulkGrant) : []),
     linksLine(report, workflowUrl),
   ].join("\n");
 }
 
 function titleOf({ kind, bulkGrant: { state, revision } }: BulkGrantReport): string {
   const what = revision.reversedBulkGrantId === undefined ? "Bulk grant" : "Reversal";
-  return kind === "REMINDER" ? `${what} awaits approval` : `${what} is ${state}`;
+  switch (kind) {
+    case "WAITING":
+      return `${what} awaits approval`;
+    case "REMINDER":
+      return `${what} still awaits approval`;
+    case "APPROVED":
+      return `${what} is approved`;
+    default:
+      return `${what} is ${state}`;
+  }
 }
 
 function checkLines({ checked, revision }: BulkGrant): string[] {
@@ -55,11 +68,6 @@ function runLines(result: RunCounts, isReversal: boolean): string[] {
   ];
 }
 
-function deadlineLine({ approvals, revision, expireTime }: BulkGrant): string {
-  const { requiredApprovalCount } = revision;
-  return `${approvals.length} of ${requiredApprovalCount} approvals; expires ${dateOf(expireTime)}`;
-}
-
 /** The actions that end a bulk grant. */
 const endings = { REJECT: "Rejected", CANCEL: "Cancelled", EXPIRE: "Expired" } as const;
 
@@ -69,7 +77,8 @@ function peopleLines({ revision, approvals, actions }: BulkGrant): string[] {
     ({ action, revision: number }) => action in endings && number === revision.number,
   );
   return [
-    `Submitted by ${escaped(displayCaller(revision.submitter))}`,
+    `Submitted by ${escaped(displayCaller(revision.submitter))}` +
+      (revision.starter ? `, started by ${escaped(displayCaller(revision.starter))}` : ""),
     ...approvals.map((approval) => `Approved by ${who(approval)}`),
     ...(ended ? [endingLine(ended)] : []),
   ];
@@ -78,41 +87,26 @@ function peopleLines({ revision, approvals, actions }: BulkGrant): string[] {
 const endingLine = ({ action, ...approval }: Action): string =>
   `${endings[action as keyof typeof endings]} by ${who(approval)}`;
 
-/** Who did something and, if there is a reason, why. */
-const who = ({ caller, reason }: Approval): string =>
-  `${escaped(displayCaller(caller))}${reason ? `: ${escaped(reason)}` : ""}`;
-
-function linksLine({ bulkGrant, sourceUrl }: BulkGrantReport, workflowUrl: string): string {
-  const { source } = bulkGrant.revision;
-  const links = [link(workflowUrl, "Workflow")];
-  if (sourceUrl) links.push(link(sourceUrl, source ?? "Source"));
-  else if (source) links.push(`Source: ${escaped(source)}`);
-  return links.join(" · ");
+function linksLine({ bulkGrant }: BulkGrantReport, workflowUrl: string): string {
+  const { movedTo, failedRowsAt } = bulkGrant;
+  const { name, url } = movedTo ?? sourcePlace(bulkGrant);
+  return [
+    link(workflowUrl, "Workflow"),
+    ...(name === undefined ? [] : [place("Source", name, url)]),
+    ...(failedRowsAt ? [place("Not granted", failedRowsAt.name, failedRowsAt.url)] : []),
+  ].join(" · ");
 }
-
-const rows = (count: number): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? "row" : "rows"}`;
-
-const points = (count: number): string =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? "point" : "points"}`;
-
-/** Slack shows the time in each reader's zone. */
-function dateOf(time: Instant): string {
-  const utc = new Date(time).toISOString();
-  return `<!date^${Math.floor(time / 1_000)}^{date_short_pretty} {time}|${utc}>`;
-}
-
-/** A bar ends the address and begins the text. */
-const link = (url: string, text: string): string =>
-  `<${escaped(url).replaceAll("|", "%7C")}|${escaped(text)}>`;
 
 /**
- * Replaces the three characters that Slack reads as commands, and control characters: with a line
- * break, a reason could pass for another line of the report.
+ * Where a sheet is that no pick-up has moved. One with a version is about to be moved: a path would
+ * lead to nothing soon, while an address stays the same.
  */
-const escaped = (text: string): string =>
-  text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replace(/\p{Cc}+/gu, " ");
+function sourcePlace({ state, revision: { source, sourceUrl: url } }: BulkGrant) {
+  const name = source && withoutVersion(source);
+  if (name === source || url !== undefined) return { name, url };
+  return { name: `${name}, which moves to ${state === "INVALID" ? "failed" : "done"}`, url };
+}
+
+/** What has an address is linked by its name. */
+const place = (what: string, name: string, url: string | undefined): string =>
+  `${what}: ${url === undefined ? escaped(name) : link(url, name)}`;

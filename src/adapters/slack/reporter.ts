@@ -1,4 +1,4 @@
-/** Sends reports of bulk grants to a channel by one of Slack's incoming webhooks. */
+/** Sends reports of bulk grants and their rules to a channel by one of Slack's webhooks. */
 import {
   type FetchFunction,
   IncomingWebhook,
@@ -9,6 +9,8 @@ import pRetry from "p-retry";
 import { type Reporter, ReportUncertain } from "../../app/ports/bulk-grants.ts";
 import type { WorkflowLinks } from "./links.ts";
 import { messageOf } from "./message.ts";
+import { pickUpMessage } from "./pick-up-message.ts";
+import { ruleChangeMessage } from "./rule-change-message.ts";
 
 interface SlackTiming {
   /** How long one request may take. */
@@ -57,30 +59,33 @@ export function createSlackReporter(options: {
     timeout: timeoutMs,
     fetch: fetchOnNewConnection,
   });
+  async function send(text: string): Promise<void> {
+    const message = { text, unfurl_links: false, unfurl_media: false };
+    const attempt = async () => {
+      try {
+        await webhook.send(message);
+      } catch (error) {
+        throw classified(error);
+      }
+    };
+    await pRetry(attempt, {
+      ...{ retries, minTimeout: minDelayMs, factor: 2 },
+      shouldRetry: ({ error }) => error instanceof TemporarilyUnsent,
+    });
+  }
   return {
-    async send(report) {
-      const message = {
-        text: messageOf(report, options.links(report.workflowId)),
-        unfurl_links: false,
-        unfurl_media: false,
-      };
-      const attempt = async () => {
-        try {
-          await webhook.send(message);
-        } catch (error) {
-          throw classified(error);
-        }
-      };
-      await pRetry(attempt, {
-        ...{ retries, minTimeout: minDelayMs, factor: 2 },
-        shouldRetry: ({ error }) => error instanceof TemporarilyUnsent,
-      });
-    },
+    send: (report) => send(messageOf(report, options.links(report.workflowId))),
+    sendRuleChange: (report) => send(ruleChangeMessage(report)),
+    sendPickUp: (report) => send(pickUpMessage(report, options.links(report.workflowId))),
   };
 }
 
 /** The reporter without a webhook. It sends nothing. */
-export const noReporter: Reporter = { async send() {} };
+export const noReporter: Reporter = {
+  async send() {},
+  async sendRuleChange() {},
+  async sendPickUp() {},
+};
 
 /**
  * Opens a connection for each request. A kept one may be closed by Slack while the request is on

@@ -1,6 +1,9 @@
 /** Implements the port of the sources, over the sources of each kind. */
 import type { BulkSources } from "../../app/ports/bulk-grants.ts";
+import { withoutControls } from "../../domain/controls.ts";
+import { cutToBytes, maxTitleBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
+import { parseSource } from "../../domain/source-string.ts";
 import type { DefinitionOf, SourceDefinition } from "./definitions.ts";
 import { versionOfText } from "./files.ts";
 import type { Source, SourceFile, VersionedFile } from "./source.ts";
@@ -36,11 +39,20 @@ export function createBulkSources(
     return found;
   };
   return {
-    async open(source) {
+    async open(source, programId) {
       const { name, file } = parse(source);
-      const found = named(name);
-      return { identity: found.definition.identity, csv: await found.source.open(file) };
+      const { definition, source: opened } = named(name);
+      if (!definition.programs.includes(programId)) {
+        throw new DomainError(
+          "PERMISSION_DENIED",
+          `the source ${name} may not grant in the program ${programId}`,
+          { source: name },
+        );
+      }
+      return { identity: definition.identity, ...(await opened.open(file)) };
     },
+    namesFor: (programId) =>
+      definitions.filter(({ programs }) => programs.includes(programId)).map(({ name }) => name),
     pickUps: definitions.flatMap(({ name, pick_up }) =>
       pick_up
         ? { name, programId: pick_up.program_id, cron: pick_up.cron, timeZone: pick_up.time_zone }
@@ -55,34 +67,33 @@ export function createBulkSources(
       const items = page.items.map((file) => ({
         source: `${sourceName}/${file.path}#${file.version}`,
         bulkGrantId: bulkGrantIdOf(file, definition.pick_up?.ids === "content"),
+        title: titleOf(file),
       }));
       return { ...page, items };
     },
     async move(source, to) {
       const { name, file } = parse(source);
-      await named(name).source.move(file, to);
+      const place = await named(name).source.move(file, to);
+      return place && { ...place, name: `${name}/${place.name}` };
     },
-    async writeFailures(source, of, failures) {
+    async writeErrors({ source, url }, errors) {
       const { name, file } = parse(source);
-      await named(name).source.writeFailures?.(file.path, of, failures);
-    },
-    urlOf(source) {
-      const { name, file } = parse(source);
-      return byName.get(name)?.source.urlOf(file.path);
+      const place = await named(name).source.writeErrors({ ...file, url }, errors);
+      return { ...place, name: `${name}/${place.name}` };
     },
   };
 }
 
-/** Separates the name of the source, the path and the version; a `#` elsewhere is in the path. */
 function parse(source: string): { readonly name: string; readonly file: SourceFile } {
-  const {
-    name = "",
-    path = "",
-    version,
-  } = /^(?<name>[^/]+)\/(?<path>.+?)(#(?<version>[0-9a-f]{12}))?$/s.exec(source)?.groups ?? {};
-  if (!name) throw unknownSource(source);
-  return { name, file: { path, ...(version !== undefined && { version }) } };
+  const parsed = parseSource(source);
+  if (!parsed) throw unknownSource(source);
+  const { name, ...file } = parsed;
+  return { name, file };
 }
+
+/** The title of a new file, which is in no folder: its name, in which Drive has slashes. */
+const titleOf = ({ path }: VersionedFile): string =>
+  cutToBytes(withoutControls(path.replace(/\.csv$/i, "")), maxTitleBytes);
 
 const idForm = /^[!-"$-.0-~]{1,64}$/;
 

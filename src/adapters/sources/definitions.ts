@@ -4,16 +4,20 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { timeZoneOf } from "../../domain/time-zone.ts";
 
+const programId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "not a program_id");
+
 const named = {
   /** The first part of a source string, and of the pick-up's schedule id. */
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "1 to 32 of a-z, 0-9 and -"),
   /** Who submits what comes from the source. It is a caller, so it never approves that. */
   identity: z.string().regex(/^[!-"$-~]{1,64}$/, "1 to 64 visible ASCII characters without #"),
+  /** The programs in which its sheets may grant. */
+  programs: z.array(programId).min(1),
 };
 
 /** When new files are picked up, and for which program. */
 const pickUp = z.strictObject({
-  program_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "not a program_id"),
+  program_id: programId,
   cron: z.string().regex(/^\S+( \S+){4}$/, "5 fields, as in 0 6 * * *"),
   time_zone: z.string().refine((name) => timeZoneOf(name) === name, "not in the IANA database"),
   /** What names a bulk grant: the file's name, or with "content" also its content. */
@@ -57,6 +61,8 @@ const drive = z.strictObject({
   ...google,
   type: z.literal("drive"),
   folder_id: googleId,
+  /** A spreadsheet that was changed less than this many minutes ago is left to the next pick-up. */
+  quiet_minutes: z.int().min(1).max(1_440).optional(),
   pick_up: pickUp.optional(),
 });
 
@@ -81,6 +87,11 @@ const file = z.strictObject({
         if (names.indexOf(name) === index) continue;
         const message = `another source is named ${name}`;
         context.addIssue({ code: "custom", message, path: [index, "name"] });
+      }
+      for (const [index, { name, programs, pick_up }] of sources.entries()) {
+        if (!pick_up || programs.includes(pick_up.program_id)) continue;
+        const message = `${pick_up.program_id} is none of the programs of ${name}`;
+        context.addIssue({ code: "custom", message, path: [index, "pick_up", "program_id"] });
       }
     }),
 });

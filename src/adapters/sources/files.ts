@@ -1,5 +1,6 @@
 /** What the sources that have files share: paths, versions and the error of a missing file. */
 import { createHash } from "node:crypto";
+import { cutToBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
 
 /** The most files of one page of new files. */
@@ -17,11 +18,42 @@ export const isPlainPath = (path: string): boolean =>
   !path.includes("\0") && path.split("/").every((part) => !["", ".", ".."].includes(part));
 
 /** Whether a pick-up takes a file of this name: `*.csv` in any case, and not hidden. */
-export const isPickedUp = (name: string): boolean => /^[^.].*\.csv$/i.test(name);
+export const isPickedUp = (name: string): boolean => /^[^.].*\.csv$/is.test(name);
 
-/** The name that a file gets when another one in `done` or `failed` has its name. */
-export const otherName = (name: string, attempt: number): string =>
-  name.replace(/(\.[^.]*)?$/, (extension) => `-${attempt}${extension}`);
+/** The folders to which the files of a source are moved. */
+export type Folder = "done" | "failed";
+
+const isErrorsName = (name: string): boolean => /\.errors\.csv$/i.test(name);
+
+/**
+ * The name, in the folder `failed`, of the sheet that says what is wrong with the file of a path.
+ * It is the same for the file and for its own errors, which were corrected and dropped again.
+ */
+export function errorsName(path: string): string {
+  const name = path.replace(/^(done|failed)\//, "").replaceAll("/", "-");
+  return fitting(name.replace(/(\.errors)?\.csv$/i, ""), ".errors.csv");
+}
+
+/** The most bytes in the name of a file, in most file systems. */
+const maxNameBytes = 255;
+
+/** Returns a name with an end; of one that is too long the beginning, and a hash of the whole. */
+function fitting(name: string, end: string): string {
+  if (Buffer.byteLength(name + end) <= maxNameBytes) return name + end;
+  const hashed = `-${versionOfText(name)}${end}`;
+  return cutToBytes(name, maxNameBytes - Buffer.byteLength(hashed)) + hashed;
+}
+
+/**
+ * Yields the names that a file may get in a folder; it takes the first one that is free. A sheet of
+ * errors that was dropped again leaves its name in `failed` to the next errors.
+ */
+export function* namesIn(folder: Folder, name: string): Generator<string, never> {
+  if (folder !== "failed" || !isErrorsName(name)) yield name;
+  const extension = /(\.[^.]*)?$/.exec(name)?.[0] ?? "";
+  const base = name.slice(0, name.length - extension.length);
+  for (let number = 2; ; number += 1) yield fitting(base, `-${number}${extension}`);
+}
 
 export const noSuchFile = (path: string): DomainError =>
   new DomainError("INVALID_REQUEST", `the source has no file ${JSON.stringify(path)}`, {

@@ -1,21 +1,27 @@
 /** A prefix of an S3 bucket as a source of rows. */
+
+import { buffer } from "node:stream/consumers";
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import type { Page } from "../../app/ports/pages.ts";
+import type { SheetPlace } from "../../domain/bulk-grant.ts";
 import type { DefinitionOf } from "./definitions.ts";
 import {
+  errorsName,
+  type Folder,
   isPickedUp,
   isPlainPath,
+  namesIn,
   newFilesPageSize,
   noSuchFile,
-  otherName,
   otherVersion,
   versionOfText,
 } from "./files.ts";
@@ -32,6 +38,8 @@ interface Bucket {
   readonly client: S3Client;
   readonly bucket: string;
   readonly prefix: string;
+  /** Where people find a key in a browser; undefined for another S3 than AWS's. */
+  readonly urlOf: (kind: "buckets" | "object", key: string) => string | undefined;
 }
 
 /**
@@ -46,22 +54,29 @@ export function createS3Source(definition: DefinitionOf<"s3">): Source {
     ...(forcePathStyle !== undefined && { forcePathStyle }),
     requestHandler: { connectionTimeout: 5_000, socketTimeout: 30_000 },
   });
-  const place: Bucket = { client, bucket, prefix };
+  const urlOf = (kind: string, key: string) =>
+    endpoint === undefined
+      ? `https://console.aws.amazon.com/s3/${kind}/${encodeURIComponent(bucket)}?` +
+        new URLSearchParams({ region, prefix: key })
+      : undefined;
+  const place: Bucket = { client, bucket, prefix, urlOf };
   return {
     async open({ path, version }) {
       const found = await find(place, path);
       if (found === undefined) throw noSuchFile(path);
       if (version !== undefined && versionOfText(found.etag) !== version) throw otherVersion(path);
-      return contentOf(place, found, path);
+      // The folder, because a file that is picked up is in another one by the time of the report.
+      const url = urlOf("buckets", prefix + path.slice(0, path.lastIndexOf("/") + 1));
+      return { csv: contentOf(place, found, path), ...(url !== undefined && { url }) };
     },
     listNew: (cursor) => listNew(place, cursor),
     move: (file, to) => move(place, file, to),
-    urlOf(path) {
-      if (endpoint !== undefined) return undefined;
-      // The folder, because a file that was picked up is in another one by the time of the report.
-      const folder = prefix + path.slice(0, path.lastIndexOf("/") + 1);
-      const query = new URLSearchParams({ region, prefix: folder });
-      return `https://console.aws.amazon.com/s3/buckets/${encodeURIComponent(bucket)}?${query}`;
+    async writeErrors({ path }, { csv }) {
+      const name = `failed/${errorsName(path)}`;
+      // S3 has to know the length. A sheet of errors is about as large as the sheet.
+      const put = { Bucket: bucket, Key: prefix + name, Body: await buffer(csv) };
+      await client.send(new PutObjectCommand({ ...put, ContentType: "text/csv; charset=utf-8" }));
+      return placeOf(place, name);
     },
   };
 }
@@ -115,29 +130,36 @@ async function listNew(
  * Copies the object and deletes it, each only as long as it has the ETag that was found. When two
  * processes move it at once, both copy to the same key, so that one copy is left.
  */
-async function move(place: Bucket, file: SourceFile, to: "done" | "failed"): Promise<void> {
+async function move(place: Bucket, file: SourceFile, to: Folder): Promise<SheetPlace | undefined> {
   const found = await find(place, file.path);
-  if (found === undefined) return;
-  if (file.version !== undefined && versionOfText(found.etag) !== file.version) return;
-  const { client, bucket } = place;
+  if (found === undefined) return undefined;
+  if (file.version !== undefined && versionOfText(found.etag) !== file.version) return undefined;
+  const { client, bucket, prefix } = place;
+  const target = await freePath(place, found.etag, file.path, to);
   const copy = new CopyObjectCommand({
     Bucket: bucket,
-    Key: await freeKey(place, found.etag, file.path, to),
+    Key: prefix + target,
     CopySource: [bucket, ...found.key.split("/")].map(encodeURIComponent).join("/"),
     CopySourceIfMatch: found.etag,
   });
-  if ((await unless([404, 412], client.send(copy))) === undefined) return;
+  if ((await unless([404, 412], client.send(copy))) === undefined) return undefined;
   const remove = new DeleteObjectCommand({ Bucket: bucket, Key: found.key, IfMatch: found.etag });
   await unless([404, 412], client.send(remove));
+  return placeOf(place, target);
 }
 
-/** Returns the first key in the folder that is free, or has the same content already. */
-async function freeKey(place: Bucket, etag: string, path: string, to: string): Promise<string> {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  for (let attempt = 1; ; attempt += 1) {
-    const target = `${to}/${attempt === 1 ? name : otherName(name, attempt)}`;
+function placeOf({ prefix, urlOf }: Bucket, name: string): SheetPlace {
+  const url = urlOf("object", prefix + name);
+  return { name, ...(url !== undefined && { url }) };
+}
+
+/** Returns the first path in the folder that is free, or has the same content already. */
+async function freePath(place: Bucket, etag: string, path: string, to: Folder): Promise<string> {
+  const names = namesIn(to, path.slice(path.lastIndexOf("/") + 1));
+  for (;;) {
+    const target = `${to}/${names.next().value}`;
     const taken = await find(place, target);
-    if (taken === undefined || taken.etag === etag) return place.prefix + target;
+    if (taken === undefined || taken.etag === etag) return target;
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type BulkGrant,
   type BulkGrantName,
   type BulkGrantStep,
+  dueAnnouncement,
   nextStep,
 } from "../../domain/bulk-grant.ts";
 import { expire, start } from "../../domain/bulk-grant-changes.ts";
@@ -11,8 +12,10 @@ import type { Instant } from "../../domain/month.ts";
 import type { Milliseconds } from "../../domain/units.ts";
 import type { BulkGrantReport } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
-import { changeBulkGrant } from "./bulk-grant-record.ts";
+import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
 import { failedRows } from "./queries.ts";
+import { readSummary } from "./summarize.ts";
+import { failedRowsSheet } from "./write-sheet.ts";
 
 /** The record, and what follows from it. */
 export interface Advanced {
@@ -47,7 +50,28 @@ function waitsUntil(bulkGrant: BulkGrant): Instant | undefined {
   return state === "APPROVED" && !pause ? revision.executeTime : undefined;
 }
 
-type ReportDeps = Pick<Deps, "engine" | "reader" | "reporter" | "bulkSources">;
+type ReportDeps = Pick<Deps, "engine" | "reporter">;
+
+/**
+ * Tells people what is due about the wait for approvals, at most once: after a crash while it was
+ * being sent, it is lost. Throws the error of a message that was not sent.
+ */
+export async function announce(
+  deps: ReportDeps & Pick<Deps, "reader">,
+  name: BulkGrantName,
+): Promise<void> {
+  const { revision } = await readBulkGrant(deps, name);
+  const summary = await readSummary(deps, name, revision.number);
+  const { record: bulkGrant, isChanged } = await changeBulkGrant(deps, name, (before) => {
+    const isSame = before.revision.number === revision.number;
+    const announced = isSame ? dueAnnouncement(before) : undefined;
+    return announced ? { ...before, announced } : before;
+  });
+  const { announced } = bulkGrant;
+  if (!isChanged || announced === undefined) return;
+  const report = reportOf(bulkGrant, announced);
+  await deps.reporter.send(announced === "WAITING" && summary ? { ...report, summary } : report);
+}
 
 /** Reminds people once that a bulk grant awaits approval, when it is time. */
 export async function remindOfApproval(deps: ReportDeps, name: BulkGrantName): Promise<void> {
@@ -56,7 +80,7 @@ export async function remindOfApproval(deps: ReportDeps, name: BulkGrantName): P
       ? { ...before, reminded: true as const }
       : before,
   );
-  if (isChanged) await deps.reporter.send(reportOf(deps, bulkGrant, "REMINDER"));
+  if (isChanged) await deps.reporter.send(reportOf(bulkGrant, "REMINDER"));
 }
 
 /**
@@ -73,7 +97,7 @@ export async function reportOutcome(deps: ReportDeps, name: BulkGrantName): Prom
     return;
   }
   try {
-    await deps.reporter.send(reportOf(deps, bulkGrant, "OUTCOME"));
+    await deps.reporter.send(reportOf(bulkGrant, "OUTCOME"));
     await endReport(deps, name, "SENT");
   } catch (error) {
     await endReport(deps, name, "FAILED");
@@ -91,25 +115,28 @@ async function endReport(
   );
 }
 
-const reportOf = (
-  { bulkSources }: Pick<Deps, "bulkSources">,
-  bulkGrant: BulkGrant,
-  kind: BulkGrantReport["kind"],
-): BulkGrantReport => {
-  const { programId, bulkGrantId, revision } = bulkGrant;
-  const sourceUrl = revision.source && bulkSources.urlOf(revision.source);
-  const workflowId = bulkGrantWorkflowId(programId, bulkGrantId);
-  return { kind, bulkGrant, workflowId, ...(sourceUrl && { sourceUrl }) };
+const reportOf = (bulkGrant: BulkGrant, kind: BulkGrantReport["kind"]): BulkGrantReport => {
+  const { programId, bulkGrantId } = bulkGrant;
+  return { kind, bulkGrant, workflowId: bulkGrantWorkflowId(programId, bulkGrantId) };
 };
 
-/** Writes the failed rows back to the source, where it can have them. May be repeated. */
-export async function writeFailuresToSource(deps: ReportDeps, bulkGrant: BulkGrant): Promise<void> {
-  const { bulkGrantId } = bulkGrant;
-  const { source, number } = bulkGrant.revision;
+/** Writes the failed rows back to the source, and keeps where they are. May be repeated. */
+export async function writeFailuresToSource(
+  deps: Pick<Deps, "engine" | "reader" | "bulkSources">,
+  name: BulkGrantName,
+): Promise<void> {
+  const bulkGrant = await readBulkGrant(deps, name);
+  const { run, revision } = bulkGrant;
+  const { number, source, sourceUrl } = revision;
   if (source === undefined) return;
-  await deps.bulkSources.writeFailures(
-    source,
-    { bulkGrantId, revision: number },
-    failedRows(deps, bulkGrant),
+  const failedRowsAt = await deps.bulkSources.writeErrors(
+    { source, url: sourceUrl },
+    failedRowsSheet(failedRows(deps, bulkGrant), {
+      bulkGrantId: name.bulkGrantId,
+      revision: number,
+    }),
+  );
+  await changeBulkGrant(deps, name, (record) =>
+    record.revision.number === number && record.run === run ? { ...record, failedRowsAt } : record,
   );
 }

@@ -1,10 +1,13 @@
 /** Reads and changes the record of a bulk grant. */
 import type { BulkGrant, BulkGrantName } from "../../domain/bulk-grant.ts";
+import { hasNeverRun } from "../../domain/bulk-grant-changes.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
+import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
-import { bulkGrantRef } from "../ports/records.ts";
-import { changeRecord } from "../shared/change-record.ts";
+import type { Transaction } from "../ports/engine.ts";
+import { bulkActionRef, bulkGrantRef } from "../ports/records.ts";
+import { putCounted, tierRefs } from "./counted-points.ts";
 
 /** Reads a bulk grant, strongly consistent. Refusal: BULK_GRANT_NOT_FOUND. */
 export async function readBulkGrant(
@@ -18,21 +21,49 @@ export async function readBulkGrant(
 
 /**
  * Writes what `change` makes of the record, in one transaction; nothing when that is the same
- * record. Refusals: BULK_GRANT_NOT_FOUND, and those of `change`.
+ * record. Points of a revision that ends without a run are not counted any more. Refusals:
+ * BULK_GRANT_NOT_FOUND, and those of `change`.
  */
-export const changeBulkGrant = (
-  deps: Pick<Deps, "engine">,
+export function changeBulkGrant(
+  { engine }: Pick<Deps, "engine">,
   { programId, bulkGrantId, deadline }: BulkGrantName & { readonly deadline?: number | undefined },
-  change: (record: BulkGrant, now: Instant) => BulkGrant,
-) =>
-  changeRecord(
-    deps,
-    { ref: bulkGrantRef(programId, bulkGrantId), deadline },
-    (record, { wall }) => {
-      if (!record) throw bulkGrantNotFound(bulkGrantId);
-      return change(record, wall);
+  change: (record: BulkGrant, now: Instant, tx: Transaction) => BulkGrant,
+): Promise<{ record: BulkGrant; isChanged: boolean; now: Now }> {
+  const ref = bulkGrantRef(programId, bulkGrantId);
+  return engine.transact({
+    key: ref,
+    readSet: [ref, ...tierRefs(programId)],
+    expectAbsent: [],
+    deadline,
+    decide(tx, now) {
+      const before = tx.get(ref);
+      if (!before) throw bulkGrantNotFound(bulkGrantId);
+      const changed = change(before, now.wall, tx);
+      if (changed === before) return { record: before, isChanged: false, now };
+      const { counted: _, ...uncounted } = changed;
+      const record = hasNeverRun(changed) ? uncounted : changed;
+      putBulkGrant(tx, before, record, now.wall);
+      return { record, isChanged: true, now };
     },
-  );
+  });
+}
+
+/** Puts the record, what it counts, and each action that is new in it as a record of its own. */
+export function putBulkGrant(
+  tx: Transaction,
+  before: BulkGrant | undefined,
+  record: BulkGrant,
+  now: Instant,
+): void {
+  const { programId, bulkGrantId, actions, actionCount } = record;
+  putCounted(tx, before, record, now);
+  tx.put(bulkGrantRef(programId, bulkGrantId), record);
+  const newActions = actions.slice(actions.length - (actionCount - (before?.actionCount ?? 0)));
+  for (const [i, action] of newActions.entries()) {
+    const number = actionCount - newActions.length + 1 + i;
+    tx.put(bulkActionRef(programId, bulkGrantId, number), action);
+  }
+}
 
 const bulkGrantNotFound = (bulkGrantId: string) =>
   new DomainError("BULK_GRANT_NOT_FOUND", `there is no bulk grant ${bulkGrantId}`);

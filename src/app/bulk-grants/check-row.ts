@@ -4,13 +4,13 @@ import { cutToBytes } from "../../domain/display-text.ts";
 import { maxPoints } from "../../domain/points.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import { foundText } from "./found-text.ts";
-import { createSeenUsers } from "./seen-users.ts";
+import { createSeenTexts } from "./seen-texts.ts";
 
-/** A row as it came, before any check. Undefined in a sheet without this column. */
+/** A row as it came, before any check. A cell that the line does not have is undefined. */
 export interface RowCells {
   readonly userId: string | undefined;
   readonly points: string | undefined;
-  readonly reason: string;
+  readonly reason: string | undefined;
 }
 
 /** The form of ids that callers choose, such as user ids: visible ASCII characters without `#`. */
@@ -21,49 +21,55 @@ const maxReasonBytes = 128;
 const maxMalformedBytes = 256;
 
 /**
- * Returns a function that makes the row of a line from its cells, with the first problem that it
- * has: `found`, or else one of the user, the points and the reason, in this order. It remembers the
- * users of all rows to find a user that is in the sheet twice.
+ * Returns a function that makes the row of a line from its cells, with all problems that it has:
+ * those that were `found` before, and those of the user, the points and the reason. The row has the
+ * `kept` cells, of which those of a broken line are not checked. It remembers the users of all rows
+ * to find a user that is in the sheet twice.
  */
 export function createRowCheck(maxPointsPerRow: number) {
   const cap = Math.min(maxPoints, maxPointsPerRow);
-  const seenUsers = createSeenUsers();
+  const seenUsers = createSeenTexts();
 
-  function userProblem(userId: string | undefined, line: number): RowProblem | undefined {
-    if (userId === undefined) return undefined;
-    if (userId.trim() === "") return { code: "USER_MISSING" };
-    if (!idForm.test(userId)) return { code: "USER_MALFORMED", detail: foundText(userId) };
-    const firstLine = seenUsers.firstLine(userId, line);
-    return firstLine === undefined ? undefined : { code: "USER_TWICE", detail: String(firstLine) };
+  function userProblems(userId: string | undefined, line: number): RowProblem[] {
+    if (userId === undefined) return [];
+    if (userId.trim() === "") return [{ code: "USER_MISSING" }];
+    if (!idForm.test(userId)) return [{ code: "USER_MALFORMED", detail: foundText(userId) }];
+    const firstLine = seenUsers.firstNumber(userId, line);
+    return firstLine === undefined ? [] : [{ code: "USER_TWICE", detail: String(firstLine) }];
   }
 
-  function pointsProblem(points: string | undefined): RowProblem | undefined {
-    if (points === undefined) return undefined;
+  function pointsProblems(points: string | undefined): RowProblem[] {
+    if (points === undefined) return [];
     const text = points.trim();
-    if (text === "") return { code: "POINTS_MISSING" };
+    if (text === "") return [{ code: "POINTS_MISSING" }];
     if (!wholeNumber.test(text) || Number(text) === 0) {
-      return { code: "POINTS_MALFORMED", detail: foundText(text) };
+      return [{ code: "POINTS_MALFORMED", detail: foundText(text) }];
     }
-    if (Number(text) > cap) return { code: "POINTS_ABOVE_CAP", detail: String(cap) };
-    return undefined;
+    return Number(text) > cap ? [{ code: "POINTS_ABOVE_CAP", detail: String(cap) }] : [];
   }
 
-  return (line: number, cells: RowCells, found?: RowProblem): SheetRow => {
-    const { userId = "", points: rawPoints = "", reason } = cells;
-    const problem =
-      found ??
-      userProblem(cells.userId, line) ??
-      pointsProblem(cells.points) ??
-      reasonProblem(reason);
+  return (
+    line: number,
+    cells: RowCells,
+    found: readonly RowProblem[] = [],
+    kept = cells,
+  ): SheetRow => {
+    const { userId = "", points: rawPoints = "", reason = "" } = kept;
+    const problems = [
+      ...found,
+      ...userProblems(cells.userId, line),
+      ...pointsProblems(cells.points),
+      ...reasonProblems(cells.reason ?? ""),
+    ];
     const points = pointsOf(rawPoints);
-    if (!problem) return { line, userId, points, reason };
+    if (problems.length === 0) return { line, userId, points, reason };
     return {
       line,
       userId: cutToBytes(userId, maxMalformedBytes),
       points,
       reason: cutToBytes(reason, maxMalformedBytes),
       ...(points === 0 && { rawPoints: cutToBytes(rawPoints, maxMalformedBytes) }),
-      problem,
+      problems,
     };
   };
 }
@@ -74,8 +80,14 @@ function pointsOf(text: string): number {
   return points <= maxPoints ? points : 0;
 }
 
-function reasonProblem(reason: string): RowProblem | undefined {
-  const isTooLong = reason.length > maxReasonBytes || Buffer.byteLength(reason) > maxReasonBytes;
-  if (isTooLong) return { code: "REASON_TOO_LONG" };
-  return hasControls(reason) ? { code: "REASON_MALFORMED", detail: foundText(reason) } : undefined;
+function reasonProblems(reason: string): RowProblem[] {
+  const bytes = Buffer.byteLength(reason);
+  return [
+    ...(bytes > maxReasonBytes
+      ? [{ code: "REASON_TOO_LONG", detail: String(bytes) } as const]
+      : []),
+    ...(hasControls(reason)
+      ? [{ code: "REASON_MALFORMED", detail: foundText(reason) } as const]
+      : []),
+  ];
 }

@@ -6,7 +6,7 @@ import type { Points } from "../../domain/units.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkContentRef } from "../ports/records.ts";
 import { getBulkRules } from "../programs/queries.ts";
-import { checkBlock, ownProblems } from "./check-block.ts";
+import { checkBlock, countRows } from "./check-block.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import type { SheetReport } from "./read-sheet.ts";
 import { createRowsDigest } from "./rows-digest.ts";
@@ -31,6 +31,8 @@ export interface SheetCheck {
   readonly totalPoints: Points;
   readonly invalidCount: number;
   readonly alreadyGrantedCount: number;
+  /** The digest that a revision with these rows has. */
+  readonly rowsDigest: string;
   /** The rows whose user id had blanks around it, which are taken away. */
   readonly trimmedUserIdCount: number;
   readonly problemCounts: Readonly<Record<string, number>>;
@@ -45,8 +47,7 @@ const maxProblems = 1_000;
 
 /**
  * Checks rows as their submission and the validation after it do, block by block. A sheet that
- * cannot be read is a problem of the check. Rows without the columns that they need are not
- * compared with the store. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
+ * cannot be read is a problem of the check. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as
  * `checkExecuteTime`.
  */
 export async function checkSheet(
@@ -62,11 +63,9 @@ export async function checkSheet(
   let [rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount] = [
     0, 0, 0, 0, 0,
   ];
-  let isComplete = true;
   const report: SheetReport = {
     onHeader(problem) {
       findings.add(sheetProblem(sheetError("csv", problem)));
-      if (problem.code === "COLUMN_MISSING") isComplete = false;
     },
     onTrimmed() {
       trimmedUserIdCount += 1;
@@ -74,17 +73,17 @@ export async function checkSheet(
   };
 
   async function check(block: readonly SheetRow[]): Promise<void> {
-    const found = isComplete ? await checkBlock(deps, name, block) : ownProblems(block);
+    const found = await checkBlock(deps, name, block);
     for (const { index, ...problem } of found.problems) {
       const { line, userId } = block[index] as SheetRow;
       findings.add({ line, userId, code: problem.code, message: problemText(problem) });
     }
     for (const row of block) {
       digest.add(row);
-      if (!row.problem) totalPoints += row.points;
+      if (!row.problems) totalPoints += row.points;
     }
     rowCount += block.length;
-    invalidCount += found.problems.length;
+    invalidCount += countRows(found.problems);
     alreadyGrantedCount += found.alreadyGranted.length;
   }
 
@@ -95,8 +94,10 @@ export async function checkSheet(
     const message = `the sum is ${totalPoints}, and the program allows at most ${maxTotalPoints}`;
     findings.add({ line: 0, userId: "", code: "TOTAL_ABOVE_CAP", message });
   }
-  const [first] = await deps.reader.many([bulkContentRef(programId, digest.digest())]);
+  const rowsDigest = digest.digest();
+  const [first] = await deps.reader.many([bulkContentRef(programId, rowsDigest)]);
   return {
+    rowsDigest,
     ...{ rowCount, totalPoints, invalidCount, alreadyGrantedCount, trimmedUserIdCount },
     ...findings.result(),
     ...(first &&

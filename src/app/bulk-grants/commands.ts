@@ -3,6 +3,7 @@ import type { BulkGrant, BulkGrantName } from "../../domain/bulk-grant.ts";
 import {
   approve,
   type ChangeRequest,
+  campaignPoints,
   cancel,
   expire,
   pause,
@@ -10,9 +11,10 @@ import {
   resume,
   retry,
 } from "../../domain/bulk-grant-changes.ts";
-import type { Instant } from "../../domain/month.ts";
+import { approvalsFor } from "../../domain/bulk-rules.ts";
 import type { Deps } from "../ports/deps.ts";
 import { changeBulkGrant } from "./bulk-grant-record.ts";
+import { readRules } from "./counted-points.ts";
 
 type CommandDeps = Pick<Deps, "engine" | "workflows" | "background">;
 
@@ -30,9 +32,17 @@ export const approveBulkGrant = (
   input: BulkGrantChange & { readonly digest: string },
 ): Promise<BulkGrant> =>
   // An approval that comes too late is refused, even if the workflow has not expired it yet.
-  change(deps, input, (record, now) =>
-    approve(expire(record, now), input.digest, requestOf(input), now),
-  );
+  change(deps, input, (record, now, tx) => {
+    const rules = readRules(tx, input.programId, now);
+    const requiredNow = approvalsFor(rules, pointsOf(record));
+    return approve(expire(record, now), input.digest, requestOf(input), now, requiredNow);
+  });
+
+/** The points that decide how many approvals a validated bulk grant needs. */
+const pointsOf = (record: BulkGrant): number =>
+  record.checked && record.revision.reversedBulkGrantId === undefined
+    ? campaignPoints(record, record.checked)
+    : record.revision.totalPoints;
 
 /** Rejects what awaits approval. Refusal: WRONG_STATE. */
 export const rejectBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promise<BulkGrant> =>
@@ -58,7 +68,7 @@ export const retryBulkGrant = (deps: CommandDeps, input: BulkGrantChange): Promi
 async function change(
   deps: CommandDeps,
   input: BulkGrantChange,
-  decide: (record: BulkGrant, now: Instant) => BulkGrant,
+  decide: Parameters<typeof changeBulkGrant>[2],
 ): Promise<BulkGrant> {
   const { record: bulkGrant } = await changeBulkGrant(deps, input, decide);
   deps.background(() => deps.workflows.refreshBulkGrant(bulkGrant));

@@ -5,77 +5,116 @@ import type { SheetCode } from "../../domain/sheet.ts";
 import { maxSheetBytes } from "../../domain/sheet.ts";
 import { sheetError } from "./sheet-error.ts";
 
-/** A line of a sheet has at most this many bytes. */
-export const maxLineBytes = 64 * 2 ** 10;
+/** A line of a sheet has less than this many bytes. */
+const maxLineBytes = 64 * 2 ** 10;
+
+/** Stands for a line that is too long, which is not kept. */
+export const tooLong = Symbol("a line that is too long");
 
 const lf = 10;
 const cr = 13;
 const utf8Bom = Buffer.from([0xef, 0xbb, 0xbf]);
+const utf16Boms = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
+/** How the workbooks of Excel begin: .xlsx and .xls. */
+const workbooks = [Buffer.from("PK\u0003\u0004"), Buffer.from([0xd0, 0xcf, 0x11, 0xe0])];
 
 /**
- * Yields the text of a sheet in pieces of whole lines, without the BOM. All lines before the first
- * faulty one are yielded before the error, so that the result does not depend on how the bytes are
- * split into chunks. Holds one chunk and one line. Refusals: INVALID_REQUEST with ENCODING_WRONG,
- * NUL_BYTE, TOO_LARGE, or CSV_MALFORMED for a line above `maxLineBytes`.
+ * Yields the text of a sheet in pieces of whole lines, without the BOM, and `tooLong` for each line
+ * of 64 KiB or more. All lines before a fault are yielded before the error, so that the result does
+ * not depend on how the bytes are split into chunks. Holds one chunk and one line. Refusals:
+ * INVALID_REQUEST with ENCODING_WRONG, NUL_BYTE or TOO_LARGE.
  */
-export async function* decodeSheet(csv: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+export async function* decodeSheet(
+  csv: AsyncIterable<Uint8Array>,
+): AsyncGenerator<string | typeof tooLong> {
   const decoder = createLineDecoder();
   let rest: Buffer = Buffer.alloc(0);
+  /** The bytes of the line before `rest`, which are not kept because the line is too long. */
+  let dropped = 0;
   let byteCount = 0;
   for await (const chunk of csv) {
     const bytes = Buffer.concat([rest, chunk.subarray(0, maxSheetBytes - byteCount)]);
-    const { end, isTooLong } = findLines(bytes, rest.length);
-    if (end > 0) yield* decodeLines(decoder, bytes.subarray(0, end));
-    if (isTooLong) throw decoder.problem("CSV_MALFORMED", "the line has more than 64 KiB");
+    const end = endOfLines(bytes, rest.length);
+    if (end > 0) {
+      yield* decodeLines(decoder, bytes.subarray(0, end), dropped);
+      dropped = 0;
+    }
     rest = bytes.subarray(end);
+    if (rest.length > maxLineBytes) {
+      decoder.refuseNul(rest);
+      dropped += rest.length - 1;
+      rest = rest.subarray(-1);
+    }
     byteCount += chunk.length;
     if (byteCount > maxSheetBytes) throw decoder.problem("TOO_LARGE", "the sheet exceeds 32 MiB");
   }
-  if (rest.length > 0) yield decoder.decode(rest);
+  if (rest.length > 0) yield* decodeLines(decoder, rest, dropped);
 }
 
-/** Finds where the last whole line ends. Before `searchFrom` there is no end of a line. */
-function findLines(bytes: Buffer, searchFrom: number) {
-  let end = 0;
-  for (let at = searchFrom; at < bytes.length; at++) {
-    if (at - end >= maxLineBytes) return { end, isTooLong: true };
-    if (bytes[at] === lf || bytes[at] === cr) end = at + 1;
+/**
+ * Finds where the last whole line ends; without one, 0. The bytes before `known` have no end of a
+ * line but a CR at their end. A CR at the end of all bytes may be half of an end.
+ */
+function endOfLines(bytes: Buffer, known: number): number {
+  for (let at = bytes.length - 1; at >= Math.max(known - 1, 0); at--) {
+    if (bytes[at] === lf || (bytes[at] === cr && at + 1 < bytes.length)) return at + 1;
   }
-  return { end, isTooLong: false };
+  return 0;
 }
 
 type LineDecoder = ReturnType<typeof createLineDecoder>;
 
-/** Yields the text of whole lines, up to the first faulty one. */
-function* decodeLines(decoder: LineDecoder, lines: Buffer): Generator<string> {
-  let text = "";
-  try {
-    text = decoder.decode(lines);
-  } catch {
-    try {
-      for (const line of split(lines)) text += decoder.decode(line);
-    } catch (error) {
-      yield text;
-      throw error;
-    }
+/**
+ * Yields the text of whole lines: of all at once, or one by one up to a fault. The first line has
+ * `dropped` bytes more.
+ */
+function* decodeLines(
+  decoder: LineDecoder,
+  lines: Buffer,
+  dropped: number,
+): Generator<string | typeof tooLong> {
+  const text = dropped + lines.length < maxLineBytes ? decodeAll(decoder, lines) : undefined;
+  if (text !== undefined) {
+    yield text;
+    return;
   }
-  yield text;
+  let before = dropped;
+  for (const line of split(lines)) {
+    yield before + lengthOf(line) < maxLineBytes ? decoder.decode(line) : decoder.skip(line);
+    before = 0;
+  }
 }
 
-/** Yields each line with the CR or LF that ends it. */
+/** Returns undefined when one of the lines has a fault. */
+function decodeAll(decoder: LineDecoder, lines: Buffer): string | undefined {
+  try {
+    return decoder.decode(lines);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the byte ends a line. CRLF is one end. */
+const endsLine = (bytes: Buffer, at: number): boolean =>
+  bytes[at] === lf || (bytes[at] === cr && bytes[at + 1] !== lf);
+
+/** Yields each line with what ends it. */
 function* split(lines: Buffer): Generator<Buffer> {
   let from = 0;
-  for (const [at, byte] of lines.entries()) {
-    if (byte !== lf && byte !== cr) continue;
+  for (let at = 0; at < lines.length; at++) {
+    if (!endsLine(lines, at) && at + 1 < lines.length) continue;
     yield lines.subarray(from, at + 1);
     from = at + 1;
   }
 }
 
+/** The length of a line without what ends it. */
+const lengthOf = (line: Buffer): number =>
+  line.findLastIndex((byte) => byte !== lf && byte !== cr) + 1;
+
 /** Decodes whole lines: neither LF nor CR is a part of a longer character in either encoding. */
 function createLineDecoder() {
   let line = 1;
-  let isAfterCr = false;
   /** Undefined as long as all bytes were ASCII, which both encodings have in common. */
   let decoder: TextDecoder | undefined;
 
@@ -84,11 +123,27 @@ function createLineDecoder() {
   /** Decodes the next lines, or throws without any effect on the line number. */
   function decode(lines: Buffer): string {
     const text = textOf(lines);
-    for (const byte of lines) {
-      if (byte === cr || (byte === lf && !isAfterCr)) line++;
-      isAfterCr = byte === cr;
-    }
+    pass(lines);
     return text;
+  }
+
+  /** Leaves a line out. */
+  function skip(lines: Buffer): typeof tooLong {
+    refuseNul(lines);
+    pass(lines);
+    return tooLong;
+  }
+
+  function pass(lines: Buffer): void {
+    for (let at = 0; at < lines.length; at++) if (endsLine(lines, at)) line++;
+  }
+
+  function refuseNul(lines: Buffer): void {
+    const begins = (start: Buffer) => line === 1 && lines.subarray(0, start.length).equals(start);
+    if (workbooks.some(begins)) throw problem("NUL_BYTE", `the file is a workbook; ${saveAs}`);
+    if (utf16Boms.some(begins) || isUtf16(lines))
+      throw problem("NUL_BYTE", `the sheet is in UTF-16; ${saveAs}`);
+    if (lines.includes(0)) throw problem("NUL_BYTE", "a NUL byte; the sheet has to be text");
   }
 
   function textOf(lines: Buffer): string {
@@ -96,36 +151,50 @@ function createLineDecoder() {
       decoder = decoderOf("utf-8");
       return textOf(lines.subarray(3));
     }
-    if (lines.includes(0)) throw problem("NUL_BYTE", nulText(lines));
+    refuseNul(lines);
     if (isAscii(lines)) return lines.toString("latin1");
     decoder ??= decoderOfLine(firstBeyondAscii(lines));
-    try {
-      const text = decoder.decode(lines);
-      return decoder.encoding === "shift_jis" ? withAsciiControls(text) : text;
-    } catch {
+    const text = decoded(decoder, lines);
+    if (text === undefined) {
       throw problem("ENCODING_WRONG", "the sheet has to be in UTF-8 or Shift_JIS throughout");
     }
+    return decoder.encoding === "shift_jis" ? withAsciiControls(text) : text;
   }
 
   function decoderOfLine(bytes: Buffer): TextDecoder {
     if (isUtf8(bytes)) return decoderOf("utf-8");
-    if (isEucJp(bytes)) throw problem("ENCODING_WRONG", `the sheet is in EUC-JP; ${saveAs}`);
-    return decoderOf("shift_jis");
+    const shiftJis = decoderOf("shift_jis");
+    // What is not Shift_JIS is EUC-JP without any kana, too.
+    if (isEucJp(bytes, decoded(shiftJis, bytes) === undefined ? 0 : kanaPart)) {
+      throw problem("ENCODING_WRONG", `the sheet is in EUC-JP; ${saveAs}`);
+    }
+    return shiftJis;
   }
 
-  return { decode, problem };
+  return { decode, skip, refuseNul, problem };
 }
 
 const saveAs = "save it as CSV in UTF-8";
 
-/** Says that the bytes are UTF-16, whose ASCII characters have a NUL byte each, or no text. */
-function nulText(lines: Buffer): string {
-  const [first, second] = lines;
-  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  const isAlternating = lines.length > 3 && (lines[0] === 0) !== (lines[1] === 0);
-  return isUtf16 || isAlternating
-    ? `the sheet is in UTF-16; ${saveAs}`
-    : "a NUL byte; the sheet has to be text";
+/** A part of this size of the bytes of a line in UTF-16 is NUL, even of a line in Japanese. */
+const minNulPart = 1 / 10;
+
+/** Whether the bytes are UTF-16, whose ASCII characters have a NUL byte each, all on one side. */
+function isUtf16(bytes: Buffer): boolean {
+  const first = bytes.indexOf(0);
+  if (first < 0) return false;
+  const isOneSided = bytes.every((byte, at) => byte !== 0 || (at - first) % 2 === 0);
+  const count = bytes.filter((byte) => byte === 0).length;
+  return isOneSided && count > 1 && count >= bytes.length * minNulPart;
+}
+
+/** Decodes bytes; undefined when they are not in the encoding. */
+function decoded(decoder: TextDecoder, bytes: Buffer): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A part of this size of all characters of Japanese text is hiragana, katakana or punctuation. */
@@ -135,7 +204,7 @@ const kanaPart = 1 / 3;
  * Whether a line is EUC-JP rather than Shift_JIS. Its bytes often are both: in Shift_JIS they are
  * half-width katakana. So a part of the characters has to be what is frequent in EUC-JP.
  */
-function isEucJp(line: Buffer): boolean {
+function isEucJp(line: Buffer, minKanaPart: number): boolean {
   let [characters, kana] = [0, 0];
   for (let at = 0; at < line.length; at++) {
     const lead = line[at] as number;
@@ -146,7 +215,7 @@ function isEucJp(line: Buffer): boolean {
     characters += 1;
     if (lead === 0xa1 || lead === 0xa4 || lead === 0xa5) kana += 1;
   }
-  return kana >= characters * kanaPart;
+  return kana >= characters * minKanaPart;
 }
 
 /**

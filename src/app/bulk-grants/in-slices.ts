@@ -7,7 +7,8 @@ const sliceBytes = 2 ** 10;
 /** The last turn. All sheets share the turns, so that many stop the loop no longer than one. */
 let lastTurn = Promise.resolve();
 
-function nextTurn(): Promise<void> {
+/** Waits for the next turn of the event loop that no other sheet has. */
+export function nextTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => setImmediate());
   return lastTurn;
 }

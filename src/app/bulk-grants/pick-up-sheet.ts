@@ -1,5 +1,6 @@
 /** The use case that submits a new file of a source, under the name of its campaign. */
 import { type BulkGrantName, finalStates } from "../../domain/bulk-grant.ts";
+import type { Caller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
 import { idForm } from "./check-row.ts";
@@ -9,7 +10,11 @@ import type { Submitted } from "./submit.ts";
 import { submitFromSource } from "./submit-from-source.ts";
 
 /** A new file, and the campaign to which it belongs unless its rows name another one. */
-type PickedUpFile = BulkGrantName & { readonly source: string };
+interface PickedUpFile extends BulkGrantName {
+  readonly source: string;
+  readonly title: string;
+  readonly starter: Caller;
+}
 
 /**
  * Submits the file to the bulk grant that its rows name in the column bulk_grant_id, or else to
@@ -20,15 +25,16 @@ type PickedUpFile = BulkGrantName & { readonly source: string };
  */
 export async function pickUpSheet(
   deps: Parameters<typeof submitFromSource>[0],
-  { programId, bulkGrantId: nameOfFile, source }: PickedUpFile,
+  { bulkGrantId: nameOfFile, ...file }: PickedUpFile,
   pickUpTime: Instant,
-): Promise<BulkGrantName | undefined> {
+): Promise<(BulkGrantName & Pick<Submitted, "revision">) | undefined> {
+  const { programId, source } = file;
   try {
-    const { csv } = await deps.bulkSources.open(source);
+    const { csv } = await deps.bulkSources.open(source, programId);
     const bulkGrantId = checked(await bulkGrantIdIn(csv)) ?? nameOfFile;
-    const submitted = await submitFromSource(deps, { programId, bulkGrantId, source });
+    const submitted = await submitFromSource(deps, { ...file, bulkGrantId });
     refuseOver(submitted, pickUpTime);
-    return { programId, bulkGrantId };
+    return { programId, bulkGrantId, revision: submitted.revision };
   } catch (error) {
     if (error instanceof DomainError && error.metadata.field === "source") return undefined;
     throw error;

@@ -11,11 +11,13 @@ import { type RowProblem, rowsPerBlock, type SheetRow } from "../../domain/sheet
 import type {
   BlockCheck,
   BlockOutcome,
+  BlockProblem,
   BulkGrantProgress,
   FailedRow,
 } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest, Window } from "../ports/pages.ts";
+import { bulkRevisionRef } from "../ports/records.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";
 import { countOutcomes } from "./run.ts";
 import { readStoredBlock } from "./stored-block.ts";
@@ -23,11 +25,11 @@ import { readStoredBlock } from "./stored-block.ts";
 /** What has become of a row. */
 export type RowState = "PENDING" | "GRANTED" | "ALREADY_GRANTED" | "INVALID" | "FAILED" | "NOT_RUN";
 
-/** A row of the current revision, with its state and its problem, if any. */
+/** A row of a revision, with its state and everything that is wrong with it. */
 export interface ReadRow {
   readonly row: SheetRow;
   readonly state: RowState;
-  readonly problem?: RowProblem;
+  readonly problems: readonly RowProblem[];
 }
 
 /** A bulk grant with the progress of its run. */
@@ -63,24 +65,30 @@ export const listBulkGrants = (
   page: PageRequest,
 ): Promise<Page<BulkGrant>> => reader.bulkGrants(filter, page);
 
+/** Which rows are listed: of a revision or of the current one, in a state or in all. */
+interface RowFilter {
+  readonly revision?: number | undefined;
+  readonly state?: RowState | undefined;
+}
+
 /**
- * Lists the rows of the current revision in their order; only those in `state`, if given. A page
- * may be short, or empty, although it has a cursor. Refusals: BULK_GRANT_NOT_FOUND,
- * INVALID_REQUEST for the cursor of an earlier revision.
+ * Lists the rows of a revision in their order. A page may be short, or empty, although it has a
+ * cursor. Refusals: BULK_GRANT_NOT_FOUND, INVALID_REQUEST for a revision that there is not, and for
+ * the cursor of another one.
  */
 export async function listRows(
   deps: ReadDeps,
   name: BulkGrantName,
-  state: RowState | undefined,
+  { revision: number, state }: RowFilter,
   { size, cursor }: PageRequest,
 ): Promise<Page<ReadRow>> {
-  const bulkGrant = await readBulkGrant(deps, name);
-  const { revision } = bulkGrant;
+  const rowsOf = await readRevision(deps, await readBulkGrant(deps, name), number);
+  const { revision } = rowsOf;
   const items: ReadRow[] = [];
   let next = cursor === undefined ? 0 : rowOf(cursor, revision);
   for (let blocks = 0; blocks < maxBlocksOfPage && items.length < size; blocks++) {
     const block = Math.floor(next / rowsPerBlock);
-    const rows = await readStates(deps, bulkGrant, block);
+    const rows = await readStates(deps, rowsOf, block);
     for (const row of rows.slice(next % rowsPerBlock)) {
       if (items.length === size) break;
       next += 1;
@@ -95,7 +103,7 @@ export async function listRows(
 function rowOf(cursor: string, { number, rowCount }: Revision): number {
   const [, revision, row] = /^(\d{1,9}):(\d{1,9})$/.exec(cursor) ?? [];
   if (Number(revision) === number && Number(row) < rowCount) return Number(row);
-  throw new DomainError("INVALID_REQUEST", "page_token: is not one of the current revision", {
+  throw new DomainError("INVALID_REQUEST", "page_token: is not one of this revision", {
     field: "page_token",
   });
 }
@@ -105,42 +113,76 @@ export async function* failedRows(
   deps: ReadDeps,
   bulkGrant: BulkGrant,
 ): AsyncGenerator<FailedRow, void> {
-  for (let block = 0; block * rowsPerBlock < bulkGrant.revision.rowCount; block++) {
-    for (const { row, problem } of await readStates(deps, bulkGrant, block)) {
-      if (problem) yield { row, problem };
+  const rowsOf = await readRevision(deps, bulkGrant);
+  for (let block = 0; block * rowsPerBlock < rowsOf.revision.rowCount; block++) {
+    for (const { row, problems } of await readStates(deps, rowsOf, block)) {
+      if (problems.length > 0) yield { row, problems };
     }
   }
 }
 
+/** A revision whose rows are read. */
+interface RevisionToRead {
+  readonly revision: Revision;
+  /** Whether rows without an outcome are still to be run. */
+  readonly isActive: boolean;
+}
+
+/** The current revision, or the one of this number. Refusal: INVALID_REQUEST if there is none. */
+export async function readRevision(
+  { reader }: ReadDeps,
+  { programId, bulkGrantId, state, revision: current }: BulkGrant,
+  number = current.number,
+): Promise<RevisionToRead> {
+  if (number === current.number) {
+    return { revision: current, isActive: activeStates.includes(state) };
+  }
+  const [revision] = await reader.many([bulkRevisionRef(programId, bulkGrantId, number)]);
+  if (revision) return { revision, isActive: false };
+  throw new DomainError("INVALID_REQUEST", `revision: there is no revision ${number}`, {
+    field: "revision",
+  });
+}
+
 /** Reads a block of rows with their states. */
-async function readStates(deps: ReadDeps, bulkGrant: BulkGrant, block: number): Promise<ReadRow[]> {
-  const { uploadId } = bulkGrant.revision;
-  const { rows, check, outcome } = await readStoredBlock(deps, uploadId, block);
-  const stateOf = rowStates(bulkGrant, check, outcome);
+export async function readStates(
+  deps: ReadDeps,
+  { revision, isActive }: RevisionToRead,
+  block: number,
+): Promise<ReadRow[]> {
+  const { rows, check, outcome } = await readStoredBlock(deps, revision.uploadId, block);
+  const stateOf = rowStates(isActive, check, outcome);
   return rows.map((row, index) => ({ row, ...stateOf(row, index) }));
 }
 
 function rowStates(
-  { state }: BulkGrant,
+  isActive: boolean,
   check: BlockCheck | undefined,
   outcome: BlockOutcome | undefined,
 ): (row: SheetRow, index: number) => Omit<ReadRow, "row"> {
   const already = new Set(check?.alreadyGranted);
-  const invalid = byIndex(check);
-  const failed = byIndex(outcome && { problems: outcome.failures });
-  return ({ problem: own }, index) => {
-    const problem = invalid.get(index) ?? own;
-    if (problem) return { state: "INVALID", problem };
-    if (already.has(index)) return { state: "ALREADY_GRANTED" };
-    const failure = failed.get(index);
-    if (failure)
-      return { state: failure.code === "NOT_RUN" ? "NOT_RUN" : "FAILED", problem: failure };
-    if (outcome) return { state: "GRANTED" };
-    return activeStates.includes(state)
-      ? { state: "PENDING" }
-      : { state: "NOT_RUN", problem: { code: "NOT_RUN" } };
+  const invalid = byIndex(check?.problems);
+  const failed = byIndex(outcome?.failures);
+  return ({ problems: own }, index) => {
+    const problems = invalid.get(index) ?? own;
+    if (problems) return { state: "INVALID", problems };
+    if (already.has(index)) return { state: "ALREADY_GRANTED", problems: [] };
+    const failures = failed.get(index);
+    if (failures) {
+      const isNotRun = failures.some(({ code }) => code === "NOT_RUN");
+      return { state: isNotRun ? "NOT_RUN" : "FAILED", problems: failures };
+    }
+    if (outcome) return { state: "GRANTED", problems: [] };
+    return isActive
+      ? { state: "PENDING", problems: [] }
+      : { state: "NOT_RUN", problems: [{ code: "NOT_RUN" }] };
   };
 }
 
-const byIndex = (found: Pick<BlockCheck, "problems"> | undefined): Map<number, RowProblem> =>
-  new Map(found?.problems.map(({ index, ...problem }) => [index, problem]));
+function byIndex(found: readonly BlockProblem[] = []): ReadonlyMap<number, readonly RowProblem[]> {
+  const problems = new Map<number, RowProblem[]>();
+  for (const { index, ...problem } of found) {
+    problems.set(index, [...(problems.get(index) ?? []), problem]);
+  }
+  return problems;
+}

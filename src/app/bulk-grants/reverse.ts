@@ -4,7 +4,6 @@ import { DomainError } from "../../domain/errors.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
 import { bulkRevisionRef } from "../ports/records.ts";
-import { getBulkRules } from "../programs/queries.ts";
 import { readBulkGrant } from "./bulk-grant-record.ts";
 import { rowEventKey } from "./execute-row.ts";
 import { type Submission, type Submitted, submitRows } from "./submit.ts";
@@ -33,8 +32,7 @@ export async function reverseBulkGrant(
       state: reversed.state,
     });
   }
-  const rules = await getBulkRules(deps, programId);
-  return submitRows(deps, submission, rules, grantedRows(deps, reversed));
+  return submitRows(deps, submission, grantedRows(deps, reversed));
 }
 
 /**
@@ -51,7 +49,7 @@ async function* grantedRows(
     if (!revision) continue;
     for (let block = 0; block * rowsPerBlock < revision.rowCount; block++) {
       const rows = await deps.reader.rowsOfBlock(revision.uploadId, block);
-      const valid = rows.filter(({ problem, userId }) => !problem && !users.has(userId));
+      const valid = rows.filter(({ problems, userId }) => !problems && !users.has(userId));
       const keys = valid.map(({ userId }) => rowEventKey(programId, bulkGrantId, userId));
       const events = await deps.reader.many(keys);
       for (const [i, { userId }] of valid.entries()) {

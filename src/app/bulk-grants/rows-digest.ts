@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import type { Revision } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { SheetRow } from "../../domain/sheet.ts";
+import { sha256Of } from "../shared/etags.ts";
 
 /** Computes the digest of rows that are added in order. */
 interface RowsDigest {
@@ -14,16 +15,16 @@ interface RowsDigest {
 /**
  * Starts the digest of rows: SHA-256 over one line of UTF-8 per row, in order, each ended by LF. A
  * line is the JSON array `[user_id,points,reason]` without spaces, escaped only where JSON requires
- * it, such as `["u1",100,"thanks"]`. A row with a problem of its own has the problem's code as
- * fourth element, so that the digest changes when the problem is gone although the cells are the
- * same, and malformed points as the string that they were.
+ * it, such as `["u1",100,"thanks"]`. A row with problems of its own has their codes as further
+ * elements, so that the digest changes when a problem is gone although the cells are the same, and
+ * malformed points as the string that they were.
  */
 export function createRowsDigest(): RowsDigest {
   const hash = createHash("sha256");
   return {
-    add({ userId, points, rawPoints, reason, problem }) {
-      const cells = [userId, rawPoints ?? points, reason];
-      hash.update(`${JSON.stringify(problem ? [...cells, problem.code] : cells)}\n`);
+    add({ userId, points, rawPoints, reason, problems = [] }) {
+      const codes = problems.map(({ code }) => code);
+      hash.update(`${JSON.stringify([userId, rawPoints ?? points, reason, ...codes])}\n`);
     },
     digest: () => hash.digest("base64url"),
   };
@@ -69,6 +70,3 @@ export function digestOf(approvable: Approvable): string {
     rows_digest: approvable.rowsDigest,
   });
 }
-
-const sha256Of = (value: unknown): string =>
-  createHash("sha256").update(JSON.stringify(value)).digest("base64url");

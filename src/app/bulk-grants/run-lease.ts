@@ -7,8 +7,8 @@ import { lateWriteMs } from "../ports/engine.ts";
 /** A row is sent only if its attempt has read the record less than this long before. */
 const leaseMs: Milliseconds = 2_000;
 
-/** An attempt reads the record this often while it works. */
-const renewMs: Milliseconds = 1_000;
+/** An attempt reads the record this often while it works, and before each block. */
+const renewMs: Milliseconds = 1_250;
 
 /** No attempt writes anything later than this after somebody has read that the run is over. */
 export const lateRowsMs: Milliseconds = leaseMs + lateWriteMs;
@@ -19,7 +19,7 @@ export type Lease = Pick<RunLease, "isHeld" | "decided">;
 /**
  * A lease by reading (docs/decisions/0041). Every decision of an attempt asks `isHeld`, so an
  * attempt that Temporal has given up stops, too, as soon as it cannot read the record any more, or
- * reads that the run is over. It costs one read a second, and nothing for each row.
+ * reads that the run is over. It costs about one read a second, and nothing for each row.
  */
 export class RunLease {
   readonly #read: () => Promise<BulkGrant>;
@@ -75,7 +75,7 @@ export class RunLease {
   }
 }
 
-/** Does the work of an attempt; meanwhile its lease is renewed every second. */
+/** Does the work of an attempt; meanwhile its lease is renewed. */
 export async function underLease<T>(lease: RunLease, work: () => Promise<T>): Promise<T> {
   // After a read that fails, the work reads the record itself once the lease is not held.
   const timer = setInterval(() => lease.renew().catch(() => undefined), renewMs);

@@ -58,6 +58,8 @@ export async function runBlocks(
   return underLease(lease, async () => {
     let counts = { grantedCount: 0, grantedPoints: 0, failedCount: 0 };
     for (let block = range.from; block < range.to; ) {
+      // A pause stops the next block, so what the lease has read before is not enough.
+      await lease.renew();
       const bulkGrant = await lease.hold();
       const outcome =
         bulkGrant && !bulkGrant.pause

@@ -5,12 +5,17 @@ import { type Submission, type Submitted, submitBulkGrant } from "./submit.ts";
 
 /**
  * Submits the sheet under the identity of its source. Refusals: INVALID_REQUEST when there is no
- * such source or file, those of the sheet, and those of `submitBulkGrant`.
+ * such source or file, PERMISSION_DENIED when the source may not grant in the program, those of the
+ * sheet, and those of `submitBulkGrant`.
  */
 export async function submitFromSource(
   deps: Parameters<typeof submitBulkGrant>[0] & Pick<Deps, "bulkSources">,
-  submission: Omit<Submission, "submitter" | "reversedBulkGrantId"> & { readonly source: string },
+  submission: Omit<Submission, "submitter" | "sourceUrl" | "reversedBulkGrantId"> & {
+    readonly source: string;
+  },
 ): Promise<Submitted> {
-  const { identity, csv } = await deps.bulkSources.open(submission.source);
-  return submitBulkGrant(deps, { ...submission, submitter: asService(identity) }, { csv });
+  const { source, programId } = submission;
+  const { identity, csv, url: sourceUrl } = await deps.bulkSources.open(source, programId);
+  const submitter = asService(identity);
+  return submitBulkGrant(deps, { ...submission, submitter, sourceUrl }, { csv });
 }

@@ -2,10 +2,11 @@
 import { randomUUID } from "node:crypto";
 import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
 import { submit } from "../../domain/bulk-grant-changes.ts";
+import { approvalsFor, type BulkRules } from "../../domain/bulk-rules.ts";
 import type { Caller } from "../../domain/caller.ts";
+import { approvalsWithin, countedAs } from "../../domain/counted-points.ts";
 import { DomainError } from "../../domain/errors.ts";
 import type { Instant } from "../../domain/month.ts";
-import { approvalsFor, type BulkRules } from "../../domain/program.ts";
 import { checkExecuteTime } from "../../domain/reservation.ts";
 import { rowsPerBlock, type SheetRow } from "../../domain/sheet.ts";
 import type { Deps } from "../ports/deps.ts";
@@ -17,6 +18,8 @@ import {
   revisionContentRef,
 } from "../ports/records.ts";
 import { getBulkRules } from "../programs/queries.ts";
+import { putBulkGrant } from "./bulk-grant-record.ts";
+import { readTiers, type Tiers, tierRefs } from "./counted-points.ts";
 import { dropUpload, startUpload } from "./pending-uploads.ts";
 import { readRows, type SheetContent } from "./read-rows.ts";
 import { contentHashOf, createRowsDigest, digestOf } from "./rows-digest.ts";
@@ -33,8 +36,14 @@ export interface Submission {
   /** Absent: as soon as it is approved. */
   readonly executeTime?: Instant | undefined;
   readonly submitter: Caller;
+  /** Who started the run that submits it from a source. */
+  readonly starter?: Caller | undefined;
+  /** What people call it; absent or empty for no title. */
+  readonly title?: string | undefined;
   /** Where the rows come from; absent for an upload. */
   readonly source?: string;
+  /** Where people find the source in a browser. */
+  readonly sourceUrl?: string | undefined;
   /**
    * The revision that this one replaces. Without it, the content of the current revision is not
    * submitted again.
@@ -57,24 +66,37 @@ export interface Submitted {
  * Submits a sheet as the next revision of a bulk grant, and has it validated in the background.
  * Content that a revision has already changes nothing. When the content ends with an
  * error, nothing is kept. Refusals: PROGRAM_NOT_FOUND, INVALID_REQUEST as `checkExecuteTime` and
- * `readRows`, WRONG_STATE, ID_REUSED.
+ * `readRows`, WRONG_STATE, ID_REUSED, PERMISSION_DENIED as `requireSource`.
  */
 export async function submitBulkGrant(
   deps: SubmitDeps,
   submission: Submission,
   content: SheetContent,
 ): Promise<Submitted> {
-  const { programId, bulkGrantId } = submission;
+  const { programId, bulkGrantId, source } = submission;
   const rules = await getBulkRules(deps, programId);
+  if (source !== undefined) requireSource(rules, source);
   const { maxPointsPerRow } = rules;
-  return submitRows(deps, submission, rules, readRows(content, { bulkGrantId, maxPointsPerRow }));
+  return submitRows(deps, submission, readRows(content, { bulkGrantId, maxPointsPerRow }));
+}
+
+/**
+ * Requires the rules to allow the source, which the text before the first slash names: who writes
+ * its files is not known, so the people who approve the rules decide. Refusal: PERMISSION_DENIED.
+ */
+function requireSource({ sources }: BulkRules, source: string): void {
+  const [name = ""] = source.split("/", 1);
+  if (sources.includes(name)) return;
+  throw new DomainError(
+    "PERMISSION_DENIED",
+    `the bulk rules of the program do not have the source ${name}`,
+  );
 }
 
 /** Submits checked rows. Refusals: those of `submitBulkGrant`, and those of `rows`. */
 export async function submitRows(
   deps: SubmitDeps,
   submission: Submission,
-  rules: BulkRules,
   rows: AsyncIterable<SheetRow>,
 ): Promise<Submitted> {
   const { executeTime } = submission;
@@ -87,7 +109,7 @@ export async function submitRows(
   try {
     const stored = await storeRows(deps, uploadId, rows);
     isCommitting = true;
-    submitted = await commit(deps, submission, rules, { ...stored, uploadId });
+    submitted = await commit(deps, submission, { ...stored, uploadId });
   } catch (error) {
     // After a retryable error the commit may have happened: then the record of the upload decides.
     const isUncertain = isCommitting && error instanceof DomainError && error.retryable;
@@ -118,7 +140,7 @@ async function storeRows(
   for await (const row of rows) {
     digest.add(row);
     rowCount += 1;
-    if (!row.problem) totalPoints += row.points;
+    if (!row.problems) totalPoints += row.points;
     block.push(row);
     if (block.length === rowsPerBlock) await putBlock();
   }
@@ -129,14 +151,12 @@ async function storeRows(
 /** Writes the revision, unless there is one with its content. The last step of a submission. */
 function commit(
   { engine, approvalTimes }: Pick<Deps, "engine" | "approvalTimes">,
-  { submitter, replacedRevision, ...submission }: Submission,
-  rules: BulkRules,
+  { submitter, starter, replacedRevision, ...submission }: Submission,
   stored: StoredRows & { readonly uploadId: string },
 ): Promise<Submitted> {
-  const { programId, bulkGrantId, executeTime, source, reversedBulkGrantId } = submission;
+  const { programId, bulkGrantId, executeTime, title, source, sourceUrl } = submission;
+  const { reversedBulkGrantId } = submission;
   const { totalPoints, rowsDigest, uploadId } = stored;
-  const isTooMuch = reversedBulkGrantId === undefined && totalPoints > rules.maxTotalPoints;
-  const requiredApprovalCount = approvalsFor(rules, totalPoints);
   const ref = bulkGrantRef(programId, bulkGrantId);
   const content = bulkContentRef(programId, rowsDigest);
   const upload = pendingUploadRef(uploadId);
@@ -144,27 +164,35 @@ function commit(
   const same = revisionContentRef(programId, bulkGrantId, contentHash);
   return engine.transact({
     key: ref,
-    readSet: [ref, content, same, upload],
+    readSet: [ref, content, same, upload, ...tierRefs(programId)],
     expectAbsent: [],
     deadline: undefined,
     decide(tx, { wall }) {
       const existing = tx.get(ref);
       const first = tx.get(content)?.bulkGrantId ?? bulkGrantId;
+      const { limits, counted } = limitsOf(
+        submission,
+        existing,
+        totalPoints,
+        readTiers(tx, programId, existing, (existing?.revision.number ?? 0) + 1, wall),
+      );
       const revision = {
         ...stored,
-        requiredApprovalCount,
+        ...limits,
         submitter,
+        ...(starter && { starter }),
         submitTime: wall,
         ...(executeTime !== undefined && { executeTime }),
-        ...(isTooMuch && { exceededMaxTotalPoints: rules.maxTotalPoints }),
+        ...(title && { title }),
         ...(source !== undefined && { source }),
+        ...(sourceUrl !== undefined && { sourceUrl }),
         ...(reversedBulkGrantId !== undefined && { reversedBulkGrantId }),
         ...(first !== bulkGrantId &&
           reversedBulkGrantId === undefined && { sameContentBulkGrantId: first }),
       };
       const digest = (number: number) =>
         digestOf({ ...revision, programId, bulkGrantId, revision: number });
-      const bulkGrant = submit(
+      const submitted = submit(
         existing,
         { programId, bulkGrantId },
         revision,
@@ -173,16 +201,17 @@ function commit(
         digest,
         approvalTimes,
       );
-      const { number } = bulkGrant.revision;
-      if (bulkGrant === existing) {
-        const replayed = bulkGrant.revision.uploadId !== uploadId;
-        return { bulkGrant, revision: tx.get(same)?.revision ?? number, replayed };
+      const { number } = submitted.revision;
+      if (submitted === existing) {
+        const replayed = submitted.revision.uploadId !== uploadId;
+        return { bulkGrant: submitted, revision: tx.get(same)?.revision ?? number, replayed };
       }
+      const bulkGrant = { ...submitted, ...(counted && { counted }) };
       const pending = tx.get(upload);
       if (!pending || pending.isDropped) {
         throw new DomainError("DEADLINE", "the upload took too long, and its rows were deleted");
       }
-      tx.put(ref, bulkGrant);
+      putBulkGrant(tx, existing, bulkGrant, wall);
       tx.put(bulkRevisionRef(programId, bulkGrantId, number), bulkGrant.revision);
       tx.put(same, { revision: number });
       const isNewContent = reversedBulkGrantId === undefined && !tx.get(content);
@@ -192,3 +221,30 @@ function commit(
     },
   });
 }
+
+/**
+ * What the rules say about a submission, and what their tiers count of it. A next revision may have
+ * rows that are granted already, so only the end of its validation compares it with what counts.
+ */
+function limitsOf(
+  { reversedBulkGrantId }: Pick<Submission, "reversedBulkGrantId">,
+  existing: BulkGrant | undefined,
+  totalPoints: number,
+  { rules, window }: Tiers,
+) {
+  if (reversedBulkGrantId !== undefined) {
+    return { limits: { requiredApprovalCount: approvalsFor(rules, totalPoints) } };
+  }
+  const { maxTotalPoints } = rules;
+  const requiredApprovalCount = hasGranted(existing)
+    ? approvalsFor(rules, totalPoints)
+    : approvalsWithin(rules, window, totalPoints);
+  const limits = {
+    requiredApprovalCount,
+    ...(totalPoints > maxTotalPoints && { exceededMaxTotalPoints: maxTotalPoints }),
+  };
+  return { limits, counted: countedAs(window, requiredApprovalCount, totalPoints) };
+}
+
+const hasGranted = (existing: BulkGrant | undefined): boolean =>
+  (existing?.grantedBefore ?? 0) + (existing?.result?.grantedPoints ?? 0) > 0;

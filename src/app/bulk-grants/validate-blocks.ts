@@ -1,17 +1,26 @@
 /** Validates a sheet block by block: stores what its checks find, and ends the validation. */
-import type { BulkGrant, BulkGrantName, CheckCounts, Revision } from "../../domain/bulk-grant.ts";
-import { campaignPoints, endValidation } from "../../domain/bulk-grant-changes.ts";
-import { approvalsFor } from "../../domain/program.ts";
+import type { BulkGrant, BulkGrantName, CheckCounts } from "../../domain/bulk-grant.ts";
+import {
+  campaignPoints,
+  endValidation,
+  type ValidatedLimits,
+} from "../../domain/bulk-grant-changes.ts";
+import { approvalsFor } from "../../domain/bulk-rules.ts";
+import { approvalsWithin, countedAs } from "../../domain/counted-points.ts";
+import type { Instant } from "../../domain/month.ts";
 import { maxSheetBlocks } from "../../domain/sheet.ts";
 import type { BlockCheck } from "../ports/bulk-grants.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { Transaction } from "../ports/engine.ts";
 import { allPages } from "../ports/pages.ts";
 import { blockCheckRef } from "../ports/records.ts";
-import { getBulkRules } from "../programs/queries.ts";
 import { changeRecord } from "../shared/change-record.ts";
 import { changeBulkGrant, readBulkGrant } from "./bulk-grant-record.ts";
-import { checkBlock } from "./check-block.ts";
+import { checkBlock, countRows } from "./check-block.ts";
+import { readTiers } from "./counted-points.ts";
+import type { OnDamage } from "./find-overlaps.ts";
 import { digestOf } from "./rows-digest.ts";
+import { keepSummary } from "./summarize.ts";
 
 /** A range of blocks of a revision, from `from` up to, not including, `to`. */
 export interface BlockRange extends BulkGrantName {
@@ -63,44 +72,54 @@ async function putCheck(
   await changeRecord(deps, { ref, expectAbsent: true }, (existing) => existing ?? check);
 }
 
-/** Ends the validation with the counts of all blocks, which have to be checked. */
+/** Sums up a revision, all blocks of which are checked, and ends its validation. */
 export async function completeValidation(
   deps: Pick<Deps, "engine" | "reader">,
   name: BulkGrantName,
   revision: number,
+  onDamage: OnDamage,
 ): Promise<BulkGrant> {
   const bulkGrant = await readBulkGrant(deps, name);
+  if (!isValidating(bulkGrant, revision)) return bulkGrant;
   const { uploadId } = bulkGrant.revision;
   let counts: CheckCounts = { invalidCount: 0, alreadyGrantedCount: 0, alreadyGrantedPoints: 0 };
+  const accounts = { withoutAccountCount: 0, frozenCount: 0 };
   for await (const checks of allPages(maxSheetBlocks, (page) =>
     deps.reader.blockChecks(uploadId, page),
   )) {
-    for (const check of checks) counts = added(counts, check);
+    for (const check of checks) {
+      counts = added(counts, check);
+      accounts.withoutAccountCount += check.withoutAccountCount;
+      accounts.frozenCount += check.frozenCount;
+    }
   }
-  const limits = await limitsOf(deps, bulkGrant, counts);
-  const { record } = await changeBulkGrant(deps, name, (validating, now) =>
-    endValidation(validating, revision, counts, limits, now),
+  await keepSummary(deps, bulkGrant, accounts, onDamage);
+  const { record } = await changeBulkGrant(deps, name, (validating, now, tx) =>
+    endValidation(validating, revision, counts, () => limitsOf(tx, validating, counts, now), now),
   );
   return record;
 }
 
 /**
- * Applies the program's rules to the points of all revisions. Only more approvals and a cap that is
- * exceeded change what the submission has recorded.
+ * Applies the rules in force to the points of all revisions, and to what will be granted now
+ * together with what the tiers count. Only more approvals and a cap that is exceeded change what
+ * the submission has recorded. A reversal grants nothing, so it is neither capped nor counted.
  */
-async function limitsOf(
-  deps: Pick<Deps, "reader">,
+function limitsOf(
+  tx: Transaction,
   bulkGrant: BulkGrant,
   counts: CheckCounts,
-): Promise<Pick<Revision, "requiredApprovalCount" | "exceededMaxTotalPoints" | "digest">> {
+  now: Instant,
+): ValidatedLimits {
   const { programId, bulkGrantId, revision } = bulkGrant;
-  const points = campaignPoints(bulkGrant, counts);
-  if (points === revision.totalPoints || revision.reversedBulkGrantId !== undefined)
-    return revision;
-  const rules = await getBulkRules(deps, programId);
+  const { rules, window } = readTiers(tx, programId, bulkGrant, revision.number, now);
+  const isReversal = revision.reversedBulkGrantId !== undefined;
+  const points = isReversal ? revision.totalPoints : campaignPoints(bulkGrant, counts);
+  const newPoints = isReversal ? 0 : revision.totalPoints - counts.alreadyGrantedPoints;
   const requiredApprovalCount = Math.max(
     revision.requiredApprovalCount,
     approvalsFor(rules, points),
+    approvalsWithin(rules, window, newPoints),
   );
   const digest = digestOf({
     ...revision,
@@ -109,19 +128,23 @@ async function limitsOf(
     revision: revision.number,
     requiredApprovalCount,
   });
+  const isOverCap = points !== revision.totalPoints && points > rules.maxTotalPoints;
   const exceededMaxTotalPoints =
-    revision.exceededMaxTotalPoints ??
-    (points > rules.maxTotalPoints ? rules.maxTotalPoints : undefined);
+    revision.exceededMaxTotalPoints ?? (isOverCap ? rules.maxTotalPoints : undefined);
+  const counted = countedAs(window, requiredApprovalCount, newPoints);
   return {
-    requiredApprovalCount,
-    digest,
-    ...(exceededMaxTotalPoints !== undefined && { exceededMaxTotalPoints }),
+    limits: {
+      requiredApprovalCount,
+      digest,
+      ...(exceededMaxTotalPoints !== undefined && { exceededMaxTotalPoints }),
+    },
+    ...(counted && { counted }),
   };
 }
 
 /** Adds what was found in a block. */
 export const added = (counts: CheckCounts, found: BlockCheck): CheckCounts => ({
-  invalidCount: counts.invalidCount + found.problems.length,
+  invalidCount: counts.invalidCount + countRows(found.problems),
   alreadyGrantedCount: counts.alreadyGrantedCount + found.alreadyGranted.length,
   alreadyGrantedPoints: counts.alreadyGrantedPoints + found.alreadyGrantedPoints,
 });

@@ -1,8 +1,7 @@
 /** Writes failed rows as a sheet that can be corrected and sent again. */
-import { stringify } from "csv-stringify/sync";
-import { problemText } from "../../domain/sheet.ts";
-import type { FailedRow } from "../ports/bulk-grants.ts";
-import { neutraliseCell } from "./formula-cells.ts";
+import { problemCells } from "../../domain/sheet.ts";
+import type { ErrorSheet, FailedRow, SheetCells } from "../ports/bulk-grants.ts";
+import { writeCsv } from "./write-csv.ts";
 
 const header = [
   "user_id",
@@ -14,39 +13,45 @@ const header = [
   "error_code",
   "error",
 ];
-const rowsPerPiece = 250;
-
-/**
- * Yields a sheet in CSV that `readSheet` reads back with the same values: UTF-8 with a BOM, without
- * which Excel takes the text for Shift_JIS. Cells that start like a formula are neutralised.
- */
-export async function* writeSheet(
-  rows: AsyncIterable<FailedRow>,
-  name: { readonly bulkGrantId: string; readonly revision: number },
-): AsyncGenerator<string> {
-  yield `\ufeff${csvOf([header])}`;
-  let lines: string[][] = [];
-  for await (const { row, problem } of rows) {
-    lines.push([
-      row.userId,
-      row.rawPoints ?? String(row.points),
-      row.reason,
-      name.bulkGrantId,
-      String(name.revision),
-      String(row.line),
-      problem.code,
-      problemText(problem),
-    ]);
-    if (lines.length < rowsPerPiece) continue;
-    yield csvOf(lines);
-    lines = [];
-  }
-  if (lines.length > 0) yield csvOf(lines);
+/** The bulk grant and the revision whose rows have failed. */
+interface RevisionName {
+  readonly bulkGrantId: string;
+  readonly revision: number;
 }
 
-// Every cell is quoted: programs differ in which characters end a cell or a line without quotes.
-const csvOf = (lines: readonly (readonly string[])[]): string =>
-  stringify(
-    lines.map((cells) => cells.map(neutraliseCell)),
-    { record_delimiter: "\r\n", quoted: true, quoted_empty: true },
-  );
+/** Yields a sheet in CSV that `readSheet` reads back with the same values. */
+export const writeSheet = (
+  rows: AsyncIterable<FailedRow>,
+  name: RevisionName,
+): AsyncIterable<string> => writeCsv(cellsOf(rows, name));
+
+/** The failed rows as a sheet that a source can have. */
+export const failedRowsSheet = (rows: AsyncIterable<FailedRow>, name: RevisionName): ErrorSheet =>
+  errorSheet(`failed ${name.bulkGrantId} r${name.revision}`, cellsOf(rows, name));
+
+/** A sheet with these rows, of which the first is the header. */
+export const errorSheet = (title: string, rows: AsyncIterable<SheetCells>): ErrorSheet => ({
+  title,
+  rows,
+  csv: writeCsv(rows),
+});
+
+async function* cellsOf(
+  rows: AsyncIterable<FailedRow>,
+  name: RevisionName,
+): AsyncGenerator<SheetCells> {
+  yield header;
+  for await (const { row, problems } of rows) {
+    const { error_code, error } = problemCells(problems);
+    yield [
+      row.userId,
+      row.rawPoints ?? row.points,
+      row.reason,
+      name.bulkGrantId,
+      name.revision,
+      row.line,
+      error_code,
+      error,
+    ];
+  }
+}

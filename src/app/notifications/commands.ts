@@ -1,23 +1,35 @@
-/** The use cases that mark notifications as read or seen. */
-import { emptyInbox, type Inbox, markSeen } from "../../domain/inbox.ts";
-import type { StoredKind } from "../../domain/kinds.ts";
-import { markRead, needsSplit } from "../../domain/notification.ts";
-import type { TargetName } from "../../domain/target.ts";
-import { firstVersionOf, versionOf } from "../../domain/unread-group.ts";
+/** The use cases that mark notifications as read, unread or seen, or dismiss them. */
+import { maxClosedGroups, toUnread } from "../../domain/closed-group.ts";
+import { DomainError } from "../../domain/errors.ts";
+import { emptyInbox, type Inbox, markSeen, replaceGroup } from "../../domain/inbox.ts";
+import { isEventKind } from "../../domain/kinds.ts";
+import type { Instant } from "../../domain/month.ts";
+import { markRead, needsSplit, type Split } from "../../domain/notification.ts";
+import { markOf } from "../../domain/reaction.ts";
+import {
+  countedOf,
+  firstVersionOf,
+  type ReadGroup,
+  type UnreadGroup,
+} from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
-import { Missing } from "../ports/engine.ts";
+import { Missing, type Transaction } from "../ports/engine.ts";
 import { allPages } from "../ports/pages.ts";
-import { inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
+import {
+  closedGroupRef,
+  closedGroupsRef,
+  inboxRef,
+  readGroupRef,
+  readMarkRef,
+  targetRef,
+  unreadGroupRef,
+} from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
+import { closedRanges, putUnread } from "./closed-groups.ts";
+import { lookUpEventSplit } from "./event-lookups.ts";
 import { inboxOf } from "./inbox.ts";
 import { lookUpSplit } from "./member-lookups.ts";
-
-/** Names one owner's unread group. */
-export interface UnreadName {
-  readonly ownerId: string;
-  readonly target: TargetName;
-  readonly kind: StoredKind;
-}
+import type { GroupName, UnreadName } from "./named-groups.ts";
 
 /** The version of the unread count that the owner has seen, and the deadline of the caller. */
 interface ReadMark {
@@ -26,44 +38,169 @@ interface ReadMark {
 }
 
 /**
- * The number of groups that are marked concurrently. Each writes two items, so that the engine can
- * commit all of them by one transaction of up to 100 items.
+ * The number of groups that are marked concurrently. Each writes three items, so that the engine
+ * can commit all of them by one transaction of up to 100 items.
  */
-const pageSize = 48;
+const pageSize = 32;
+
+interface Marked {
+  readonly changed: boolean;
+  readonly inbox: Inbox;
+}
+
+type MarkDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">;
 
 /**
- * Marks one group as read up to `version`. Members who joined later stay unread. A version beyond
- * the inbox counts as the latest.
+ * Marks one group as read up to `version`: that of the `generation`, or without it whichever is
+ * unread. Members who joined later stay unread. A version beyond the inbox counts as the latest.
  */
 export async function markNotificationRead(
-  deps: Pick<Deps, "engine" | "reader" | "unreadCounts" | "historyMs">,
-  { ownerId, target, kind, version, deadline }: UnreadName & ReadMark,
-): Promise<{ changed: boolean; inbox: Inbox }> {
-  const refs = { inbox: inboxRef(ownerId), group: unreadGroupRef(ownerId, target, kind) };
-  const result = await deps.engine.transact({
+  deps: MarkDeps,
+  mark: UnreadName & Partial<GroupName> & ReadMark,
+): Promise<Marked> {
+  const { ownerId, target, kind, deadline } = mark;
+  const { closed, ...refs } = refsOf(mark);
+  const result = await deps.engine.transact<Marked>({
     key: refs.inbox,
-    readSet: [refs.inbox, refs.group],
-    expectAbsent: [],
+    readSet: Object.values(refs),
+    expectAbsent: closed,
     deadline,
     decide(tx, { wall: now }) {
-      const state = { inbox: tx.get(refs.inbox) ?? emptyInbox, group: tx.get(refs.group) };
-      const { group: found } = state;
-      const looked = found && { reader: deps.reader, ref: refs.group, group: found, now };
-      const isSplit = looked && needsSplit(looked.group, version);
-      const split = isSplit ? tx.lookup(lookUpSplit(looked, version)) : undefined;
-      if (split instanceof Missing) return split;
-      const kept = { now, keptMs: deps.historyMs };
-      const { inbox, group, read } = markRead(state, version, kept, split);
-      if (!read) return { changed: false, inbox };
-      tx.put(refs.inbox, inbox);
-      if (group) tx.put(refs.group, group, versionOf(group));
-      else tx.delete(refs.group);
-      tx.put(readGroupRef(ownerId, versionOf(read), target, kind), read);
-      return { changed: true, inbox };
+      const taken = takeSeen(tx, deps, mark, now);
+      if (taken instanceof Missing) return taken;
+      const { inbox, read } = taken;
+      const { generation = 0 } = read ?? {};
+      if (read) tx.put(readGroupRef(ownerId, target, kind, generation), read, inbox.version);
+      return { changed: read !== undefined, inbox };
     },
   });
   if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
   return result;
+}
+
+/**
+ * Removes a read group, or the members of an unread one up to `version`, who count as read but
+ * leave no history. Members who joined later stay unread.
+ */
+export async function dismissNotification(
+  deps: MarkDeps,
+  mark: GroupName & ReadMark,
+): Promise<Marked> {
+  const { ownerId, target, kind, generation, deadline } = mark;
+  const { closed, ...refs } = refsOf(mark);
+  const readRef = readGroupRef(ownerId, target, kind, generation);
+  const { isUnread, ...result } = await deps.engine.transact<Marked & { isUnread?: boolean }>({
+    key: refs.inbox,
+    readSet: [...Object.values(refs), readRef],
+    expectAbsent: closed,
+    deadline,
+    decide(tx, { wall: now }) {
+      const taken = takeSeen(tx, deps, mark, now);
+      if (taken instanceof Missing) return taken;
+      const { inbox, read } = taken;
+      if (read) return { changed: true, isUnread: true, inbox };
+      const found = tx.get(readRef);
+      if (found) tx.delete(readRef);
+      return { changed: found !== undefined && found.expireTime > now, inbox };
+    },
+  });
+  if (isUnread) deps.unreadCounts.publish(ownerId, result.inbox);
+  return result;
+}
+
+/**
+ * Makes a read group unread again, as a closed one of the same name. Refusals:
+ * NOTIFICATION_NOT_FOUND, also for one about a deleted target, LIMIT_EXCEEDED for a target of which
+ * the owner has `maxClosedGroups`.
+ */
+export async function markNotificationUnread(
+  deps: Pick<Deps, "engine" | "unreadCounts">,
+  name: GroupName & Pick<ReadMark, "deadline">,
+): Promise<Marked> {
+  const { ownerId, target, kind, generation, deadline } = name;
+  const { readMark: _, closed, ...refs } = refsOf(name);
+  const readRef = readGroupRef(ownerId, target, kind, generation);
+  const result = await deps.engine.transact<Marked>({
+    key: refs.inbox,
+    readSet: [...Object.values(refs), readRef, targetRef(target)],
+    expectAbsent: closed,
+    deadline,
+    decide(tx, { wall: now }) {
+      const { inbox, group } = readUnread(tx, name);
+      const isDeleted = tx.get(targetRef(target))?.deleteTime !== undefined;
+      if (group && !isDeleted) return { changed: false, inbox };
+      const read = tx.get(readRef);
+      if (!read || isDeleted || read.expireTime <= now) {
+        throw new DomainError("NOTIFICATION_NOT_FOUND", "there is no such notification");
+      }
+      if (closedRanges(tx, ownerId, target).length >= maxClosedGroups) {
+        const text = `an owner has at most ${maxClosedGroups} closed notifications of a target`;
+        throw new DomainError("LIMIT_EXCEEDED", text, { limit: String(maxClosedGroups) });
+      }
+      const version = inbox.version + 1;
+      const unread = toUnread(read, { version, now });
+      const after = replaceGroup(inbox, undefined, countedOf(unread));
+      tx.delete(readRef);
+      tx.put(refs.inbox, after);
+      putUnread(tx, ownerId, undefined, unread, version);
+      return { changed: true, inbox: after };
+    },
+  });
+  if (result.changed) deps.unreadCounts.publish(ownerId, result.inbox);
+  return result;
+}
+
+const refsOf = ({ ownerId, target, kind, generation }: UnreadName & Partial<GroupName>) => ({
+  inbox: inboxRef(ownerId),
+  group: unreadGroupRef(ownerId, target, kind),
+  readMark: readMarkRef(ownerId, target, kind),
+  /** The closed group of the generation, and the list of those of the target. */
+  closed:
+    generation === undefined
+      ? []
+      : [closedGroupRef(ownerId, target, kind, generation), closedGroupsRef(ownerId, target)],
+});
+
+/** The unread group of a name, and its ref: the open one or, if the owner has any, a closed one. */
+function readUnread(tx: Transaction, name: UnreadName & Partial<GroupName>) {
+  const { ownerId, target, kind, generation } = name;
+  const refs = refsOf(name);
+  const inbox = tx.get(refs.inbox) ?? emptyInbox;
+  const open = tx.get(refs.group);
+  if (generation === undefined || open?.generation === generation) {
+    return { inbox, group: open, ref: refs.group };
+  }
+  const ref = closedGroupRef(ownerId, target, kind, generation);
+  return { inbox, group: inbox.closedCount > 0 ? tx.get(ref) : undefined, ref };
+}
+
+/**
+ * Takes the members up to the version of a mark out of the unread group. They are returned as a
+ * read group; undefined if there are none.
+ */
+function takeSeen(
+  tx: Transaction,
+  { reader, historyMs }: Pick<Deps, "reader" | "historyMs">,
+  { version, ...name }: UnreadName & Partial<GroupName> & ReadMark,
+  now: Instant,
+): Missing | { readonly inbox: Inbox; readonly read: ReadGroup | undefined } {
+  const refs = refsOf(name);
+  const state = readUnread(tx, name);
+  const looked = state.group && { reader, ref: state.ref, group: state.group, now };
+  const isSplit = looked && needsSplit(looked.group, version);
+  const lookUp = isEventKind(name.kind) ? lookUpEventSplit : lookUpSplit;
+  const split = isSplit ? tx.lookup<Split>(lookUp(looked, version)) : undefined;
+  if (split instanceof Missing) return split;
+  const { inbox, group, read } = markRead(state, version, { now, keptMs: historyMs }, split);
+  if (!read) return { inbox, read };
+  tx.put(refs.inbox, inbox);
+  putUnread(tx, name.ownerId, state.group, group, inbox.version);
+  if (!isEventKind(name.kind)) {
+    const before = tx.get(refs.readMark);
+    const mark = markOf(before, read, group ? version : inbox.version);
+    tx.put(refs.readMark, mark, inbox.version);
+  }
+  return { inbox, read };
 }
 
 /**
@@ -83,13 +220,28 @@ export async function markAllNotificationsRead(
   for await (const groups of pages) {
     const toMark = groups.filter((group) => firstVersionOf(group) <= upTo);
     const results = await Promise.all(
-      toMark.map(({ target, kind }) =>
-        markNotificationRead(deps, { ownerId, target, kind, version: upTo, deadline }),
-      ),
+      toMark.map((group) => markListed(deps, group, { ownerId, version: upTo, deadline })),
     );
     markedCount += results.filter(({ changed }) => changed).length;
   }
   return { markedCount, inbox: await inboxOf(deps, ownerId) };
+}
+
+/**
+ * Marks a listed group: of an open one whichever is open by now, or the same one if it was closed
+ * meanwhile.
+ */
+async function markListed(
+  deps: MarkDeps,
+  { target, kind, generation, closed }: UnreadGroup,
+  mark: { readonly ownerId: string } & ReadMark,
+): Promise<Marked> {
+  const name = { target, kind, ...mark };
+  if (!closed) {
+    const marked = await markNotificationRead(deps, name);
+    if (marked.changed || marked.inbox.closedCount === 0) return marked;
+  }
+  return markNotificationRead(deps, { ...name, generation });
 }
 
 /**

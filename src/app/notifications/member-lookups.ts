@@ -6,12 +6,12 @@
  * left: DynamoDB applies the items of a transaction one after another, within milliseconds. So what
  * is read has to agree with the counts in the record of the group (docs/decisions/0020).
  */
+import { isEventKind } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Split } from "../../domain/notification.ts";
-import type { Reaction } from "../../domain/target.ts";
 import {
   type Ends,
-  firstVersionOf,
+  type Group,
   type Member,
   recentMs,
   shownFirst,
@@ -20,11 +20,11 @@ import {
   versionOf,
 } from "../../domain/unread-group.ts";
 import type { Lookup } from "../ports/engine.ts";
-import type { MemberReader } from "../ports/notifications.ts";
-import { type Ref, reactionRef } from "../ports/records.ts";
+import type { MemberReader, MemberRecord, MembersName } from "../ports/notifications.ts";
+import { notificationEventRef, ownerOfGroup, type Ref, reactionRef } from "../ports/records.ts";
 
 /** A group as a decision sees it, and where its members are read. */
-interface LookedUpGroup {
+export interface LookedUpGroup {
   readonly reader: MemberReader;
   readonly ref: Ref<"unreadGroup">;
   readonly group: UnreadGroup;
@@ -53,7 +53,7 @@ export function lookUpEnds(
   ends: { readonly first: boolean; readonly latest: boolean },
 ): Lookup<Found<Partial<Ends>>> {
   const name = `ends ${ends.first} ${ends.latest}`;
-  return lookUp(looked, name, (members) => readEnds(members, looked.group, ends));
+  return lookUp(looked, name, (members) => readEnds(members, looked, ends));
 }
 
 /**
@@ -61,38 +61,58 @@ export function lookUpEnds(
  * unless it lasts, until somebody joins.
  */
 function lookUp<T>(
-  { reader, ref, group, now }: LookedUpGroup,
+  looked: LookedUpGroup,
   what: string,
   plan: (members: MemberQueries) => Promise<Found<T> | undefined>,
 ): Lookup<Found<T> & { readonly version: number }> {
+  const { ref, group } = looked;
   const version = versionOf(group);
   return {
-    name: `${ref.id} ${firstVersionOf(group)} ${group.leaveCount} ${what}`,
+    name: `${ref.id} ${group.generation} ${group.leaveCount} ${what}`,
     source: ref,
     holds: (result) => result.lasts || result.version === version,
     async read() {
-      const members = new MemberQueries(reader, group, now);
+      const members = new MemberQueries(looked);
       const found = await plan(members);
       return found && { result: { ...found, version }, unchanged: members.toValidate };
     },
   };
 }
 
+/** Without what came in after a group was closed. */
+export const withinEnd = <M extends Pick<Member, "version">>(
+  members: readonly M[],
+  { closed }: UnreadGroup,
+): M[] => members.filter(({ version }) => version <= (closed?.endVersion ?? version));
+
+/** Names the members of a group: reactions to the target, or the events of its owner. */
+export function membersNameOf(ownerId: string, { target, kind }: Group): MembersName {
+  return isEventKind(kind) ? { ownerId, target, kind } : { target, kind };
+}
+
+/** The record of a member. */
+export const memberRefOf = (member: MemberRecord): Ref =>
+  "previousVersion" in member
+    ? notificationEventRef(member, member.userId, member.version)
+    : reactionRef(member.target, member.kind, member.userId);
+
 /** Whether the transactions of all changes of a group are applied, so that any query is right. */
-const isApplied = ({ latestMembers, leaveTime }: UnreadGroup, now: Instant): boolean =>
+export const isApplied = ({ latestMembers, leaveTime }: UnreadGroup, now: Instant): boolean =>
   (latestMembers[0] as Member).createTime <= now - recentMs && leaveTime <= now - recentMs;
 
 /** The queries for the members of one group, and what they have found. */
 class MemberQueries {
   readonly #reader: MemberReader;
   readonly #group: UnreadGroup;
+  readonly #name: MembersName;
   /** Whether queries may find members who have left. */
   readonly #hasLeavers: boolean;
-  readonly #found: Reaction[] = [];
+  readonly #found: MemberRecord[] = [];
 
-  constructor(reader: MemberReader, group: UnreadGroup, now: Instant) {
+  constructor({ reader, ref, group, now }: LookedUpGroup) {
     this.#reader = reader;
     this.#group = group;
+    this.#name = membersNameOf(ownerOfGroup(ref), group);
     this.#hasLeavers = group.leaveTime > now - recentMs;
   }
 
@@ -103,23 +123,19 @@ class MemberQueries {
   get toValidate() {
     if (!this.#hasLeavers) return [];
     const different = new Map(this.#found.map((value) => [value.version, value]));
-    return [...different.values()].map((value) => {
-      const { target, kind, userId } = value;
-      return { ref: reactionRef(target, kind, userId), value };
-    });
+    return [...different.values()].map((value) => ({ ref: memberRefOf(value), value }));
   }
 
   /** All members after `after`, earliest first. Undefined unless there are `count` of them. */
-  async after(after: number, count: number): Promise<Reaction[] | undefined> {
-    const { target, kind } = this.#group;
-    const found = await this.#reader.membersAfter({ target, kind }, after, count + 1);
+  async after(after: number, count: number): Promise<MemberRecord[] | undefined> {
+    const read = await this.#reader.membersAfter(this.#name, after, count + 1);
+    const found = withinEnd(read, this.#group);
     return found.length === count ? this.#noted(found) : undefined;
   }
 
   /** The members at both ends of the versions from `from` to `to`, which are included. */
   async ends(from: number, to: number): Promise<Ends> {
-    const { target, kind } = this.#group;
-    const { first, latest } = await this.#reader.memberEnds({ target, kind }, from, to);
+    const { first, latest } = await this.#reader.memberEnds(this.#name, from, to);
     return { first: this.#noted(first), latest: this.#noted(latest) };
   }
 
@@ -128,31 +144,30 @@ class MemberQueries {
    * may have left, both are counted. Undefined unless they add up to `total`.
    */
   async split(at: number, to: number, total: number): Promise<Split | undefined> {
-    const { target, kind } = this.#group;
-    const range = { from: firstVersionOf(this.#group), at, to };
+    const range = { from: this.#group.generation, at, to };
     const counted = this.#hasLeavers ? undefined : total;
-    const found = await this.#reader.splitMembers({ target, kind }, range, counted);
+    const found = await this.#reader.splitMembers(this.#name, range, counted);
     const { count, restCount, first, latest } = found;
     if (restCount !== undefined && count + restCount !== total) return undefined;
     this.#noted([...first, ...latest]);
     return { readCount: count, latestRead: latest, firstUnread: first };
   }
 
-  #noted(members: Reaction[]): Reaction[] {
+  #noted(members: MemberRecord[]): MemberRecord[] {
     this.#found.push(...members);
     return members;
   }
 }
 
 async function splitAll(members: MemberQueries, group: UnreadGroup, version: number) {
-  const split = await members.split(version, versionOf(group), group.actorCount);
+  const split = await members.split(version, versionOf(group), group.memberCount);
   return split && { ...split, lasts: false };
 }
 
 /** A split before the recent members. People who join later do not change the side that is read. */
 async function splitOlder(members: MemberQueries, group: UnreadGroup, version: number) {
   const { after, count } = group.recent;
-  const split = await members.split(version, after, group.actorCount - count);
+  const split = await members.split(version, after, group.memberCount - count);
   if (!split || split.firstUnread.length >= shownFirst) return split && { ...split, lasts: true };
   // Few of the older members are left after the version, so the first unread ones are recent.
   const recent = await members.after(after, count);
@@ -165,9 +180,9 @@ async function splitRecent(members: MemberQueries, group: UnreadGroup, version: 
   const isLate = version >= middle;
   const found = isLate ? await members.after(middle, lateCount) : await members.after(after, count);
   if (!found) return undefined;
-  const isRead = (member: Reaction) => member.version <= version;
+  const isRead = (member: MemberRecord) => member.version <= version;
   const firstUnread = found.filter((member) => !isRead(member));
-  const readCount = group.actorCount - firstUnread.length;
+  const readCount = group.memberCount - firstUnread.length;
   const split = { readCount, firstUnread, lasts: false };
   const latestRead = found.filter(isRead).reverse();
   const wanted = Math.min(shownLatest, readCount);
@@ -176,13 +191,13 @@ async function splitRecent(members: MemberQueries, group: UnreadGroup, version: 
   if (!recent) return undefined;
   const recentRead = recent.filter(isRead).reverse();
   if (recentRead.length >= wanted) return { ...split, latestRead: recentRead };
-  const { latest } = await members.ends(firstVersionOf(group), after);
+  const { latest } = await members.ends(group.generation, after);
   return { ...split, latestRead: [...recentRead, ...latest] };
 }
 
 /** Whether a split has as many members as are shown of each of its sides. */
 function isComplete({ readCount, latestRead, firstUnread }: Split, group: UnreadGroup): boolean {
-  const unreadCount = group.actorCount - readCount;
+  const unreadCount = group.memberCount - readCount;
   return (
     latestRead.length >= Math.min(shownLatest, Math.max(readCount, 1)) &&
     firstUnread.length >= Math.min(shownFirst, Math.max(unreadCount, 1))
@@ -192,16 +207,24 @@ function isComplete({ readCount, latestRead, firstUnread }: Split, group: Unread
 /** The recent members are read at the latest end, and where there are few older ones. */
 async function readEnds(
   members: MemberQueries,
-  group: UnreadGroup,
+  { group, now }: LookedUpGroup,
   ends: { readonly first: boolean; readonly latest: boolean },
 ) {
+  const isReread = group.closed?.wasRead ?? false;
+  // Without counts to compare with, a query has to find what every transaction has written.
+  if (isReread && !isApplied(group, now)) return undefined;
+  if (isReread || (isEventKind(group.kind) && isApplied(group, now))) {
+    // The records of old events may be deleted, so that their number is not that of the group.
+    const { first, latest } = await members.ends(group.generation, versionOf(group));
+    return { ...(ends.first && { first }), ...(ends.latest && { latest }), lasts: false };
+  }
   const { after, count } = group.recent;
-  const olderCount = group.actorCount - count;
+  const olderCount = group.memberCount - count;
   const needsRecent = ends.latest || olderCount <= shownFirst;
   const needsOlder = olderCount > 0 && (ends.first || count <= shownLatest);
   const [recent, older] = await Promise.all([
     needsRecent ? members.after(after, count) : [],
-    needsOlder ? members.ends(firstVersionOf(group), after) : { first: [], latest: [] },
+    needsOlder ? members.ends(group.generation, after) : { first: [], latest: [] },
   ]);
   if (!recent) return undefined;
   const first = [...older.first, ...recent];

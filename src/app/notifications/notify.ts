@@ -1,22 +1,43 @@
-/** The use cases that notify an owner of an event: one that a service reports, or one of Meguri. */
+/** The use cases that notify owners of an event: one that a service reports, or one of Meguri. */
 import { type Caller, noCaller } from "../../domain/caller.ts";
 import { DomainError } from "../../domain/errors.ts";
+import {
+  addEvent,
+  type EventsName,
+  isNoTarget,
+  type NewEvent,
+  noTarget,
+  notifiesOf,
+} from "../../domain/event.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import { eventKind } from "../../domain/kinds.ts";
-import { react, unlessWithdrawn, withdraw } from "../../domain/reaction.ts";
+import type { Instant } from "../../domain/month.ts";
 import {
   noActor,
+  requireActive,
   requireUnreserved,
   reservedType,
   type Target,
   type TargetName,
 } from "../../domain/target.ts";
+import type { Milliseconds } from "../../domain/units.ts";
 import type { Actor } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
-import { Missing } from "../ports/engine.ts";
-import { mutedPersonRef, notifiedEventRef } from "../ports/records.ts";
-import { putState, readState, refillOf, refsOf } from "../reactions/reaction-records.ts";
+import type { Transaction } from "../ports/engine.ts";
+import {
+  closedGroupsRef,
+  eventOwnerRef,
+  mutedPersonRef,
+  type NotifiedEvent,
+  notificationEventRef,
+  notifiedEventRef,
+  targetRef,
+  unreadGroupRef,
+} from "../ports/records.ts";
 import { requestHash } from "../shared/idempotency.ts";
+import { closedRefAt, regroupAfterOf } from "./closed-groups.ts";
+import { eventRefsOf, putEventState, readEventState } from "./event-records.ts";
+import { forEachOwner } from "./many-owners.ts";
 import { isPersonMuted } from "./muted-people.ts";
 
 /** The dependencies of every notice of an event. */
@@ -25,81 +46,168 @@ export type NotifyDeps = Pick<Deps, "engine" | "reader" | "unreadCounts" | "hist
 interface EventInput {
   /** Unique for the owner and the calling service, until `historyMs` after the event. */
   readonly eventId: string;
-  readonly target: TargetName;
+  /** What the event is about; required without `ownerIds`. */
+  readonly target?: TargetName | undefined;
   /** The kind as callers name it. */
   readonly kind: string;
   /** Without a user id: an event without an actor, whose name is what is displayed. */
   readonly actor: Actor;
+  readonly link?: string;
+  readonly data?: Uint8Array;
+  /** The owners to be notified; without any, the owner of the target. */
+  readonly ownerIds?: readonly string[];
   readonly caller: Caller;
+  /** An unread notification that began longer ago takes it in no more: another one begins. */
+  readonly regroupAfterMs?: Milliseconds | undefined;
   readonly deadline?: number | undefined;
 }
 
+/** What has become of an event for one owner. */
 interface NotifyResult {
-  /** Whether the event came into an unread group. */
+  readonly ownerId: string;
+  /** Whether the event is in an unread group now. */
   readonly notified: boolean;
   /** True when an earlier call had reported the event, so that this one changed nothing. */
   readonly replayed: boolean;
+  readonly retracted: boolean;
+}
+
+/** An event for one owner, and what makes a repeated call the same one. */
+interface OwnedEvent {
+  readonly event: NewEvent;
+  readonly hash: string;
+  /** Registered with the event if it does not exist yet. */
+  readonly newTarget?: Omit<Target, "createTime" | "updateTime">;
+  readonly regroupAfterMs?: Milliseconds | undefined;
+  readonly deadline?: number | undefined;
 }
 
 /**
- * Notifies the owner of a target of an event. A further event of the same actor, kind and target
- * makes this person the latest of the group once more. Refusals: TARGET_NOT_FOUND, TARGET_DELETED,
- * ID_REUSED, LIMIT_EXCEEDED for the seventeenth kind, INVALID_REQUEST for the reserved type.
+ * Notifies owners of an event, each by a transaction of its own. Further events of one kind about
+ * one target are members of the same unread group. After a retryable error some of the owners may
+ * be notified; the same call notifies the remaining ones. Refusals: TARGET_NOT_FOUND,
+ * TARGET_DELETED, ID_REUSED, INVALID_REQUEST for the reserved type.
  */
 export async function notify(
   deps: NotifyDeps & Pick<Deps, "owners">,
-  input: EventInput,
-): Promise<NotifyResult> {
-  const { target, kind, actor, caller } = input;
-  requireUnreserved(target);
+  { target, ownerIds = [], link = "", data = new Uint8Array(), ...input }: EventInput,
+): Promise<NotifyResult[]> {
+  const { eventId, actor, caller, regroupAfterMs, deadline } = input;
+  if (target) requireUnreserved(target);
+  const kind = eventKind(input.kind);
   const { userId, displayName } = actor;
-  const hash = requestHash("notify", caller, { ...target, kind, userId, displayName });
-  return notifyOwner(deps, await deps.owners.of(target), input, hash);
+  const content = { kind: input.kind, userId, displayName, link, data: textOf(data) };
+  const hash = requestHash("notify", caller, { ...target, ...content });
+  const reported = { kind, actor, service: caller.service, eventId, link, data };
+  return forEachOwner(await ownersOf(deps, target, ownerIds), (ownerId) => {
+    const event = { ...reported, ownerId, target: target ?? noTarget };
+    return notifyOwner(deps, { event, hash, regroupAfterMs, deadline });
+  });
 }
 
-/** Notifies an owner. An event that is known by its id is the same one if it has the same hash. */
+const textOf = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+
+/** The owners that a call names, or else the owner of its target. */
+export async function ownersOf(
+  { owners }: Pick<Deps, "owners">,
+  target: TargetName | undefined,
+  ownerIds: readonly string[],
+): Promise<readonly string[]> {
+  if (ownerIds.length > 0) return ownerIds;
+  if (target) return [await owners.of(target)];
+  throw new DomainError("INVALID_REQUEST", "required without owner_ids", { field: "target_name" });
+}
+
+/** Notifies one owner. An event that is known by its id is the same one if it has the same hash. */
 async function notifyOwner(
   deps: NotifyDeps,
-  ownerId: string,
-  input: EventInput,
-  hash: string,
-  newTarget?: Omit<Target, "createTime" | "updateTime">,
+  { event: reported, hash, newTarget, regroupAfterMs, deadline }: OwnedEvent,
 ): Promise<NotifyResult> {
-  const { target, actor, eventId, caller, deadline } = input;
+  const { ownerId, target, kind, actor, service, eventId } = reported;
   const { userId } = actor;
-  const name = { target, kind: eventKind(input.kind), userId };
-  const refs = refsOf(ownerId, name);
-  const event = notifiedEventRef(ownerId, caller.service, eventId);
-  const { inbox, ...result } = await deps.engine.transact({
+  const refs = eventRefsOf(reported, userId);
+  const key = notifiedEventRef(ownerId, service, eventId);
+  const about = isNoTarget(target) ? [] : [targetRef(target), eventOwnerRef(reported)];
+  const { inbox, ...result } = await deps.engine.transact<NotifyResult & { inbox?: Inbox }>({
     key: refs.inbox,
-    readSet: [refs.target, refs.inbox, refs.group, refs.reaction],
-    expectAbsent: [event, mutedPersonRef(ownerId, userId)],
+    readSet: [refs.inbox, refs.group, refs.actor, ...about],
+    expectAbsent: [key, mutedPersonRef(ownerId, userId), closedGroupsRef(ownerId, target)],
     deadline,
-    decide(tx, { wall }): (NotifyResult & { inbox?: Inbox }) | Missing {
-      const known = tx.get(event);
-      if (known && known.expireTime > wall) {
-        if (known.hash === hash) return { notified: known.notified, replayed: true };
-        throw new DomainError("ID_REUSED", "this event_id was used for another event");
+    decide(tx, { wall: now }) {
+      const known = tx.get(key);
+      if (known && known.expireTime > now) {
+        const isUnread = isInUnread(tx, reported, known.version);
+        return replay(known, hash, ownerId, isUnread);
       }
-      if (newTarget && !tx.get(refs.target)) {
-        tx.put(refs.target, { ...newTarget, createTime: wall, updateTime: wall });
+      const active = isNoTarget(target) ? undefined : activeTarget(tx, target, newTarget, now);
+      const before = readEventState(tx, refs);
+      const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
+      const expireTime = now + deps.historyMs;
+      const name = { hash, target, kind, userId, retracted: false, expireTime };
+      if (!notifiesOf(reported, before.inbox, active, isMuted)) {
+        const after = { ...before.inbox, version: before.inbox.version + 1 };
+        tx.put(refs.inbox, after);
+        tx.put(key, { ...name, version: 0 });
+        return { ownerId, notified: false, replayed: false, retracted: false, inbox: after };
       }
-      const before = readState(tx, refs);
-      const earlier = unlessWithdrawn(before.reaction);
-      const refill = earlier && refillOf(tx, deps.reader, refs, before, earlier, wall);
-      if (refill instanceof Missing) return refill;
-      const times = { now: wall, coolDownMs: 0 };
-      const state = earlier ? withdraw(before, earlier, times, refill) : before;
-      const silent = isPersonMuted(tx, ownerId, state.inbox, userId);
-      const after = react(state, name.kind, { actor, now: wall, silent });
-      putState(tx, refs, before, after);
-      const { notified } = after.reaction;
-      tx.put(event, { hash, notified, expireTime: wall + deps.historyMs });
-      return { notified, replayed: false, inbox: after.inbox };
+      const after = addEvent(before, reported, {
+        now,
+        keptMs: deps.historyMs,
+        regroupAfterMs: regroupAfterOf(tx, ownerId, before.group, now, regroupAfterMs),
+      });
+      const { version } = after.event;
+      putEventState(tx, refs, before, after);
+      tx.put(notificationEventRef(reported, userId, version), after.event);
+      if (!before.group) noteOwner(tx, reported);
+      tx.put(key, { ...name, version });
+      return { ownerId, notified: true, replayed: false, retracted: false, inbox: after.inbox };
     },
   });
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
   return result;
+}
+
+/** Whether the event of a version is in the open group of its name or in a closed one. */
+function isInUnread(tx: Transaction, name: EventsName, version: number): boolean {
+  const open = tx.get(unreadGroupRef(name.ownerId, name.target, name.kind));
+  const isInOpen = open !== undefined && version >= open.generation;
+  return isInOpen || closedRefAt(tx, name, version) !== undefined;
+}
+
+/** What is true now of an event that an earlier call has reported. */
+function replay(
+  { hash, retracted }: NotifiedEvent,
+  requestedHash: string,
+  ownerId: string,
+  isUnread: boolean,
+): NotifyResult {
+  if (hash !== requestedHash) {
+    throw new DomainError("ID_REUSED", "this event_id was used for another event");
+  }
+  return { ownerId, notified: isUnread && !retracted, replayed: true, retracted };
+}
+
+/** The target, which `newTarget` registers. Refusals: TARGET_NOT_FOUND, TARGET_DELETED. */
+function activeTarget(
+  tx: Transaction,
+  name: TargetName,
+  newTarget: OwnedEvent["newTarget"],
+  now: Instant,
+): Target {
+  const ref = targetRef(name);
+  const found = tx.get(ref);
+  if (found || !newTarget) return requireActive(found);
+  const target = { ...newTarget, createTime: now, updateTime: now };
+  tx.put(ref, target);
+  return target;
+}
+
+/** Notes that the owner has a group, so that the deletion of its target ends it. */
+function noteOwner(tx: Transaction, { ownerId, target, kind }: EventsName): void {
+  // Meguri's own targets are never deleted.
+  if (isNoTarget(target) || target.type === reservedType) return;
+  const ref = eventOwnerRef({ ownerId, target, kind });
+  if (!tx.get(ref)) tx.put(ref, { ownerId, target, kind });
 }
 
 /** What Meguri itself notifies a member of a program of. */
@@ -119,17 +227,13 @@ interface MemberNotice {
  * retryable errors only.
  */
 export async function notifyMember(deps: NotifyDeps, notice: MemberNotice): Promise<void> {
-  const { programId, userId, kind, eventId, label } = notice;
-  const target = { type: reservedType, id: `${programId}:${userId}` };
-  const event = { eventId, target, kind, actor: { userId: noActor, displayName: label } };
-  const hash = requestHash("notify", noCaller, { ...target, kind });
-  const newTarget = {
-    ...target,
-    ownerId: userId,
-    title: "",
-    link: "",
-    counts: {},
-    muted: false,
-  };
-  await notifyOwner(deps, userId, { ...event, caller: noCaller }, hash, newTarget);
+  const { programId, userId: ownerId, eventId, label: displayName } = notice;
+  const target = { type: reservedType, id: `${programId}:${ownerId}` };
+  const kind = eventKind(notice.kind);
+  const hash = requestHash("notify", noCaller, { ...target, kind: notice.kind });
+  const actor = { userId: noActor, displayName };
+  const content = { link: "", data: new Uint8Array() };
+  const event = { ownerId, target, kind, actor, service: noCaller.service, eventId, ...content };
+  const newTarget = { ...target, ownerId, title: "", link: "", counts: {}, muted: false };
+  await notifyOwner(deps, { event, hash, newTarget });
 }

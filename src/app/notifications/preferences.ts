@@ -23,7 +23,7 @@ export async function preferencesOf(
 /**
  * Changes some preferences of an owner. What is unread already stays unread. An update that changes
  * nothing is accepted with any etag, so that it can be sent again after an ambiguous result.
- * Refusal: ETAG_MISMATCH for an etag, if it is not empty, that is not the present one.
+ * Refusal: ETAG_MISMATCH for an etag that is not the present one.
  */
 export async function updatePreferences(
   deps: Pick<Deps, "engine">,
@@ -37,8 +37,12 @@ export async function updatePreferences(
   const { ownerId, changes, etag, deadline } = input;
   const changed = await changeRecord(deps, { ref: inboxRef(ownerId), deadline }, (stored) => {
     const inbox = stored ?? emptyInbox;
-    const { mutedKinds, ...others } = { ...inbox.preferences, ...changes };
-    const preferences = { ...others, mutedKinds: mutedKinds.toSorted() };
+    const { allMuted, mutedKinds, mutedEventKinds } = { ...inbox.preferences, ...changes };
+    const preferences = {
+      allMuted,
+      mutedKinds: mutedKinds.toSorted(),
+      mutedEventKinds: mutedEventKinds.toSorted(),
+    };
     const present = contentEtag(inbox.preferences);
     if (stored && contentEtag(preferences) === present) return stored;
     requireEtag(etag, present);
@@ -47,8 +51,8 @@ export async function updatePreferences(
   return withEtag(ownerId, changed.record.preferences);
 }
 
-const contentEtag = ({ allMuted, mutedKinds }: Preferences): string =>
-  etagOf([allMuted, mutedKinds]);
+const contentEtag = ({ allMuted, mutedKinds, mutedEventKinds }: Preferences): string =>
+  etagOf([allMuted, mutedKinds, mutedEventKinds]);
 
 const withEtag = (ownerId: string, preferences: Preferences): OwnerPreferences => ({
   ...preferences,

@@ -1,37 +1,34 @@
 /** The use cases that list notifications and their actors. */
 import { DomainError } from "../../domain/errors.ts";
+import type { Event } from "../../domain/event.ts";
 import { emptyInbox } from "../../domain/inbox.ts";
 import { isEventKind, kindName } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
-import type { Reaction, Target } from "../../domain/target.ts";
-import {
-  firstVersionOf,
-  type Member,
-  type ReadGroup,
-  type UnreadGroup,
-  versionOf,
-} from "../../domain/unread-group.ts";
+import type { Target } from "../../domain/target.ts";
+import { type Member, versionOf } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
+import type { MemberRecord } from "../ports/notifications.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
-import { readGroupRef, targetRef, unreadGroupRef } from "../ports/records.ts";
-import type { UnreadName } from "./commands.ts";
+import { type GroupFilter, type ListedGroup, listGroups, withTargets } from "./group-pages.ts";
 import { inboxOf } from "./inbox.ts";
-
-/** Names an unread group of an owner, or, with its version, a read one. */
-export interface NotificationId extends UnreadName {
-  readonly readVersion?: number;
-}
+import { withLatestEvents } from "./latest-events.ts";
+import { findGroup, type GroupName } from "./named-groups.ts";
 
 /** A group as it is listed, with its target. */
 export interface Notification {
-  readonly id: NotificationId;
-  readonly target: Target;
+  readonly id: GroupName;
+  /** Undefined for events that are about none. */
+  readonly target: Target | undefined;
   /** The kind of its reactions or events, as callers know it. */
   readonly kind: string;
   readonly type: "REACTION" | "EVENT";
   readonly actorCount: number;
   readonly firstMembers: readonly Member[];
   readonly latestMembers: readonly Member[];
+  /** The number of events; 0 for reactions. */
+  readonly eventCount: number;
+  /** The latest events, latest first. */
+  readonly latestEvents: readonly Event[];
   /** The version of the latest member. */
   readonly version: number;
   /** Whether the owner has seen it. A read one counts as seen. */
@@ -40,47 +37,43 @@ export interface Notification {
   readonly expireTime?: Instant;
 }
 
-type ListDeps = Pick<Deps, "reader" | "clock">;
-
 /**
- * Lists an owner's notifications by the version of their latest reaction, newest first, without
- * notifications about deleted targets. Refusal: INVALID_REQUEST for a bad cursor.
+ * Lists an owner's notifications by the version of their latest reaction, newest first, in full
+ * pages (`listGroups`). Refusal: INVALID_REQUEST for a bad cursor.
  */
 export async function listNotifications(
-  deps: ListDeps,
-  ownerId: string,
-  state: "UNREAD" | "READ" | "ALL",
+  deps: Pick<Deps, "reader" | "clock">,
+  filter: GroupFilter,
   page: PageRequest,
 ): Promise<Page<Notification>> {
-  const { reader } = deps;
+  const { ownerId, state } = filter;
   const [found, { seenVersion }] = await Promise.all([
-    listGroups(deps, ownerId, state, page),
+    listGroups(deps, filter, page),
     // A read notification counts as seen, whatever the inbox says.
     state === "READ" ? emptyInbox : inboxOf(deps, ownerId),
   ]);
-  const targets = await reader.many(found.items.map(({ target }) => targetRef(target)));
-  const items = found.items.flatMap((group, i) => {
-    const target = targets[i];
-    if (!target || target.deleteTime !== undefined) return [];
-    return [toNotification(ownerId, group, target, seenVersion)];
-  });
-  return { ...found, items };
+  const items = found.items.map(({ group, target }) =>
+    toNotification(ownerId, group, target, seenVersion),
+  );
+  return { ...found, items: await withLatestEvents(deps, items) };
 }
 
 function toNotification(
   ownerId: string,
-  group: Listed,
-  target: Target,
+  group: ListedGroup,
+  target: Target | undefined,
   seenVersion: number,
-): Notification {
-  const { kind, actorCount, firstMembers, latestMembers } = group;
+): Omit<Notification, "latestEvents"> {
+  const { kind, generation, actorCount, firstMembers, latestMembers } = group;
   const version = versionOf(group);
   const isRead = "readTime" in group;
   return {
-    id: { ownerId, target: group.target, kind, ...(isRead && { readVersion: version }) },
+    id: { ownerId, target: group.target, kind, generation },
     target,
     kind: kindName(kind),
-    type: isEventKind(kind) ? "EVENT" : "REACTION",
+    ...(isEventKind(kind)
+      ? { type: "EVENT", eventCount: group.memberCount }
+      : { type: "REACTION", eventCount: 0 }),
     actorCount,
     firstMembers,
     latestMembers,
@@ -90,68 +83,55 @@ function toNotification(
   };
 }
 
-async function listGroups(
-  { reader, clock }: ListDeps,
-  ownerId: string,
-  state: "UNREAD" | "READ" | "ALL",
-  page: PageRequest,
-): Promise<Page<Listed>> {
-  if (state === "UNREAD") return reader.unreadGroups(ownerId, true, page);
-  const { wall } = await clock.now();
-  if (state === "READ") return reader.readGroups(ownerId, wall, page);
-  const merged = await mergedGroups(reader, ownerId, page);
-  const isKept = (group: Listed) => !("expireTime" in group) || group.expireTime > wall;
-  return { ...merged, items: merged.items.filter(isKept) };
+/** Reads a notification, unread or read. Refusal: NOTIFICATION_NOT_FOUND. */
+export async function getNotification(deps: FindDeps, name: GroupName): Promise<Notification> {
+  const found = await findNotification(deps, name);
+  if (!found) throw new DomainError("NOTIFICATION_NOT_FOUND", "there is no such notification");
+  return found;
 }
 
-type Listed = UnreadGroup | ReadGroup;
-
 /**
- * Merges unread and read groups, expired ones included, by version. Every group of an owner has
- * another version, so the version of a page's last group is the cursor of the next page.
+ * Reads what became of a notification by a mark as read. Undefined when nobody in it was read, or
+ * when its target is deleted.
  */
-async function mergedGroups(
-  reader: ListDeps["reader"],
-  ownerId: string,
-  { size, cursor }: PageRequest,
-): Promise<Page<Listed>> {
-  if (cursor !== undefined && !/^[1-9]\d{0,14}$/.test(cursor)) throw badCursor();
-  const before = cursor === undefined ? undefined : Number(cursor);
-  const page = { size, cursor: undefined };
-  // The read ones are read last: one that is marked as read in between is then in both lists.
-  const unread = await reader.unreadGroups(ownerId, true, page, before);
-  const read = await reader.readGroups(ownerId, 0, page, before);
-  const both: readonly Listed[] = [...unread.items, ...read.items];
-  const all = new Map(both.map((each) => [versionOf(each), each]));
-  const sorted = [...all.values()].sort((a, b) => versionOf(b) - versionOf(a));
-  // Beyond the end of a list that goes on, the other list alone would leave its groups out.
-  const limits = [unread, read].flatMap(({ cursor: next, items }) =>
-    next === undefined ? [] : items.slice(-1).map(versionOf),
-  );
-  const items = sorted.filter((each) => versionOf(each) >= Math.max(0, ...limits)).slice(0, size);
-  const hasMore = items.length < sorted.length || limits.length > 0;
-  const last = items.at(-1);
-  return { items, ...(hasMore && last && { cursor: String(versionOf(last)) }) };
+export async function readNotification(
+  deps: FindDeps,
+  name: GroupName,
+): Promise<Notification | undefined> {
+  const found = await findNotification(deps, name);
+  return found?.readTime === undefined ? undefined : found;
 }
 
-const badCursor = () =>
-  new DomainError("INVALID_REQUEST", "is not a token of this list", { field: "page_token" });
+type FindDeps = Pick<Deps, "reader" | "engine" | "clock">;
+
+async function findNotification(
+  deps: FindDeps,
+  name: GroupName,
+): Promise<Notification | undefined> {
+  const group = await findGroup(deps, name);
+  if (!group) return undefined;
+  const [[shown], { seenVersion }] = await Promise.all([
+    withTargets(deps.reader, [group]),
+    inboxOf(deps, name.ownerId),
+  ]);
+  if (!shown) return undefined;
+  const found = toNotification(name.ownerId, group, shown.target, seenVersion);
+  return (await withLatestEvents(deps, [found]))[0];
+}
 
 /**
- * Lists the active reactions of the members of a notification, newest first. Refusals:
+ * Lists the active reactions, or the events, of a notification, newest first. Refusals:
  * NOTIFICATION_NOT_FOUND, INVALID_REQUEST for a bad cursor.
  */
 export async function listNotificationActors(
-  { reader }: Pick<Deps, "reader">,
-  { ownerId, target, kind, readVersion }: NotificationId,
+  deps: Pick<Deps, "reader" | "engine" | "clock">,
+  name: GroupName,
   page: PageRequest,
-): Promise<Page<Reaction>> {
-  const ref =
-    readVersion === undefined
-      ? unreadGroupRef(ownerId, target, kind)
-      : readGroupRef(ownerId, readVersion, target, kind);
-  const group = (await reader.get<"unreadGroup" | "readGroup">(ref))?.value;
+): Promise<Page<MemberRecord>> {
+  const group = await findGroup(deps, name);
   if (!group) throw new DomainError("NOTIFICATION_NOT_FOUND", "there is no such notification");
-  const notified = { from: firstVersionOf(group), to: versionOf(group) };
-  return reader.reactions({ target, kind, notified }, page);
+  const { target, kind, generation: from } = group;
+  const versions = { from, to: versionOf(group) };
+  if (isEventKind(kind)) return deps.reader.events(name, versions, page);
+  return deps.reader.reactions({ target, kind, notified: versions }, page);
 }

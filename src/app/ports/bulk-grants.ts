@@ -1,5 +1,13 @@
 /** Reads of bulk grants, and the store of their rows. */
-import type { BulkGrant, BulkGrantName, BulkGrantState } from "../../domain/bulk-grant.ts";
+import type {
+  Announcement,
+  BulkGrant,
+  BulkGrantName,
+  BulkGrantState,
+  SheetPlace,
+} from "../../domain/bulk-grant.ts";
+import type { BulkGrantSummary } from "../../domain/bulk-grant-summary.ts";
+import type { RuleChange } from "../../domain/bulk-rule-changes.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { RowProblem, SheetRow } from "../../domain/sheet.ts";
 import type { Points } from "../../domain/units.ts";
@@ -19,10 +27,14 @@ export interface BlockCheck {
   readonly revision: number;
   readonly alreadyGranted: readonly number[];
   readonly alreadyGrantedPoints: Points;
+  /** The users without an account, and those whose account is frozen. */
+  readonly withoutAccountCount: number;
+  readonly frozenCount: number;
+  /** In the order of the rows. A row that has several problems is there with each of them. */
   readonly problems: readonly BlockProblem[];
 }
 
-/** A row of a block, by its index, and its problem. */
+/** A row of a block, by its index, and a problem of it. */
 export interface BlockProblem extends RowProblem {
   readonly index: number;
 }
@@ -54,6 +66,8 @@ export interface BulkGrantReader {
   blockOutcomes(uploadId: string, page: PageRequest): Promise<Page<Numbered<BlockOutcome>>>;
   /** Lists the uploads that have not become a revision, by id. */
   pendingUploads(page: PageRequest): Promise<Page<PendingUpload>>;
+  /** Lists the changes of a program's bulk rules, the latest first. */
+  ruleChanges(programId: string, page: PageRequest): Promise<Page<RuleChange>>;
 }
 
 /** Writes the rows of sheets, without the engine: blocks are written once and never change. */
@@ -88,10 +102,14 @@ export interface BulkGrantProgress {
 /** Sends reports to people. */
 export interface Reporter {
   /**
-   * Sends the outcome of a bulk grant, or a reminder that it awaits approval. Throws
+   * Sends the outcome of a bulk grant, or an announcement of its wait for approvals. Throws
    * `ReportUncertain` when the report may have been sent, and any other error when it was not.
    */
   send(report: BulkGrantReport): Promise<void>;
+  /** Sends what has become of a change of bulk rules. Throws as `send`. */
+  sendRuleChange(report: RuleChangeReport): Promise<void>;
+  /** Sends which sheets a pick-up has refused, or has left. Throws as `send`. */
+  sendPickUp(report: PickUpReport): Promise<void>;
 }
 
 /** The report was handed over, but no answer says whether people get it. */
@@ -101,37 +119,90 @@ export class ReportUncertain extends Error {
 
 /** What a report says. */
 export interface BulkGrantReport {
-  readonly kind: "OUTCOME" | "REMINDER";
+  readonly kind: "OUTCOME" | "REMINDER" | Announcement;
   readonly bulkGrant: BulkGrant;
+  /** Of a wait that has begun. */
+  readonly summary?: BulkGrantSummary;
   readonly workflowId: string;
-  /** Where people find the source of the rows; absent when there is none. */
-  readonly sourceUrl?: string;
+}
+
+/** What a report says about a change of bulk rules, and the time for which its state holds. */
+export interface RuleChangeReport {
+  readonly programId: string;
+  readonly change: RuleChange;
+  readonly time: Instant;
+}
+
+/** The sheets of a pick-up that people have to look after. */
+export interface PickUpReport {
+  readonly programId: string;
+  /** The first of them. */
+  readonly sheets: readonly RefusedSheet[];
+  /** The number of further ones. */
+  readonly moreCount: number;
+  readonly workflowId: string;
+}
+
+/** A sheet that was refused or left in its source, and why. */
+export interface RefusedSheet {
+  readonly source: string;
+  readonly reason: string;
+  readonly message?: string;
+  /** The address or the name of what says all that is wrong with it. */
+  readonly errorsAt?: string;
+  /** The address or the name of the sheet where it is now; absent when it is not moved. */
+  readonly movedTo?: string;
 }
 
 /** The configured places from which rows come, by name. */
 export interface BulkSources {
-  /** Throws INVALID_REQUEST when there is no source or no file of this name. */
-  open(source: string): Promise<OpenSource>;
+  /**
+   * Opens a file whose rows are to be granted in a program. Throws INVALID_REQUEST when there is no
+   * source or no file of this name, and PERMISSION_DENIED when the source may not grant there.
+   */
+  open(source: string, programId: string): Promise<OpenSource>;
+  /** The names of the sources that are configured for a program. */
+  namesFor(programId: string): readonly string[];
   /** The configured sources whose new files are picked up. */
   readonly pickUps: readonly PickUpSource[];
   /** Lists a page of the new files of a source: names to be given to `open` and `move`. */
   listNew(sourceName: string, cursor?: string): Promise<Page<NewFile>>;
-  /** Moves a file to `done/` or `failed/`. One that is not there any more needs no move. */
-  move(source: string, to: "done" | "failed"): Promise<void>;
-  /** Writes failed rows back, where the source can have them; otherwise does nothing. */
-  writeFailures(
-    source: string,
-    bulkGrant: { readonly bulkGrantId: string; readonly revision: number },
-    failures: AsyncIterable<FailedRow>,
-  ): Promise<void>;
-  /** Where people find a source; undefined when it has no address, or is not configured. */
-  urlOf(source: string): string | undefined;
+  /**
+   * Moves a file to `done/` or `failed/`, and returns where it is then. One that is not there any
+   * more needs no move.
+   */
+  move(source: string, to: "done" | "failed"): Promise<SheetPlace | undefined>;
+  /**
+   * Writes what is wrong with a sheet where people find it, and returns where: a tab of the
+   * spreadsheet, or `failed/<name>.errors.csv`, which is written again. May be repeated.
+   */
+  writeErrors(sheet: SourceRef, errors: ErrorSheet): Promise<SheetPlace>;
 }
 
-/** A new file, and the bulk_grant_id that its name gives, or its name and content. */
+/** A sheet of a source, and its address, if it is known. */
+interface SourceRef {
+  readonly source: string;
+  readonly url?: string | undefined;
+}
+
+/** The cells of a row. */
+export type SheetCells = readonly (string | number)[];
+
+/** What is wrong with a sheet, as a sheet. One of `rows` and `csv` can be read, once. */
+export interface ErrorSheet {
+  /** The title of its tab in a spreadsheet. */
+  readonly title: string;
+  /** The rows from the header on, for a tab. */
+  readonly rows: AsyncIterable<SheetCells>;
+  /** The same rows in CSV, for a file. */
+  readonly csv: AsyncIterable<string>;
+}
+
+/** A new file, the bulk_grant_id that its name gives, or its name and content, and its title. */
 interface NewFile {
   readonly source: string;
   readonly bulkGrantId: string;
+  readonly title: string;
 }
 
 export interface PickUpSource {
@@ -143,14 +214,17 @@ export interface PickUpSource {
 }
 
 /** Rows that come as bytes of CSV. */
-interface OpenSource {
+export interface OpenSource {
   /** Who submits what comes from this source. */
   readonly identity: string;
   readonly csv: AsyncIterable<Uint8Array>;
+  /** Where people find the sheet in a browser, also after a move; absent without an address. */
+  readonly url?: string;
 }
 
 /** A row that was not granted, with what is wrong. */
 export interface FailedRow {
   readonly row: SheetRow;
-  readonly problem: RowProblem;
+  /** One or more. */
+  readonly problems: readonly RowProblem[];
 }

@@ -10,12 +10,14 @@ import type {
 } from "./bulk-grants.ts";
 import type { Clock } from "./clock.ts";
 import type { Engine, ReadAhead } from "./engine.ts";
+import type { EventReader } from "./events.ts";
 import type { NotificationReader } from "./notifications.ts";
 import type { PointsReader } from "./points.ts";
 import type { ProgramReader, Programs } from "./programs.ts";
 import type { Purger, ReactionReader, TargetOwners } from "./reactions.ts";
 import type { RecordReader } from "./records.ts";
 import type { ReservationReader } from "./reservations.ts";
+import type { StoreThrottles } from "./store-throttles.ts";
 import type { UnreadCountStreams } from "./unread-counts.ts";
 import type { Workflows } from "./workflows.ts";
 
@@ -27,6 +29,7 @@ export interface Reader
     ReservationReader,
     ReactionReader,
     NotificationReader,
+    EventReader,
     BulkGrantReader {}
 
 /** All dependencies. A use case takes the ones that it uses. */
@@ -37,6 +40,7 @@ export interface Deps {
   readonly clock: Clock;
   /** For how long requests of one operation have waited while none was answered, in ms. */
   readonly storeSilenceMs: () => number;
+  readonly storeThrottles: () => StoreThrottles;
   readonly programs: Programs;
   readonly workflows: Workflows;
   readonly owners: TargetOwners;
@@ -51,11 +55,6 @@ export interface Deps {
   readonly awaitRowSlot: () => Promise<void>;
   /** How long a read group is kept, in ms. */
   readonly historyMs: Milliseconds;
-  /**
-   * How long a person whose reaction the owner has read does not notify the owner again by the same
-   * kind of reaction to the same target, in ms.
-   */
-  readonly coolDownMs: Milliseconds;
   /** Runs a task after the caller has its answer. The task may run several times. */
   readonly background: (task: () => Promise<void>) => void;
 }

@@ -1,11 +1,12 @@
 /** Lists of unread and read groups, reads of many inboxes at once, and of members of a group. */
+import type { Event, EventsName } from "../../domain/event.ts";
 import type { Inbox } from "../../domain/inbox.ts";
-import type { StoredKind } from "../../domain/kinds.ts";
+import type { ReactionKind } from "../../domain/kinds.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Reaction, TargetName } from "../../domain/target.ts";
 import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
 import type { Page, PageRequest } from "./pages.ts";
-import type { MutedPerson } from "./records.ts";
+import type { MutedPerson, MutedTarget } from "./records.ts";
 
 export interface NotificationReader extends MemberReader {
   /** Lists unread groups by version, if given only those of a version below `before`. */
@@ -25,24 +26,45 @@ export interface NotificationReader extends MemberReader {
     page: PageRequest,
     before?: number,
   ): Promise<Page<ReadGroup>>;
+  /**
+   * The read group of events that began latest at this version or before it, also an expired one.
+   */
+  readGroupFrom(name: EventsName, version: number): Promise<ReadGroup | undefined>;
   /** Lists the people whom an owner has muted, by id. */
   mutedPeople(ownerId: string, page: PageRequest): Promise<Page<MutedPerson>>;
+  /** Lists the targets that an owner has muted, by type and id. */
+  mutedTargets(ownerId: string, page: PageRequest): Promise<Page<MutedTarget>>;
   /** Returns the existing inboxes of these owners by owner id. Lags behind by moments. */
   inboxes(ownerIds: readonly string[]): Promise<ReadonlyMap<string, Inbox>>;
 }
 
 /** Names the notified reactions of one kind to one target, which are the members of its groups. */
-export interface MembersName {
+interface ReactionsName {
   readonly target: TargetName;
-  readonly kind: StoredKind;
+  readonly kind: ReactionKind;
+}
+
+/** Names the members of groups. */
+export type MembersName = ReactionsName | EventsName;
+
+/** What a member of a group is stored as. */
+export type MemberRecord = Reaction | Event;
+
+/** Counts of events after a version. */
+export interface EventCounts {
+  readonly count: number;
+  /** The events that are their actors' first ones after the version: the number of people. */
+  readonly actorCount: number;
+  /** The events that are their actors' first ones in the whole group. */
+  readonly newActorCount: number;
 }
 
 /** The members at the ends of a range, at each end one more than a group shows. */
 interface RangeEnds {
   /** The first three, earliest first. */
-  readonly first: Reaction[];
+  readonly first: MemberRecord[];
   /** The latest four, latest first. */
-  readonly latest: Reaction[];
+  readonly latest: MemberRecord[];
 }
 
 /** The members on both sides of a version: `first` follow it, `latest` go up to it. */
@@ -59,7 +81,7 @@ export interface CountedSplit extends RangeEnds {
  */
 export interface MemberReader {
   /** The members after a version, earliest first, at most `limit`. */
-  membersAfter(name: MembersName, after: number, limit: number): Promise<Reaction[]>;
+  membersAfter(name: MembersName, after: number, limit: number): Promise<MemberRecord[]>;
   /** The members at both ends of a range of versions, both included. */
   memberEnds(name: MembersName, from: number, to: number): Promise<RangeEnds>;
   /**
@@ -71,4 +93,9 @@ export interface MemberReader {
     range: { readonly from: number; readonly at: number; readonly to: number },
     total: number | undefined,
   ): Promise<CountedSplit>;
+  /** Counts the events after `after`, up to `to`, in a group that began at `generation`. */
+  countEvents(
+    name: EventsName,
+    range: { readonly generation: number; readonly after: number; readonly to: number },
+  ): Promise<EventCounts>;
 }

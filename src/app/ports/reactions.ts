@@ -1,28 +1,36 @@
 /** Reads of reactions, the owner of a target, and the purge of a deleted target. */
-import type { StoredKind } from "../../domain/kinds.ts";
+import type { EventsName } from "../../domain/event.ts";
+import type { ReactionKind, StoredKind } from "../../domain/kinds.ts";
 import type { PendingPurge, Reaction, TargetName } from "../../domain/target.ts";
 import type { Page, PageRequest } from "./pages.ts";
 
 /** The reactions to list: all, or the notified ones of a range of versions, both included. */
 interface ReactionsQuery {
   readonly target: TargetName;
-  readonly kind: StoredKind;
+  readonly kind: ReactionKind;
   readonly notified?: { readonly from: number; readonly to: number };
 }
 
 export interface ReactionReader {
   /** Lists the reactions of one kind to a target, newest first. */
   reactions(query: ReactionsQuery, page: PageRequest): Promise<Page<Reaction>>;
+  /**
+   * The latest reactions of one kind to a target, latest first, at most `limit`. Reads without
+   * retries, because the commit engine retries a lookup. Throws THROTTLED and STORE_UNAVAILABLE.
+   */
+  latestReactions(target: TargetName, kind: StoredKind, limit: number): Promise<Reaction[]>;
   /** Lists the reactions of one person, newest first. Lags behind by moments. */
   reactionsOfUser(userId: string, page: PageRequest): Promise<Page<Reaction>>;
   /** Lists the deleted targets whose purges have not ended, by type and id. */
   pendingPurges(page: PageRequest): Promise<Page<PendingPurge>>;
 }
 
-/** Deletes the reactions to a deleted target page by page, without the engine. */
+/** Deletes what a deleted target has left page by page, without the engine. */
 export interface Purger {
   /** Deletes up to 1,000 reactions of one kind. Returns whether there may be more. */
   reactions(target: TargetName, kind: StoredKind): Promise<boolean>;
+  /** Deletes up to 1,000 events of one name and their actors. Returns whether there may be more. */
+  events(name: EventsName): Promise<boolean>;
 }
 
 /** The owners of targets, which never change. */

@@ -1,11 +1,17 @@
 /** The records of the store, and the names by which use cases and store refer to them. */
 import type { Account } from "../../domain/account.ts";
-import type { BulkGrant, Revision } from "../../domain/bulk-grant.ts";
+import type { Action, BulkGrant, Revision } from "../../domain/bulk-grant.ts";
+import type { BulkGrantSummary } from "../../domain/bulk-grant-summary.ts";
+import type { RuleChange } from "../../domain/bulk-rule-changes.ts";
+import type { ClosedRange } from "../../domain/closed-group.ts";
+import type { PointsWindow } from "../../domain/counted-points.ts";
+import type { Event, EventActor, EventsName } from "../../domain/event.ts";
 import type { Inbox } from "../../domain/inbox.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
 import type { EventKey, LedgerEntry } from "../../domain/ledger.ts";
 import type { Instant } from "../../domain/month.ts";
 import type { Program } from "../../domain/program.ts";
+import type { ReadMark } from "../../domain/reaction.ts";
 import type { Reservation } from "../../domain/reservation.ts";
 import type {
   PendingPurge,
@@ -30,15 +36,30 @@ export interface Records {
   inbox: Inbox;
   unreadGroup: UnreadGroup;
   readGroup: ReadGroup;
+  /** The closed groups of one owner about one target. */
+  closedGroups: ClosedGroups;
+  readMark: ReadMark;
   mutedPerson: MutedPerson;
+  mutedTarget: MutedTarget;
   notifiedEvent: NotifiedEvent;
+  notificationEvent: Event;
+  eventActor: EventActor;
+  /** An owner who was notified of events about a target: its deletion ends the notifications. */
+  eventOwner: EventsName;
   bulkGrant: BulkGrant;
   bulkRevision: Revision;
+  bulkSummary: BulkGrantSummary;
+  bulkAction: Action;
   bulkContent: BulkContent;
   revisionContent: RevisionContent;
   pendingUpload: PendingUpload;
   blockCheck: BlockCheck;
   blockOutcome: BlockOutcome;
+  /** The latest change of a program's bulk rules. */
+  bulkRules: RuleChange;
+  /** A change that others came after. */
+  earlierBulkRules: RuleChange;
+  pointsWindow: PointsWindow;
   testClock: TestTime;
 }
 
@@ -52,17 +73,32 @@ interface RevisionContent {
   readonly revision: number;
 }
 
+/** Which closed groups there are, whose records have names of their own. */
+interface ClosedGroups {
+  readonly ranges: readonly ClosedRange[];
+}
+
 /** A person whom an owner has muted, and since when. */
 export interface MutedPerson {
   readonly userId: string;
   readonly time: Instant;
 }
 
+/** A target that its owner has muted, and since when. */
+export interface MutedTarget {
+  readonly target: TargetName;
+  readonly time: Instant;
+}
+
 /** An event that was reported by Notify, or by Meguri itself. */
-interface NotifiedEvent {
+export interface NotifiedEvent {
   readonly hash: string;
-  /** Whether the owner was notified of it. */
-  readonly notified: boolean;
+  readonly target: TargetName;
+  readonly kind: StoredKind;
+  readonly userId: string;
+  /** The version of the event; 0 if the owner was not notified. */
+  readonly version: number;
+  readonly retracted: boolean;
   /** From this instant on its id may be used again. */
   readonly expireTime: Instant;
 }
@@ -108,19 +144,51 @@ export const unreadGroupRef = (
   { type, id }: TargetName,
   kind: StoredKind,
 ): Ref<"unreadGroup"> => ref("unreadGroup", ownerId, kind, type, id);
-export const readGroupRef = (
+export const closedGroupRef = (
   ownerId: string,
-  version: number,
   { type, id }: TargetName,
   kind: StoredKind,
-): Ref<"readGroup"> => ref("readGroup", ownerId, version, kind, type, id);
+  generation: number,
+): Ref<"unreadGroup"> => ref("unreadGroup", ownerId, kind, type, id, generation);
+export const closedGroupsRef = (ownerId: string, { type, id }: TargetName): Ref<"closedGroups"> =>
+  ref("closedGroups", ownerId, type, id);
+/** The owner of a group. */
+export const ownerOfGroup = ({ id }: Ref<"unreadGroup" | "readGroup">): string =>
+  id.slice(0, id.indexOf("#"));
+export const readGroupRef = (
+  ownerId: string,
+  { type, id }: TargetName,
+  kind: StoredKind,
+  generation: number,
+): Ref<"readGroup"> => ref("readGroup", ownerId, kind, type, id, generation);
+export const readMarkRef = (
+  ownerId: string,
+  { type, id }: TargetName,
+  kind: StoredKind,
+): Ref<"readMark"> => ref("readMark", ownerId, kind, type, id);
 export const mutedPersonRef = (ownerId: string, userId: string): Ref<"mutedPerson"> =>
   ref("mutedPerson", ownerId, userId);
+export const mutedTargetRef = (ownerId: string, { type, id }: TargetName): Ref<"mutedTarget"> =>
+  ref("mutedTarget", ownerId, type, id);
 export const notifiedEventRef = (
   ownerId: string,
   service: string,
   eventId: string,
 ): Ref<"notifiedEvent"> => ref("notifiedEvent", ownerId, service, eventId);
+export const notificationEventRef = (
+  { ownerId, target: { type, id }, kind }: EventsName,
+  userId: string,
+  version: number,
+): Ref<"notificationEvent"> => ref("notificationEvent", ownerId, type, id, kind, userId, version);
+export const eventActorRef = (
+  { ownerId, target: { type, id }, kind }: EventsName,
+  userId: string,
+): Ref<"eventActor"> => ref("eventActor", ownerId, type, id, kind, userId);
+export const eventOwnerRef = ({
+  ownerId,
+  target: { type, id },
+  kind,
+}: EventsName): Ref<"eventOwner"> => ref("eventOwner", type, id, ownerId, kind);
 export const bulkGrantRef = (programId: string, bulkGrantId: string): Ref<"bulkGrant"> =>
   ref("bulkGrant", programId, bulkGrantId);
 export const bulkRevisionRef = (
@@ -128,6 +196,16 @@ export const bulkRevisionRef = (
   bulkGrantId: string,
   number: number,
 ): Ref<"bulkRevision"> => ref("bulkRevision", programId, bulkGrantId, number);
+export const bulkSummaryRef = (
+  programId: string,
+  bulkGrantId: string,
+  revision: number,
+): Ref<"bulkSummary"> => ref("bulkSummary", programId, bulkGrantId, revision);
+export const bulkActionRef = (
+  programId: string,
+  bulkGrantId: string,
+  number: number,
+): Ref<"bulkAction"> => ref("bulkAction", programId, bulkGrantId, number);
 export const bulkContentRef = (programId: string, rowsDigest: string): Ref<"bulkContent"> =>
   ref("bulkContent", programId, rowsDigest);
 export const revisionContentRef = (
@@ -141,6 +219,11 @@ export const blockCheckRef = (uploadId: string, block: number): Ref<"blockCheck"
   ref("blockCheck", uploadId, block);
 export const blockOutcomeRef = (uploadId: string, block: number): Ref<"blockOutcome"> =>
   ref("blockOutcome", uploadId, block);
+export const bulkRulesRef = (programId: string): Ref<"bulkRules"> => ref("bulkRules", programId);
+export const earlierBulkRulesRef = (programId: string, number: number): Ref<"earlierBulkRules"> =>
+  ref("earlierBulkRules", programId, number);
+export const pointsWindowRef = (programId: string): Ref<"pointsWindow"> =>
+  ref("pointsWindow", programId);
 export const testClockRef: Ref<"testClock"> = ref("testClock");
 
 /** Reads of single records by their names. */

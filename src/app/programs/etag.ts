@@ -1,22 +1,28 @@
-/** The etag of a program, by which an update says which state it is meant for. */
+/** The etag of a program, and the digest that an approval of its bulk rules names. */
+import type { RuleChange } from "../../domain/bulk-rule-changes.ts";
+import { rulesAsList } from "../../domain/bulk-rules.ts";
 import type { Program } from "../../domain/program.ts";
-import { etagOf } from "../shared/etags.ts";
+import { etagOf, sha256Of } from "../shared/etags.ts";
 
-/** Returns the etag of a program. It changes with every field that can change. */
-export function programEtag(program: Program): string {
-  const { lifetimes, reservationPause: pause, notices, bulkRules } = program;
+/** Returns the etag of a program. It changes with every field that somebody can change. */
+export function programEtag(program: Program, change: RuleChange | undefined): string {
+  const { lifetimes, reservationPause: pause, notices } = program;
   return etagOf([
     lifetimes.map(({ lifetimeMonths }) => lifetimeMonths),
     pause && [pause.time, pause.caller.service, pause.caller.subject, pause.reason],
     notices && [notices.expiryDays, notices.reservedGrants],
-    bulkRules && [
-      bulkRules.maxPointsPerRow,
-      bulkRules.maxTotalPoints,
-      bulkRules.requiredApprovalCount,
-      bulkRules.tiers.map(({ maxTotalPoints, requiredApprovalCount }) => [
-        maxTotalPoints,
-        requiredApprovalCount,
-      ]),
+    change && [
+      change.number,
+      change.approvals.map(({ caller }) => [caller.service, caller.subject]),
+      change.end?.state,
+      rulesAsList(change.to),
     ],
   ]);
 }
+
+/**
+ * Returns the digest of a change of bulk rules, which an approval names: SHA-256, base64url without
+ * padding, over the program, the number of the change, and the rules before and after it.
+ */
+export const ruleChangeDigest = (programId: string, { number, from, to }: RuleChange): string =>
+  sha256Of([programId, number, rulesAsList(from), rulesAsList(to)]);

@@ -1,22 +1,37 @@
 /** The use cases that set and take back a reaction. */
 import type { Inbox } from "../../domain/inbox.ts";
-import { isEventKind, type ReactionKind } from "../../domain/kinds.ts";
+import type { ReactionKind } from "../../domain/kinds.ts";
 import {
   type ReactionState,
   react as reactTo,
+  rename,
   unlessWithdrawn,
   withdraw,
 } from "../../domain/reaction.ts";
 import { countOf, requireUnreserved, type Target, type TargetName } from "../../domain/target.ts";
+import type { Milliseconds } from "../../domain/units.ts";
+import { isMember } from "../../domain/unread-group.ts";
+import {
+  closedRefOf,
+  type DeclaredGroups,
+  regroupAfterOf,
+  UndeclaredGroups,
+  undeclaredOf,
+  withClosedGroups,
+} from "../notifications/closed-groups.ts";
 import { isPersonMuted } from "../notifications/muted-people.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Deps } from "../ports/deps.ts";
 import { Missing, type Transaction, type TransactionRequest } from "../ports/engine.ts";
-import { mutedPersonRef } from "../ports/records.ts";
+import { closedGroupsRef, mutedPersonRef } from "../ports/records.ts";
 import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
-import { putState, readState, refillOf, refsOf } from "./reaction-records.ts";
+import { latestWithout } from "./latest-actors.ts";
+import { putState, readPlace, readState, refillOf, refsOf } from "./reaction-records.ts";
 
-type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts" | "coolDownMs">;
+type ReactionDeps = Pick<Deps, "engine" | "reader" | "owners" | "unreadCounts">;
+
+/** How long a person whose reaction was read notifies nobody, unless a call says otherwise. */
+const defaultCoolDownMs: Milliseconds = 24 * 3_600_000;
 
 /** Names one person's reaction of one kind to one target, with the deadline of the caller. */
 export interface ReactionInput {
@@ -32,6 +47,10 @@ interface ReactInput extends ReactionInput {
   readonly exclusive?: boolean;
   /** Whether the owner is not notified. */
   readonly suppressNotification?: boolean;
+  /** For so long after the owner has read a reaction of the person, this one does not notify. */
+  readonly coolDownMs?: Milliseconds | undefined;
+  /** An unread notification that began longer ago takes it in no more: another one begins. */
+  readonly regroupAfterMs?: Milliseconds | undefined;
 }
 
 export interface ReactionResult {
@@ -46,18 +65,22 @@ type Changed = ReactionResult & { readonly inbox?: Inbox };
 
 /**
  * Sets a reaction: writes it, its count, the unread group and the inbox by one transaction. An
- * active reaction stays as it is. An exclusive one takes back the person's other kinds in the same
- * transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the seventeenth kind,
- * INVALID_REQUEST for the reserved type.
+ * active reaction only takes another name. An exclusive one takes back the person's other kinds in
+ * the same transaction. Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED for the
+ * seventeenth kind, INVALID_REQUEST for the reserved type.
  */
 export async function react(deps: ReactionDeps, input: ReactInput): Promise<ReactionResult> {
   requireUnreserved(input.target);
   const ownerId = await deps.owners.of(input.target);
   const changed = input.exclusive
-    ? await withKinds(deps, input.target, (kinds, checkKinds) =>
-        reactRequest(deps, ownerId, input, kinds, checkKinds),
+    ? await withKinds<Changed>(deps, input.target, (kinds, checkKinds) =>
+        withClosedGroups<Changed | UndeclaredKinds>(deps.engine, (declared) =>
+          reactRequest<UndeclaredKinds>(deps, ownerId, input, declared, kinds, checkKinds),
+        ),
       )
-    : await deps.engine.transact(reactRequest(deps, ownerId, input));
+    : await withClosedGroups<Changed>(deps.engine, (declared) =>
+        reactRequest<never>(deps, ownerId, input, declared),
+      );
   return publish(deps, ownerId, changed);
 }
 
@@ -65,14 +88,15 @@ export async function react(deps: ReactionDeps, input: ReactInput): Promise<Reac
 function reactRequest<U extends UndeclaredKinds = never>(
   deps: ReactionDeps,
   ownerId: string,
-  { suppressNotification = false, ...input }: ReactInput,
+  { suppressNotification = false, coolDownMs = defaultCoolDownMs, ...input }: ReactInput,
+  declared: DeclaredGroups,
   kinds: readonly string[] = [],
   checkKinds?: (target: Target) => U | undefined,
-): TransactionRequest<Changed | U> {
-  const { target, kind, userId, displayName, deadline } = input;
+): TransactionRequest<Changed | U | UndeclaredGroups> {
+  const { target, kind, userId, displayName, regroupAfterMs, deadline } = input;
   const refs = refsOf(ownerId, input);
   const otherNames = kinds
-    .filter((each) => each !== kind && !isEventKind(each))
+    .filter((each) => each !== kind)
     .map((each) => ({ target, kind: each, userId }));
   const otherRefs = otherNames.map((name) => refsOf(ownerId, name));
   return {
@@ -81,31 +105,51 @@ function reactRequest<U extends UndeclaredKinds = never>(
       refs.target,
       refs.inbox,
       refs.group,
-      ...otherRefs.flatMap(({ group, reaction }) => [group, reaction]),
+      ...otherRefs.flatMap(({ group, reaction, readMark }) => [group, reaction, readMark]),
     ],
     // Probably absent, which saves their reads.
-    expectAbsent: [refs.reaction, mutedPersonRef(ownerId, userId)],
+    expectAbsent: [
+      refs.reaction,
+      refs.readMark,
+      mutedPersonRef(ownerId, userId),
+      closedGroupsRef(ownerId, target),
+    ],
     deadline,
     decide(tx, { wall }) {
       const first = readState(tx, refs);
       const undeclared = checkKinds?.(first.target);
       if (undeclared) return undeclared;
+      const closedRef = closedRefOf(tx, { ...input, ownerId });
+      const closedRefs = [
+        closedRef,
+        ...otherNames.map((name) => closedRefOf(tx, { ...name, ownerId })),
+      ];
+      const undeclaredGroups = undeclaredOf(closedRefs, declared);
+      if (undeclaredGroups.length > 0) return new UndeclaredGroups(undeclaredGroups);
+      const readTimes: number[] = [];
       for (const name of otherNames) {
         const taken = takeBack(tx, deps, ownerId, name, wall);
         if (taken instanceof Missing) return taken;
+        readTimes.push(taken?.reaction?.readTime ?? 0);
       }
-      const before = readState(tx, refs);
+      const { before, place } = readPlace(tx, refs, closedRef);
+      const active = unlessWithdrawn(before.reaction);
       let after = before;
-      if (!unlessWithdrawn(before.reaction)) {
+      if (active) {
+        after = rename(before, active, displayName);
+      } else {
         const isMuted = isPersonMuted(tx, ownerId, before.inbox, userId);
-        const actor = { userId, displayName };
         after = reactTo(before, kind, {
-          actor,
+          actor: { userId, displayName },
           now: wall,
           silent: suppressNotification || isMuted,
+          coolDownMs,
+          replacedReadTime: Math.max(0, ...readTimes),
+          place,
+          regroupAfterMs: regroupAfterOf(tx, ownerId, before.group, wall, regroupAfterMs),
         });
-        putState(tx, refs, before, after);
       }
+      if (after !== before) putState(tx, refs, before, after, wall);
       const reactionCount = countOf(after.target, kind);
       const changed = after.inbox !== first.inbox;
       return { changed, reactionCount, ...(changed && { inbox: after.inbox }) };
@@ -121,38 +165,45 @@ export async function unreact(deps: ReactionDeps, input: ReactionInput): Promise
   requireUnreserved(input.target);
   const ownerId = await deps.owners.of(input.target);
   const refs = refsOf(ownerId, input);
-  const changed = await deps.engine.transact({
+  const changed = await withClosedGroups<Changed>(deps.engine, (declared) => ({
     key: refs.inbox,
-    readSet: [refs.target, refs.inbox, refs.group, refs.reaction],
-    expectAbsent: [],
+    readSet: [refs.target, refs.inbox, refs.group, refs.reaction, refs.readMark],
+    expectAbsent: [closedGroupsRef(ownerId, input.target)],
     deadline: input.deadline,
-    decide(tx, { wall }): Changed | Missing {
+    decide(tx, { wall }): Changed | Missing | UndeclaredGroups {
+      const undeclared = undeclaredOf([closedRefOf(tx, { ...input, ownerId })], declared);
+      if (undeclared.length > 0) return new UndeclaredGroups(undeclared);
       const after = takeBack(tx, deps, ownerId, input, wall);
       if (after instanceof Missing) return after;
       const { target, inbox } = after ?? readState(tx, refs);
       const reactionCount = countOf(target, input.kind);
       return { changed: after !== undefined, reactionCount, ...(after && { inbox }) };
     },
-  });
+  }));
   return publish(deps, ownerId, changed);
 }
 
 /** Takes a reaction back and returns the state after it. Undefined when there is none. */
 function takeBack(
   tx: Transaction,
-  { reader, coolDownMs }: Pick<ReactionDeps, "reader" | "coolDownMs">,
+  { reader }: Pick<ReactionDeps, "reader">,
   ownerId: string,
   name: ReactionInput,
   now: Now["wall"],
 ): ReactionState | Missing | undefined {
-  const refs = refsOf(ownerId, name);
+  const open = refsOf(ownerId, name);
+  const refs = { ...open, group: closedRefOf(tx, { ...name, ownerId }) ?? open.group };
   const before = readState(tx, refs);
   const reaction = unlessWithdrawn(before.reaction);
   if (!reaction) return undefined;
   const refill = refillOf(tx, reader, refs, before, reaction, now);
   if (refill instanceof Missing) return refill;
-  const after = withdraw(before, reaction, { now, coolDownMs }, refill);
-  putState(tx, refs, before, after);
+  const latest = latestWithout(tx, reader, before.target, reaction, now);
+  if (latest instanceof Missing) return latest;
+  const isRead = reaction.notified && !isMember(before.group, reaction);
+  const readMark = isRead ? tx.get(refs.readMark) : undefined;
+  const after = withdraw(before, reaction, { now, readMark }, refill, latest);
+  putState(tx, refs, before, after, now);
   return after;
 }
 

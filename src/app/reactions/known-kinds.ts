@@ -1,7 +1,6 @@
 /** Runs transactions that need the records of every kind of reactions to one target. */
 import type { Target, TargetName } from "../../domain/target.ts";
 import type { Deps } from "../ports/deps.ts";
-import type { TransactionRequest } from "../ports/engine.ts";
 import { targetRef } from "../ports/records.ts";
 
 /** Returned by a decision when the target has kinds that the request has not declared. */
@@ -17,29 +16,24 @@ export class UndeclaredKinds {
 type CheckKinds = (target: Target) => UndeclaredKinds | undefined;
 
 /**
- * Runs the transaction that `request` returns for the kinds of a target. A read set has to be known
+ * Runs a transaction that declares the kinds of a target. A read set has to be known
  * before the decision, but the kinds are in the target, so they come from a plain read. When a new
  * kind has come meanwhile, the attempt ends without a write and the next one declares the kinds
  * found. The engine ends the attempt at the request's deadline. An unknown target has no kinds.
  */
 export async function withKinds<R>(
-  { engine, reader }: Pick<Deps, "engine" | "reader">,
+  { reader }: Pick<Deps, "reader">,
   target: TargetName,
-  request: (
-    kinds: readonly string[],
-    checkKinds: CheckKinds,
-  ) => TransactionRequest<R | UndeclaredKinds>,
+  transact: (kinds: readonly string[], checkKinds: CheckKinds) => Promise<R | UndeclaredKinds>,
 ): Promise<R> {
   const found = await reader.get(targetRef(target));
   let kinds: readonly string[] = found ? kindsOf(found.value) : [];
   for (;;) {
     const declared = new Set(kinds);
-    const result = await engine.transact(
-      request(kinds, (current) => {
-        const all = kindsOf(current);
-        return all.every((kind) => declared.has(kind)) ? undefined : new UndeclaredKinds(all);
-      }),
-    );
+    const result = await transact(kinds, (current) => {
+      const all = kindsOf(current);
+      return all.every((kind) => declared.has(kind)) ? undefined : new UndeclaredKinds(all);
+    });
     if (!(result instanceof UndeclaredKinds)) return result;
     kinds = result.kinds;
   }

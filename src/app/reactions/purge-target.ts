@@ -1,13 +1,20 @@
 /** The use cases that purge what a deleted target has left, and start purges that never ran. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventsName } from "../../domain/event.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
 import type { Target, TargetName } from "../../domain/target.ts";
+import { recentMs } from "../../domain/unread-group.ts";
 import type { Deps } from "../ports/deps.ts";
 import { inBatches } from "../ports/pages.ts";
-import { pendingPurgeRef, targetRef } from "../ports/records.ts";
+import { eventOwnerRef, pendingPurgeRef, targetRef } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
+import { endEventGroups } from "./end-unread-groups.ts";
 
 /** A purge of this age should be running: the background task that starts it has failed. */
 const unstartedMs = 10_000;
+
+/** A page of owners, whose events are purged concurrently. */
+const ownersPage = { size: 20, cursor: undefined };
 
 /** How many pending purges one pass reads, and how many of them it starts concurrently. */
 const pageSize = 100;
@@ -32,6 +39,36 @@ export async function purgeReactions(
   kind: StoredKind,
 ): Promise<boolean> {
   return (await tombstoneOf(deps, target)) ? deps.purger.reactions(target, kind) : false;
+}
+
+/**
+ * Ends the notifications of events about a deleted target, of a page of their owners, and deletes
+ * a page of the events of each. Returns whether there may be more. Does nothing for an active
+ * target. An event that was reported just before the deletion may not be applied yet, so it waits
+ * until every transaction of that time is.
+ */
+export async function purgeEvents(
+  deps: Pick<Deps, "engine" | "reader" | "purger" | "unreadCounts" | "clock">,
+  target: TargetName,
+): Promise<boolean> {
+  const tombstone = await tombstoneOf(deps, target);
+  if (tombstone?.deleteTime === undefined) return false;
+  const { wall } = await deps.clock.now();
+  await sleep(Math.max(0, tombstone.deleteTime + recentMs - wall));
+  const { items } = await deps.reader.eventOwners(target, ownersPage);
+  const remaining = await Promise.all(items.map((name) => purgeEventsOf(deps, name)));
+  return items.length === ownersPage.size || remaining.includes(true);
+}
+
+/** Does so for one owner. Returns whether there may be more events. */
+async function purgeEventsOf(
+  deps: Pick<Deps, "engine" | "purger" | "unreadCounts">,
+  name: EventsName,
+): Promise<boolean> {
+  await endEventGroups(deps, name);
+  if (await deps.purger.events(name)) return true;
+  await changeRecord(deps, { ref: eventOwnerRef(name) }, () => undefined);
+  return false;
 }
 
 /** Records that the purge of a target has ended, so that it is not started again. */

@@ -1,6 +1,7 @@
 /** The use cases that read reactions. */
 import pLimit from "p-limit";
-import { isEventKind, type ReactionKind } from "../../domain/kinds.ts";
+import type { ReactionKind } from "../../domain/kinds.ts";
+import { latestOf, summaryActors } from "../../domain/latest-actors.ts";
 import { unlessWithdrawn } from "../../domain/reaction.ts";
 import {
   countOf,
@@ -12,9 +13,9 @@ import {
 import type { Deps } from "../ports/deps.ts";
 import type { Page, PageRequest } from "../ports/pages.ts";
 import { reactionRef, targetRef } from "../ports/records.ts";
+import { fullPage } from "../shared/full-page.ts";
 
-/** How many people a count names, and how many lists of them are read at a time. */
-const latestCount = 3;
+/** How many lists of people are read at a time. */
 const concurrency = 16;
 
 /** The counts of a target, empty unless it is active, and the viewer's own reactions. */
@@ -40,7 +41,7 @@ export async function reactionSummaries(
       ? reactionKinds(target).map((kind) => ({ target, kind }))
       : [],
   );
-  const [own, latestOf] = await Promise.all([
+  const [own, latestBy] = await Promise.all([
     viewerId === undefined ? new Set() : ownReactions(reader, active, viewerId),
     latest ? latestReactions(reader, active) : new Map(),
   ]);
@@ -57,20 +58,19 @@ export async function reactionSummaries(
       state: "ACTIVE",
       counts: byKind((kind) => countOf(stored, kind)),
       own: kinds.filter((kind) => own.has(groupName(stored, kind))),
-      latest: latest ? byKind((kind) => latestOf.get(groupName(stored, kind)) ?? []) : {},
+      latest: latest ? byKind((kind) => latestBy.get(groupName(stored, kind)) ?? []) : {},
     };
   });
 }
 
 /** A target and one kind of reactions to it. */
 interface TargetKind {
-  readonly target: TargetName;
+  readonly target: Target;
   readonly kind: ReactionKind;
 }
 
-/** The kinds of reactions to a target, without the kinds of events. */
-const reactionKinds = ({ counts }: Target): ReactionKind[] =>
-  Object.keys(counts).filter((kind) => !isEventKind(kind));
+/** The kinds of reactions to a target. */
+const reactionKinds = ({ counts }: Target): ReactionKind[] => Object.keys(counts);
 
 const groupName = ({ type, id }: TargetName, kind: ReactionKind): string => `${type}#${id}#${kind}`;
 
@@ -87,19 +87,45 @@ async function ownReactions(
   return new Set(own.map(({ target, kind }) => groupName(target, kind)));
 }
 
-/** Reads the latest reactions of each target and kind. */
+/**
+ * Reads the latest reactions of each target and kind. Targets keep the ids of these people, so that
+ * their records are read in batches. A query reads those of a kind of which too few are kept, or
+ * whose people have changed since the target was read.
+ */
 async function latestReactions(
   reader: Deps["reader"],
   active: readonly TargetKind[],
 ): Promise<ReadonlyMap<string, readonly Reaction[]>> {
-  const page = { size: latestCount, cursor: undefined };
+  const kept = await keptReactions(reader, active);
+  const page = { size: summaryActors, cursor: undefined };
   const limit = pLimit(concurrency);
-  const pages = await limit.map(active, ({ target, kind }) =>
-    reader.reactions({ target, kind }, page),
+  const all = await limit.map(active, async ({ target, kind }, i) => {
+    const known = kept[i];
+    return known ?? (await reader.reactions({ target, kind }, page)).items;
+  });
+  return new Map(active.map(({ target, kind }, i) => [groupName(target, kind), all[i] ?? []]));
+}
+
+/** The latest reactions by the ids that the targets keep; undefined where they are not enough. */
+async function keptReactions(
+  reader: Deps["reader"],
+  active: readonly TargetKind[],
+): Promise<(Reaction[] | undefined)[]> {
+  const wanted = active.map(({ target, kind }) => {
+    const known = latestOf(target.latest, kind).slice(0, summaryActors);
+    return known.length < Math.min(summaryActors, countOf(target, kind)) ? [] : known;
+  });
+  const refs = active.flatMap(({ target, kind }, i) =>
+    (wanted[i] ?? []).map(({ userId }) => reactionRef(target, kind, userId)),
   );
-  return new Map(
-    active.map(({ target, kind }, i) => [groupName(target, kind), pages[i]?.items ?? []]),
-  );
+  const stored = (await reader.many(refs)).values();
+  return wanted.map((known) => {
+    const found = known.flatMap(({ version }) => {
+      const reaction = unlessWithdrawn(stored.next().value);
+      return reaction?.version === version ? [reaction] : [];
+    });
+    return found.length > 0 && found.length === known.length ? found : undefined;
+  });
 }
 
 /**
@@ -117,11 +143,21 @@ export async function listTargetReactions(
 }
 
 /**
- * Lists the reactions of one person, newest first. Lags behind by moments. Refusal: INVALID_REQUEST
- * for a bad cursor.
+ * Lists the reactions of one person, newest first, without those to deleted targets. If any `kinds`
+ * are given, only these. Lags behind by moments. Refusal: INVALID_REQUEST for a bad cursor.
  */
 export const listUserReactions = (
   { reader }: Pick<Deps, "reader">,
   userId: string,
+  kinds: readonly string[],
   page: PageRequest,
-): Promise<Page<Reaction>> => reader.reactionsOfUser(userId, page);
+): Promise<Page<Reaction>> =>
+  fullPage(
+    page,
+    (next) => reader.reactionsOfUser(userId, next),
+    async (found) => {
+      const wanted = found.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
+      const targets = await reader.many(wanted.map(({ target }) => targetRef(target)));
+      return wanted.filter((_, i) => targets[i] && targets[i].deleteTime === undefined);
+    },
+  );

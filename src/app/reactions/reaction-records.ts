@@ -1,14 +1,28 @@
 /** The records that one reaction changes, read and put as one state. */
 import { emptyInbox } from "../../domain/inbox.ts";
 import type { StoredKind } from "../../domain/kinds.ts";
-import { type ReactionState, unlessWithdrawn } from "../../domain/reaction.ts";
-import { type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
-import { type Ends, endsToRefill, isMember, versionOf } from "../../domain/unread-group.ts";
+import {
+  markOfClosed,
+  placeOf,
+  type ReactionState,
+  unlessWithdrawn,
+} from "../../domain/reaction.ts";
+import { type Place, type Reaction, requireActive, type TargetName } from "../../domain/target.ts";
+import { type Ends, endsToRefill, isMember } from "../../domain/unread-group.ts";
+import { putUnread } from "../notifications/closed-groups.ts";
 import { lookUpEnds } from "../notifications/member-lookups.ts";
 import type { Now } from "../ports/clock.ts";
 import type { Missing, Transaction } from "../ports/engine.ts";
 import type { MemberReader } from "../ports/notifications.ts";
-import { inboxRef, reactionRef, targetRef, unreadGroupRef } from "../ports/records.ts";
+import {
+  inboxRef,
+  ownerOfGroup,
+  type Ref,
+  reactionRef,
+  readMarkRef,
+  targetRef,
+  unreadGroupRef,
+} from "../ports/records.ts";
 
 /** Names one person's reaction, or event, of one kind about one target. */
 interface ReactionName {
@@ -23,6 +37,7 @@ export const refsOf = (ownerId: string, { target, kind, userId }: ReactionName) 
   inbox: inboxRef(ownerId),
   group: unreadGroupRef(ownerId, target, kind),
   reaction: reactionRef(target, kind, userId),
+  readMark: readMarkRef(ownerId, target, kind),
 });
 
 type ReactionRefs = ReturnType<typeof refsOf>;
@@ -35,21 +50,43 @@ export const readState = (tx: Transaction, refs: ReactionRefs): ReactionState =>
   reaction: tx.get(refs.reaction),
 });
 
+/**
+ * The state before a person's next reaction, and the place to which it comes back: in the closed
+ * group, or else in the open one.
+ */
+export function readPlace(
+  tx: Transaction,
+  refs: ReactionRefs,
+  closedRef: Ref<"unreadGroup"> | undefined,
+): { readonly before: ReactionState; readonly place: Place | undefined } {
+  if (closedRef) {
+    const before = readState(tx, { ...refs, group: closedRef });
+    const place = placeOf(before, () => undefined);
+    if (place || unlessWithdrawn(before.reaction)) return { before, place };
+  }
+  const before = readState(tx, refs);
+  return { before, place: placeOf(before, () => tx.get(refs.readMark)) };
+}
+
 /** Puts what differs between two states. New records begin with a version of the inbox. */
 export function putState(
   tx: Transaction,
   refs: ReactionRefs,
   before: ReactionState,
   after: ReactionState,
+  now: Now["wall"],
 ): void {
   tx.put(refs.target, after.target);
   tx.put(refs.inbox, after.inbox);
-  if (after.reaction)
-    tx.put(refs.reaction, after.reaction, unlessWithdrawn(after.reaction)?.version);
+  const { version } = after.inbox;
+  if (after.reaction) tx.put(refs.reaction, after.reaction, version);
   else if (before.reaction) tx.delete(refs.reaction);
-  if (after.group === before.group) return;
-  if (after.group) tx.put(refs.group, after.group, versionOf(after.group));
-  else tx.delete(refs.group);
+  const ownerId = ownerOfGroup(refs.group);
+  putUnread(tx, ownerId, before.group, after.group, version);
+  if (!after.closed) return;
+  putUnread(tx, ownerId, undefined, after.closed, version);
+  const mark = markOfClosed(tx.get(refs.readMark), after.closed, now);
+  tx.put(refs.readMark, mark, version);
 }
 
 /** Looks up the members whom the group shows when the person of `reaction` leaves it. */
@@ -61,6 +98,6 @@ export function refillOf(
   reaction: Reaction,
   now: Now["wall"],
 ): Partial<Ends> | Missing | undefined {
-  const ends = isMember(group, reaction) ? endsToRefill(group, reaction.userId) : undefined;
+  const ends = isMember(group, reaction) ? endsToRefill(group, reaction.version) : undefined;
   return group && ends && tx.lookup(lookUpEnds({ reader, ref: refs.group, group, now }, ends));
 }

@@ -1,27 +1,32 @@
 /** The use cases that register, mute and delete targets. */
-import { cutToBytes } from "../../domain/display-text.ts";
+import { cutToBytes, maxTitleBytes } from "../../domain/display-text.ts";
 import { DomainError } from "../../domain/errors.ts";
-import { type Inbox, replaceGroup } from "../../domain/inbox.ts";
+import type { Inbox } from "../../domain/inbox.ts";
 import {
-  maxTitleBytes,
   requireActive,
   requireExisting,
   requireUnreserved,
   type Target,
   type TargetName,
 } from "../../domain/target.ts";
-import { countedOf } from "../../domain/unread-group.ts";
-import type { Deps } from "../ports/deps.ts";
-import type { Transaction } from "../ports/engine.ts";
 import {
+  closedRefsOf,
+  UndeclaredGroups,
+  undeclaredOf,
+  withClosedGroups,
+} from "../notifications/closed-groups.ts";
+import type { Deps } from "../ports/deps.ts";
+import {
+  closedGroupsRef,
   inboxRef,
+  mutedTargetRef,
   pendingPurgeRef,
-  type Ref,
   targetRef,
   unreadGroupRef,
 } from "../ports/records.ts";
 import { changeRecord } from "../shared/change-record.ts";
-import { withKinds } from "./known-kinds.ts";
+import { endEventGroups, endUnreadGroups } from "./end-unread-groups.ts";
+import { type UndeclaredKinds, withKinds } from "./known-kinds.ts";
 
 /** A change of one target, with the deadline of the caller. */
 interface TargetInput {
@@ -68,10 +73,14 @@ interface Deletion {
   readonly isPending: boolean;
 }
 
+/** How many kinds of events the deletion itself ends. The purge ends further ones. */
+const eventKindsPage = { size: 30, cursor: undefined };
+
 /**
- * Sets the tombstone of a target, which ends all reactions to it, and deletes its unread groups in
- * the same transaction. Then starts the workflow that purges its reactions in the background, so
- * that the caller does not wait for Temporal. Changes nothing when the target is deleted, but
+ * Sets the tombstone of a target, which ends all reactions to it, and deletes its owner's unread
+ * groups in the same transaction. Then starts the workflow that purges its reactions, the events
+ * and the notifications of other owners in the background, so that the caller does not wait for
+ * Temporal. Changes nothing when the target is deleted, but
  * starts a purge that has not ended. Refusals: TARGET_NOT_FOUND, INVALID_REQUEST for the reserved
  * type.
  */
@@ -82,58 +91,56 @@ export async function deleteTarget(
   requireUnreserved(target);
   const ownerId = await deps.owners.of(target);
   const { type, id } = target;
-  const refs = { target: targetRef(target), pending: pendingPurgeRef(target) };
+  const refs = {
+    target: targetRef(target),
+    pending: pendingPurgeRef(target),
+    muted: mutedTargetRef(ownerId, target),
+  };
+  const events = await deps.reader.eventOwners(target, eventKindsPage, ownerId);
+  const eventKinds = events.items.map(({ kind }) => kind);
   const deletion = await withKinds<Deletion>(deps, target, (kinds, checkKinds) => {
-    const groupRefs = kinds.map((kind) => unreadGroupRef(ownerId, target, kind));
-    return {
+    const allKinds = [...kinds, ...eventKinds];
+    const groupRefs = allKinds.map((kind) => unreadGroupRef(ownerId, target, kind));
+    return withClosedGroups<Deletion | UndeclaredKinds>(deps.engine, (declared) => ({
       key: inboxRef(ownerId),
-      readSet: [refs.target, inboxRef(ownerId), ...groupRefs],
-      expectAbsent: [refs.pending],
+      readSet: [refs.target, refs.muted, inboxRef(ownerId), ...groupRefs],
+      expectAbsent: [refs.pending, closedGroupsRef(ownerId, target)],
       deadline,
       decide(tx, { wall }) {
         const found = requireExisting(tx.get(refs.target));
         if (found.deleteTime !== undefined) {
           return { tombstone: found, isPending: tx.get(refs.pending) !== undefined };
         }
+        const closedRefs = closedRefsOf(tx, ownerId, target);
+        const undeclaredGroups = undeclaredOf(closedRefs, declared);
+        if (undeclaredGroups.length > 0) return new UndeclaredGroups(undeclaredGroups);
         const undeclared = checkKinds(found);
         if (undeclared) return undeclared;
-        const tombstone = { ...found, updateTime: wall, deleteTime: wall };
+        const { latest: _, ...kept } = found;
+        const tombstone = { ...kept, updateTime: wall, deleteTime: wall };
         tx.put(refs.target, tombstone);
+        if (found.muted) tx.delete(refs.muted);
         tx.put(refs.pending, { target: { type, id }, ownerId, deleteTime: wall });
-        return { tombstone, inbox: deleteUnreadGroups(tx, ownerId, groupRefs), isPending: true };
+        const inbox = endUnreadGroups(tx, ownerId, [...groupRefs, ...closedRefs]);
+        return { tombstone, inbox, isPending: true };
       },
-    };
+    }));
   });
   const { tombstone, inbox, isPending } = deletion;
   if (inbox) deps.unreadCounts.publish(ownerId, inbox);
-  if (isPending) deps.background(() => deps.workflows.startPurge(target, ownerId));
+  if (isPending) {
+    deps.background(() => deps.workflows.startPurge(target, ownerId));
+    // A Notify may have begun the group of another kind between the read of the kinds and the
+    // tombstone. After the tombstone none begins.
+    const late = await deps.reader.eventOwners(target, eventKindsPage, ownerId);
+    await Promise.all(late.items.map((name) => endEventGroups(deps, name, deadline)));
+  }
   return tombstone;
 }
 
 /**
- * Deletes the unread groups of a target and takes them off the owner's inbox. Returns the inbox;
- * undefined when there was no group.
- */
-function deleteUnreadGroups(
-  tx: Transaction,
-  ownerId: string,
-  groupRefs: readonly Ref<"unreadGroup">[],
-): Inbox | undefined {
-  const ref = inboxRef(ownerId);
-  let changed: Inbox | undefined;
-  for (const groupRef of groupRefs) {
-    const group = tx.get(groupRef);
-    const inbox = group && (changed ?? tx.get(ref));
-    if (!inbox) continue;
-    tx.delete(groupRef);
-    changed = replaceGroup(inbox, countedOf(group), undefined);
-  }
-  if (changed) tx.put(ref, changed);
-  return changed;
-}
-
-/**
- * Stops or resumes notifications of new reactions to a target. Unread groups stay unread. Refusals:
+ * Stops or resumes notifications of new reactions to a target, and keeps a record by which the
+ * muted targets of an owner are listed. Unread groups stay unread. Refusals:
  * TARGET_NOT_FOUND, also for a target of another owner, TARGET_DELETED.
  */
 export async function setTargetMuted(
@@ -141,15 +148,23 @@ export async function setTargetMuted(
   { ownerId, target, muted, deadline }: TargetInput & { ownerId: string; muted: boolean },
 ): Promise<Target> {
   await checkOwner(deps, target, ownerId);
-  const { record } = await changeRecord(
-    deps,
-    { ref: targetRef(target), key: inboxRef(ownerId), deadline },
-    (found, { wall }) => {
-      const active = requireActive(found);
-      return active.muted === muted ? active : { ...active, muted, updateTime: wall };
+  const { type, id } = target;
+  const refs = { target: targetRef(target), muted: mutedTargetRef(ownerId, target) };
+  return deps.engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [refs.target, refs.muted],
+    expectAbsent: [],
+    deadline,
+    decide(tx, { wall }) {
+      const active = requireActive(tx.get(refs.target));
+      if (active.muted === muted) return active;
+      const changed = { ...active, muted, updateTime: wall };
+      tx.put(refs.target, changed);
+      if (muted) tx.put(refs.muted, { target: { type, id }, time: wall });
+      else tx.delete(refs.muted);
+      return changed;
     },
-  );
-  return record;
+  });
 }
 
 /** Throws TARGET_NOT_FOUND unless the target belongs to this owner. */

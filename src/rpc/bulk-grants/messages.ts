@@ -11,9 +11,9 @@ import type {
 import type {
   Action,
   ActionName,
-  Approval,
   BulkGrant,
   BulkGrantState,
+  Revision,
   RunCounts,
 } from "../../domain/bulk-grant.ts";
 import type { Instant } from "../../domain/month.ts";
@@ -21,6 +21,7 @@ import { problemText } from "../../domain/sheet.ts";
 import {
   BulkGrant_Action_Type as ActionType,
   type BulkGrant_ActionSchema,
+  type BulkGrantRevisionSchema,
   type BulkGrantRowSchema,
   type BulkGrantSchema,
   BulkGrantRow_State as RowState,
@@ -28,7 +29,7 @@ import {
   BulkGrant_State as State,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { callerOf, deadlineOf } from "../server/context.ts";
-import { fromCaller } from "../shared/callers.ts";
+import { fromApproval, fromCaller } from "../shared/callers.ts";
 import { fromInstant, toProgramId } from "../shared/scalars.ts";
 
 const states: Readonly<Record<BulkGrantState, State>> = {
@@ -67,6 +68,8 @@ const actionTypes: Readonly<Record<ActionName, ActionType>> = {
 export const toState = (value: State): BulkGrantState | undefined =>
   (Object.keys(states) as BulkGrantState[]).find((name) => states[name] === value);
 
+export const fromState = (state: BulkGrantState): State => states[state];
+
 /** The state of rows that a request selects; undefined for all. */
 export const toRowState = (value: RowState): RowStateName | undefined =>
   (Object.keys(rowStates) as RowStateName[]).find((name) => rowStates[name] === value);
@@ -90,11 +93,11 @@ export const toChange = (
 
 /** The message of a bulk grant. */
 export function fromBulkGrant(bulkGrant: BulkGrant): MessageInitShape<typeof BulkGrantSchema> {
-  const { revision, checked, result, pause, cancelRequest } = bulkGrant;
+  const { revision, checked, result, pause, cancelRequest, movedTo, failedRowsAt } = bulkGrant;
   return {
     programId: bulkGrant.programId,
     bulkGrantId: bulkGrant.bulkGrantId,
-    state: states[bulkGrant.state],
+    state: fromState(bulkGrant.state),
     revision: revision.number,
     digest: revision.digest,
     rowsDigest: revision.rowsDigest,
@@ -102,9 +105,15 @@ export function fromBulkGrant(bulkGrant: BulkGrant): MessageInitShape<typeof Bul
     totalPoints: BigInt(revision.totalPoints),
     ...fromTimes(bulkGrant),
     requiredApprovalCount: revision.requiredApprovalCount,
+    raisedApprovalCount: bulkGrant.raisedApprovalCount ?? 0,
     approvals: bulkGrant.approvals.map(fromApproval),
     submitter: fromCaller(revision.submitter),
+    ...fromStarter(revision),
+    title: revision.title ?? "",
     source: revision.source ?? "",
+    sourceUrl: revision.sourceUrl ?? "",
+    ...(movedTo && { movedTo: { url: "", ...movedTo } }),
+    ...(failedRowsAt && { failedRowsAt: { url: "", ...failedRowsAt } }),
     reversedBulkGrantId: revision.reversedBulkGrantId ?? "",
     sameContentBulkGrantId: revision.sameContentBulkGrantId ?? "",
     exceededMaxTotalPoints: BigInt(revision.exceededMaxTotalPoints ?? 0),
@@ -134,16 +143,34 @@ const optionalTime = <K extends string>(name: K, time: Instant | undefined) =>
     [name in K]?: ReturnType<typeof fromInstant>;
   };
 
-const fromApproval = ({ caller, time, reason }: Approval) => ({
-  caller: fromCaller(caller),
-  time: fromInstant(time),
-  reason,
-});
+const fromStarter = ({ starter }: Pick<Action, "starter">) => {
+  const message = starter && fromCaller(starter);
+  return message && { starter: message };
+};
 
-const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSchema> => ({
+/** The message of an action. */
+export const fromAction = (action: Action): MessageInitShape<typeof BulkGrant_ActionSchema> => ({
   ...fromApproval(action),
+  ...fromStarter(action),
   type: actionTypes[action.action],
   revision: action.revision,
+});
+
+/** The message of a revision. */
+export const fromRevision = (
+  revision: Revision,
+): MessageInitShape<typeof BulkGrantRevisionSchema> => ({
+  revision: revision.number,
+  rowsDigest: revision.rowsDigest,
+  rowCount: revision.rowCount,
+  totalPoints: BigInt(revision.totalPoints),
+  submitter: fromCaller(revision.submitter),
+  ...fromStarter(revision),
+  submitTime: fromInstant(revision.submitTime),
+  ...optionalTime("executeTime", revision.executeTime),
+  source: revision.source ?? "",
+  sourceUrl: revision.sourceUrl ?? "",
+  title: revision.title ?? "",
 });
 
 const fromResult = ({ notRunCount, problemCounts, ...progress }: RunCounts) => ({
@@ -175,16 +202,17 @@ export const fromWithProgress = ({ bulkGrant, progress }: BulkGrantWithProgress)
 export function fromRow({
   row: { line, userId, points, reason, rawPoints },
   state,
-  problem,
+  problems,
 }: ReadRow): MessageInitShape<typeof BulkGrantRowSchema> {
   return {
     ...{ line, userId, reason },
     points: BigInt(points),
     rawPoints: rawPoints ?? "",
     state: rowStates[state],
-    ...(problem && {
-      problem: { line, userId, code: problem.code, message: problemText(problem) },
-    }),
+    problems: problems.map((problem) => ({
+      ...{ line, userId, code: problem.code },
+      message: problemText(problem),
+    })),
   };
 }
 
@@ -195,6 +223,7 @@ export const fromCheck = (check: SheetCheck): MessageInitShape<typeof SheetCheck
   invalidCount: check.invalidCount,
   alreadyGrantedCount: check.alreadyGrantedCount,
   trimmedUserIdCount: check.trimmedUserIdCount,
+  rowsDigest: check.rowsDigest,
   problemCounts: fromCounts(check.problemCounts),
   problems: check.problems.map((problem) => ({ ...problem })),
   sameContentBulkGrantId: check.sameContentBulkGrantId ?? "",

@@ -1,5 +1,6 @@
 /** The handlers of the BulkGrantService. */
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import {
   approveBulkGrant,
   type BulkGrantChange,
@@ -9,18 +10,24 @@ import {
   resumeBulkGrant,
   retryBulkGrant,
 } from "../../app/bulk-grants/commands.ts";
+import { listActions, listRevisions } from "../../app/bulk-grants/history.ts";
 import { getBulkGrant, listBulkGrants, listRows } from "../../app/bulk-grants/queries.ts";
+import { getSummary } from "../../app/bulk-grants/summarize.ts";
 import type { Deps } from "../../app/ports/deps.ts";
 import type { BulkGrant } from "../../domain/bulk-grant.ts";
 import {
   type BulkGrantService,
+  ListBulkGrantActionsRequestSchema,
+  ListBulkGrantRevisionsRequestSchema,
   ListBulkGrantRowsRequestSchema,
   ListBulkGrantsRequestSchema,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { toOptionalInstant, toProgramId } from "../shared/scalars.ts";
 import {
+  fromAction,
   fromBulkGrant,
+  fromRevision,
   fromRow,
   fromWithProgress,
   toChange,
@@ -30,10 +37,12 @@ import {
 } from "./messages.ts";
 import { bulkGrantStreams } from "./streams.ts";
 import { bulkGrantSubmissions } from "./submissions.ts";
+import { fromSummary } from "./summary-messages.ts";
 
-/** The handlers of all methods. An upload ends when no message arrives within `uploadIdleMs`. */
+/** The handlers of all methods. An upload ends when nothing arrives within `uploadIdleMs`. */
 export function bulkGrantService(
   deps: Deps,
+  log: Logger,
   uploadIdleMs: number,
 ): ServiceImpl<typeof BulkGrantService> {
   type Change = (deps: Deps, change: BulkGrantChange) => Promise<BulkGrant>;
@@ -43,10 +52,14 @@ export function bulkGrantService(
       bulkGrant: fromBulkGrant(await change(deps, toChange(request, context))),
     });
   return {
-    ...bulkGrantSubmissions(deps, uploadIdleMs),
+    ...bulkGrantSubmissions(deps, log, uploadIdleMs),
     ...bulkGrantStreams(deps),
 
     getBulkGrant: async (request) => fromWithProgress(await getBulkGrant(deps, toName(request))),
+
+    async getBulkGrantSummary(request) {
+      return { summary: fromSummary(await getSummary(deps, toName(request), request.revision)) };
+    },
 
     async listBulkGrants(request) {
       const { page, next } = requestedPage(ListBulkGrantsRequestSchema, request);
@@ -62,8 +75,24 @@ export function bulkGrantService(
 
     async listBulkGrantRows(request) {
       const { page, next } = requestedPage(ListBulkGrantRowsRequestSchema, request);
-      const found = await listRows(deps, toName(request), toRowState(request.state), page);
+      const filter = {
+        revision: request.revision || undefined,
+        state: toRowState(request.state),
+      };
+      const found = await listRows(deps, toName(request), filter, page);
       return { rows: found.items.map(fromRow), nextPageToken: next(found) };
+    },
+
+    async listBulkGrantActions(request) {
+      const { page, next } = requestedPage(ListBulkGrantActionsRequestSchema, request);
+      const found = await listActions(deps, toName(request), page);
+      return { actions: found.items.map(fromAction), nextPageToken: next(found) };
+    },
+
+    async listBulkGrantRevisions(request) {
+      const { page, next } = requestedPage(ListBulkGrantRevisionsRequestSchema, request);
+      const found = await listRevisions(deps, toName(request), page);
+      return { revisions: found.items.map(fromRevision), nextPageToken: next(found) };
     },
 
     async approveBulkGrant(request, context) {

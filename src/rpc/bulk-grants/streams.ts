@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { writeAudit } from "../../app/bulk-grants/audit.ts";
 import { readBulkGrant } from "../../app/bulk-grants/bulk-grant-record.ts";
 import { failedRows } from "../../app/bulk-grants/queries.ts";
 import { writeSheet } from "../../app/bulk-grants/write-sheet.ts";
@@ -16,7 +17,7 @@ import {
 import { streamCallOf } from "../server/context.ts";
 import { fromWithProgress, toName } from "./messages.ts";
 
-type Streams = "exportFailedBulkGrantRows" | "watchBulkGrant";
+type Streams = "exportBulkGrantAudit" | "exportFailedBulkGrantRows" | "watchBulkGrant";
 
 export const bulkGrantStreams = (
   deps: Deps,
@@ -28,6 +29,11 @@ export const bulkGrantStreams = (
     for await (const text of writeSheet(rows, { bulkGrantId, revision: revision.number })) {
       yield { csvChunk: Buffer.from(text) };
     }
+  },
+
+  async *exportBulkGrantAudit(request) {
+    const bulkGrant = await readBulkGrant(deps, toName(request));
+    for await (const text of writeAudit(deps, bulkGrant)) yield { csvChunk: Buffer.from(text) };
   },
 
   async *watchBulkGrant(request, context) {

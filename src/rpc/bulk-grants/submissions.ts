@@ -1,5 +1,7 @@
 /** The handlers of the BulkGrantService that take the rows of a sheet. */
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { Logger } from "pino";
 import { checkSheet } from "../../app/bulk-grants/check-sheet.ts";
 import type { SheetContent } from "../../app/bulk-grants/read-rows.ts";
 import { reverseBulkGrant } from "../../app/bulk-grants/reverse.ts";
@@ -8,30 +10,33 @@ import type { Deps } from "../../app/ports/deps.ts";
 import type {
   BulkGrantService,
   CheckSheetRequest,
+  SubmitBulkGrantRequest,
 } from "../../gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { callerOf } from "../server/context.ts";
 import { toOptionalInstant } from "../shared/scalars.ts";
 import { fromBulkGrant, fromCheck, toName } from "./messages.ts";
+import { createSourceReads } from "./source-reads.ts";
 import { contentsOf, readContent, readHeader, toNewRow } from "./uploads.ts";
 
-type Submissions = "uploadBulkGrant" | "checkSheet" | "reverseBulkGrant";
+type Submissions =
+  | "uploadBulkGrant"
+  | "submitBulkGrant"
+  | "submitBulkGrantFromSource"
+  | "checkSheet"
+  | "reverseBulkGrant";
 
-/** The handlers. An upload ends with DEADLINE when no message arrives within `uploadIdleMs`. */
+/** The handlers. An upload, or the read of a source, ends when nothing arrives within `idleMs`. */
 export function bulkGrantSubmissions(
   deps: Deps,
-  uploadIdleMs: number,
+  log: Logger,
+  idleMs: number,
 ): Pick<ServiceImpl<typeof BulkGrantService>, Submissions> {
+  const useSource = createSourceReads(deps, log, idleMs);
   return {
     async uploadBulkGrant(requests, context) {
-      const contents = contentsOf(requests, context.signal, uploadIdleMs);
+      const contents = contentsOf(requests, context.signal, idleMs);
       const header = await readHeader(contents);
-      const executeTime = toOptionalInstant(header.executeTime, "header.execute_time");
-      const submission = {
-        ...toName(header),
-        executeTime,
-        submitter: callerOf(context),
-        replacedRevision: header.replacedRevision || undefined,
-      };
+      const submission = toSubmission(header, context, "header.");
       const content = await readContent(contents);
       if (header.validateOnly) {
         return { check: fromCheck(await checkSheet(deps, submission, content)) };
@@ -39,25 +44,53 @@ export function bulkGrantSubmissions(
       return toResponse(await submitBulkGrant(deps, submission, content));
     },
 
+    async submitBulkGrant(request, context) {
+      const submission = toSubmission(request, context);
+      return toResponse(await submitBulkGrant(deps, submission, toContent(request)));
+    },
+
+    async submitBulkGrantFromSource(request, context) {
+      const submission = toSubmission(request, context);
+      const source = `${request.source}/${request.path}`;
+      const file = { name: request.source, source, programId: submission.programId };
+      const submitted = await useSource(file, context.signal, ({ csv, url: sourceUrl }) =>
+        submitBulkGrant(deps, { ...submission, source, sourceUrl }, { csv }),
+      );
+      return toResponse(submitted);
+    },
+
     checkSheet: async (request) => ({
       check: fromCheck(await checkSheet(deps, toName(request), toContent(request))),
     }),
 
     async reverseBulkGrant(request, context) {
-      const submission = {
-        ...toName(request),
-        executeTime: toOptionalInstant(request.executeTime, "execute_time"),
-        submitter: callerOf(context),
-        replacedRevision: request.replacedRevision || undefined,
-        reversedBulkGrantId: request.reversedBulkGrantId,
-      };
+      const { reversedBulkGrantId } = request;
+      const submission = { ...toSubmission(request, context), reversedBulkGrantId };
       return toResponse(await reverseBulkGrant(deps, submission));
     },
   };
 }
 
+/** What requests to submit say, besides the rows. */
+interface Submission {
+  readonly programId: string;
+  readonly bulkGrantId: string;
+  readonly executeTime?: Timestamp | undefined;
+  readonly replacedRevision: number;
+  readonly title: string;
+}
+
+/** `prefix` precedes the names of fields in a refusal. */
+const toSubmission = (request: Submission, context: HandlerContext, prefix = "") => ({
+  ...toName(request),
+  executeTime: toOptionalInstant(request.executeTime, `${prefix}execute_time`),
+  submitter: callerOf(context),
+  replacedRevision: request.replacedRevision || undefined,
+  title: request.title,
+});
+
 /** The content of a request. The schema requires it, so an absent sheet does not occur. */
-const toContent = ({ content }: CheckSheetRequest): SheetContent =>
+const toContent = ({ content }: CheckSheetRequest | SubmitBulkGrantRequest): SheetContent =>
   content.case === "rows"
     ? { rows: eachOf(content.value.rows.map(toNewRow)) }
     : { csv: eachOf(content.value ? [content.value] : []) };

@@ -1,6 +1,6 @@
 /** The opaque ids of notifications: what the use cases need to find one, encoded as text. */
 import { z } from "zod";
-import type { NotificationId } from "../../app/notifications/queries.ts";
+import type { GroupName } from "../../app/notifications/named-groups.ts";
 import { invalid } from "../server/errors.ts";
 
 /** A version as keys hold it, in up to 15 digits. */
@@ -9,22 +9,20 @@ const version = z
   .min(1)
   .lt(10 ** 15);
 
-const parts = z.tuple([z.string(), z.string(), z.string(), z.string()], version);
+const parts = z.tuple([z.string(), z.string(), z.string(), z.string(), version]);
 
-/** The id of an unread notification, or, with `readVersion`, of a read one. */
-export function encodeId({ ownerId, kind, target, readVersion }: NotificationId): string {
+/** The id of a notification, which is the same while it is unread and when it is read. */
+export function encodeId({ ownerId, kind, target, generation }: GroupName): string {
   const { type, id } = target;
-  const all = [ownerId, kind, type, id, ...(readVersion === undefined ? [] : [readVersion])];
-  return Buffer.from(JSON.stringify(all)).toString("base64url");
+  return Buffer.from(JSON.stringify([ownerId, kind, type, id, generation])).toString("base64url");
 }
 
 /** Throws INVALID_REQUEST for a text that is not the id of a notification of this owner. */
-export function decodeId(text: string, owner: string): NotificationId {
+export function decodeId(text: string, owner: string): GroupName {
   const parsed = parts.safeParse(parse(text));
   if (!parsed.success) throw notAnId();
-  const [ownerId, kind, type, id, readVersion] = parsed.data;
-  const decoded = { ownerId, kind, target: { type, id } };
-  const found = readVersion === undefined ? decoded : { ...decoded, readVersion };
+  const [ownerId, kind, type, id, generation] = parsed.data;
+  const found = { ownerId, kind, target: { type, id }, generation };
   // A text that decodes to the same parts in another form, or has further ones, is no id.
   if (encodeId(found) !== text || [kind, type, id].some(isNoKey)) throw notAnId();
   if (ownerId !== owner) throw notAnId();

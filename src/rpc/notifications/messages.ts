@@ -2,8 +2,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { UnreadCount } from "../../app/notifications/inbox.ts";
 import type { Notification } from "../../app/notifications/queries.ts";
+import type { Event } from "../../domain/event.ts";
+import { isEventKind, kindName, type StoredKind } from "../../domain/kinds.ts";
 import type { Member } from "../../domain/unread-group.ts";
 import {
+  type EventSchema,
   type NotificationSchema,
   Notification_Type as Type,
   type UnreadCountSchema,
@@ -17,13 +20,27 @@ export const fromUnreadCount = ({
   actorCount,
   notificationCount,
   unseenNotificationCount,
+  kindCounts,
   version,
 }: UnreadCount): MessageInitShape<typeof UnreadCountSchema> => ({
   actorCount: BigInt(actorCount),
   notificationCount: BigInt(notificationCount),
   version: BigInt(version),
   unseenNotificationCount: BigInt(unseenNotificationCount),
+  kindCounts: Object.entries(kindCounts).map(fromKindCount).sort(byKind),
 });
+
+const fromKindCount = ([kind, count]: readonly [StoredKind, number]) => ({
+  kind: kindName(kind),
+  type: isEventKind(kind) ? Type.EVENT : Type.REACTION,
+  notificationCount: BigInt(count),
+});
+
+/** In alphabetical order, reactions before events of the same name. */
+function byKind(a: ReturnType<typeof fromKindCount>, b: ReturnType<typeof fromKindCount>): number {
+  if (a.kind === b.kind) return a.type - b.type;
+  return a.kind < b.kind ? -1 : 1;
+}
 
 export const fromMember = ({
   userId,
@@ -35,7 +52,27 @@ export const fromMember = ({
   createTime: fromInstant(createTime),
 });
 
+export const fromEvent = ({
+  eventId,
+  userId,
+  displayName,
+  link,
+  data,
+  createTime,
+}: Event): MessageInitShape<typeof EventSchema> => ({
+  eventId,
+  userId,
+  displayName,
+  link,
+  data,
+  createTime: fromInstant(createTime),
+});
+
 const types = { REACTION: Type.REACTION, EVENT: Type.EVENT } as const;
+
+/** The first one of each person: several events may be of one. */
+const differentPeople = (members: readonly Member[]): Member[] =>
+  members.filter(({ userId }, i) => members.findIndex((member) => member.userId === userId) === i);
 
 export function fromNotification(
   notification: Notification,
@@ -45,12 +82,14 @@ export function fromNotification(
   const [latest] = latestMembers as [Member];
   return {
     notificationId: encodeId(notification.id),
-    target: fromTarget(notification.target),
+    ...(notification.target && { target: fromTarget(notification.target) }),
     kind,
     type: types[notification.type],
     actorCount: BigInt(notification.actorCount),
-    firstActors: firstMembers.map(fromMember),
-    latestActors: latestMembers.map(fromMember),
+    firstActors: differentPeople(firstMembers).map(fromMember),
+    latestActors: differentPeople(latestMembers).map(fromMember),
+    eventCount: BigInt(notification.eventCount),
+    latestEvents: notification.latestEvents.map(fromEvent),
     version: BigInt(notification.version),
     createTime: fromInstant(first.createTime),
     updateTime: fromInstant(latest.createTime),

@@ -1,6 +1,9 @@
 /** The handlers of the NotificationService for what an owner has muted. */
 import type { ServiceImpl } from "@connectrpc/connect";
+import { blockPerson } from "../../app/notifications/block-person.ts";
+import { unreadCountOf } from "../../app/notifications/inbox.ts";
 import { listMutedPeople, setPersonMuted } from "../../app/notifications/muted-people.ts";
+import { listMutedTargets } from "../../app/notifications/muted-targets.ts";
 import {
   type OwnerPreferences,
   preferencesOf,
@@ -14,16 +17,24 @@ import {
 } from "../../gen/meguri/notifications/v1/notification_pb.ts";
 import {
   ListMutedPeopleRequestSchema,
+  ListMutedTargetsRequestSchema,
   type NotificationService,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
 import { fromTarget, toTargetName } from "../reactions/targets.ts";
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { maskedFields } from "../shared/update-masks.ts";
+import { fromUnreadCount } from "./messages.ts";
 
 type Handlers = Pick<
   ServiceImpl<typeof NotificationService>,
-  "getPreferences" | "updatePreferences" | "setTargetMuted" | "setPersonMuted" | "listMutedPeople"
+  | "getPreferences"
+  | "updatePreferences"
+  | "setTargetMuted"
+  | "listMutedTargets"
+  | "setPersonMuted"
+  | "listMutedPeople"
+  | "blockPerson"
 >;
 
 export const preferences = (deps: Deps): Handlers => ({
@@ -46,9 +57,21 @@ export const preferences = (deps: Deps): Handlers => ({
     return { target: fromTarget(await setTargetMuted(deps, input)) };
   },
 
+  async listMutedTargets(request) {
+    const { page, next } = requestedPage(ListMutedTargetsRequestSchema, request);
+    const found = await listMutedTargets(deps, request.ownerId, page);
+    return { targets: found.items.map(fromTarget), nextPageToken: next(found) };
+  },
+
   async setPersonMuted({ ownerId, userId, muted }, context) {
     const input = { ownerId, userId, muted, deadline: deadlineOf(context) };
     return { changed: await setPersonMuted(deps, input) };
+  },
+
+  async blockPerson({ ownerId, userId }, context) {
+    const input = { ownerId, userId, deadline: deadlineOf(context) };
+    const { changed, inbox } = await blockPerson(deps, input);
+    return { changed, unreadCount: fromUnreadCount(unreadCountOf(inbox)) };
   },
 
   async listMutedPeople(request) {
@@ -59,11 +82,10 @@ export const preferences = (deps: Deps): Handlers => ({
 });
 
 /** The preferences that an update can change. */
-const updatable = ["all_muted", "muted_kinds"];
+const updatable = ["all_muted", "muted_kinds", "muted_event_kinds"];
 
-const fromPreferences = ({ ownerId, allMuted, mutedKinds, etag }: OwnerPreferences) => ({
-  ownerId,
-  allMuted,
+const fromPreferences = ({ mutedKinds, mutedEventKinds, ...others }: OwnerPreferences) => ({
+  ...others,
   mutedKinds: [...mutedKinds],
-  etag,
+  mutedEventKinds: [...mutedEventKinds],
 });

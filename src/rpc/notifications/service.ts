@@ -1,27 +1,34 @@
 /** The handlers of the NotificationService. */
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  dismissNotification,
   markAllNotificationsRead,
   markNotificationRead,
   markNotificationsSeen,
+  markNotificationUnread,
 } from "../../app/notifications/commands.ts";
 import { inboxOf, unreadCountOf } from "../../app/notifications/inbox.ts";
-import { notify } from "../../app/notifications/notify.ts";
-import { listNotificationActors, listNotifications } from "../../app/notifications/queries.ts";
+import {
+  getNotification,
+  listNotificationActors,
+  listNotifications,
+  readNotification,
+} from "../../app/notifications/queries.ts";
 import type { Deps } from "../../app/ports/deps.ts";
 import type { Inbox } from "../../domain/inbox.ts";
+import { eventKind } from "../../domain/kinds.ts";
 import {
   ListNotificationActorsRequestSchema,
   ListNotificationsRequestSchema,
   type NotificationService,
   ListNotificationsRequest_State as State,
 } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
-import { toTargetName } from "../reactions/targets.ts";
-import { callerOf, deadlineOf } from "../server/context.ts";
+import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
 import { toSafeInteger } from "../shared/scalars.ts";
+import { events } from "./events.ts";
 import { decodeId } from "./ids.ts";
-import { fromMember, fromNotification, fromUnreadCount } from "./messages.ts";
+import { fromEvent, fromMember, fromNotification, fromUnreadCount } from "./messages.ts";
 import { preferences } from "./preferences.ts";
 import { unreadCountStreams } from "./watch.ts";
 
@@ -40,16 +47,24 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
   return {
     ...unreadCountStreams(deps),
     ...preferences(deps),
+    ...events(deps),
 
     async listNotifications(request) {
-      const { ownerId, state } = request;
+      const { ownerId, state, reactionKinds, eventKinds } = request;
       const { page, next } = requestedPage(
         ListNotificationsRequestSchema,
         request,
         maxNotifications,
       );
-      const found = await listNotifications(deps, ownerId, states[state] ?? "ALL", page);
+      const kinds = [...reactionKinds, ...eventKinds.map(eventKind)];
+      const filter = { ownerId, state: states[state] ?? "ALL", kinds };
+      const found = await listNotifications(deps, filter, page);
       return { notifications: found.items.map(fromNotification), nextPageToken: next(found) };
+    },
+
+    async getNotification({ notificationId, ownerId }) {
+      const found = await getNotification(deps, decodeId(notificationId, ownerId));
+      return { notification: fromNotification(found) };
     },
 
     getUnreadCount: async ({ ownerId }) => ({
@@ -58,13 +73,12 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
 
     async markNotificationRead(request, context) {
       const version = toSafeInteger(request.version, "version");
-      const { readVersion, ...name } = decodeId(request.notificationId, request.ownerId);
-      if (readVersion !== undefined) {
-        return { changed: false, unreadCount: fromInbox(await inboxOf(deps, name.ownerId)) };
-      }
+      const name = decodeId(request.notificationId, request.ownerId);
       const input = { ...name, version, deadline: deadlineOf(context) };
       const { changed, inbox } = await markNotificationRead(deps, input);
-      return { changed, unreadCount: fromInbox(inbox) };
+      const read = await readNotification(deps, name);
+      const notification = read && fromNotification(read);
+      return { changed, unreadCount: fromInbox(inbox), ...(notification && { notification }) };
     },
 
     async markAllNotificationsRead(request, context) {
@@ -77,6 +91,21 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
       return { markedCount: BigInt(markedCount), unreadCount: fromInbox(inbox) };
     },
 
+    async markNotificationUnread(request, context) {
+      const name = decodeId(request.notificationId, request.ownerId);
+      const marked = await markNotificationUnread(deps, { ...name, deadline: deadlineOf(context) });
+      const notification = fromNotification(await getNotification(deps, name));
+      return { changed: marked.changed, unreadCount: fromInbox(marked.inbox), notification };
+    },
+
+    async dismissNotification(request, context) {
+      const version = toSafeInteger(request.version, "version");
+      const name = decodeId(request.notificationId, request.ownerId);
+      const input = { ...name, version, deadline: deadlineOf(context) };
+      const { changed, inbox } = await dismissNotification(deps, input);
+      return { changed, unreadCount: fromInbox(inbox) };
+    },
+
     async markNotificationsSeen(request, context) {
       const version = toSafeInteger(request.version, "version");
       const input = { ownerId: request.ownerId, version, deadline: deadlineOf(context) };
@@ -87,19 +116,9 @@ export function notificationService(deps: Deps): ServiceImpl<typeof Notification
       const { page, next } = requestedPage(ListNotificationActorsRequestSchema, request);
       const id = decodeId(request.notificationId, request.ownerId);
       const found = await listNotificationActors(deps, id, page);
-      return { actors: found.items.map(fromMember), nextPageToken: next(found) };
-    },
-
-    async notify(request, context) {
-      const { eventId, kind, userId, displayName } = request;
-      return notify(deps, {
-        eventId,
-        target: toTargetName(request),
-        kind,
-        actor: { userId, displayName },
-        caller: callerOf(context),
-        deadline: deadlineOf(context),
-      });
+      const listed = found.items.flatMap((each) => ("eventId" in each ? fromEvent(each) : []));
+      const actors = found.items.map(fromMember);
+      return { actors, events: listed, nextPageToken: next(found) };
     },
   };
 }

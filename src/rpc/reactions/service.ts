@@ -29,7 +29,7 @@ import {
 } from "../../gen/meguri/reactions/v1/reaction_service_pb.ts";
 import { deadlineOf } from "../server/context.ts";
 import { requestedPage } from "../shared/page-tokens.ts";
-import { fromInstant } from "../shared/scalars.ts";
+import { fromInstant, toMilliseconds } from "../shared/scalars.ts";
 import { fromTarget, toKind, toTargetName } from "./targets.ts";
 
 export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService> {
@@ -47,9 +47,11 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
     },
 
     async react(request, context) {
-      const { displayName, exclusive, suppressNotification } = request;
-      const input = { ...toInput(request, context), displayName, exclusive, suppressNotification };
-      return fromResult(await react(deps, input));
+      const { displayName, exclusive, suppressNotification, coolDown, regroupAfter } = request;
+      const coolDownMs = coolDown && toMilliseconds(coolDown, "cool_down");
+      const regroupAfterMs = regroupAfter && toMilliseconds(regroupAfter, "regroup_after");
+      const how = { exclusive, suppressNotification, coolDownMs, regroupAfterMs };
+      return fromResult(await react(deps, { ...toInput(request, context), displayName, ...how }));
     },
 
     unreact: async (request, context) => fromResult(await unreact(deps, toInput(request, context))),
@@ -76,7 +78,7 @@ export function reactionService(deps: Deps): ServiceImpl<typeof ReactionService>
 
     async listUserReactions(request) {
       const { page, next } = requestedPage(ListUserReactionsRequestSchema, request);
-      const found = await listUserReactions(deps, request.userId, page);
+      const found = await listUserReactions(deps, request.userId, request.kinds, page);
       return { reactions: found.items.map(fromReaction), nextPageToken: next(found) };
     },
   };

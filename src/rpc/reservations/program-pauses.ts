@@ -2,6 +2,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
+import { withRules } from "../../app/programs/queries.ts";
 import {
   pauseProgramReservations,
   resumeProgramReservations,
@@ -21,7 +22,7 @@ export function programPauses(
   return {
     async pauseProgramReservations(request, context) {
       const program = await pauseProgramReservations(deps, toInput(request, context));
-      return { program: fromProgram(program) };
+      return { program: fromProgram(await withRules(deps, program)) };
     },
 
     async resumeProgramReservations(request, context) {
@@ -30,7 +31,7 @@ export function programPauses(
       const { programId, caller, reason } = input;
       // The program does not keep who resumed it.
       log.info({ programId, caller, reason }, "the reservations of a program are resumed");
-      return { program: fromProgram(program) };
+      return { program: fromProgram(await withRules(deps, program)) };
     },
   };
 }

@@ -2,6 +2,7 @@
  * Bounds what there is to parse in a large body. To parse many small fields stops the event loop
  * for long, so beside one long value, such as a sheet, a body has no more than the default limit.
  */
+import { setImmediate } from "node:timers/promises";
 import { type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import {
@@ -126,7 +127,13 @@ async function* checkWhole(
   const bytes = await readAllBytes(body, limit, length);
   const message = compression ? await compression.decompress(bytes, limit) : bytes;
   check(message);
+  await nextTurnIfLarge(message);
   yield message;
+}
+
+/** To check a large body, and to parse it, take a turn of the event loop each. */
+async function nextTurnIfLarge(message: Uint8Array): Promise<void> {
+  if (message.byteLength > defaultBodyLimit) await setImmediate();
 }
 
 const checkEnvelopes = (
@@ -142,6 +149,7 @@ const checkEnvelopes = (
     async function* (envelopes) {
       for await (const envelope of envelopes) {
         check(envelope.data);
+        await nextTurnIfLarge(envelope.data);
         yield envelope;
       }
     },

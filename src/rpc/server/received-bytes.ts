@@ -12,8 +12,8 @@ export interface ByteLimits {
   readonly ofServer: number;
 }
 
-/** A connection holds two sheets, a service eight, and all services together thirty-two. */
-const defaultLimits = { ofConnection: 4 * mib, ofService: 16 * mib, ofServer: 64 * mib };
+/** A connection holds two of the largest requests, a service three, and all services fifteen. */
+const defaultLimits = { ofConnection: 9 * mib, ofService: 16 * mib, ofServer: 64 * mib };
 
 /** The bytes of one call. */
 export interface ReceivedBytes {

@@ -12,12 +12,21 @@ const quietPollMs = 4_800;
 /** In between, the time to the next poll is this share of the time since the last activity. */
 const idleShare = 0.1;
 
+/**
+ * The time between two polls of an owner whose announcements arrive: a net for those that are lost.
+ * They take 30 read units an hour.
+ */
+const netPollMs = 60_000;
+
+/** A poll that begins so long after a commit finds it, although it lags behind. */
+const lagMs = 1_000;
+
 /** The jitter of these times, so that servers do not poll in step. */
 const pollJitter = 0.05;
 
 /**
- * The inbox of one owner with open streams. Activity is an opened stream or a newer version, from
- * whichever process; without any, the polls become rarer.
+ * The inbox of one owner with open streams. Activity is a newer version, from whichever process, or
+ * a stream whose client does not know the present one; without any, the polls become rarer.
  */
 export class InboxFeed {
   readonly ownerId: string;
@@ -26,8 +35,12 @@ export class InboxFeed {
   /** The latest known one; undefined until one has been read or committed. */
   inbox: Inbox | undefined;
   readonly #readNow: (ownerId: string) => Promise<Inbox>;
-  #activeAt = 0;
+  #activeAt = Number.NEGATIVE_INFINITY;
   #nextPollAt = Number.POSITIVE_INFINITY;
+  /** Since when the announcements of this owner arrive; undefined while they do not. */
+  #announcedSince: number | undefined;
+  /** Whether a poll has found what was committed before the announcements arrived. */
+  #isCaughtUp = false;
 
   /** `readNow` reads the inbox of an owner strongly consistently. */
   constructor(ownerId: string, readNow: (ownerId: string) => Promise<Inbox>) {
@@ -58,31 +71,64 @@ export class InboxFeed {
   }
 
   #set(inbox: Inbox): void {
+    if (this.inbox) this.activate();
     this.inbox = inbox;
-    this.activate();
     for (const notify of this.watchers) notify();
   }
 
-  /** Begins with frequent polls again. */
+  /** Announcements of this owner arrive from now on. The polls go on until one has caught up. */
+  expectAnnouncements(): void {
+    this.#announcedSince ??= performance.now();
+  }
+
+  /** Relies on polls again. */
+  expectNoAnnouncements(): void {
+    this.#announcedSince = undefined;
+    if (!this.#isCaughtUp) return;
+    this.#isCaughtUp = false;
+    this.pollSometime();
+  }
+
+  /** Polls after an announcement whose version could not be read, until a poll has caught up. */
+  missAnnouncement(): void {
+    if (this.#announcedSince !== undefined) this.#announcedSince = performance.now();
+    this.#isCaughtUp = false;
+    this.planRetry();
+  }
+
+  /** Begins with frequent polls again, unless announcements make them needless. */
   activate(): void {
     this.#activeAt = performance.now();
-    const nextPollAt = this.#activeAt + withJitter(activePollMs, pollJitter);
-    this.#nextPollAt = Math.min(this.#nextPollAt, nextPollAt);
+    if (this.#isCaughtUp) return;
+    this.#pollBefore(this.#activeAt + withJitter(activePollMs, pollJitter));
+  }
+
+  /** Polls within the time of a quiet owner, at random. */
+  pollSometime(): void {
+    this.#pollBefore(performance.now() + quietPollMs * Math.random());
+  }
+
+  #pollBefore(time: number): void {
+    this.#nextPollAt = Math.min(this.#nextPollAt, time);
   }
 
   isDue(now: number): boolean {
     return now >= this.#nextPollAt;
   }
 
-  /** Plans the next poll after one that has succeeded. */
-  planPoll(now: number): void {
+  /** Plans the next poll after one that has succeeded, and had begun at this time. */
+  planPoll(begunAt: number): void {
+    const now = performance.now();
+    const since = this.#announcedSince;
+    this.#isCaughtUp ||= since !== undefined && begunAt >= since + lagMs;
     const afterIdle = idleShare * (now - this.#activeAt);
-    const pollMs = Math.min(Math.max(afterIdle, activePollMs), quietPollMs);
+    const polledMs = Math.min(Math.max(afterIdle, activePollMs), quietPollMs);
+    const pollMs = this.#isCaughtUp ? netPollMs : polledMs;
     this.#nextPollAt = now + withJitter(pollMs, pollJitter);
   }
 
-  /** Plans the next poll after one that has failed. */
-  planRetry(now: number): void {
-    this.#nextPollAt = now + withJitter(activePollMs, pollJitter);
+  /** Plans the next poll after a read that has failed. */
+  planRetry(): void {
+    this.#nextPollAt = performance.now() + withJitter(activePollMs, pollJitter);
   }
 }

@@ -39,21 +39,20 @@ export function createInboxPolls(
    * may be that of moments ago, or of a restored table: a strongly consistent read decides.
    */
   async function pollBatch(batch: readonly InboxFeed[]): Promise<unknown> {
+    const begunAt = performance.now();
     try {
       const found = await reader.inboxes(batch.map(({ ownerId }) => ownerId));
-      const now = performance.now();
       const older: InboxFeed[] = [];
       for (const feed of batch) {
         const inbox = found.get(feed.ownerId) ?? emptyInbox;
         if (feed.inbox && inbox.version < feed.inbox.version) older.push(feed);
         else if (inbox !== emptyInbox) feed.publish(inbox);
-        feed.planPoll(now);
+        feed.planPoll(begunAt);
       }
       await Promise.all(older.map((feed) => feed.refresh()));
       return undefined;
     } catch (error) {
-      const now = performance.now();
-      for (const feed of batch) feed.planRetry(now);
+      for (const feed of batch) feed.planRetry();
       return batch.length > 1 && isThrottled(error) ? pollEach(batch) : error;
     }
   }

@@ -5,6 +5,16 @@ import type { Milliseconds } from "../../domain/units.ts";
 import { Places } from "./places.ts";
 import { Stream } from "./stream.ts";
 
+/** In this time load balancers leave a draining server out. */
+const leftOutMs = 1_000;
+
+/**
+ * How long the streams of a draining server take to come to other servers: at least so long, and
+ * long enough that one other server opens no more than so many a second.
+ */
+const leastReturnMs = 4_000;
+const returnsPerSecond = 500;
+
 export class OpenStreams<E> implements Streams {
   readonly #places: Places;
   /** The open streams, and what gives the places of each back. */
@@ -41,12 +51,19 @@ export class OpenStreams<E> implements Streams {
 
   drain(noticeMs: Milliseconds): void {
     this.#isDraining = true;
-    for (const stream of this.#streams.keys()) stream.drainAfter(noticeMs * Math.random());
+    const delays = this.#returnDelays();
+    for (const stream of this.#streams.keys()) stream.drainAfter(noticeMs * Math.random(), delays);
   }
 
   close(): void {
     this.#isDraining = true;
-    for (const stream of this.#streams.keys()) stream.drain();
+    const delays = this.#returnDelays();
+    for (const stream of this.#streams.keys()) stream.drain(delays);
+  }
+
+  #returnDelays(): readonly [Milliseconds, Milliseconds] {
+    const returnMs = (1_000 * this.#streams.size) / returnsPerSecond;
+    return [leftOutMs, leftOutMs + Math.max(leastReturnMs, returnMs)];
   }
 
   #add(service: string, places: number): Stream<E> {

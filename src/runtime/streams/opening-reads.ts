@@ -34,8 +34,8 @@ export function createOpeningReads(
   }
 
   /**
-   * If the batch is throttled, reads each owner alone, because it may be few who are. When several
-   * are, the others fail like the batch.
+   * If the batch is throttled, reads each owner alone, because few of them may be throttled. When
+   * several are, the remaining owners fail like the batch.
    */
   async function readBatch(ownerIds: readonly string[]): Promise<Map<string, Promise<Inbox>>> {
     try {

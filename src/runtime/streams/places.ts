@@ -8,12 +8,12 @@ const shareOfFree = 4;
  * A limited number of places. Each service has a dynamic threshold, as queues have that share the
  * buffer of a switch: at most four times as many places as are then left free. So one service alone
  * gets 4/5 of all, and two that want all get 4/9 each. A service that comes later finds free
- * places, and its share grows as the streams of the others end.
+ * places, and its share grows as the streams of other services end.
  */
 export class Places {
   readonly #max: number;
   #taken = 0;
-  /** How many places each service has; without those that have none. */
+  /** How many places each service has; a service without places is not in it. */
   readonly #byService = new Map<string, number>();
 
   constructor(max: number) {

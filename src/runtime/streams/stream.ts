@@ -12,13 +12,11 @@ const limitJitter = 0.1;
 
 /**
  * The delays after which a client opens the stream again, from the shortest to the longest: random
- * within them, so that streams that end together open apart. After DRAINING, load balancers need
- * some time to leave this server out.
+ * within them, so that streams that end together open apart.
  */
-const reopenDelays: Readonly<Record<StreamEnd["end"], readonly [number, number]>> = {
-  TIME_LIMIT: [100, 1_000],
-  DRAINING: [1_000, 5_000],
-};
+type ReopenDelays = readonly [shortestMs: Milliseconds, longestMs: Milliseconds];
+
+const afterTimeLimit: ReopenDelays = [100, 1_000];
 
 /** One thing that a stream watches. */
 export interface Watch<E> {
@@ -36,7 +34,10 @@ export class Stream<E> {
   readonly #watches: Watch<E>[] = [];
   /** The watches whose state may have changed since the last message about them. */
   readonly #pending = new Set<Watch<E>>();
-  #timer = setTimeout(() => this.#end("TIME_LIMIT"), withJitter(limitMs, limitJitter));
+  #timer = setTimeout(
+    () => this.#end("TIME_LIMIT", afterTimeLimit),
+    withJitter(limitMs, limitJitter),
+  );
   #notified = Promise.withResolvers<void>();
   /** Set when the stream has to end. Returns its last message, if any, or throws. */
   #last: (() => E | StreamEnd | undefined) | undefined;
@@ -52,13 +53,13 @@ export class Stream<E> {
   }
 
   /** Ends the stream after this time, instead of at its limit. */
-  drainAfter(ms: Milliseconds): void {
+  drainAfter(ms: Milliseconds, delays: ReopenDelays): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.drain(), ms);
+    this.#timer = setTimeout(() => this.drain(delays), ms);
   }
 
-  drain(): void {
-    this.#end("DRAINING");
+  drain(delays: ReopenDelays): void {
+    this.#end("DRAINING", delays);
   }
 
   /** Ends the stream with this message. */
@@ -98,9 +99,8 @@ export class Stream<E> {
     }
   }
 
-  #end(end: StreamEnd["end"]): void {
-    const [shortest, longest] = reopenDelays[end];
-    const reopenDelayMs = Math.round(shortest + (longest - shortest) * Math.random());
+  #end(end: StreamEnd["end"], [shortestMs, longestMs]: ReopenDelays): void {
+    const reopenDelayMs = Math.round(shortestMs + (longestMs - shortestMs) * Math.random());
     this.#endWith(() => ({ end, reopenDelayMs }));
   }
 

@@ -1,13 +1,17 @@
-/** Sends unread counts to open streams: at once after own commits, else by polling the store. */
+/**
+ * Sends unread counts to open streams: at once after own commits and announced ones, else by
+ * polling the store.
+ */
+import type { Announcements } from "../../app/ports/announcements.ts";
 import type { Reader } from "../../app/ports/deps.ts";
 import type {
   UnreadCount,
   UnreadCountStreams,
   WatchedOwner,
 } from "../../app/ports/unread-counts.ts";
-import type { Badge } from "../../domain/inbox.ts";
-import { badgeOf } from "../../domain/inbox.ts";
+import { type Badge, badgeOf, isSameBadge } from "../../domain/inbox.ts";
 import type { Logger } from "../../log.ts";
+import { createAnnouncedReads } from "./announced-reads.ts";
 import { InboxFeed } from "./inbox-feed.ts";
 import { createInboxPolls } from "./inbox-polls.ts";
 import { OpenStreams } from "./open-streams.ts";
@@ -19,6 +23,8 @@ interface UnreadCountStreamsDeps {
   readonly log: Logger;
   /** The most streams that may be open at a time; a stream of several owners counts as several. */
   readonly maxStreams: number;
+  /** Absent: the commits of other processes are found by polls alone. */
+  readonly announcements?: Announcements | undefined;
 }
 
 /**
@@ -26,20 +32,34 @@ interface UnreadCountStreamsDeps {
  * nothing while no stream is open.
  */
 export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCountStreams {
-  const { reader, log, maxStreams } = deps;
+  const { reader, log, maxStreams, announcements } = deps;
   const feeds = new Map<string, InboxFeed>();
   const streams = new OpenStreams<UnreadCount>(maxStreams);
   const polls = createInboxPolls(reader, feeds, log);
   const readNow = createOpeningReads(reader);
+  const announcedReads = createAnnouncedReads(feeds);
+  announcements?.start({
+    announced: announcedReads.add,
+    subscribed(ownerIds) {
+      for (const ownerId of ownerIds) feeds.get(ownerId)?.expectAnnouncements();
+    },
+    lost() {
+      for (const feed of feeds.values()) feed.expectNoAnnouncements();
+    },
+  });
 
   function feedOf(ownerId: string): InboxFeed {
-    const feed = feeds.get(ownerId) ?? new InboxFeed(ownerId, readNow);
+    const known = feeds.get(ownerId);
+    if (known) return known;
+    const feed = new InboxFeed(ownerId, readNow);
     feeds.set(ownerId, feed);
+    announcements?.subscribe(ownerId);
     return feed;
   }
 
   function forget({ ownerId }: InboxFeed): void {
     feeds.delete(ownerId);
+    announcements?.unsubscribe(ownerId);
     if (feeds.size === 0) polls.stop();
   }
 
@@ -59,11 +79,15 @@ export function createUnreadCountStreams(deps: UnreadCountStreamsDeps): UnreadCo
   }
 
   return {
-    publish: (ownerId, inbox) => feeds.get(ownerId)?.publish(inbox),
+    publish(ownerId, inbox) {
+      feeds.get(ownerId)?.publish(inbox);
+      announcements?.announce(ownerId, inbox.version);
+    },
     watch: (owners, call) => streams.open(call, owners.length, (stream) => begin(stream, owners)),
     drain: (noticeMs) => streams.drain(noticeMs),
     close() {
       polls.stop();
+      announcedReads.stop();
       streams.close();
     },
   };
@@ -90,17 +114,22 @@ class OwnerWatch implements Watch<UnreadCount> {
     this.#knownVersion = knownVersion;
     this.#notify = () => stream.notify(this);
     this.#forget = forget;
-    feed.activate();
     feed.watchers.add(this.#notify);
     stream.add(this);
   }
 
-  /** Begins to send. The client has the badge of the version that it knows; 0: none. */
+  /**
+   * Begins to send. The client has the badge of the version that it knows; 0: none. Streams that
+   * come back together after a restart know it mostly, so their owners stay quiet.
+   */
   async open(): Promise<void> {
     if (this.#feed.isBehind(this.#knownVersion)) await this.#feed.refresh();
     const { inbox } = this.#feed;
     const isKnown = this.#knownVersion > 0 && inbox?.version === this.#knownVersion;
-    if (inbox && isKnown) this.#sent = badgeOf(inbox);
+    if (inbox && isKnown) {
+      this.#sent = badgeOf(inbox);
+      this.#feed.pollSometime();
+    } else this.#feed.activate();
     this.#isOpen = true;
     this.#notify();
   }
@@ -109,7 +138,7 @@ class OwnerWatch implements Watch<UnreadCount> {
     const { ownerId, inbox } = this.#feed;
     if (!this.#isOpen || !inbox) return undefined;
     const badge = badgeOf(inbox);
-    if (this.#sent && isSame(this.#sent, badge)) return undefined;
+    if (this.#sent && isSameBadge(this.#sent, badge)) return undefined;
     this.#sent = badge;
     return { ownerId, version: inbox.version, badge };
   }
@@ -119,8 +148,3 @@ class OwnerWatch implements Watch<UnreadCount> {
     if (this.#feed.watchers.size === 0) this.#forget(this.#feed);
   }
 }
-
-const isSame = (a: Badge, b: Badge): boolean =>
-  a.notificationCount === b.notificationCount &&
-  a.actorCount === b.actorCount &&
-  a.unseenNotificationCount === b.unseenNotificationCount;

@@ -1,15 +1,21 @@
-/** Reads the members of unread groups: the notified reactions of a range of versions. */
+/** Reads the members of groups: the notified reactions, or the events, of a range of versions. */
 import {
   type DynamoDBClient,
   QueryCommand,
   type QueryCommandInput,
 } from "@aws-sdk/client-dynamodb";
-import type { CountedSplit, MemberReader } from "../../app/ports/notifications.ts";
-import type { StoredKind } from "../../domain/kinds.ts";
-import type { Reaction, TargetName } from "../../domain/target.ts";
+import type {
+  CountedSplit,
+  EventCounts,
+  MemberReader,
+  MemberRecord,
+  MembersName,
+} from "../../app/ports/notifications.ts";
+import type { Reaction } from "../../domain/target.ts";
 import { shownFirst, shownLatest } from "../../domain/unread-group.ts";
+import { eventsKey, isEventItem, notificationEvent } from "./codecs/events.ts";
 import { reaction, reactionsKey } from "./codecs/reactions.ts";
-import { type Item, N } from "./sdk/attributes.ts";
+import { type Item, N, num } from "./sdk/attributes.ts";
 import { orUnavailable } from "./sdk/client.ts";
 import { byVersionIndex } from "./tables.ts";
 
@@ -23,18 +29,22 @@ const firstPage = 32;
 /** Above every version of an inbox. */
 const maxVersion = Number.MAX_SAFE_INTEGER;
 
-/** A query for the notified reactions of one kind to a target, with versions in a range. */
-export const notifiedIn = (target: TargetName, kind: StoredKind, from: number, to: number) => ({
-  IndexName: byVersionIndex,
-  ConsistentRead: true,
-  KeyConditionExpression: "pk = :p AND n BETWEEN :from AND :to",
-  FilterExpression: "attribute_not_exists(q)",
-  ExpressionAttributeValues: {
-    ":p": reactionsKey(target, kind),
-    ":from": N(from),
-    ":to": N(to),
-  },
-});
+/** A query for the members of one name, with versions in a range. */
+export function membersIn(name: MembersName, from: number, to: number) {
+  const isEvents = "ownerId" in name;
+  return {
+    IndexName: byVersionIndex,
+    ConsistentRead: true,
+    KeyConditionExpression: "pk = :p AND n BETWEEN :from AND :to",
+    // Every event that is stored has notified its owner.
+    ...(!isEvents && { FilterExpression: "attribute_not_exists(q)" }),
+    ExpressionAttributeValues: {
+      ":p": isEvents ? eventsKey(name) : reactionsKey(name.target, name.kind),
+      ":from": N(from),
+      ":to": N(to),
+    },
+  };
+}
 
 /** Makes the query for a range of versions of one group. */
 type RangeQuery = (from: number, to: number) => QueryCommandInput;
@@ -42,8 +52,8 @@ type RangeQuery = (from: number, to: number) => QueryCommandInput;
 /** Reads members by `client`, which sends each request once. */
 export function memberReads(client: DynamoDBClient, TableName: string): MemberReader {
   const rangeQuery =
-    ({ target, kind }: { readonly target: TargetName; readonly kind: StoredKind }): RangeQuery =>
-    (from, to) => ({ TableName, ...notifiedIn(target, kind, from, to) });
+    (name: MembersName): RangeQuery =>
+    (from, to) => ({ TableName, ...membersIn(name, from, to) });
   const first = (query: QueryCommandInput) => membersAtEnd(client, query, true, firstWanted);
   const latest = (query: QueryCommandInput) => membersAtEnd(client, query, false, latestWanted);
   return {
@@ -66,7 +76,35 @@ export function memberReads(client: DynamoDBClient, TableName: string): MemberRe
       ]);
       return { ...counts, first: after, latest: before };
     },
+
+    countEvents: (name, { generation, after, to }) =>
+      countEvents(client, rangeQuery(name)(after + 1, to), after, generation),
   };
+}
+
+/** Counts events, and the people whose first one after a version, or in the group, is counted. */
+async function countEvents(
+  client: DynamoDBClient,
+  query: QueryCommandInput,
+  after: number,
+  generation: number,
+): Promise<EventCounts> {
+  const counts = { count: 0, actorCount: 0, newActorCount: 0 };
+  let ExclusiveStartKey: Item | undefined;
+  do {
+    const page = { ...query, ProjectionExpression: "p", ExclusiveStartKey };
+    const { Items = [], LastEvaluatedKey } = await orUnavailable(
+      client.send(new QueryCommand(page)),
+    );
+    for (const item of Items) {
+      const previousVersion = num(item, "p");
+      counts.count += 1;
+      if (previousVersion <= after) counts.actorCount += 1;
+      if (previousVersion < generation) counts.newActorCount += 1;
+    }
+    ExclusiveStartKey = LastEvaluatedKey;
+  } while (ExclusiveStartKey);
+  return counts;
 }
 
 /**
@@ -125,7 +163,7 @@ async function membersAtEnd(
   query: QueryCommandInput,
   ScanIndexForward: boolean,
   wanted: number,
-): Promise<Reaction[]> {
+): Promise<MemberRecord[]> {
   const found: Item[] = [];
   let ExclusiveStartKey: Item | undefined;
   for (let Limit = wanted; ; Limit *= 4) {
@@ -135,8 +173,11 @@ async function membersAtEnd(
     if (!LastEvaluatedKey || found.length >= wanted) break;
     ExclusiveStartKey = LastEvaluatedKey;
   }
-  return found.slice(0, wanted).map(activeReaction);
+  return found.slice(0, wanted).map(decodeMember);
 }
 
-/** Decodes an item of the index, which has active reactions only. */
+const decodeMember = (item: Item): MemberRecord =>
+  isEventItem(item) ? notificationEvent.decode(item) : activeReaction(item);
+
+/** Decodes an item of the index, which has active reactions and events only. */
 export const activeReaction = (item: Item): Reaction => reaction.decode(item) as Reaction;

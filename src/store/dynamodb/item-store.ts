@@ -18,7 +18,8 @@ import { codecOf, type Item, versionOf } from "./codecs/index.ts";
 import { reactionsFull } from "./codecs/reactions.ts";
 import { itemOf, pack, readEntry, startPacking } from "./ledger-items.ts";
 import { untilDone } from "./sdk/batch-requests.ts";
-import { isTransient, orUnavailable, throttled, throttles } from "./sdk/client.ts";
+import { isTransient, orUnavailable, throttled } from "./sdk/client.ts";
+import { throttleErrors } from "./sdk/throttle-counts.ts";
 import type { TableName } from "./tables.ts";
 
 /** The limit of BatchGetItem. */
@@ -122,7 +123,7 @@ function toAction(packed: readonly Write[], name: TableName): TransactWriteItem 
 function resultOf(error: unknown, packed: readonly (readonly Write[])[]): CommitResult {
   if (error instanceof TransactionCanceledException) return cancelled(error, packed);
   const { name } = error as Error;
-  if (throttles.has(name)) return { kind: "throttled" };
+  if (throttleErrors.has(name)) return { kind: "throttled" };
   if (name === "TransactionInProgressException" || isTransient(error)) return { kind: "unknown" };
   throw error;
 }

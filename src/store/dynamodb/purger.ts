@@ -1,6 +1,7 @@
-/** Deletes the reactions that a deleted target has left in DynamoDB. */
-import { QueryCommand } from "@aws-sdk/client-dynamodb";
+/** Deletes the reactions and events that a deleted target has left in DynamoDB. */
+import { type AttributeValue, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { Purger } from "../../app/ports/reactions.ts";
+import { eventsKey } from "./codecs/events.ts";
 import { reactionsKey } from "./codecs/reactions.ts";
 import { type Clients, orUnavailable } from "./sdk/client.ts";
 import { deleteItems } from "./sdk/delete-items.ts";
@@ -11,19 +12,24 @@ const pageSize = 1_000;
 
 export function createDynamoPurger({ retrying }: Clients, tableName: TableName): Purger {
   const reactions = tableName("reactions");
+
+  /** Deletes a page of a partition. Returns whether there may be more. */
+  async function deletePage(partition: AttributeValue): Promise<boolean> {
+    const query = new QueryCommand({
+      TableName: reactions,
+      ConsistentRead: true,
+      KeyConditionExpression: "pk = :p",
+      ExpressionAttributeValues: { ":p": partition },
+      ProjectionExpression: "pk, sk",
+      Limit: pageSize,
+    });
+    const { Items = [], LastEvaluatedKey } = await orUnavailable(retrying.send(query));
+    await deleteItems(retrying, reactions, Items);
+    return LastEvaluatedKey !== undefined;
+  }
+
   return {
-    async reactions(target, kind) {
-      const query = new QueryCommand({
-        TableName: reactions,
-        ConsistentRead: true,
-        KeyConditionExpression: "pk = :p",
-        ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
-        ProjectionExpression: "pk, sk",
-        Limit: pageSize,
-      });
-      const { Items = [], LastEvaluatedKey } = await orUnavailable(retrying.send(query));
-      await deleteItems(retrying, reactions, Items);
-      return LastEvaluatedKey !== undefined;
-    },
+    reactions: (target, kind) => deletePage(reactionsKey(target, kind)),
+    events: (name) => deletePage(eventsKey(name)),
   };
 }

@@ -142,7 +142,12 @@ function decideOne(
     const isCovered = [...readSet.keys()].every((name) => changedBy(ahead, name));
     return isCovered ? new Map<string, Ref>() : readSet;
   };
-  const conditionOf = (name: string) => (declared.has(name) ? versionOf(name) : 0);
+  /** The condition of a write: a record that an earlier call has deleted may be put undeclared. */
+  const conditionOf = (name: string) => {
+    const earlier = ahead.get(name);
+    if (earlier?.op === "delete") return earlier.version;
+    return declared.has(name) ? versionOf(name) : 0;
+  };
   const tx: Transaction = {
     get: <K extends Kind>(ref: Ref<K>) => current(ref).value as Records[K] | undefined,
     recordVersion: (ref) => current(ref).version,

@@ -4,11 +4,13 @@ import { createWorkflowLinks } from "../../../src/adapters/slack/links.ts";
 import { createSlackReporter, noReporter } from "../../../src/adapters/slack/reporter.ts";
 import {
   type BulkGrantReport,
+  type PickUpReport,
   type Reporter,
   ReportUncertain,
 } from "../../../src/app/ports/bulk-grants.ts";
 import { bulkGrantWorkflowId } from "../../../src/contract/bulk-grants.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
+import type { BulkGrantSummary } from "../../../src/domain/bulk-grant-summary.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { type SlackServer, startSlackServer } from "../../support/servers/slack-server.ts";
 
@@ -44,7 +46,8 @@ describe("a report", () => {
         "Approved by ben: checked the sums",
         "Approved by chie",
         "<https://temporal.example/namespaces/points%20prod/workflows/bulk-grant%2Fcafe%2Fspring" +
-          "|Workflow> · <https://drive.example/x?a=1&amp;b=%7C2|nightly/rows.csv>",
+          "|Workflow> · Source: <https://drive.example/x?a=1&amp;b=%7C2|nightly/rows.csv> · " +
+          "Not granted: <https://drive.example/y|drive/failed/rows.errors.csv>",
       ].join("\n"),
     ]);
   });
@@ -124,11 +127,52 @@ describe("a report", () => {
     const awaiting: BulkGrant = { ...rest, state: "AWAITING_APPROVAL", approvals: [] };
     await reporter.send({ ...outcome, kind: "REMINDER", bulkGrant: awaiting });
     const [message = ""] = slack.messages;
-    expect(message).toContain("*Bulk grant awaits approval*");
+    expect(message).toContain("*Bulk grant still awaits approval*");
     expect(message).toContain(
       "0 of 2 approvals; expires " +
         "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>",
     );
+  });
+
+  test("of a wait that begins says what approvers have to know, and the command", async () => {
+    const { slack, reporter } = await started();
+    const { result: _, checked: __, ...rest } = bulkGrant;
+    const waiting: BulkGrant = {
+      ...rest,
+      bulkGrantId: "it's $(spring)",
+      state: "AWAITING_APPROVAL",
+      approvals: [],
+    };
+    await reporter.send({ ...outcome, kind: "WAITING", bulkGrant: waiting, summary });
+    const [message = ""] = slack.messages;
+    expect(message).toContain("*Bulk grant awaits approval*\n");
+    expect(message).toContain(
+      [
+        "10,000 rows, 1,000,000 points",
+        ":warning: 9,900 of these 10,000 users are in `winter` as well (DONE, " +
+          "<!date^1795392000^{date_short_pretty} {time}|2026-11-23T00:00:00.000Z>), " +
+          "9,800 with the same points",
+        "Largest: `u&lt;1&gt;` 500 points, `u2` 400 points, `u3` 300 points",
+        "Users: 12 without an account",
+        "Replaces revision 1: 3 users added, 2 removed, 1 changed; it had 999,000 points",
+        "Submitted by aoi",
+        "0 of 2 approvals; expires " +
+          "<!date^1795651200^{date_short_pretty} {time}|2026-11-26T00:00:00.000Z>",
+        `Digest: \`${waiting.revision.digest}\``,
+        "Approve: `meguri bulk approve 'it'\\''s $(spring)' --program cafe`",
+      ].join("\n"),
+    );
+  });
+
+  test.each([
+    ["APPROVED", "APPROVED", "*Bulk grant is approved*"],
+    ["ENDED", "REJECTED", "*Bulk grant is REJECTED*"],
+  ] as const)("that is %s says how the wait has ended", async (kind, state, title) => {
+    const { slack, reporter } = await started();
+    const { result: _, ...rest } = bulkGrant;
+    await reporter.send({ ...outcome, kind, bulkGrant: { ...rest, state } });
+    expect(slack.messages[0]).toContain(title);
+    expect(slack.messages[0]).not.toContain("meguri bulk approve");
   });
 
   test("escapes what people wrote, so that nobody is mentioned and no line is added", async () => {
@@ -143,11 +187,105 @@ describe("a report", () => {
     );
   });
 
+  test("names who started the run of its source", async () => {
+    const { slack, reporter } = await started();
+    const starter = { service: "temporal", subject: "mei" };
+    const revision = { ...bulkGrant.revision, starter };
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
+    expect(slack.messages[0]).toContain("Submitted by aoi, started by mei via temporal\n");
+  });
+
+  test("has the title before the id", async () => {
+    const { slack, reporter } = await started();
+    const revision = { ...bulkGrant.revision, title: "20221101_キャンペーン1 <!here>" };
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
+    expect(slack.messages[0]).toContain(
+      "\n20221101_キャンペーン1 &lt;!here&gt;: `spring` of `cafe`, revision 2\n",
+    );
+  });
+
+  test("of a sheet that was moved leads to where it is", async () => {
+    const { slack, reporter } = await started();
+    const movedTo = { name: "nightly/done/rows-2.csv", url: "https://drive.example/z" };
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, movedTo } });
+    expect(slack.messages[0]).toContain(
+      " · Source: <https://drive.example/z|nightly/done/rows-2.csv> · ",
+    );
+  });
+
   test("without an address of its source names the source", async () => {
     const { slack, reporter } = await started();
-    const { sourceUrl: _, ...rest } = outcome;
-    await reporter.send(rest);
-    expect(slack.messages[0]).toMatch(/\|Workflow> · Source: nightly\/rows\.csv$/);
+    const { sourceUrl: _, ...revision } = bulkGrant.revision;
+    const failedRowsAt = { name: "nightly/failed/rows.errors.csv" };
+    await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision, failedRowsAt } });
+    expect(slack.messages[0]).toMatch(
+      /\|Workflow> · Source: nightly\/rows\.csv · Not granted: nightly\/failed\/rows\.errors\.csv$/,
+    );
+  });
+});
+
+test("of a picked-up sheet without an address says to which folder it moves", async () => {
+  const { slack, reporter } = await started();
+  const { sourceUrl: url, ...rest } = bulkGrant.revision;
+  const revision = { ...rest, source: "nightly/rows.csv#0123456789ab" };
+  await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision, state: "INVALID" } });
+  await reporter.send({ ...outcome, bulkGrant: { ...bulkGrant, revision } });
+  const sourceUrl = url as string;
+  await reporter.send({
+    ...outcome,
+    bulkGrant: { ...bulkGrant, revision: { ...revision, sourceUrl } },
+  });
+  expect(slack.messages[0]).toContain(" · Source: nightly/rows.csv, which moves to failed · ");
+  expect(slack.messages[1]).toContain(" · Source: nightly/rows.csv, which moves to done · ");
+  expect(slack.messages[2]).toContain("|nightly/rows.csv> · ");
+});
+
+describe("a message about a pick-up", () => {
+  const sheet = {
+    source: "nightly/spring.csv#0123456789ab",
+    reason: "WRONG_STATE",
+    message: "spring has granted this sheet already",
+    errorsAt: "nightly/failed/spring.errors.csv",
+    movedTo: "https://drive.example/spring",
+  };
+  const report: PickUpReport = {
+    programId: "cafe",
+    sheets: [sheet],
+    moreCount: 0,
+    workflowId: "pick-up/nightly-1",
+  };
+  const workflow =
+    "<https://temporal.example/namespaces/points%20prod/workflows/pick-up%2Fnightly-1|Workflow>";
+
+  test("says why a sheet was refused, and leads to its errors and to where it is", async () => {
+    const { slack, reporter } = await started();
+    await reporter.sendPickUp(report);
+    expect(slack.messages).toEqual([
+      [
+        "*A sheet was not picked up* for `cafe`",
+        "`nightly/spring.csv`: WRONG_STATE (spring has granted this sheet already)" +
+          " · Errors: nightly/failed/spring.errors.csv" +
+          " · <https://drive.example/spring|Moved to>",
+        workflow,
+      ].join("\n"),
+    ]);
+  });
+
+  test("counts the sheets that it does not name, and escapes what people wrote", async () => {
+    const { slack, reporter } = await started();
+    const stuck = {
+      source: "nightly/<!here>\n.csv",
+      reason: "NOT_MOVED",
+      message: "x".repeat(999),
+    };
+    await reporter.sendPickUp({ ...report, sheets: [sheet, stuck], moreCount: 1_998 });
+    const lines = (slack.messages[0] ?? "").split("\n");
+    expect(lines[0]).toBe("*2,000 sheets were not picked up* for `cafe`");
+    expect(lines.slice(2)).toEqual([
+      `\`nightly/&lt;!here&gt; .csv\`: NOT_MOVED (${"x".repeat(300)}…) · still in its source`,
+      "and 1,998 more",
+      workflow,
+    ]);
   });
 });
 
@@ -208,6 +346,8 @@ describe.concurrent("sending", () => {
 
   test("needs no webhook", async () => {
     await expect(noReporter.send(outcome)).resolves.toBeUndefined();
+    const pickUp = { programId: "cafe", sheets: [], moreCount: 0, workflowId: "pick-up" };
+    await expect(noReporter.sendPickUp(pickUp)).resolves.toBeUndefined();
   });
 });
 
@@ -216,6 +356,41 @@ const failureOf = (reporter: Reporter): Promise<Error> =>
     () => expect.fail("was sent"),
     (error: Error) => error,
   );
+
+const summary: BulkGrantSummary = {
+  rowCount: 10_000,
+  minPoints: 1,
+  medianPoints: 100,
+  maxPoints: 500,
+  reasons: [],
+  largestRows: [
+    { userId: "u<1>", points: 500 },
+    { userId: "u2", points: 400 },
+    { userId: "u3", points: 300 },
+    { userId: "u4", points: 200 },
+  ],
+  histogram: [],
+  withoutAccountCount: 12,
+  frozenCount: 0,
+  difference: {
+    addedCount: 3,
+    removedCount: 2,
+    changedCount: 1,
+    rowCountBefore: 9_999,
+    pointsBefore: 999_000,
+  },
+  comparedCount: 2,
+  overlaps: [
+    {
+      bulkGrantId: "winter",
+      state: "DONE",
+      time: Date.UTC(2026, 10, 23),
+      sameUserCount: 9_900,
+      samePointsCount: 9_800,
+    },
+    { bulkGrantId: "autumn", state: "DONE", time: 0, sameUserCount: 999, samePointsCount: 999 },
+  ],
+};
 
 const bulkGrant: BulkGrant = {
   programId: "cafe",
@@ -232,6 +407,7 @@ const bulkGrant: BulkGrant = {
     submitter: asService("aoi"),
     submitTime: 0,
     source: "nightly/rows.csv",
+    sourceUrl: "https://drive.example/x?a=1&b=|2",
   },
   createTime: 0,
   updateTime: 0,
@@ -250,12 +426,13 @@ const bulkGrant: BulkGrant = {
     notRunCount: 0,
     problemCounts: { INTERNAL: 88, ACCOUNT_FROZEN: 200 },
   },
+  failedRowsAt: { name: "drive/failed/rows.errors.csv", url: "https://drive.example/y" },
   actions: [],
+  actionCount: 0,
 };
 
 const outcome: BulkGrantReport = {
   kind: "OUTCOME",
   bulkGrant,
   workflowId: bulkGrantWorkflowId("cafe", "spring"),
-  sourceUrl: "https://drive.example/x?a=1&b=|2",
 };

@@ -24,6 +24,7 @@ const byContent = { ...pickUp, ids: "content" };
 const nightly = {
   name: "nightly",
   identity: "nightly-batch",
+  programs: ["default"],
   type: "folder",
   path: "/data/nightly",
   pick_up: pickUp,
@@ -31,6 +32,7 @@ const nightly = {
 const jobs = {
   name: "jobs",
   identity: "jobs",
+  programs: ["default", "cafe"],
   type: "s3",
   bucket: "campaigns",
   prefix: "in/",
@@ -39,6 +41,7 @@ const jobs = {
 const drive = {
   name: "drive",
   identity: "campaigns",
+  programs: ["default"],
   type: "drive",
   folder_id: "1aBc",
   key_file: "/run/secrets/google.json",
@@ -46,6 +49,7 @@ const drive = {
 const sheet = {
   name: "sheet",
   identity: "campaigns",
+  programs: ["default"],
   type: "sheet",
   spreadsheet_id: "1aBc",
   key_file: "/run/secrets/google.json",
@@ -78,6 +82,13 @@ describe("the file of the sources", () => {
     ["name", { ...nightly, name: "a/b" }],
     ["identity", { ...nightly, identity: "" }],
     ["identity", { ...nightly, identity: "a#b" }],
+    ["programs", { ...nightly, programs: [] }],
+    ["programs", { ...nightly, programs: undefined }],
+    ["programs", { ...nightly, programs: ["Default"] }],
+    [
+      "cafe is none of the programs of nightly",
+      { ...nightly, pick_up: { ...pickUp, program_id: "cafe" } },
+    ],
     ["path", { ...nightly, path: "data" }],
     ["pth", { ...nightly, pth: "/data" }],
     ["type", { ...nightly, type: "ftp" }],
@@ -118,8 +129,11 @@ test.each([
   { folder_id: "https://drive.google.com/drive/folders/1qG5nN0wYlJx3bT7cVhZ2sRdKuE9mPfAa" },
   { key_file: "" },
   { endpoint: "ftp://localhost/" },
+  { quiet_minutes: 0 },
+  { quiet_minutes: 2.5 },
 ])("a Drive folder with %j is invalid", (changes) => {
-  const valid = { name: "x", identity: "x", type: "drive", folder_id: "1", key_file: "/key.json" };
+  const named = { name: "x", identity: "x", programs: ["default"] };
+  const valid = { ...named, type: "drive", folder_id: "1", key_file: "/key.json" };
   expect(read({ sources: [valid] })).toEqual([valid]);
   expect(() => read({ sources: [{ ...valid, ...changes }] })).toThrow();
 });

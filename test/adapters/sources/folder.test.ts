@@ -1,10 +1,12 @@
 /** Tests a local folder as a source: what it reads, lists and moves, and what it refuses. */
 import { createHash } from "node:crypto";
 import {
+  chmod,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
+  rename,
   rm,
   symlink,
   utimes,
@@ -15,10 +17,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createBulkSources } from "../../../src/adapters/sources/bulk-sources.ts";
+import { errorsName } from "../../../src/adapters/sources/files.ts";
 import { createFolderSource } from "../../../src/adapters/sources/folder.ts";
 import { createDriveSource } from "../../../src/adapters/sources/google/drive.ts";
 import { createSheetSource } from "../../../src/adapters/sources/google/sheet.ts";
 import { createS3Source } from "../../../src/adapters/sources/s3.ts";
+import { errorSheet } from "../../../src/app/bulk-grants/write-sheet.ts";
+import { sheetOfErrors } from "../../support/fixtures/sheets.ts";
 
 const adapters = {
   folder: createFolderSource,
@@ -46,6 +51,7 @@ const pickUp = {
 const definition = () => ({
   name: "nightly",
   identity: "nightly-batch",
+  programs: ["cafe"],
   type: "folder" as const,
   path: root,
   pick_up: pickUp,
@@ -57,6 +63,17 @@ async function write(path: string, content = csv): Promise<void> {
   await writeFile(join(root, path), content);
   const minuteAgo = Date.now() / 1_000 - 60;
   await utimes(join(root, path), minuteAgo, minuteAgo);
+}
+
+/** Calls `use` as a user that may not read what only its owner may: everybody but root. */
+async function withoutRoot<T>(use: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.("nobody");
+  try {
+    return await use();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 }
 
 const newFiles = async () => (await sources().listNew("nightly")).items;
@@ -73,10 +90,10 @@ describe("a file", () => {
   test("is read under the identity of its source", async () => {
     await mkdir(join(root, "2026"));
     await write("2026/rows #1.csv");
-    const opened = await sources().open("nightly/2026/rows #1.csv");
+    const opened = await sources().open("nightly/2026/rows #1.csv", "cafe");
     expect(opened.identity).toBe("nightly-batch");
     expect(await text(opened.csv)).toBe(csv);
-    expect(sources().urlOf("nightly/2026/rows #1.csv")).toBeUndefined();
+    expect(opened.url).toBeUndefined();
   });
 
   test.each([
@@ -105,14 +122,16 @@ describe("a file", () => {
     await symlink(join(outside, "secret.csv"), join(root, "link.csv"));
     await symlink(outside, join(root, "linked"));
     await symlink("loop.csv", join(root, "loop.csv"));
-    await expect(sources().open(source)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+    await expect(sources().open(source, "cafe")).rejects.toMatchObject({
+      reason: "INVALID_REQUEST",
+    });
   });
 
   test("outside a folder with a similar name is refused", async () => {
     await mkdir(`${root}-2`);
     await writeFile(join(`${root}-2`, "rows.csv"), csv);
     await symlink(join(`${root}-2`, "rows.csv"), join(root, "rows.csv"));
-    await expect(sources().open("nightly/rows.csv")).rejects.toMatchObject({
+    await expect(sources().open("nightly/rows.csv", "cafe")).rejects.toMatchObject({
       reason: "INVALID_REQUEST",
     });
   });
@@ -120,12 +139,20 @@ describe("a file", () => {
   test("behind a link within the folder is read", async () => {
     await write("rows.csv");
     await symlink("rows.csv", join(root, "latest.csv"));
-    expect(await text((await sources().open("nightly/latest.csv")).csv)).toBe(csv);
+    expect(await text((await sources().open("nightly/latest.csv", "cafe")).csv)).toBe(csv);
+  });
+
+  test("for a program that its source does not name is refused first", async () => {
+    const opened = sources().open("nightly/none.csv", "default");
+    await expect(opened).rejects.toMatchObject({
+      reason: "PERMISSION_DENIED",
+      message: "the source nightly may not grant in the program default",
+    });
   });
 
   test("in a folder that does not exist is no refusal, so that it is tried again", async () => {
     await rm(root, { recursive: true });
-    for (const call of [sources().open("nightly/rows.csv"), sources().listNew("nightly")]) {
+    for (const call of [sources().open("nightly/rows.csv", "cafe"), sources().listNew("nightly")]) {
       await expect(call).rejects.toMatchObject({ code: "ENOENT" });
     }
   });
@@ -144,6 +171,27 @@ describe("a pick-up", () => {
     await write("done/x.csv");
     await symlink("b.csv", join(root, "link.csv"));
     expect(await listed()).toEqual(["nightly/a.CSV", "nightly/b.csv"]);
+  });
+
+  test("lists names with blanks, line breaks and leading hyphens", async () => {
+    const names = ["-rf.csv", "a b.csv", "line\nbreak.csv"];
+    for (const name of names) await write(name);
+    expect(await listed()).toEqual(names.map((name) => `nightly/${name}`));
+  });
+
+  test("lists a file that may not be read, so that it alone is left", async () => {
+    for (const name of ["a.csv", "b.csv"]) await write(name);
+    for (const folder of [outside, root]) await chmod(folder, 0o755);
+    await chmod(join(root, "a.csv"), 0);
+    await withoutRoot(async () => {
+      const [a, b] = (await newFiles()).map(({ source }) => source);
+      const { csv: content } = await sources().open(a ?? "", "cafe");
+      await expect(text(content)).rejects.toMatchObject({
+        reason: "PERMISSION_DENIED",
+        message: 'Meguri may not read the file "a.csv"',
+      });
+      expect(await text((await sources().open(b ?? "", "cafe")).csv)).toBe(csv);
+    });
   });
 
   test("leaves a file that has just been changed to the next one", async () => {
@@ -172,7 +220,7 @@ describe("a pick-up", () => {
       return (await newFiles())[0];
     };
     const source = `nightly/rows-1.csv#${version}`;
-    expect(await listed()).toEqual({ source, bulkGrantId: "rows-1" });
+    expect(await listed()).toEqual({ source, bulkGrantId: "rows-1", title: "rows-1" });
     const other = await listed(`${csv}u-2,5,x\n`);
     expect(other?.bulkGrantId).toBe("rows-1");
     expect(other?.source).not.toBe(source);
@@ -183,6 +231,16 @@ describe("a pick-up", () => {
     const nightly = { ...definition(), pick_up: { ...pickUp, ids: "content" as const } };
     const { items } = await createBulkSources([nightly], adapters).listNew("nightly");
     expect(items[0]?.bulkGrantId).toBe(`rows-1-${version}`);
+  });
+
+  test("is called as its file, cut to 96 bytes of whole characters", async () => {
+    const names = ["20221101_キャンペーン1.CSV", `${"点".repeat(40)}.csv`, "a\tb\u202e.csv"];
+    for (const name of names) await write(name);
+    expect((await newFiles()).map(({ title }) => title).toSorted()).toEqual([
+      "20221101_キャンペーン1",
+      "a b ",
+      "点".repeat(32),
+    ]);
   });
 
   test("makes valid ids of all names, and other ids of other names", async () => {
@@ -199,9 +257,9 @@ describe("a pick-up", () => {
   test("reads and moves the content that was listed, and no later one", async () => {
     await write("rows.csv");
     const source = await onlyNew();
-    expect(await text((await sources().open(source)).csv)).toBe(csv);
+    expect(await text((await sources().open(source, "cafe")).csv)).toBe(csv);
     await write("rows.csv", "later");
-    const { csv: later } = await sources().open(source);
+    const { csv: later } = await sources().open(source, "cafe");
     await expect(text(later)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
     await sources().move(source, "done");
     expect(await readdir(root)).toEqual(["rows.csv"]);
@@ -231,29 +289,149 @@ describe("a pick-up", () => {
     expect(await Promise.all(contents)).toEqual(["first", "second", "third"]);
   });
 
-  test("moves no file to where a link leads", async () => {
+  test.each(["outside", "nightly/other", "missing", "nightly/failed"])(
+    "moves and writes no file to %s, where a link leads",
+    async (target) => {
+      await write("rows.csv");
+      for (const folder of ["outside", "nightly/other"]) await mkdir(join(outside, folder));
+      for (const name of ["done", "failed"]) await symlink(join(outside, target), join(root, name));
+      const refusal = (name: string) => ({
+        reason: "INVALID_REQUEST",
+        message: `the folder ${name} of the source is a link`,
+      });
+      const source = "nightly/rows.csv";
+      for (const name of ["done", "failed"] as const) {
+        await expect(sources().move(source, name)).rejects.toMatchObject(refusal(name));
+      }
+      const writing = sources().writeErrors({ source }, sheetOfErrors(["u-1"]));
+      await expect(writing).rejects.toMatchObject(refusal("failed"));
+      expect(await readdir(root)).toEqual(["done", "failed", "other", "rows.csv"]);
+      expect(await readdir(outside)).toEqual(["nightly", "outside"]);
+      for (const folder of ["outside", "nightly/other"]) {
+        expect(await readdir(join(outside, folder))).toEqual([]);
+      }
+    },
+  );
+
+  test("moves no file to a file", async () => {
     await write("rows.csv");
-    await symlink(outside, join(root, "done"));
+    await write("done");
     await expect(sources().move("nightly/rows.csv", "done")).rejects.toMatchObject({
-      reason: "INVALID_REQUEST",
-      message: "the folder done of the source is a link",
+      message: "the folder done of the source is a file",
     });
-    expect(await readdir(root)).toEqual(["done", "rows.csv"]);
-    expect(await readdir(outside)).toEqual(["nightly"]);
+    expect(await readFile(join(root, "done"), "utf8")).toBe(csv);
   });
+
+  test.runIf(process.platform === "linux")(
+    "writes to the folder that it has opened, when a link replaces that",
+    async () => {
+      await mkdir(join(root, "failed"));
+      async function* rows() {
+        await rename(join(root, "failed"), join(root, "before"));
+        await symlink(outside, join(root, "failed"));
+        yield ["user_id"];
+      }
+      const errors = errorSheet("failed", rows());
+      await sources().writeErrors({ source: "nightly/rows.csv" }, errors);
+      expect(await readdir(join(root, "before"))).toEqual(["rows.errors.csv"]);
+      expect(await readdir(outside)).toEqual(["nightly"]);
+    },
+  );
 
   test("of a source that is not configured is refused", async () => {
     const refusal = { reason: "INVALID_REQUEST" };
     await expect(sources().listNew("hourly")).rejects.toMatchObject(refusal);
     await expect(sources().move("hourly/rows.csv", "done")).rejects.toMatchObject(refusal);
-    expect(sources().urlOf("hourly/rows.csv")).toBeUndefined();
+    const errors = sheetOfErrors([]);
+    await expect(
+      sources().writeErrors({ source: "hourly/rows.csv" }, errors),
+    ).rejects.toMatchObject(refusal);
   });
 });
 
-test("a folder takes no failed rows back", async () => {
-  await write("rows.csv");
-  const of = { bulkGrantId: "spring", revision: 1 };
-  const none = (async function* () {})();
-  await sources().writeFailures("nightly/rows.csv", of, none);
-  expect(await readdir(root)).toEqual(["rows.csv"]);
+describe("errors", () => {
+  const writeErrors = (source: string, ...rows: string[]) =>
+    sources().writeErrors({ source }, sheetOfErrors(rows));
+  const failed = () => readdir(join(root, "failed"));
+
+  test("are beside the file, and are no new file", async () => {
+    await write("rows.csv");
+    const source = await onlyNew();
+    const place = { name: "nightly/failed/rows.errors.csv" };
+    expect(await writeErrors(source, "u-1", "u-2")).toEqual(place);
+    expect(await sources().move(source, "failed")).toEqual({ name: "nightly/failed/rows.csv" });
+    expect(await failed()).toEqual(["rows.csv", "rows.errors.csv"]);
+    const file = join(root, "failed/rows.errors.csv");
+    expect(await readFile(file, "utf8")).toBe('\ufeff"user_id"\r\n"u-1"\r\n"u-2"\r\n');
+    expect(await newFiles()).toEqual([]);
+    await writeErrors("nightly/rows.csv#0123456789ab", "u-3");
+    expect(await readFile(file, "utf8")).toBe('\ufeff"user_id"\r\n"u-3"\r\n');
+  });
+
+  test("of files in folders have the folders in their names", async () => {
+    const long = "春".repeat(80);
+    const names = ["2026/rows.CSV", "done/rows.csv", "failed/rows.csv", "rows", `${long}.csv`];
+    const places = [];
+    for (const name of names) places.push((await writeErrors(`nightly/${name}`)).name);
+    expect(places.map((name) => name.replace("nightly/failed/", ""))).toEqual([
+      "2026-rows.errors.csv",
+      ...Array(3).fill("rows.errors.csv"),
+      `${long}.errors.csv`,
+    ]);
+    expect(await failed()).toHaveLength(3);
+  });
+
+  test("of the longest names have their beginning, and names of their own", async () => {
+    const longest = ["1", "2"].map((end) => `${"春".repeat(83)}x${end}.csv`);
+    const names = [];
+    for (const name of longest) {
+      for (const content of ["first", "second"]) {
+        await write(name, content);
+        const source = await onlyNew();
+        names.push((await writeErrors(source)).name);
+        await sources().move(source, "failed");
+      }
+    }
+    expect(new Set(names).size).toBe(2);
+    for (const name of names)
+      expect(name).toMatch(/^nightly\/failed\/春+-[0-9a-f]{12}\.errors\.csv$/);
+    expect(names.map((name) => errorsName(name.replace(/^nightly./, "")))).toEqual(
+      names.map((name) => name.replace("nightly/failed/", "")),
+    );
+    expect(await failed()).toHaveLength(6);
+  });
+
+  test("that are dropped again leave their name to the next ones", async () => {
+    await write("rows.errors.csv", "corrected");
+    const source = await onlyNew();
+    expect(await sources().move(source, "failed")).toEqual({
+      name: "nightly/failed/rows.errors-2.csv",
+    });
+    expect((await writeErrors(source, "u-1")).name).toBe("nightly/failed/rows.errors.csv");
+    expect(await readFile(join(root, "failed/rows.errors-2.csv"), "utf8")).toBe("corrected");
+  });
+
+  test("that cannot be read to their end leave those before as they are", async () => {
+    await writeErrors("nightly/rows.csv", "u-1");
+    const broken = errorSheet(
+      "failed",
+      (async function* () {
+        yield ["user_id"];
+        throw new Error("the store is away");
+      })(),
+    );
+    const writing = sources().writeErrors({ source: "nightly/rows.csv" }, broken);
+    await expect(writing).rejects.toThrow("the store is away");
+    expect(await failed()).toEqual(["rows.errors.csv"]);
+    expect(await readFile(join(root, "failed/rows.errors.csv"), "utf8")).toContain("u-1");
+  });
+
+  test("replace a link of their name, and not what it leads to", async () => {
+    await mkdir(join(root, "failed"));
+    await writeFile(join(outside, "secret.csv"), "secret");
+    await symlink(join(outside, "secret.csv"), join(root, "failed/rows.errors.csv"));
+    await writeErrors("nightly/rows.csv", "u-1");
+    expect(await readFile(join(outside, "secret.csv"), "utf8")).toBe("secret");
+    expect(await readFile(join(root, "failed/rows.errors.csv"), "utf8")).toContain("u-1");
+  });
 });

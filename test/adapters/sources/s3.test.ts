@@ -7,6 +7,7 @@ import { createDriveSource } from "../../../src/adapters/sources/google/drive.ts
 import { createSheetSource } from "../../../src/adapters/sources/google/sheet.ts";
 import { createS3Source } from "../../../src/adapters/sources/s3.ts";
 import { allItems } from "../../support/fixtures/pages.ts";
+import { sheetOfErrors } from "../../support/fixtures/sheets.ts";
 import { type S3Server, startS3Server } from "../../support/servers/s3-server.ts";
 
 const adapters = {
@@ -31,6 +32,7 @@ afterEach(async () => {
 const definition = (endpoint: string | undefined) => ({
   name: "jobs",
   identity: "nightly-batch",
+  programs: ["cafe"],
   type: "s3" as const,
   bucket: "campaigns",
   prefix: "in/",
@@ -43,13 +45,13 @@ const sources = () => createBulkSources([definition(s3.endpoint)], adapters);
 /** The new files of all pages. */
 const newFiles = () => allItems(({ cursor }) => sources().listNew("jobs", cursor));
 
-const contentOf = async (source: string) => text((await sources().open(source)).csv);
+const contentOf = async (source: string) => text((await sources().open(source, "cafe")).csv);
 
 describe("an object", () => {
   test("is read under the identity of its source", async () => {
     const csv = header + "u-1,5,x\n".repeat(100_000);
     s3.put("in/2026/November 1.csv", csv);
-    const opened = await sources().open("jobs/2026/November 1.csv");
+    const opened = await sources().open("jobs/2026/November 1.csv", "cafe");
     expect(opened.identity).toBe("nightly-batch");
     expect(await text(opened.csv)).toBe(csv);
   });
@@ -57,7 +59,7 @@ describe("an object", () => {
   test("that does not exist is refused", async () => {
     s3.put("rows.csv", header);
     for (const path of ["rows.csv", "../rows.csv", "/rows.csv", "a//b.csv", "./rows.csv"]) {
-      await expect(sources().open(`jobs/${path}`)).rejects.toMatchObject({
+      await expect(sources().open(`jobs/${path}`, "cafe")).rejects.toMatchObject({
         reason: "INVALID_REQUEST",
       });
     }
@@ -65,7 +67,7 @@ describe("an object", () => {
 
   test("is read whole or fails", async () => {
     s3.put("in/rows.csv", header.repeat(1_000));
-    const { csv } = await sources().open("jobs/rows.csv");
+    const { csv } = await sources().open("jobs/rows.csv", "cafe");
     s3.failNext("CUT_OFF");
     await expect(text(csv)).rejects.toThrow();
   });
@@ -82,12 +84,54 @@ describe("an object", () => {
     await expect(contentOf("jobs/rows.csv")).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   });
 
-  test("has the address of its folder, on AWS", () => {
-    const aws = createBulkSources([definition(undefined)], adapters);
-    const list = "https://console.aws.amazon.com/s3/buckets/campaigns?region=ap-northeast-1";
-    expect(aws.urlOf("jobs/rows.csv#0123456789ab")).toBe(`${list}&prefix=in%2F`);
-    expect(aws.urlOf("jobs/a b/rows.csv")).toBe(`${list}&prefix=in%2Fa+b%2F`);
-    expect(sources().urlOf("jobs/a b.csv")).toBeUndefined();
+  test("has the address of its folder, on AWS, and its own when it is moved", async () => {
+    vi.stubEnv("AWS_ENDPOINT_URL_S3", s3.endpoint);
+    const aws = createBulkSources([{ ...definition(undefined), force_path_style: true }], adapters);
+    for (const key of ["in/rows.csv", "in/a b/rows.csv"]) s3.put(key, header);
+    const addressOf = (kind: string, key: string) =>
+      `https://console.aws.amazon.com/s3/${kind}/campaigns?region=ap-northeast-1&prefix=${key}`;
+    const urlOf = async (source: string) => (await aws.open(source, "cafe")).url;
+    expect(await urlOf("jobs/rows.csv")).toBe(addressOf("buckets", "in%2F"));
+    expect(await urlOf("jobs/a b/rows.csv")).toBe(addressOf("buckets", "in%2Fa+b%2F"));
+    expect((await sources().open("jobs/rows.csv", "cafe")).url).toBeUndefined();
+    expect(await aws.move("jobs/rows.csv", "done")).toEqual({
+      name: "jobs/done/rows.csv",
+      url: addressOf("object", "in%2Fdone%2Frows.csv"),
+    });
+    expect(await aws.writeErrors({ source: "jobs/rows.csv" }, sheetOfErrors([]))).toEqual({
+      name: "jobs/failed/rows.errors.csv",
+      url: addressOf("object", "in%2Ffailed%2Frows.errors.csv"),
+    });
+  });
+});
+
+describe("errors", () => {
+  test("are beside the object, and are no new one", async () => {
+    s3.put("in/rows.csv", header);
+    for (const row of ["u-1", "u-2"]) {
+      const place = await sources().writeErrors({ source: "jobs/rows.csv" }, sheetOfErrors([row]));
+      expect(place).toEqual({ name: "jobs/failed/rows.errors.csv" });
+    }
+    await sources().move("jobs/rows.csv", "failed");
+    expect([...s3.objects.keys()]).toEqual(["in/failed/rows.errors.csv", "in/failed/rows.csv"]);
+    expect(s3.objects.get("in/failed/rows.errors.csv")?.toString()).toContain("u-2");
+    expect(await newFiles()).toEqual([]);
+  });
+
+  test("that are dropped again leave their name to the next ones", async () => {
+    s3.put("in/rows.errors.csv", "corrected");
+    const place = await sources().move("jobs/rows.errors.csv", "failed");
+    expect(place).toEqual({ name: "jobs/failed/rows.errors-2.csv" });
+    const errors = sheetOfErrors(["u-1"]);
+    const next = await sources().writeErrors({ source: "jobs/rows.errors.csv" }, errors);
+    expect(next).toEqual({ name: "jobs/failed/rows.errors.csv" });
+  });
+
+  test("of paths that lead out of the prefix stay below it", async () => {
+    for (const path of ["../rows.csv", "../../failed/rows.csv", "/rows.csv"]) {
+      await sources().writeErrors({ source: `jobs/${path}` }, sheetOfErrors([]));
+    }
+    for (const key of s3.objects.keys()) expect(key).toMatch(/^in\/failed\/[^/]+$/);
   });
 });
 
@@ -143,7 +187,9 @@ describe("a pick-up", () => {
     s3.put("in/rows.csv", `${header}u-1,5,x\n`);
     await sources().move(source, "done");
     expect([...s3.objects.keys()]).toEqual(["in/rows.csv"]);
-    await expect(sources().open(source)).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
+    await expect(sources().open(source, "cafe")).rejects.toMatchObject({
+      reason: "INVALID_REQUEST",
+    });
 
     const [later] = await newFiles();
     await sources().move(later?.source ?? "", "failed");

@@ -15,8 +15,8 @@ test("the event loop turns for every KiB of a sheet that comes as a whole", asyn
     next = setImmediate(turn);
   });
   let count = 0;
-  for await (const { problem } of readSheet(once(csv), { bulkGrantId: "b", maxPointsPerRow: 9 })) {
-    expect(problem).toBeUndefined();
+  for await (const { problems } of readSheet(once(csv), { bulkGrantId: "b", maxPointsPerRow: 9 })) {
+    expect(problems).toBeUndefined();
     count += 1;
   }
   clearImmediate(next);

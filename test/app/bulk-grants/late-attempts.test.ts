@@ -84,8 +84,9 @@ test("a row that a stalled worker grants late fails when the next revision diffe
   expect(await runAll(deps, "b", 2, 2)).toMatchObject({
     head: { state: "DONE_WITH_FAILURES", result: { problemCounts: { ID_REUSED: 1 } } },
   });
-  const { items } = await listRows(deps, name, "FAILED", { size: 10, cursor: undefined });
-  expect(items[0]?.problem).toEqual({ code: "ID_REUSED", detail: "10" });
+  const filter = { state: "FAILED" } as const;
+  const { items } = await listRows(deps, name, filter, { size: 10, cursor: undefined });
+  expect(items[0]?.problems).toEqual([{ code: "ID_REUSED", detail: "10" }]);
 });
 
 test("the outcome of a late attempt does not overwrite that of the next run", async () => {

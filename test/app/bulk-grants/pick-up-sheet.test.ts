@@ -4,20 +4,25 @@ import { pickUpSheet } from "../../../src/app/bulk-grants/pick-up-sheet.ts";
 import { getBulkGrant } from "../../../src/app/bulk-grants/queries.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { openStore, validate } from "../../support/fixtures/bulk-steps.ts";
 import { bytesOf } from "../../support/fixtures/sheets.ts";
 import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
 
+const starter = { service: "temporal", subject: "schedule/pick-up/nightly" };
+
 /** A store, and a function that picks up a file `b.csv` with this content at a time. */
 async function openSource() {
   const { deps, clock } = await openStore();
+  await enforceRules(deps, programId, { sources: ["nightly"] });
   const pickUp = (csv: string | DomainError, time = clock.time) => {
     const open = async () => {
       if (csv instanceof DomainError) throw csv;
       return { identity: "nightly", csv: bytesOf(Buffer.from(csv)) };
     };
     const bulkSources: Deps["bulkSources"] = { ...deps.bulkSources, open };
-    const file = { programId, bulkGrantId: "b", source: "nightly/b.csv#0123456789ab" };
+    const source = "nightly/b.csv#0123456789ab";
+    const file = { programId, bulkGrantId: "b", source, title: "b", starter };
     return pickUpSheet({ ...deps, bulkSources }, file, time);
   };
   return { deps, clock, pickUp };
@@ -27,14 +32,16 @@ const csv = "user_id,points\nu1,10\n";
 
 test("a sheet belongs to the campaign of its column, and else to that of its file", async () => {
   const { deps, pickUp } = await openSource();
-  expect(await pickUp(csv)).toEqual({ programId, bulkGrantId: "b" });
+  expect(await pickUp(csv)).toEqual({ programId, bulkGrantId: "b", revision: 1 });
   const named = "points,bulk_grant_id,user_id\n10, summer ,u1\n10,summer,u2\n";
-  expect(await pickUp(named)).toEqual({ programId, bulkGrantId: "summer" });
+  expect(await pickUp(named)).toEqual({ programId, bulkGrantId: "summer", revision: 1 });
   expect(await pickUp("user_id,points,bulk_grant_id\nu1,5,\n").catch(String)).toContain(
     "a bulk grant that is VALIDATING cannot be replaced",
   );
   const { bulkGrant } = await getBulkGrant(deps, { programId, bulkGrantId: "summer" });
-  expect(bulkGrant.revision).toMatchObject({ rowCount: 2, submitter: { service: "nightly" } });
+  const submitter = { service: "nightly" };
+  expect(bulkGrant.revision).toMatchObject({ rowCount: 2, title: "b", submitter, starter });
+  expect(bulkGrant.actions).toMatchObject([{ action: "SUBMIT", caller: submitter, starter }]);
 });
 
 test("a sheet that cannot be read is refused under the name of its file", async () => {
@@ -54,11 +61,11 @@ test("the same sheet is taken again as long as it may be granted, and refused la
   const { deps, clock, pickUp } = await openSource();
   await pickUp(csv);
   await validate(deps, "b", 1);
-  expect(await pickUp(csv, clock.time + 1)).toEqual({ programId, bulkGrantId: "b" });
+  expect(await pickUp(csv, clock.time + 1)).toEqual({ programId, bulkGrantId: "b", revision: 1 });
   clock.time += 1_000;
   await answerTo(deps, { op: "cancel", id: "b", by: "ann" });
   // Another pick-up that has begun before.
-  expect(await pickUp(csv, clock.time - 1)).toEqual({ programId, bulkGrantId: "b" });
+  expect(await pickUp(csv, clock.time - 1)).toEqual({ programId, bulkGrantId: "b", revision: 1 });
   await expect(pickUp(csv, clock.time + 1)).rejects.toMatchObject({
     reason: "WRONG_STATE",
     message: "b is CANCELLED with this sheet; retry it, or submit it with replaced_revision",

@@ -37,7 +37,22 @@ test.each([
   [{ reason: "a\u2028b" }, { code: "REASON_MALFORMED" }],
 ])("a row with %j has a problem", async (part, problem) => {
   const [row] = await check([{ userId: "u1", points: 1, reason: "", ...part }]);
-  expect(row).toMatchObject({ line: 2, problem });
+  expect(row).toMatchObject({ line: 2, problems: [problem] });
+});
+
+test("a row has all its problems", async () => {
+  const raw = { userId: "u 1", points: 0, reason: `\t${"x".repeat(128)}` };
+  expect(await check([raw])).toEqual([
+    {
+      ...{ line: 2, ...raw, rawPoints: "0" },
+      problems: [
+        { code: "USER_MALFORMED", detail: "found `u 1`: a blank" },
+        { code: "POINTS_MALFORMED", detail: "found `0`" },
+        { code: "REASON_TOO_LONG", detail: "129" },
+        expect.objectContaining({ code: "REASON_MALFORMED" }),
+      ],
+    },
+  ]);
 });
 
 test("malformed points are kept as text", async () => {
@@ -52,7 +67,7 @@ test("a user that is there twice is found, with its first line", async () => {
     { userId: "u2", points: 1, reason: "" },
     { userId: "u1", points: 1, reason: "" },
   ]);
-  expect(rows[2]).toMatchObject({ line: 4, problem: { code: "USER_TWICE", detail: "2" } });
+  expect(rows[2]).toMatchObject({ line: 4, problems: [{ code: "USER_TWICE", detail: "2" }] });
 });
 
 test("no rows are refused", async () => {

@@ -30,13 +30,13 @@ test("the digest depends on the order and not on the lines", () => {
   expect(rowsDigest([{ ...row, line: 9 }])).toBe(rowsDigest([row]));
 });
 
-test("a row with a problem has the code and its malformed points in the digest", () => {
+test("a row with problems has their codes and its malformed points in the digest", () => {
   const malformed = { ...row, points: 0, rawPoints: "1e2", reason: "" };
-  const problem = { code: "POINTS_MALFORMED" } as const;
-  expect(rowsDigest([{ ...malformed, problem }])).toBe(
-    sha256('["u1","1e2","","POINTS_MALFORMED"]\n'),
+  const problems = [{ code: "USER_TWICE", detail: "2" }, { code: "POINTS_MALFORMED" }] as const;
+  expect(rowsDigest([{ ...malformed, problems }])).toBe(
+    sha256('["u1","1e2","","USER_TWICE","POINTS_MALFORMED"]\n'),
   );
-  const capped = { ...row, problem: { code: "POINTS_ABOVE_CAP", detail: "50" } as const };
+  const capped = { ...row, problems: [{ code: "POINTS_ABOVE_CAP", detail: "50" }] as const };
   expect(rowsDigest([capped])).not.toBe(rowsDigest([row]));
 });
 

@@ -5,8 +5,8 @@ import { submitBulkGrant } from "../../../src/app/bulk-grants/submit.ts";
 import { getBalance } from "../../../src/app/points/queries.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { bulkGrantRef } from "../../../src/app/ports/records.ts";
+import { defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 import { asService } from "../../../src/domain/caller.ts";
-import { defaultBulkRules } from "../../../src/domain/program.ts";
 import { openStore, runAll, validate } from "../../support/fixtures/bulk-steps.ts";
 import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
 

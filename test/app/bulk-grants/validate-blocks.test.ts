@@ -1,11 +1,13 @@
-/** Tests how many approvals the end of a validation requires. */
+/** Tests what a validation finds in the store, and how many approvals its end requires. */
 import { expect, test } from "vitest";
 import { bulkGrantRef } from "../../../src/app/ports/records.ts";
+import { defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 import { openStore, runAll, start, submit, validate } from "../../support/fixtures/bulk-steps.ts";
-import { answerTo, programId } from "../../support/models/bulk-use-cases.ts";
+import { answerTo, programId, show } from "../../support/models/bulk-use-cases.ts";
 
 /** One approval up to 100 points, two above. */
 const rules = {
+  ...defaultBulkRules,
   maxPointsPerRow: 1_000,
   maxTotalPoints: 10_000,
   tiers: [{ maxTotalPoints: 100, requiredApprovalCount: 1 }],
@@ -46,4 +48,19 @@ test("a sheet that repeats what was granted needs no more approvals", async () =
   expect(await validate(deps, "b", 2)).toMatchObject({
     head: { state: "AWAITING_APPROVAL", alreadyGrantedCount: 1, requiredApprovalCount: 1 },
   });
+});
+
+test("a row has all that is wrong with it, and counts once", async () => {
+  const { deps } = await startWithFrozenUser();
+  await runAll(deps, "b", 1, 1);
+  await answerTo(deps, { op: "freeze", userId: "u1" });
+  await submit(deps, "b", { u1: 70, u2: 2_000, u3: 10 });
+  expect(await validate(deps, "b", 2)).toMatchObject({
+    head: { state: "INVALID", invalidCount: 2 },
+  });
+  expect((await show(deps, "b", 10)).rows).toEqual([
+    [2, "u1", "INVALID", "ID_REUSED", "ACCOUNT_FROZEN"],
+    [3, "u2", "INVALID", "POINTS_ABOVE_CAP", "ACCOUNT_FROZEN"],
+    [4, "u3", "NOT_RUN", "NOT_RUN"],
+  ]);
 });

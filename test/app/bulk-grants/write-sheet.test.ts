@@ -28,25 +28,35 @@ test("a sheet without rows has a BOM and the header", async () => {
 
 test("a row has its values, the bulk grant, the line and the error", async () => {
   const row = { line: 7, userId: "u1", points: 5, reason: 'for "a", b' };
-  const problem = { code: "USER_TWICE", detail: "2" } as const;
-  expect(await write([{ row, problem }])).toBe(
-    `${header}"u1","5","for ""a"", b","summer","3","7","USER_TWICE",` +
-      '"user_id: is in line 2 already"\r\n',
+  const problems = [{ code: "USER_TWICE", detail: "2" }, { code: "ACCOUNT_FROZEN" }] as const;
+  expect(await write([{ row, problems }])).toBe(
+    `${header}"u1","5","for ""a"", b","summer","3","7",` +
+      '"USER_TWICE, ACCOUNT_FROZEN","user_id: is in line 2 already; the account is frozen"\r\n',
   );
 });
 
 test("malformed points are written as they were", async () => {
   const row = { line: 7, userId: "", points: 0, reason: "", rawPoints: "1,000" };
-  expect(await write([{ row, problem: { code: "USER_MISSING" } }])).toBe(
+  expect(await write([{ row, problems: [{ code: "USER_MISSING" }] }])).toBe(
     `${header}"","1,000","","summer","3","7","USER_MISSING","user_id: is missing"\r\n`,
   );
+});
+
+test("a broken record is written with what was in its line", async () => {
+  const { rows } = await read('user_id,points,reason\nu1,1,"a\nu2,"5"0,b\n');
+  const csv = await write(rows.map((row) => ({ row, problems: row.problems ?? [] })));
+  const again = await read(csv);
+  expect(again.rows.map(({ userId, rawPoints, reason }) => [userId, rawPoints, reason])).toEqual([
+    ["u1", undefined, '"a'],
+    ["u2", '"5"0,b', ""],
+  ]);
 });
 
 test.each(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "\na", "＝1", "'=1", "''@"])(
   "%j gets an apostrophe, in every column",
   async (cell) => {
     const row = { line: 2, userId: cell, points: 0, reason: cell, rawPoints: cell };
-    const csv = await write([{ row, problem: { code: "LIMIT_EXCEEDED", detail: cell } }]);
+    const csv = await write([{ row, problems: [{ code: "LIMIT_EXCEEDED", detail: cell }] }]);
     expect(csv.split(`'${cell}`)).toHaveLength(5);
     expect((await read(csv)).rows[0]).toMatchObject({
       userId: cell.trim(),
@@ -59,7 +69,7 @@ test.each(["=1+1", "+1", "-1", "@a", "\ta", "\ra", "\na", "＝1", "'=1", "''@"])
 test("many rows are written in several pieces", async () => {
   const rows = Array.from({ length: 501 }, (_, index) => ({
     row: { line: index + 2, userId: `u${index}`, points: 1, reason: "" },
-    problem: { code: "CONTENDED" } as const,
+    problems: [{ code: "CONTENDED" }] as const,
   }));
   const { rows: found, error } = await read(await write(rows));
   expect(error).toBeUndefined();
@@ -89,7 +99,7 @@ test("any rows read back the same", async () => {
     const rows = all.map((one, index) => check(index + 2, one));
     const failed = rows.map((row: SheetRow) => ({
       row,
-      problem: row.problem ?? ({ code: "ACCOUNT_FROZEN" } as const),
+      problems: row.problems ?? [{ code: "ACCOUNT_FROZEN" } as const],
     }));
     expect(await read(await write(failed), 1_000)).toEqual({ rows });
   });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { inboxOf, unreadCountOf } from "../../../src/app/notifications/inbox.ts";
 import { notify, notifyMember } from "../../../src/app/notifications/notify.ts";
-import { updatePreferences } from "../../../src/app/notifications/preferences.ts";
+import { preferencesOf, updatePreferences } from "../../../src/app/notifications/preferences.ts";
 import { listNotifications } from "../../../src/app/notifications/queries.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { asService } from "../../../src/domain/caller.ts";
@@ -22,7 +22,7 @@ test("a member is notified once, however often and from wherever it is tried", a
   const { deps, process } = memoryDeps();
   const tries = Array.from({ length: 8 }, (_, i) => notifyMember(i % 2 ? deps : process(), notice));
   await Promise.all(tries);
-  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
+  const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
   expect(items).toMatchObject([
     {
       kind: "points-expiring",
@@ -31,8 +31,9 @@ test("a member is notified once, however often and from wherever it is tried", a
       target: { type: "meguri", id: "default:ann", ownerId },
     },
   ]);
-  const counts = { notificationCount: 1, actorCount: 1, unseenNotificationCount: 1, version: 1 };
-  expect(unreadCountOf(await inboxOf(deps, ownerId))).toEqual(counts);
+  const kindCounts = { "~points-expiring": 1 };
+  const badge = { notificationCount: 1, actorCount: 1, unseenNotificationCount: 1, kindCounts };
+  expect(unreadCountOf(await inboxOf(deps, ownerId))).toEqual({ ...badge, version: 1 });
 });
 
 test("a member is notified once of an event whose points have changed since", async () => {
@@ -50,31 +51,48 @@ test("an event of a service does not take the place of a notice by its id", asyn
   const { eventId } = notice;
   const actor = { userId: "bob", displayName: "Bob" };
   const comment = { eventId, target, kind: "comment", actor, caller: asService("blog") };
-  expect(await notify(deps, comment)).toEqual({ notified: true, replayed: false });
+  expect(await notify(deps, comment)).toMatchObject([{ notified: true, replayed: false }]);
   await notifyMember(deps, notice);
-  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
-  expect(items.map(({ target }) => target.type)).toEqual(["meguri", "post"]);
+  const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
+  expect(items.map(({ target }) => target?.type)).toEqual(["meguri", "post"]);
 });
 
-test("a later event of the same kind replaces the displayed amount and is new again", async () => {
+test("three reserved grants are one line with three events, each with its amount", async () => {
+  const { deps } = memoryDeps();
+  for (const label of ["100", "50", "10"]) {
+    const granted = { ...notice, kind: "points-granted", eventId: `r.default.${label}` } as const;
+    await notifyMember(deps, { ...granted, label });
+  }
+  const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
+  expect(items).toMatchObject([{ kind: "points-granted", actorCount: 1, eventCount: 3 }]);
+  expect(items[0]?.latestEvents.map(({ displayName }) => displayName)).toEqual(["10", "50", "100"]);
+});
+
+test("a later event of the same kind is shown first and is new again", async () => {
   const { deps } = memoryDeps();
   await notifyMember(deps, notice);
   await notifyMember(deps, { ...notice, eventId: "x.default.2026-03", label: "80" });
-  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
-  expect(items).toMatchObject([{ actorCount: 1, latestMembers: [{ displayName: "80" }] }]);
+  const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
+  expect(items).toMatchObject([
+    { actorCount: 1, latestEvents: [{ displayName: "80" }, { displayName: "120" }] },
+  ]);
 });
 
 test("a member who has muted the kind gets no line, then or after unmuting", async () => {
   const { deps } = memoryDeps();
-  const mute = (mutedKinds: string[]) =>
-    updatePreferences(deps, { ownerId, changes: { mutedKinds }, etag: "" });
+  const mute = async (mutedEventKinds: string[]) => {
+    const { etag } = await preferencesOf(deps, ownerId);
+    await updatePreferences(deps, { ownerId, changes: { mutedEventKinds }, etag });
+  };
   await mute(["points-expiring"]);
   await notifyMember(deps, notice);
   await mute([]);
   await notifyMember(deps, notice);
-  expect((await listNotifications(deps, ownerId, "ALL", page)).items).toEqual([]);
+  expect((await listNotifications(deps, { ownerId, state: "ALL", kinds: [] }, page)).items).toEqual(
+    [],
+  );
   const granted = { ...notice, kind: "points-granted", eventId: "r.default.r1" } as const;
   await notifyMember(deps, granted);
-  const { items } = await listNotifications(deps, ownerId, "ALL", page);
+  const { items } = await listNotifications(deps, { ownerId, state: "ALL", kinds: [] }, page);
   expect(items.map(({ kind }) => kind)).toEqual(["points-granted"]);
 });

@@ -60,7 +60,11 @@ async function notifyAll(
 /** What a member's only notification displays. */
 async function labelOf(deps: Deps, userId: string): Promise<string | undefined> {
   const page = { size: 2, cursor: undefined };
-  const { items } = await listNotifications(deps, userId, "ALL", page);
+  const { items } = await listNotifications(
+    deps,
+    { ownerId: userId, state: "ALL", kinds: [] },
+    page,
+  );
   expect(items).toHaveLength(1);
   return items[0]?.latestMembers[0]?.displayName;
 }

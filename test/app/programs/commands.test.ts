@@ -1,18 +1,21 @@
 /** Tests updates of programs: all that changes in one transaction, then the schedule. */
 import { expect, test } from "vitest";
-import { programRef } from "../../../src/app/ports/records.ts";
 import { createProgram, updateProgram } from "../../../src/app/programs/commands.ts";
-import type { BulkRules, ProgramNotices } from "../../../src/domain/program.ts";
+import { getProgram, withRules } from "../../../src/app/programs/queries.ts";
+import { type BulkRules, defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
+import { asService } from "../../../src/domain/caller.ts";
+import type { ProgramNotices } from "../../../src/domain/program.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { recordWorkflows } from "../../support/servers/recording-workflows.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
 const programId = "p";
 const week = { expiryDays: 7, reservedGrants: false };
-const strict: BulkRules = {
+const capped: BulkRules = {
+  ...defaultBulkRules,
   maxPointsPerRow: 500,
   maxTotalPoints: 10_000,
-  tiers: [{ maxTotalPoints: 100, requiredApprovalCount: 0 }],
-  requiredApprovalCount: 2,
+  requiredApprovalCount: 0,
 };
 
 interface Change {
@@ -21,7 +24,7 @@ interface Change {
   readonly bulkRules?: BulkRules;
 }
 
-/** A program of three months, whose background tasks run when the test says so. */
+/** A program of three months, whose rules need nobody; background tasks run when a test says so. */
 async function programFixture() {
   const { deps: base, store } = memoryDeps();
   const workflows = recordWorkflows();
@@ -32,25 +35,35 @@ async function programFixture() {
     { ...deps, background: () => {} },
     { programId, timeZone: "UTC", lifetimeMonths: 3 },
   );
+  await enforceRules(deps, programId, { requiredApprovalCount: 0 });
   store.resetStats();
-  const update = (change: Change) =>
-    updateProgram(deps, { programId, deadline: undefined, ...change });
-  const stored = async () => (await deps.reader.get(programRef(programId)))?.value;
+  const update = async ({ bulkRules: rules, ...change }: Change) => {
+    const bulkRules = rules && { rules, proposer: asService("ann") };
+    const updated = await updateProgram(deps, {
+      ...{ programId, deadline: undefined, bulkRules },
+      ...change,
+    });
+    return { ...updated.program, bulkRules: updated.bulkRules };
+  };
+  const stored = async () => {
+    const { program, bulkRules } = await withRules(deps, await getProgram(deps, programId));
+    return { ...program, bulkRules };
+  };
   return { store, workflows, tasks, update, stored };
 }
 
 test("all that is given changes in one transaction, and leaves what is not given", async () => {
   const { store, update, stored } = await programFixture();
-  const all = await update({ lifetimeMonths: 6, notices: week, bulkRules: strict });
+  const all = await update({ lifetimeMonths: 6, notices: week, bulkRules: capped });
   expect(store.stats.commits).toBe(1);
-  expect(all).toMatchObject({ notices: week, bulkRules: strict });
+  expect(all).toMatchObject({ notices: week, bulkRules: capped });
   expect(all.lifetimes.map(({ lifetimeMonths }) => lifetimeMonths)).toEqual([3, 6]);
   expect(await stored()).toEqual(all);
 
   const grants = { expiryDays: 0, reservedGrants: true };
   const quieter = await update({ notices: grants });
   expect(quieter).toEqual({ ...all, notices: grants });
-  const laxer = { ...strict, requiredApprovalCount: 1 };
+  const laxer = { ...capped, maxPointsPerRow: 600 };
   expect(await update({ bulkRules: laxer })).toEqual({ ...quieter, bulkRules: laxer });
   const longer = await update({ lifetimeMonths: 12 });
   expect(longer).toMatchObject({ notices: grants, bulkRules: laxer });
@@ -59,10 +72,10 @@ test("all that is given changes in one transaction, and leaves what is not given
 
 test("an update that changes nothing writes nothing", async () => {
   const { store, update } = await programFixture();
-  const before = await update({ notices: week, bulkRules: strict });
+  const before = await update({ notices: week, bulkRules: capped });
   store.resetStats();
   expect(await update({})).toEqual(before);
-  const same = { lifetimeMonths: 3, notices: week, bulkRules: { ...strict } };
+  const same = { lifetimeMonths: 3, notices: week, bulkRules: { ...capped } };
   expect(await update(same)).toEqual(before);
   expect(store.stats.commits).toBe(0);
 });
@@ -70,9 +83,9 @@ test("an update that changes nothing writes nothing", async () => {
 test("a refused lifetime or rule changes nothing else and sets no schedule", async () => {
   const { update, stored, tasks } = await programFixture();
   const before = await stored();
-  const shorter = update({ lifetimeMonths: 2, notices: week, bulkRules: strict });
+  const shorter = update({ lifetimeMonths: 2, notices: week, bulkRules: capped });
   await expect(shorter).rejects.toMatchObject({ reason: "WRONG_STATE" });
-  const bulkRules = { ...strict, maxTotalPoints: 0 };
+  const bulkRules = { ...capped, maxTotalPoints: 0 };
   const uncapped = update({ lifetimeMonths: 6, notices: week, bulkRules });
   await expect(uncapped).rejects.toMatchObject({ reason: "INVALID_REQUEST" });
   expect(await stored()).toEqual(before);

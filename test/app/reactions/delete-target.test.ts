@@ -1,6 +1,7 @@
 /** Tests that a delete is complete without Temporal, and that its purge is never forgotten. */
 import { expect, test } from "vitest";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
+import { notify } from "../../../src/app/notifications/notify.ts";
 import { listNotifications } from "../../../src/app/notifications/queries.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { targetRef } from "../../../src/app/ports/records.ts";
@@ -67,6 +68,15 @@ const register = (deps: Deps, name: TargetName) =>
 const like = (deps: Deps, kind: string, userId: string, name = target) =>
   react(deps, { target: name, kind, userId, displayName: userId });
 
+const comment = (deps: Deps, eventId = "e1") =>
+  notify(deps, {
+    eventId,
+    target,
+    kind: "comment",
+    actor: { userId: "ann", displayName: "ann" },
+    caller: { service: "comments", subject: "" },
+  });
+
 const countsOf = async (deps: Deps) => {
   const { notificationCount, actorCount } = await inboxOf(deps, ownerId);
   return { notificationCount, actorCount };
@@ -102,8 +112,8 @@ test("while Temporal is away, the badge is right at once and a later pass purges
   });
   expect(all.published.at(-1)).toEqual(after);
   const page = { size: 10, cursor: undefined };
-  const { items } = await listNotifications(deps, ownerId, "UNREAD", page);
-  expect(items.map((each) => each.target.id)).toEqual(["active", "active"]);
+  const { items } = await listNotifications(deps, { ownerId, state: "UNREAD", kinds: [] }, page);
+  expect(items.map((each) => each.target?.id)).toEqual(["active", "active"]);
   await expect(like(deps, "like", "cy")).rejects.toMatchObject({ reason: "TARGET_DELETED" });
   await all.runBackground();
   expect(calls).toEqual([]);
@@ -177,6 +187,52 @@ test("a like of a new kind between the read and the delete leaves no group", asy
   expect((await readKindsToPurge(deps, target)).sort()).toEqual(["like", "love", "wow"]);
 });
 
+test("the first event of a kind between the read and the delete leaves no group", async () => {
+  const all = setUp();
+  const { deps } = all;
+  const other = all.process();
+  await register(deps, target);
+  let isFirst = true;
+  const reader = {
+    ...deps.reader,
+    async eventOwners(...args: Parameters<typeof deps.reader.eventOwners>) {
+      const found = await deps.reader.eventOwners(...args);
+      if (isFirst) {
+        isFirst = false;
+        await comment(other);
+      }
+      return found;
+    },
+  } as typeof deps.reader;
+  await deleteTarget({ ...deps, reader }, { target });
+  expect(await countsOf(other)).toEqual({ notificationCount: 0, actorCount: 0 });
+  expect(all.published.at(-1)).toMatchObject({ notificationCount: 0 });
+  await expect(comment(other, "e2")).rejects.toMatchObject({ reason: "TARGET_DELETED" });
+});
+
+test("a repeated delete ends the group of an event that the first one left", async () => {
+  const all = setUp();
+  const { deps } = all;
+  await register(deps, target);
+  let reads = 0;
+  const reader = {
+    ...deps.reader,
+    async eventOwners(...args: Parameters<typeof deps.reader.eventOwners>) {
+      if (++reads === 2) throw new DomainError("STORE_UNAVAILABLE", "no answer");
+      const found = await deps.reader.eventOwners(...args);
+      if (reads === 1) await comment(all.process());
+      return found;
+    },
+  } as typeof deps.reader;
+  const failed = deleteTarget({ ...deps, reader }, { target });
+  await expect(failed).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+  await all.runBackground();
+  expect(all.calls).toEqual([start]);
+  expect(await countsOf(deps)).toEqual({ notificationCount: 1, actorCount: 1 });
+  await deleteTarget(deps, { target });
+  expect(await countsOf(deps)).toEqual({ notificationCount: 0, actorCount: 0 });
+});
+
 test("a delete among likes of sixteen kinds by two processes leaves no group", async () => {
   const all = setUp();
   const processes = [all.deps, all.process()];
@@ -202,13 +258,13 @@ test("a transaction whose target has a new kind in every attempt has a deadline"
   const attempt = withKinds(deps, target, (_, checkKinds) => {
     attempts += 1;
     store.force(targetRef(target), { ...found, counts: { [`kind-${attempts}`]: 1 } });
-    return {
+    return deps.engine.transact({
       key: { kind: "inbox", id: `${ownerId}-${attempts}` },
       readSet: [targetRef(target)],
       expectAbsent: [],
       deadline: performance.now() + (attempts < 5 ? 1_000 : -1),
       decide: (tx) => checkKinds(tx.get(targetRef(target)) ?? found),
-    };
+    });
   });
   await expect(attempt).rejects.toMatchObject({ reason: "DEADLINE" });
   expect(attempts).toBe(5);

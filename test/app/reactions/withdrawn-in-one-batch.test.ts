@@ -4,10 +4,11 @@ import { markNotificationRead } from "../../../src/app/notifications/commands.ts
 import { reactionRef } from "../../../src/app/ports/records.ts";
 import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
+import { withdrawnMs } from "../../../src/domain/reaction.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { memoryDeps } from "../../support/stores/memory-store.ts";
 
-test("leaves a withdrawn record with the version of the reaction, which changes on", async () => {
+test("leaves a withdrawn record with a version that none had, which changes on", async () => {
   const { deps, store, clock } = memoryDeps();
   const target = { type: "post", id: "1" };
   await registerTarget(deps, { target, ownerId: "owner", title: "", link: "" });
@@ -36,11 +37,11 @@ test("leaves a withdrawn record with the version of the reaction, which changes 
   expect(batches).toHaveLength(2);
 
   const record = nameOf(reactionRef(target, "like", "user"));
-  const quietUntil = clock.time + deps.coolDownMs;
-  expect(store.dump()[record]).toEqual({ value: { quietUntil }, version: 3 });
+  const withdrawn = { readTime: clock.time, expireTime: clock.time + withdrawnMs };
+  expect(store.dump()[record]).toEqual({ value: withdrawn, version: 5 });
   await react(deps, like);
   expect(store.dump()[record]).toMatchObject({
     value: { notified: false, version: 6 },
-    version: 4,
+    version: 6,
   });
 });

@@ -1,7 +1,5 @@
 /** Tests what people do with bulk grants: approve, reject, cancel, pause, retry and reverse. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { advanceBulkGrant } from "../../../src/app/bulk-grants/advance.ts";
-import { finishRun, runBlocks } from "../../../src/app/bulk-grants/run.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import {
   BulkGrant_Action_Type as ActionType,
@@ -11,10 +9,12 @@ import {
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import {
   completeCheck,
+  completeRun,
   sheet,
   submitLines,
   uploadCsv,
 } from "../../support/fixtures/bulk-grant-calls.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { at, reasonOf, refusalOf } from "../../support/servers/refusal.ts";
 import { type Clients, startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -24,11 +24,10 @@ beforeAll(async () => {
   server = await startServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
   [ann, ben, cho] = ["ann", "ben", "cho"].map(server.clientsOf);
-  const bulkRules = {
-    tiers: [{ maxTotalPoints: 100n, requiredApprovalCount: 1 }],
+  await enforceRules(server.deps, "default", {
+    tiers: [{ maxTotalPoints: 100, requiredApprovalCount: 1 }],
     requiredApprovalCount: 2,
-  };
-  await server.programs.updateProgram({ program: { programId: "default", bulkRules } });
+  });
 });
 afterAll(() => server.stop());
 
@@ -38,21 +37,7 @@ async function awaiting(bulkGrantId: string, ...lines: string[]): Promise<BulkGr
   return completeCheck(server, bulkGrantId);
 }
 
-/** Runs a bulk grant that is approved, as its workflow does. */
-async function run(bulkGrantId: string): Promise<BulkGrant> {
-  const name = { programId: "default", bulkGrantId };
-  const { bulkGrant } = await advanceBulkGrant(server.deps, name);
-  const { revision, run } = bulkGrant;
-  const range = { ...name, revision: revision.number, run, from: 0, to: 1 };
-  await runBlocks(
-    server.deps,
-    range,
-    () => true,
-    () => undefined,
-  );
-  await finishRun(server.deps, name, run, async () => {});
-  return get(bulkGrantId);
-}
+const run = (bulkGrantId: string) => completeRun(server, bulkGrantId);
 
 const get = async (bulkGrantId: string) =>
   (await server.bulkGrants.getBulkGrant({ bulkGrantId })).bulkGrant as BulkGrant;
@@ -200,7 +185,7 @@ describe("a run with a failure", () => {
       state: RowState.FAILED,
     });
     expect(rows).toMatchObject([
-      { line: 3, userId: "cold", problem: { line: 3, userId: "cold", code: "ACCOUNT_FROZEN" } },
+      { line: 3, userId: "cold", problems: [{ line: 3, userId: "cold", code: "ACCOUNT_FROZEN" }] },
     ]);
   });
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BulkGrantService } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import { completeCheck, sheet, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
@@ -10,8 +11,7 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startServer();
   await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
-  const bulkRules = { maxPointsPerRow: 1_000n, maxTotalPoints: 1_500n, requiredApprovalCount: 1 };
-  await server.programs.updateProgram({ program: { programId: "default", bulkRules } });
+  await enforceRules(server.deps, "default", { maxPointsPerRow: 1_000, maxTotalPoints: 1_500 });
   await server.points.freezeAccount({ userId: "cold", eventId: "f" });
 });
 afterAll(() => server.stop());
@@ -55,6 +55,28 @@ describe("a check", () => {
     expect(await dump(server)).toEqual(before);
   });
 
+  test("names all that is wrong with a row, also what the store says of it", async () => {
+    const long = "x".repeat(129);
+    const found = await check(sheet(`a b,x,${long}`, `cold,0,${long}`, "u1,5,", "cold,2000,"));
+    expect(found).toMatchObject({ rowCount: 4, totalPoints: 5n, invalidCount: 3 });
+    expect(found?.problems.map(({ line, code }) => [line, code])).toEqual([
+      [2, "USER_MALFORMED"],
+      [2, "POINTS_MALFORMED"],
+      [2, "REASON_TOO_LONG"],
+      [3, "POINTS_MALFORMED"],
+      [3, "REASON_TOO_LONG"],
+      [3, "ACCOUNT_FROZEN"],
+      [5, "USER_TWICE"],
+      [5, "POINTS_ABOVE_CAP"],
+      [5, "ACCOUNT_FROZEN"],
+    ]);
+    const counts = found?.problemCounts.map(({ code, rowCount }) => [code, rowCount]);
+    expect(Object.fromEntries(counts ?? [])).toEqual({
+      ...{ USER_MALFORMED: 1, USER_TWICE: 1, ACCOUNT_FROZEN: 2 },
+      ...{ POINTS_MALFORMED: 2, POINTS_ABOVE_CAP: 1, REASON_TOO_LONG: 2 },
+    });
+  });
+
   test("counts all problems and names the first thousand", async () => {
     const wrong = Array.from({ length: 1_300 }, (_, i) => `u${i},0,`);
     const found = await check(sheet(...wrong));
@@ -76,7 +98,7 @@ describe("a check", () => {
   test.each([
     ["", "EMPTY", 1],
     ["u1,5\n", "HEADER_MISSING", 1],
-    [sheet("u1,5,", 'u2,5,"x'), "QUOTE_NOT_CLOSED", 3],
+    ['user_id,"points\nu1,5\n', "QUOTE_NOT_CLOSED", 1],
     [sheet("u1,5,\0"), "NUL_BYTE", 2],
   ])("of a sheet that cannot be read is one problem: %j", async (csv, code, line) => {
     const found = await check(csv);
@@ -87,11 +109,12 @@ describe("a check", () => {
   test("says all that is wrong with the first line, and checks the rows, too", async () => {
     const csv = "user_id,name,reason\nu1,x,\na b,x,\ncold,x,\n";
     const found = await check(csv);
-    expect(found).toMatchObject({ rowCount: 3, invalidCount: 1, totalPoints: 0n });
+    expect(found).toMatchObject({ rowCount: 3, invalidCount: 2, totalPoints: 0n });
     expect(found?.problems).toMatchObject([
-      { line: 1, code: "COLUMN_UNKNOWN", message: 'line 1: column 2, "name", is not known' },
+      { line: 1, code: "COLUMN_UNKNOWN", message: "line 1: column 2 is not known: found `name`" },
       { line: 1, code: "COLUMN_MISSING", message: "line 1: the column points is missing" },
       { line: 3, userId: "a b", code: "USER_MALFORMED" },
+      { line: 4, userId: "cold", code: "ACCOUNT_FROZEN" },
     ]);
     const unknown = await check("user_id,points,name\ncold,5,x\n");
     expect(unknown?.problems).toMatchObject([
@@ -99,6 +122,35 @@ describe("a check", () => {
       { line: 2, userId: "cold", code: "ACCOUNT_FROZEN" },
     ]);
   });
+
+  const headerFaults = ["COLUMN_UNKNOWN", "COLUMN_TWICE", "COLUMN_MISSING", "QUOTE_NOT_CLOSED"];
+  const combinations = Array.from({ length: 15 }, (_, i) =>
+    headerFaults.filter((_, bit) => (i + 1) & (2 ** bit)),
+  );
+  test.each(combinations)(
+    "says all that is wrong with a header and below it: %s %s %s %s",
+    async (...faults) => {
+      const has = (fault: string) => faults.includes(fault);
+      const names = [
+        "user_id",
+        ...(has("COLUMN_MISSING") ? [] : ["points"]),
+        ...(has("COLUMN_UNKNOWN") ? ["name"] : []),
+        ...(has("COLUMN_TWICE") ? ["user_id"] : []),
+        has("QUOTE_NOT_CLOSED") ? '"reason' : "reason",
+      ];
+      const row = (user: string, reason: string) =>
+        [user, ...names.slice(1, -1).map(() => "5"), reason].join(",");
+      const csv = [names.join(","), row("a b", ""), row("u1", 'a"b'), row("cold", "")].join("\n");
+      const problems =
+        (await check(csv))?.problems.map(({ line, code }) => `${line} ${code}`) ?? [];
+      // What is behind an open quote may be the missing column.
+      const said = faults.filter((code) => code !== "COLUMN_MISSING" || !has("QUOTE_NOT_CLOSED"));
+      const inRows = ["2 USER_MALFORMED", "3 CSV_MALFORMED", "4 ACCOUNT_FROZEN"];
+      expect(problems.toSorted()).toEqual(
+        [...said.map((code) => `1 ${code}`), ...inRows].toSorted(),
+      );
+    },
+  );
 
   test("takes blanks around user ids away, and counts them", async () => {
     const found = await check(sheet(" u1,5,", "u2\u3000,5,", "u3,5,", "u1 ,5,"));

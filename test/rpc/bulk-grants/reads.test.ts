@@ -117,7 +117,7 @@ describe("the rows of an invalid sheet", () => {
       points: 0n,
       rawPoints: "x99",
       reason: "=1+1",
-      problem: { line: 101, userId: "u99", code: "POINTS_MALFORMED" },
+      problems: [{ line: 101, userId: "u99", code: "POINTS_MALFORMED" }],
     });
   });
 

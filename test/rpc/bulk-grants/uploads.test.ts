@@ -11,6 +11,7 @@ import {
   UploadBulkGrantRequestSchema,
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
+  completeCheck,
   csvMessage,
   endMessage,
   headerMessage,
@@ -109,6 +110,26 @@ describe("an upload", () => {
     expect(await pendingUploads(server)).toEqual([]);
   });
 
+  test("has a title, which is not part of its content and may change with it", async () => {
+    const title = "20221101_キャンペーン1";
+    const upload = (title: string, ...lines: string[]) =>
+      uploadCsv(server, { bulkGrantId: "titled", title }, sheet(...lines));
+    const first = await upload(title, "u,1,", "u,1,");
+    const again = await upload("another title", "u,1,", "u,1,");
+    expect(again).toMatchObject({ replayed: true, bulkGrant: { title } });
+    expect(again.bulkGrant?.digest).toBe(first.bulkGrant?.digest);
+    await completeCheck(server, "titled");
+    expect((await upload("corrected", "u,1,")).bulkGrant).toMatchObject({
+      revision: 2,
+      title: "corrected",
+    });
+    const { bulkGrants } = await server.bulkGrants.listBulkGrants({});
+    expect(bulkGrants.find(({ title }) => title === "corrected")?.bulkGrantId).toBe("titled");
+    for (const wrong of ["点".repeat(33), "two\nlines", "\u202eright to left"]) {
+      expect(await reasonOf(upload(wrong, "u,1,"))).toBe("INVALID_REQUEST");
+    }
+  });
+
   test("sent twice at once is one bulk grant", async () => {
     const csv = sheet(...lines(600));
     const answers = await Promise.all(
@@ -133,6 +154,20 @@ describe("an upload", () => {
   });
 });
 
+test("a broken quote costs its row, and makes the bulk grant INVALID", async () => {
+  const bulkGrantId = "broken";
+  await submitLines(server, { bulkGrantId }, "u1,5,", 'u2,7,"a', "u3,x,", "u4,9,");
+  const bulkGrant = await completeCheck(server, bulkGrantId);
+  expect(bulkGrant).toMatchObject({ state: State.INVALID, rowCount: 4, invalidCount: 2 });
+  const { rows } = await server.bulkGrants.listBulkGrantRows({ bulkGrantId });
+  expect(rows).toMatchObject([
+    { line: 2, userId: "u1", problems: [{ code: "NOT_RUN" }] },
+    { line: 3, userId: "u2", points: 7n, problems: [{ line: 3, code: "QUOTE_NOT_CLOSED" }] },
+    { line: 4, userId: "u3", problems: [{ code: "POINTS_MALFORMED" }] },
+    { line: 5, userId: "u4", problems: [{ code: "NOT_RUN" }] },
+  ]);
+});
+
 const wrongSheets: [name: string, csv: string | Uint8Array, code: string, line: string][] = [
   ["an empty file", "", "EMPTY", "1"],
   ["no rows", "user_id,points\n", "EMPTY", "1"],
@@ -140,7 +175,7 @@ const wrongSheets: [name: string, csv: string | Uint8Array, code: string, line: 
   ["no points", "user_id,reason\nu1,x\n", "COLUMN_MISSING", "1"],
   ["an unknown column", "user_id,points,colour\nu1,5,red\n", "COLUMN_UNKNOWN", "1"],
   ["a NUL byte", sheet("u1,5,", "u2,7,a\0b"), "NUL_BYTE", "3"],
-  ["a quote never closed", sheet("u1,5,", 'u2,7,"a', "u3,9,"), "QUOTE_NOT_CLOSED", "3"],
+  ["a quote never closed in its header", 'user_id,points,"a\nu1,5,\n', "QUOTE_NOT_CLOSED", "1"],
 ];
 
 describe("a sheet that cannot be read", () => {

@@ -77,7 +77,7 @@ describe("a line", () => {
     await owner.react("x", "A", "B", "B");
     await owner.unreact("x", "A");
     await owner.react("x", "A", "A");
-    expect(await owner.unread()).toEqual(["x: B A ... A B (2 at 4)"]);
+    expect(await owner.unread()).toEqual(["x: A B ... B A (2 at 2)"]);
     expect(await owner.badge()).toBe("2 people in 1 at 4");
   });
 

@@ -1,6 +1,11 @@
 /** Tests through gRPC what an owner mutes: targets, people, kinds and everything. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inBatches } from "../../../src/app/ports/pages.ts";
+import {
+  type PreferencesSchema,
+  Notification_Type as Type,
+} from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
 import { allResponses } from "../../support/fixtures/pages.ts";
 import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
@@ -153,14 +158,19 @@ describe("SetPersonMuted", () => {
 });
 
 describe("UpdatePreferences", () => {
-  const update = ({ ownerId }: Owner, allMuted: boolean, ...mutedKinds: string[]) =>
-    server.notifications.updatePreferences({
-      preferences: { ownerId, allMuted, mutedKinds },
-      updateMask: { paths: ["*"] },
-    });
-
   const preferences = async ({ ownerId }: Owner) =>
     (await server.notifications.getPreferences({ ownerId })).preferences;
+
+  const replace = async (owner: Owner, changes: MessageInitShape<typeof PreferencesSchema>) => {
+    const etag = (await preferences(owner))?.etag ?? "";
+    return server.notifications.updatePreferences({
+      preferences: { ...changes, ownerId: owner.ownerId, etag },
+      updateMask: { paths: ["*"] },
+    });
+  };
+
+  const update = (owner: Owner, allMuted: boolean, ...mutedKinds: string[]) =>
+    replace(owner, { allMuted, mutedKinds });
 
   const react = ({ target }: Owner, id: string, userId: string, kind: string) =>
     server.reactions.react({ targetName: target(id), userId, displayName: userId, kind });
@@ -182,7 +192,12 @@ describe("UpdatePreferences", () => {
     const owner = createOwner(server);
     await owner.register("x");
     await react(owner, "x", "A", "wow");
-    await update(owner, false, "wow", "comment");
+    const kinds = { mutedKinds: ["wow"], mutedEventKinds: ["wow", "comment"] };
+    await replace(owner, kinds);
+    expect(await preferences(owner)).toMatchObject({
+      ...kinds,
+      mutedEventKinds: ["comment", "wow"],
+    });
     expect(await owner.unread()).toEqual(["x wow: A ... A (1 at 1)"]);
     await react(owner, "x", "B", "wow");
     expect((await owner.notify("x", "e1", "B", "comment")).notified).toBe(false);
@@ -193,6 +208,22 @@ describe("UpdatePreferences", () => {
     await update(owner, false);
     await react(owner, "x", "C", "wow");
     expect((await owner.unread())[0]).toBe("x wow: A C ... C A (2 at 6)");
+  });
+
+  test("a kind of events is not the kind of reactions of the same name", async () => {
+    const owner = createOwner(server);
+    await owner.register("x", "y");
+    await replace(owner, { mutedEventKinds: ["wow"] });
+    await react(owner, "x", "A", "wow");
+    expect((await owner.notify("x", "e1", "B", "wow")).notified).toBe(false);
+    await replace(owner, { mutedKinds: ["wow"] });
+    await react(owner, "y", "A", "wow");
+    expect((await owner.notify("y", "e2", "B", "wow")).notified).toBe(true);
+    const wows = (await owner.list()).map(({ target, type }) => [target?.title, type]);
+    expect(wows).toEqual([
+      ["y", Type.EVENT],
+      ["x", Type.REACTION],
+    ]);
   });
 
   test("mutes everything, and leaves what is unread", async () => {

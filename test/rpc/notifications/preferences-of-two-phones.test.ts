@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PreferencesSchema } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
 import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
-import { reasonOf, refusalOf } from "../../support/servers/refusal.ts";
+import { reasonOf, refusalOf, toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 import { dump } from "../../support/stores/dump.ts";
 
@@ -32,12 +32,13 @@ function createPhone({ ownerId }: Owner) {
       return known;
     },
 
-    /** Sends the named fields alone, without an etag. */
+    /** Sends the named fields alone, with the etag that the phone has read. */
     async change(changes: MessageInitShape<typeof PreferencesSchema>, ...paths: string[]) {
-      const preferences = { ...changes, ownerId };
+      const preferences = { ...changes, ownerId, etag: known.etag };
       const updateMask = { paths };
       const answer = await server.notifications.updatePreferences({ preferences, updateMask });
-      return answer.preferences;
+      known = answer.preferences as typeof known;
+      return known;
     },
   };
 }
@@ -75,27 +76,56 @@ describe("two phones", () => {
     expect(await createPhone(owner).read()).toEqual(accepted[0]);
   });
 
-  test("that name the fields they change: both changes hold", async () => {
+  test("that change one list at the same time: all changes hold in the end", async () => {
     const owner = createOwner(server);
-    const [one, two] = [createPhone(owner), createPhone(owner)];
-    await Promise.all([
-      one.change({ mutedKinds: ["wow", "like"] }, "muted_kinds"),
-      two.change({ allMuted: true }, "all_muted"),
-    ]);
-    const both = { allMuted: true, mutedKinds: ["like", "wow"] };
-    expect(await one.read()).toMatchObject(both);
-    // A field of the mask is set to what the request has, also if that is empty.
-    expect(await two.change({ mutedKinds: ["wow"] }, "all_muted")).toMatchObject({
-      ...both,
-      allMuted: false,
-    });
-    expect(await one.change({}, "muted_kinds")).toMatchObject({ allMuted: false, mutedKinds: [] });
+    const phones = ["wow", "like", "haha"].map((kind) => ({ kind, phone: createPhone(owner) }));
+    const mute = async ({ kind, phone }: (typeof phones)[number]): Promise<void> => {
+      const { mutedKinds } = await phone.read();
+      try {
+        await phone.change({ mutedKinds: [...mutedKinds, kind] }, "muted_kinds");
+      } catch (error) {
+        expect(toRefusal(error).reason).toBe("ETAG_MISMATCH");
+        await mute({ kind, phone });
+      }
+    };
+    await Promise.all(phones.map(mute));
+    expect(await createPhone(owner).read()).toMatchObject({ mutedKinds: ["haha", "like", "wow"] });
   });
 });
 
 describe("an update", () => {
+  test("without an etag is refused", async () => {
+    const { ownerId } = createOwner(server);
+    const before = await dump(server);
+    const update = server.notifications.updatePreferences({
+      preferences: { ownerId, allMuted: true },
+    });
+    expect(await refusalOf(update)).toMatchObject({
+      reason: "INVALID_REQUEST",
+      fields: ["preferences"],
+    });
+    expect(await dump(server)).toEqual(before);
+  });
+
+  test("sets a field of the mask to what the request has, also if that is empty", async () => {
+    const phone = createPhone(createOwner(server));
+    await phone.read();
+    await phone.replace({ allMuted: true, mutedKinds: ["wow"], mutedEventKinds: ["b", "a"] });
+    const kinds = { mutedKinds: ["wow"], mutedEventKinds: ["a", "b"] };
+    expect(await phone.change({ mutedKinds: ["like"] }, "all_muted")).toMatchObject({
+      allMuted: false,
+      ...kinds,
+    });
+    expect(await phone.change({}, "muted_event_kinds")).toMatchObject({
+      ...kinds,
+      mutedEventKinds: [],
+    });
+    expect(await phone.change({}, "muted_kinds")).toMatchObject({ mutedKinds: [] });
+  });
+
   test("without a mask changes the fields that are not empty", async () => {
     const phone = createPhone(createOwner(server));
+    await phone.read();
     await phone.change({ mutedKinds: ["wow"] });
     expect(await phone.change({ allMuted: true })).toMatchObject({
       allMuted: true,

@@ -1,7 +1,9 @@
 /** Tests what the purge of a deleted target removes, and what the deletion has removed before. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import {
   endPurge,
+  purgeEvents,
   purgeReactions,
   readKindsToPurge,
 } from "../../../src/app/reactions/purge-target.ts";
@@ -32,8 +34,8 @@ test("a purge removes the reactions; the deletion has removed the unread lines",
   expect(await purgeReactions(deps, target, "like")).toBe(false);
   await endPurge(deps, target);
   const left = (await dump(server)).filter((item) => item.includes(target.id));
-  // The tombstone, and the read group until it expires.
-  expect(left).toHaveLength(2);
+  // The tombstone, and the read group and the time of the mark until they expire.
+  expect(left).toHaveLength(3);
   expect(left.join()).toContain(`T#comment#${target.id}`);
   expect(left.join()).toContain(`H#${owner.ownerId}`);
 });
@@ -46,4 +48,38 @@ test("a purge of an active target changes nothing", async () => {
   expect(await readKindsToPurge(server.deps, owner.target("x"))).toEqual([]);
   expect(await purgeReactions(server.deps, owner.target("x"), "like")).toBe(false);
   expect(await dump(server)).toEqual(before);
+});
+
+test("a purge ends the notifications of events of all owners, and removes the events", async () => {
+  const owner = createOwner(server);
+  await owner.register("x");
+  const target = owner.target("x");
+  const { deps } = server;
+  const ownerIds = [owner.ownerId, `${owner.ownerId}-a`, `${owner.ownerId}-b`];
+  const event = { kind: "mention", userId: "A", displayName: "A", targetName: target, ownerIds };
+  for (const eventId of ["e1", "e2"]) {
+    await server.notifications.notify({ ...event, eventId });
+  }
+  await owner.notify("x", "e3", "B");
+  await server.reactions.deleteTarget({ targetName: target });
+  // The deletion itself ends those of the target's owner.
+  const badges = async () =>
+    (await Promise.all(ownerIds.map((ownerId) => inboxOf(deps, ownerId)))).map(
+      ({ notificationCount, actorCount }) => [notificationCount, actorCount],
+    );
+  expect(await badges()).toEqual([
+    [0, 0],
+    [1, 1],
+    [1, 1],
+  ]);
+  while (await purgeEvents(deps, target));
+  expect(await badges()).toEqual(ownerIds.map(() => [0, 0]));
+  await endPurge(deps, target);
+  const left = (await dump(server)).filter((item) => item.includes(target.id));
+  // The tombstone, and the ids of seven events until they expire.
+  expect(left.filter((item) => item.includes("E#"))).toHaveLength(7);
+  expect(left).toHaveLength(8);
+  // A retraction afterwards finds nothing to change but the id.
+  await server.notifications.retractEvent({ eventId: "e1", ownerIds });
+  expect(await badges()).toEqual(ownerIds.map(() => [0, 0]));
 });

@@ -27,6 +27,21 @@ async function stars({ list }: Owner): Promise<string> {
 }
 
 describe("MarkNotificationsSeen", () => {
+  test("stays so, and the order too, when somebody takes a like back and likes again", async () => {
+    const owner = createOwner(server);
+    await owner.register("flap", "calm");
+    await owner.react("flap", "A", "B", "C");
+    await owner.react("calm", "A");
+    expect(await markSeen(owner, 4)).toBe(0);
+    const lines = await owner.unread();
+    for (let i = 0; i < 3; i++) {
+      await owner.unreact("flap", "C");
+      await owner.react("flap", "C");
+      expect(await stars(owner)).toBe("calm flap");
+    }
+    expect(await owner.unread()).toEqual(lines);
+  });
+
   test("sets the number of unseen lines back, and reads nothing", async () => {
     const owner = createOwner(server);
     await owner.register("x", "y");

@@ -227,19 +227,20 @@ describe("CreateReservation", () => {
 });
 
 describe("CreateProgram", () => {
-  const sent = { programId: "p", timeZone: "UTC", lifetimeMonths: 6 };
+  const bulkRules = { requiredApprovalCount: 2 };
+  const sent = { programId: "p", timeZone: "UTC", lifetimeMonths: 6, bulkRules };
 
   test("no parameter is left out of this test", () => {
     const names = ProgramService.method.createProgram.input.fields.map((field) => field.localName);
     expect(Object.keys(sent)).toEqual(names);
   });
 
-  test("the same again answers it, another zone or lifetime is refused", async () => {
+  test("the same again answers it, another zone, lifetime or rules are refused", async () => {
     const first = await server.programs.createProgram(sent);
     const again = await server.programs.createProgram(sent);
     expect([first.replayed, again.replayed]).toEqual([false, true]);
     expect(again.program).toEqual(first.program);
-    for (const other of [{ timeZone: "Asia/Tokyo" }, { lifetimeMonths: 7 }]) {
+    for (const other of [{ timeZone: "Asia/Tokyo" }, { lifetimeMonths: 7 }, { bulkRules: {} }]) {
       const call = server.programs.createProgram({ ...sent, ...other });
       expect(await reasonOf(call)).toBe("ID_REUSED");
     }

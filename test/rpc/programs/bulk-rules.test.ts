@@ -6,7 +6,10 @@ import { startServer, type TestServer } from "../../support/servers/server.ts";
 let server: TestServer;
 beforeAll(async () => {
   server = await startServer();
-  await server.programs.createProgram({ programId, timeZone: "UTC", lifetimeMonths: 3 });
+  await server.programs.createProgram({
+    ...{ programId, timeZone: "UTC", lifetimeMonths: 3 },
+    bulkRules: { requiredApprovalCount: 0 },
+  });
 });
 afterAll(() => server.stop());
 
@@ -16,40 +19,50 @@ const defaults = {
   maxTotalPoints: 1_000_000_000_000_000n,
   tiers: [],
   requiredApprovalCount: 1,
+  sources: [],
+  loweringDelay: { seconds: 3_600n, nanos: 0 },
 };
-const strict = {
+const tiered = {
   maxPointsPerRow: 500n,
   maxTotalPoints: 2_000_000n,
   tiers: [
     { maxTotalPoints: 1_000n, requiredApprovalCount: 0 },
-    { maxTotalPoints: 50_000n, requiredApprovalCount: 1 },
+    { maxTotalPoints: 50_000n, requiredApprovalCount: 0 },
   ],
-  requiredApprovalCount: 2,
+  requiredApprovalCount: 0,
+  sources: ["nightly", "weekly"],
+  loweringDelay: { seconds: 60n, nanos: 0 },
 };
+
+const unattended = { ...defaults, requiredApprovalCount: 0 };
 
 const stored = async () => (await server.programs.getProgram({ programId })).program;
 
 test("a new program has no tiers, the highest caps and one approval for everything", async () => {
-  expect((await stored())?.bulkRules).toMatchObject(defaults);
+  const { program } = await server.programs.createProgram({ programId: "new" });
+  expect(program?.bulkRules).toMatchObject(defaults);
+  expect(program?.bulkRulesChange).toBeUndefined();
   const { programs } = await server.programs.listPrograms({});
-  for (const program of programs) expect(program.bulkRules).toMatchObject(defaults);
+  for (const { programId: id, bulkRules } of programs) {
+    expect(bulkRules).toMatchObject(id === programId ? unattended : defaults);
+  }
 });
 
 test("an update sets the rules and leaves all else, and the other way round", async () => {
   const before = await stored();
   const { program } = await server.programs.updateProgram({
-    program: { programId, bulkRules: strict },
+    program: { programId, bulkRules: tiered },
   });
-  expect(program).toMatchObject({ lifetimeMonths: 3, bulkRules: strict });
-  const { bulkRules, etag } = program ?? {};
+  expect(program).toMatchObject({ lifetimeMonths: 3, bulkRules: tiered });
+  const { bulkRules, etag, bulkRulesChange } = program ?? {};
   expect(etag).not.toBe(before?.etag);
-  expect(await stored()).toEqual({ ...before, bulkRules, etag });
+  expect(await stored()).toEqual({ ...before, bulkRules, etag, bulkRulesChange });
   const notices = { expiryDays: 7, reservedGrants: true };
   await server.programs.updateProgram({ program: { programId, notices } });
   await server.programs.updateProgram({
-    program: { programId, bulkRules: { ...strict, tiers: [] } },
+    program: { programId, bulkRules: { ...tiered, tiers: [] } },
   });
-  expect(await stored()).toMatchObject({ notices, bulkRules: { ...strict, tiers: [] } });
+  expect(await stored()).toMatchObject({ notices, bulkRules: { ...tiered, tiers: [] } });
 });
 
 test("what is unset in the rules gets its default, which is one approval, not none", async () => {
@@ -57,7 +70,7 @@ test("what is unset in the rules gets its default, which is one approval, not no
     maxTotalPoints: 9n,
     tiers: [{ maxTotalPoints: 5n, requiredApprovalCount: 0 }],
   };
-  const { program } = await server.programs.updateProgram({ program: { programId, bulkRules } });
+  const { program } = await server.programs.createProgram({ programId: "partly", bulkRules });
   expect(program?.bulkRules).toMatchObject({ ...defaults, ...bulkRules });
   await server.programs.updateProgram({ program: { programId, bulkRules: {} } });
   expect((await stored())?.bulkRules).toMatchObject(defaults);
@@ -65,8 +78,8 @@ test("what is unset in the rules gets its default, which is one approval, not no
 
 test("no approval above the tiers is an explicit zero", async () => {
   const bulkRules = { requiredApprovalCount: 0 };
-  const { program } = await server.programs.updateProgram({ program: { programId, bulkRules } });
-  expect(program?.bulkRules).toMatchObject({ ...defaults, requiredApprovalCount: 0 });
+  const { program } = await server.programs.createProgram({ programId: "none", bulkRules });
+  expect(program?.bulkRules).toMatchObject(unattended);
 });
 
 test.each([

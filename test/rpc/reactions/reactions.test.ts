@@ -93,12 +93,31 @@ describe("React and Unreact", () => {
     ]);
   });
 
-  test("a repeated reaction keeps its name", async () => {
-    const target = await register();
-    await react(target, "a");
-    await server.reactions.react({ targetName: target, userId: "a", displayName: "Changed" });
+  test("a repeated reaction takes another name, also where the owner sees it", async () => {
+    const target = await register("renamed");
+    for (const userId of ["a", "b", "c", "d", "e", "f"]) await react(target, userId);
+    const rename = (userId: string, displayName: string) =>
+      server.reactions.react({ targetName: target, userId, displayName });
+    const shown = async () => {
+      const found = await server.notifications.listNotifications({ ownerId: "renamed" });
+      const [line] = found.notifications;
+      const actors = [...(line?.firstActors ?? []), ...(line?.latestActors ?? [])];
+      return [actors.map(({ displayName }) => displayName).join(" "), line?.version];
+    };
+    const changed = { changed: true, reactionCount: 6n };
+    expect(await rename("b", "Bea")).toMatchObject(changed);
+    expect(await rename("e", "Eve")).toMatchObject(changed);
+    expect(await rename("c", "Cy")).toMatchObject(changed);
+    expect(await rename("e", "Eve")).toMatchObject({ changed: false, reactionCount: 6n });
+    expect(await shown()).toEqual(["A Bea F Eve D", 6n]);
     const { reactions } = await server.reactions.listTargetReactions({ targetName: target });
-    expect(reactions).toMatchObject([{ userId: "a", displayName: "A" }]);
+    const names = reactions.map(({ displayName }) => displayName);
+    expect(names).toEqual(["F", "Eve", "D", "Cy", "Bea", "A"]);
+    const { unreadCount } = await server.notifications.getUnreadCount({ ownerId: "renamed" });
+    expect(unreadCount).toMatchObject({ actorCount: 6n, notificationCount: 1n, version: 9n });
+    // A name that is cut to the same 64 bytes is the same.
+    await rename("a", "x".repeat(64));
+    expect(await rename("a", "x".repeat(65))).toMatchObject({ changed: false });
   });
 });
 
@@ -157,11 +176,11 @@ describe("ListTargetReactions", () => {
     expect(await listed(pageSize)).toEqual(userIds.toReversed());
   });
 
-  test("a repeated reaction is the newest, and a withdrawn one is not listed", async () => {
+  test("a repeated unread reaction is in its place, a withdrawn one is not listed", async () => {
     await unreact(target, "a");
     expect(await listed(2)).toEqual(["g", "f", "e", "d", "c", "b"]);
     await react(target, "a");
-    expect(await listed(2)).toEqual(["a", "g", "f", "e", "d", "c", "b"]);
+    expect(await listed(2)).toEqual(["g", "f", "e", "d", "c", "b", "a"]);
   });
 
   test("a token is valid only for its list", async () => {
@@ -216,5 +235,37 @@ describe("ListUserReactions", () => {
     await expect.poll(listed).toEqual(expected);
     await unreact(names[1] as Name, "reader");
     await expect.poll(listed).toEqual(expected.toSpliced(1, 1));
+  });
+
+  test("without those to deleted targets, and of the kinds requested", async () => {
+    const names: Name[] = [];
+    for (let i = 0; i < 3; i++) names.push(await register());
+    for (const target of names) for (const kind of ["like", "wow"]) await react(target, "x", kind);
+    const listed = async (kinds: string[], pageSize = 50) => {
+      const pages = await allResponses((pageToken) =>
+        server.reactions.listUserReactions({ userId: "x", kinds, pageSize, pageToken }),
+      );
+      return pages.map(({ reactions }) =>
+        reactions.map(({ targetName: target, kind }) => `${target?.id} ${kind}`).sort(),
+      );
+    };
+    await expect.poll(() => listed([])).toMatchObject([{ length: 6 }]);
+    // The purge of a deleted target is a workflow, which does not run here.
+    await server.reactions.deleteTarget({ targetName: names[1] as Name });
+    const [first, last] = [names[0] as Name, names[2] as Name];
+    const [likes, wows] = ["like", "wow"].map((kind) => [
+      `${first.id} ${kind}`,
+      `${last.id} ${kind}`,
+    ]);
+    expect(await listed(["wow"])).toEqual([wows]);
+    expect(await listed(["wow", "like"])).toEqual([[...(likes ?? []), ...(wows ?? [])].sort()]);
+    expect(await listed(["sad"])).toEqual([[]]);
+    // Three reactions are left out between the two of the first page.
+    expect((await listed(["like"], 2))[0]).toEqual(likes);
+    const page = await server.reactions.listUserReactions({ userId: "x", pageSize: 2 });
+    const other = { userId: "x", kinds: ["wow"], pageSize: 2, pageToken: page.nextPageToken };
+    expect(await refusalOf(server.reactions.listUserReactions(other))).toMatchObject({
+      fields: ["page_token"],
+    });
   });
 });

@@ -60,7 +60,7 @@ describe("recent reactors", () => {
     expect(await recent(targets)).toEqual(["like: D B A"]);
     await owner.unreact("x", "A");
     await owner.react("x", "A");
-    expect(await recent(targets)).toEqual(["like: A D B"]);
+    expect(await recent(targets)).toEqual(["like: D B A"]);
   });
 
   test("have the people of whom the owner was not notified, too", async () => {

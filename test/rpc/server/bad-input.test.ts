@@ -54,6 +54,13 @@ const badTexts = ["a\n", "\u0000", "\u2028", "a\u202eb", "\u2066"];
 const badVersions = [0n, -1n, 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)];
 const badTokens = ["x", "%", text(1_025), Buffer.from("1{}").toString("base64url")];
 
+/** Lists of kinds, of which a field takes at most `max`. */
+const badKinds = (max: number) => [
+  Array.from({ length: max + 1 }, (_, i) => `k${i}`),
+  ["like", "like"],
+  ...["", ...badNames].map((kind) => [kind]),
+];
+
 /** By message and field: what the field must not be. */
 const bad: Record<string, readonly unknown[]> = {
   "*.program_id": badPrograms,
@@ -91,13 +98,15 @@ const bad: Record<string, readonly unknown[]> = {
   "*.display_name": ["", text(257), "あ".repeat(86), ...badTexts],
   "*.version": badVersions,
   "*.notification_id": ["", text(513), "x", notificationId.slice(1), `${notificationId}=`],
-  "*.preferences": [undefined],
+  "*.preferences": [undefined, { ownerId: "o" }],
   "*.program": [undefined],
-  "*.muted_kinds": [
-    Array.from({ length: 9 }, (_, i) => `k${i}`),
-    ["like", "like"],
-    ...["", ...badNames].map((kind) => [kind]),
-  ],
+  "*.muted_kinds": badKinds(8),
+  "*.muted_event_kinds": badKinds(8),
+  "*.kinds": badKinds(16),
+  "*.reaction_kinds": badKinds(16),
+  "*.event_kinds": badKinds(16),
+  "*.cool_down": [{ seconds: -1n }, { nanos: -1 }, { seconds: 2_592_000n, nanos: 1 }],
+  "*.regroup_after": [{}, { seconds: 59n, nanos: 999_999_999 }, { seconds: 31_622_401n }],
   "*.etag": [text(65)],
   "UpdateProgramRequest.update_mask": [{ paths: ["time_zone"] }, { paths: ["notices", "other"] }],
   "*.update_mask": [{ paths: ["owner_id"] }, { paths: ["all_muted", "other"] }],
@@ -111,6 +120,13 @@ const bad: Record<string, readonly unknown[]> = {
   "NotifyRequest.user_id": badIds64.slice(1),
   "NotifyRequest.display_name": [text(257), "あ".repeat(86), ...badTexts],
   "NotifyRequest.event_id": badIds64,
+  "RetractEventRequest.event_id": badIds64,
+  "NotifyRequest.data": [new Uint8Array(257)],
+  "*.owner_ids": [
+    Array.from({ length: 101 }, (_, i) => `o${i}`),
+    ["o", "o"],
+    ...badIds64.map((owner) => [owner]),
+  ],
   "NotifyRequest.kind": ["", ...badNames],
   "TargetName.type": ["", ...badNames],
   "TargetName.id": badIds64,
@@ -140,6 +156,18 @@ const bad: Record<string, readonly unknown[]> = {
     Array.from({ length: 6 }, (_, i) => ({ ...tier, maxTotalPoints: BigInt(i + 1) })),
   ],
   "BulkRules.required_approval_count": [-1, 0, 3],
+  "BulkRules.sources": [
+    [""],
+    ["a/b"],
+    ["A"],
+    ["a", "a"],
+    Array.from({ length: 17 }, (_, i) => `s${i}`),
+  ],
+  "BulkRules.lowering_delay": [
+    ...nanos.map((each) => ({ seconds: 1n, nanos: each })),
+    { seconds: -1n },
+    { seconds: 2_592_001n },
+  ],
   "ApprovalTier.max_total_points": [0n, ...badTotals],
   "ApprovalTier.required_approval_count": [undefined, -1, 3],
   "RefundPointsRequest.expired_points_policy": [0, 3, -1],
@@ -161,10 +189,14 @@ const bad: Record<string, readonly unknown[]> = {
   "*.bulk_grant_id": badIds64,
   "*.reversed_bulk_grant_id": badIds64,
   "*.replaced_revision": [-1, -2_147_483_648],
+  "GetBulkGrantSummaryRequest.revision": [-1, 1_000_000],
+  "ListBulkGrantRowsRequest.revision": [-1, -2_147_483_648],
   "*.digest": ["", text(42), text(44), `${text(42)}=`, `${text(42)}/`],
   // Unset means as soon as it is approved.
   "Header.execute_time": badTimes,
   "ReverseBulkGrantRequest.execute_time": badTimes,
+  "SubmitBulkGrantRequest.execute_time": badTimes,
+  "SubmitBulkGrantFromSourceRequest.execute_time": badTimes,
   "ListBulkGrantsRequest.state": [10, -1],
   "ListBulkGrantRowsRequest.state": [7, -1],
   // Header has rules for its own fields, and the oneof has the rule that it is required.
@@ -174,6 +206,10 @@ const bad: Record<string, readonly unknown[]> = {
   "UploadBulkGrantRequest.rows": [],
   "CheckSheetRequest.csv": [Buffer.alloc(2 * 2 ** 20 + 1)],
   "CheckSheetRequest.rows": [],
+  "SubmitBulkGrantRequest.csv": [Buffer.alloc(4 * 2 ** 20 + 1)],
+  "SubmitBulkGrantRequest.rows": [],
+  "SubmitBulkGrantFromSourceRequest.source": ["", "Nightly", "a/b", text(33)],
+  "SubmitBulkGrantFromSourceRequest.path": ["", text(1_025), "a\nb"],
   // Far too long; anything else is a problem of the row.
   "NewRow.user_id": [text(257)],
   "NewRow.points": [],
@@ -194,11 +230,13 @@ const bad: Record<string, readonly unknown[]> = {
 const free = new Set([
   "Program.notices",
   "Program.bulk_rules",
+  "CreateProgramRequest.bulk_rules",
   // An update ignores what it cannot change.
   "Program.time_zone",
   "Program.lifetime_changes",
   "Program.create_time",
   "Program.reservation_pause",
+  "Program.bulk_rules_change",
   "Notices.reserved_grants",
   "UsePointsRequest.allow_partial",
   "Header.validate_only",

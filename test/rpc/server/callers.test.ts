@@ -9,6 +9,7 @@ import {
 } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
 import { LedgerEntry_Type as Type } from "../../../src/gen/meguri/points/v1/ledger_entry_pb.ts";
 import { completeCheck, submitLines } from "../../support/fixtures/bulk-grant-calls.ts";
+import { enforceRules } from "../../support/fixtures/bulk-rules.ts";
 import { execute } from "../../support/fixtures/failed-reservation.ts";
 import { at, reasonOf } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
@@ -146,10 +147,7 @@ describe("any instance of a service may repeat a call, on whose behalf ever it w
 
 describe("one person through two services", () => {
   const awaiting = async (bulkGrantId: string): Promise<BulkGrant> => {
-    const { programs } = server;
-    await programs.updateProgram({
-      program: { programId: "default", bulkRules: { requiredApprovalCount: 2 } },
-    });
+    await enforceRules(server.deps, "default", { requiredApprovalCount: 2 });
     await submitLines(server.clientsOf("campaigns/ann"), { bulkGrantId }, "u1,5,");
     return completeCheck(server, bulkGrantId);
   };

@@ -6,6 +6,7 @@ import { BulkGrant_State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_gran
 import * as bulkGrants from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_service_pb.ts";
 import {
   ListMutedPeopleRequestSchema,
+  ListMutedTargetsRequestSchema,
   ListNotificationActorsRequestSchema,
   ListNotificationsRequestSchema,
   ListNotificationsRequest_State as NotificationState,
@@ -170,9 +171,12 @@ for (const state of [UNSPECIFIED, UNREAD, READ]) {
     server.notifications.listNotifications(r),
   );
 }
-const notificationId = encodeId({ ownerId: "o", kind: "like", target });
+const notificationId = encodeId({ ownerId: "o", kind: "like", target, generation: 1 });
 list("actors", ListNotificationActorsRequestSchema, { ownerId: "o", notificationId }, (r) =>
   server.notifications.listNotificationActors(r),
+);
+list("muted targets", ListMutedTargetsRequestSchema, { ownerId: "o" }, (r) =>
+  server.notifications.listMutedTargets(r),
 );
 list("muted people", ListMutedPeopleRequestSchema, { ownerId: "o" }, (r) =>
   server.notifications.listMutedPeople(r),
@@ -190,6 +194,12 @@ for (const state of [ANY, VALIDATING]) {
 const rowsOf = { bulkGrantId: "b" };
 list("rows of a bulk grant", bulkGrants.ListBulkGrantRowsRequestSchema, rowsOf, (r) =>
   server.bulkGrants.listBulkGrantRows(r),
+);
+list("actions of a bulk grant", bulkGrants.ListBulkGrantActionsRequestSchema, rowsOf, (r) =>
+  server.bulkGrants.listBulkGrantActions(r),
+);
+list("revisions of a bulk grant", bulkGrants.ListBulkGrantRevisionsRequestSchema, rowsOf, (r) =>
+  server.bulkGrants.listBulkGrantRevisions(r),
 );
 
 test.each(lists)("%s: no forged token is accepted", async (_, ask) => {

@@ -5,6 +5,7 @@ import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
 import * as grpc from "@grpc/grpc-js";
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { etagOf } from "../../../src/app/shared/etags.ts";
 import { ErrorInfoSchema } from "../../../src/gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../../src/gen/grpc/health/v1/health_pb.ts";
 import { descriptorSet, services } from "../../support/fixtures/descriptors.ts";
@@ -85,6 +86,8 @@ function call(method: string, request: Request, caller = "grpc-js"): Promise<Ans
 const account = { user_id: "u" };
 const reservation = { reservation_id: "r" };
 const target = { type: "post", id: "t" };
+/** Of the preferences of an owner without any. */
+const etag = etagOf([false, [], []]);
 const later = { seconds: "1900000000", nanos: 0 };
 const far = { seconds: "9900000000", nanos: 0 };
 /** An instant of the wall clock: the test clock moves only the calendar of points. */
@@ -131,6 +134,18 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       update_mask: { paths: ["lifetime_months"] },
     },
     { program: { lifetime_changes: [{ lifetime_months: 3 }, { lifetime_months: 4 }] } },
+  ],
+  "meguri.programs.v1.ProgramService/ApproveBulkRules": [
+    { program_id: "default", digest: "d".repeat(43) },
+    { refused: "DIGEST_MISMATCH" },
+  ],
+  "meguri.programs.v1.ProgramService/RejectBulkRules": [
+    { program_id: "default", digest: "d".repeat(43) },
+    { refused: "DIGEST_MISMATCH" },
+  ],
+  "meguri.programs.v1.ProgramService/ListBulkRulesChanges": [
+    { program_id: "default" },
+    { bulk_rules_changes: [], next_page_token: "" },
   ],
   "meguri.points.v1.PointsService/GrantPoints": [
     { ...account, event_id: "g", points: "100", reason: "hello" },
@@ -304,7 +319,11 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   ],
   "meguri.notifications.v1.NotificationService/Notify": [
     { target_name: target, event_id: "e", kind: "comment", user_id: "w", display_name: "W" },
-    { notified: true, replayed: false },
+    { notified: true, replayed: false, results: [{ owner_id: "o", notified: true }] },
+  ],
+  "meguri.notifications.v1.NotificationService/RetractEvent": [
+    { target_name: target, event_id: "f", owner_ids: ["o"] },
+    { refused: "EVENT_NOT_FOUND" },
   ],
   "meguri.notifications.v1.NotificationService/WatchUnreadCounts": [
     { watches: [{ owner_id: "o", known_version: "1" }] },
@@ -368,6 +387,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       },
     },
   ],
+  "meguri.notifications.v1.NotificationService/GetNotification": [
+    () => ({ owner_id: "o", notification_id: likeId }),
+    { notification: { kind: "like", type: "TYPE_REACTION", version: "1", seen: true } },
+  ],
   "meguri.notifications.v1.NotificationService/ListNotificationActors": [
     () => ({ owner_id: "o", notification_id: likeId }),
     { actors: [{ user_id: "u", display_name: "U", create_time: now }], next_page_token: "" },
@@ -396,8 +419,20 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
       },
     },
   ],
+  "meguri.notifications.v1.NotificationService/MarkNotificationUnread": [
+    () => ({ owner_id: "o", notification_id: likeId }),
+    {
+      changed: true,
+      unread_count: { notification_count: "1", version: "6" },
+      notification: { kind: "like", seen: true, read_time: null },
+    },
+  ],
+  "meguri.notifications.v1.NotificationService/DismissNotification": [
+    () => ({ owner_id: "o", notification_id: likeId, version: "1" }),
+    { changed: true, unread_count: { notification_count: "0", version: "7" } },
+  ],
   "meguri.notifications.v1.NotificationService/UpdatePreferences": [
-    { preferences: { owner_id: "o", all_muted: true, muted_kinds: ["like", "comment"] } },
+    { preferences: { owner_id: "o", all_muted: true, muted_kinds: ["like", "comment"], etag } },
     { preferences: { owner_id: "o", all_muted: true, muted_kinds: ["comment", "like"] } },
   ],
   "meguri.notifications.v1.NotificationService/GetPreferences": [
@@ -408,6 +443,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
     { owner_id: "o", user_id: "w", muted: true },
     { changed: true },
   ],
+  "meguri.notifications.v1.NotificationService/BlockPerson": [
+    { owner_id: "o", user_id: "w" },
+    { changed: true },
+  ],
   "meguri.notifications.v1.NotificationService/ListMutedPeople": [
     { owner_id: "o" },
     { user_ids: ["w"], next_page_token: "" },
@@ -415,6 +454,10 @@ const calls: Record<string, [request: Request, answer: Answer]> = {
   "meguri.notifications.v1.NotificationService/SetTargetMuted": [
     { owner_id: "o", target_name: target, muted: true },
     { target: { muted: true } },
+  ],
+  "meguri.notifications.v1.NotificationService/ListMutedTargets": [
+    { owner_id: "o" },
+    { targets: [{ target_name: target, muted: true }], next_page_token: "" },
   ],
   "meguri.reactions.v1.ReactionService/Unreact": [
     { target_name: target, user_id: "u" },
@@ -437,23 +480,35 @@ const bulkGrantCalls: typeof calls = {
     { messages: [{ header: bulkGrant }, { csv_chunk: csv }, { end: {} }] },
     { ...inState("VALIDATING"), replayed: false, check: null },
   ],
+  SubmitBulkGrant: [
+    { ...bulkGrant, csv },
+    { ...inState("VALIDATING"), replayed: true, revision: 1 },
+  ],
+  SubmitBulkGrantFromSource: [
+    { ...bulkGrant, source: "nightly", path: "b.csv" },
+    { refused: "INVALID_REQUEST" },
+  ],
   CheckSheet: [
     { ...bulkGrant, csv },
     { check: { row_count: 2, total_points: "5", problems: [problem] } },
   ],
   GetBulkGrant: [bulkGrant, { ...inState("VALIDATING"), progress: { granted_points: "0" } }],
+  GetBulkGrantSummary: [bulkGrant, { refused: "SUMMARY_NOT_FOUND" }],
   ListBulkGrants: [{}, { bulk_grants: [bulkGrant], next_page_token: "" }],
   ListBulkGrantRows: [
     bulkGrant,
     {
       rows: [
         { user_id: "b1", state: "STATE_PENDING" },
-        { state: "STATE_INVALID", problem },
+        { state: "STATE_INVALID", problems: [problem] },
       ],
     },
   ],
   WatchBulkGrant: [bulkGrant, { update: inState("VALIDATING") }],
   ExportFailedBulkGrantRows: [bulkGrant, { csv_chunk: expect.any(Buffer) }],
+  ListBulkGrantActions: [bulkGrant, { actions: [{ type: "TYPE_SUBMIT", revision: 1 }] }],
+  ListBulkGrantRevisions: [bulkGrant, { revisions: [{ revision: 1, row_count: 2 }] }],
+  ExportBulkGrantAudit: [bulkGrant, { csv_chunk: expect.any(Buffer) }],
   ApproveBulkGrant: [{ ...bulkGrant, digest: "d".repeat(43) }, { refused: "DIGEST_MISMATCH" }],
   RejectBulkGrant: [bulkGrant, { refused: "WRONG_STATE" }],
   PauseBulkGrant: [bulkGrant, { refused: "WRONG_STATE" }],

@@ -1,7 +1,4 @@
-/**
- * Sends the same unary gRPC calls to the server's own implementation and to connect-node, and
- * compares the answers. A path with a query, which connect-node ignores, goes to connect-node.
- */
+/** Tests that unary gRPC calls are answered as connect-node answers them. */
 import type { ClientHttp2Session, OutgoingHttpHeaders } from "node:http2";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -15,7 +12,8 @@ import {
 } from "../../../src/gen/meguri/points/v1/points_service_pb.ts";
 import { createListeners } from "../../../src/rpc/server/listeners.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
-import { frame, openSession, type RawCall, send } from "../../support/servers/raw-grpc.ts";
+import { expectSame as expectSameAnswer } from "../../support/servers/parity.ts";
+import { frame, openSession, type RawCall } from "../../support/servers/raw-grpc.ts";
 import { toRefusal } from "../../support/servers/refusal.ts";
 import { startServer, type TestServer } from "../../support/servers/server.ts";
 
@@ -68,19 +66,9 @@ afterAll(async () => {
   await listeners.drain(0);
 });
 
-/** Sends a call both ways and compares the answers. Returns headers and trailers. */
-async function expectSame(over: ClientHttp2Session, call: Partial<RawCall>) {
-  const { path: at = path } = call;
-  const own = await send(over, { ...call, path: at });
-  const connectNode = await send(over, { ...call, path: `${at}?` });
-  for (const { body, headers } of [own, connectNode]) {
-    // It says nothing about an answer without a message.
-    if (body === "") delete headers["grpc-encoding"];
-  }
-  expect(own).toEqual(connectNode);
-  const { ":status": _, ...headers } = own.headers;
-  return { ...headers, ...own.trailers };
-}
+/** Sends a call of GetBalance, or of another method, both ways. */
+const expectSame = (over: ClientHttp2Session, call: Partial<RawCall>) =>
+  expectSameAnswer(over, { path, ...call });
 
 const good = frame(messageOf("good"));
 const compressed = (data: Uint8Array) => frame(data, 1);

@@ -67,6 +67,27 @@ describe("a server that serves", () => {
   });
 });
 
+test("the metrics of a server count what its store throttles, by table", async () => {
+  const targetName = { type: "post", id: "throttled" };
+  await server.reactions.registerTarget({ targetName, ownerId: "o" });
+  const throttles = async () => {
+    const { text } = await readPage(server.operatorsPort, "/metrics");
+    const lines = text.split("\n").filter((line) => line.startsWith("meguri_store_throttles"));
+    return lines.map((line) => line.replace(/ \d+$/, " n"));
+  };
+  expect(await throttles()).toEqual([]);
+  proxy.faults({ throttle: 1, operations: ["BatchGetItem"] });
+  const reading = server.reactions.batchGetReactionSummaries({ targetNames: [targetName, other] });
+  await expect
+    .poll(throttles)
+    .toEqual([`meguri_store_throttles_total{table="${server.table("reactions")}"} n`]);
+  proxy.faults({});
+  await reading.catch(() => undefined);
+});
+
+/** A second target, so that a batch is read. */
+const other = { type: "post", id: "other" };
+
 describe("a server whose store or clock is not well serves, but is not ready", () => {
   const overall = async () => (await server.health.check({})).status;
   const readiness = () => readPage(server.operatorsPort, "/readyz");

@@ -77,9 +77,14 @@ describe("through gRPC", () => {
   type Page = { readonly pageSize: number };
   type Response = { readonly nextPageToken: string };
 
-  /** One page of each list; all have more than 200 rows, but for the muted people. */
+  /** One page of each list; those of few rows have a test of their own. */
   const lists: Record<string, (page: Page) => Promise<Response>> = {
     ListPrograms: (page) => server.programs.listPrograms(page),
+    async ListBulkRulesChanges(page) {
+      const change = { programId: "default", bulkRules: { requiredApprovalCount: 2 } };
+      await server.programs.updateProgram({ program: change });
+      return server.programs.listBulkRulesChanges({ ...page, programId: "default" });
+    },
     ListLedgerEntries: (page) => server.points.listLedgerEntries({ ...page, userId }),
     ListReservations: (page) =>
       server.reservations.listReservations({ ...page, filter: { case: "userId", value: userId } }),
@@ -99,9 +104,17 @@ describe("through gRPC", () => {
       }
       return server.notifications.listMutedPeople({ ...page, ownerId });
     },
+    async ListMutedTargets(page) {
+      await server.notifications.setTargetMuted({ ownerId, targetName: target, muted: true });
+      return server.notifications.listMutedTargets({ ...page, ownerId });
+    },
     ListBulkGrants: (page) => server.bulkGrants.listBulkGrants(page),
     ListBulkGrantRows: (page) =>
       server.bulkGrants.listBulkGrantRows({ ...page, bulkGrantId: "sheet" }),
+    ListBulkGrantActions: (page) =>
+      server.bulkGrants.listBulkGrantActions({ ...page, bulkGrantId: "sheet" }),
+    ListBulkGrantRevisions: (page) =>
+      server.bulkGrants.listBulkGrantRevisions({ ...page, bulkGrantId: "sheet" }),
   };
 
   const lengthOf = (response: Response) => Object.values(response).find(Array.isArray)?.length;
@@ -131,10 +144,16 @@ describe("through gRPC", () => {
     }
   });
 
-  test("ListMutedPeople, which has at most 64 rows, takes any page_size", async () => {
+  test.each([
+    ["ListMutedPeople", 2],
+    ["ListMutedTargets", 1],
+    ["ListBulkRulesChanges", 1],
+    ["ListBulkGrantActions", 1],
+    ["ListBulkGrantRevisions", 1],
+  ])("%s, which has few rows, takes any page_size", async (name, length) => {
     for (const pageSize of [200, 1_000_000, largest]) {
-      const response = await lists.ListMutedPeople?.({ pageSize });
-      expect(response && lengthOf(response)).toBe(2);
+      const response = await lists[name]?.({ pageSize });
+      expect(response && lengthOf(response)).toBe(length);
     }
   });
 

@@ -166,14 +166,16 @@ describe("the contract", () => {
     user_id: [Role.USER, Role.ACTOR],
     viewer_id: [Role.ACTOR],
     owner_id: [Role.OWNER],
+    owner_ids: [Role.OWNER],
     target_name: [Role.TARGET],
     target_names: [Role.TARGET],
   };
 
   /** Fields on which neither limits nor the key of a call depend. */
   const withoutRole = [
-    // A person who is muted does nothing.
+    // A person who is muted or blocked does nothing.
     "meguri.notifications.v1.SetPersonMutedRequest.user_id",
+    "meguri.notifications.v1.BlockPersonRequest.user_id",
     // A sheet has the users of many accounts.
     "meguri.bulkgrants.v1.NewRow.user_id",
   ];

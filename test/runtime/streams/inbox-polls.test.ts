@@ -66,6 +66,18 @@ describe("polls", () => {
     expect(await pollsIn(5_000)).toBeGreaterThanOrEqual(4);
   });
 
+  test("of owners whose streams come back with the present version are rare", async () => {
+    store.inboxes.set("o", inbox(7));
+    read(["o", 7]);
+    await pass(0);
+    const known = await pollsIn(minuteMs);
+    expect(known).toBeGreaterThanOrEqual(11);
+    expect(known).toBeLessThanOrEqual(14);
+    store.inboxes.set("o", inbox(8));
+    await pass(5_300);
+    expect(await pollsIn(5_000)).toBeGreaterThanOrEqual(4);
+  });
+
   test("and opening reads of a quiet owner take up to 400 read units an hour", async () => {
     create(100);
     const leaving = new AbortController();

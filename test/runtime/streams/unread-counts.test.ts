@@ -33,14 +33,14 @@ describe("a stream", () => {
       {
         ownerId: "o",
         version: 7,
-        badge: { notificationCount: 1, actorCount: 7, unseenNotificationCount: 0 },
+        badge: { notificationCount: 1, actorCount: 7, unseenNotificationCount: 0, kindCounts: {} },
       },
     ]);
     expect((await follow("nobody")).events).toEqual([
       {
         ownerId: "nobody",
         version: 0,
-        badge: { notificationCount: 0, actorCount: 0, unseenNotificationCount: 0 },
+        badge: { notificationCount: 0, actorCount: 0, unseenNotificationCount: 0, kindCounts: {} },
       },
     ]);
   });
@@ -101,6 +101,17 @@ describe("a stream", () => {
     for (const { texts } of streams) {
       expect(texts()).toEqual(["o: 0 people at 0", "o: 1 people at 1"]);
     }
+  });
+
+  test("gets a count in which only the kinds have changed", async () => {
+    store.inboxes.set("o", { ...inbox(1), kindCounts: { like: 1 } });
+    const stream = await follow("o");
+    unreadCounts.publish("o", { ...inbox(2, 1), kindCounts: { "~like": 1 } });
+    unreadCounts.publish("o", { ...inbox(3, 1), kindCounts: { "~like": 1 } });
+    await pass(0);
+    unreadCounts.publish("o", { ...inbox(4, 1), kindCounts: { "~like": 1 } });
+    await pass(0);
+    expect(stream.texts()).toEqual(["o: 1 people at 1", "o: 1 people at 3"]);
   });
 
   test("gets nothing while neither groups nor people change", async () => {
@@ -262,6 +273,17 @@ describe("many streams that began together", () => {
     const delays = ends().map(({ reopenDelayMs }) => reopenDelayMs);
     for (const count of tenths(delays, 1_000, 5_000)) expect(count).toBeGreaterThan(40);
   });
+});
+
+test("the more streams a server ends, the longer they take to open again elsewhere", async () => {
+  create(5_000);
+  const ends = readMany(5_000);
+  await pass(0);
+  unreadCounts.drain(2_000);
+  await pass(2_000);
+  const delays = ends().map(({ reopenDelayMs }) => reopenDelayMs);
+  // 500 a second, as one other server opens them beside its other calls.
+  for (const count of tenths(delays, 1_000, 11_000)) expect(count).toBeGreaterThan(350);
 });
 
 describe("a draining server", () => {

@@ -132,6 +132,7 @@ describe("a store that is away", () => {
     ["unread groups", () => reader.unreadGroups("o", true, page)],
     ["history", () => reader.readGroups("o", 0, page)],
     ["muted people", () => reader.mutedPeople("o", page)],
+    ["muted targets", () => reader.mutedTargets("o", page)],
     ["inboxes", () => reader.inboxes(["o"])],
     ["purge of reactions", () => purger.reactions(target, "like")],
     ["pending purges", () => reader.pendingPurges(page)],

@@ -5,7 +5,7 @@ import type { Transaction } from "../../../src/app/ports/engine.ts";
 import type { Ref } from "../../../src/app/ports/records.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { emptyInbox } from "../../../src/domain/inbox.ts";
-import type { Reaction } from "../../../src/domain/target.ts";
+import type { Reaction, Target } from "../../../src/domain/target.ts";
 import type { UnreadGroup } from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
 import { isolations } from "../../support/fixtures/account-fixture.ts";
@@ -50,9 +50,32 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
     expect(reactions).toEqual(["put reaction", "put reaction"]);
   });
 
+  test("a record that one call deletes may be put by the next undeclared", async () => {
+    const { deps, coalesced } = await createFixture();
+    const key = refs.inbox;
+    const before = await deps.reader.get(refs.target);
+    const value = before?.value as Target;
+    const base = { key, expectAbsent: [], deadline: undefined };
+    await coalesced(deps, () => [
+      deps.engine.transact({
+        ...base,
+        readSet: [refs.target],
+        decide: (tx) => tx.delete(refs.target),
+      }),
+      deps.engine.transact({
+        ...base,
+        readSet: [],
+        decide: (tx) => tx.put(refs.target, { ...value, title: "put again" }),
+      }),
+    ]);
+    const { value: after, version } = (await deps.reader.get(refs.target)) ?? {};
+    expect([after?.title, version]).toEqual(["put again", (before?.version ?? 0) + 1]);
+  });
+
   test("a record that is put and deleted in one batch is not written", async () => {
     const { deps, coalesced, store, check } = await createFixture();
-    const answers = await coalesced(deps, () => [like(deps, "a"), unlike(deps, "a")]);
+    // An owner's own reaction leaves nothing.
+    const answers = await coalesced(deps, () => [like(deps, ownerId), unlike(deps, ownerId)]);
     expect(answers).toEqual([done(1), done(0)]);
     expect(await check()).toEqual({ unread: [], read: [] });
     expect(Object.keys(store.dump()).filter((name) => name.startsWith("reaction"))).toEqual([]);
@@ -93,13 +116,13 @@ describe.each(isolations)("deleting, applied %s", (isolation) => {
   });
 
   test("a stale copy of a reaction that was deleted and put again fails", async () => {
-    const { deps, process, once } = await createFixture("a");
+    const { deps, process, once } = await createFixture(ownerId);
     const other = process();
     once("commit", async () => {
-      await unlike(other, "a");
-      await like(other, "a");
+      await unlike(other, ownerId);
+      await like(other, ownerId);
     });
-    const ref = refs.record("a");
+    const ref = refs.record(ownerId);
     const call = deps.engine.transact({
       key: refs.inbox,
       readSet: [ref],
@@ -173,6 +196,7 @@ describe.each(isolations)("records that are only read, applied %s", (isolation) 
     await coalesced(deps, () => [unlike(deps, "a")]);
     // The record stays for the cool-down.
     expect(commits.at(-1)?.toSorted()).toEqual([
+      "check readMark",
       "check unreadGroup",
       "put inbox",
       "put reaction",

@@ -1,13 +1,22 @@
 /** Tests that the items of reactions and notifications stay under 1 KB and have the right TTL. */
 import { describe, expect, test } from "vitest";
 import type { Kind, Records, Ref } from "../../../src/app/ports/records.ts";
-import { inboxRef, notifiedEventRef, reactionRef } from "../../../src/app/ports/records.ts";
+import {
+  eventActorRef,
+  inboxRef,
+  notifiedEventRef,
+  reactionRef,
+} from "../../../src/app/ports/records.ts";
+import { maxMutedPeople, maxUnseen } from "../../../src/domain/inbox.ts";
+import { eventKind } from "../../../src/domain/kinds.ts";
 import { type Item, toItem } from "../../../src/store/dynamodb/codecs/index.ts";
 import { itemSize } from "../../../src/store/dynamodb/sdk/item-size.ts";
 import { largestRecords } from "../../support/fixtures/largest-records.ts";
+import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   inbox,
   newTarget,
+  range,
   reaction,
   readGroup,
   readRefOf,
@@ -16,30 +25,49 @@ import {
   unreadRefOf,
 } from "../../support/fixtures/stored-reactions.ts";
 
-test.each(largestRecords)("the largest %s is under 1 KB", (_, ref, value) => {
-  expect(itemSize(toItem(ref, value, Number.MAX_SAFE_INTEGER - 1))).toBeLessThan(1024);
+const sizeOf = (ref: Ref, value: Records[Kind]): number =>
+  itemSize(toItem(ref, value, Number.MAX_SAFE_INTEGER - 1));
+
+test.each(largestRecords)(
+  "the largest %s is under 1 KB, or an inbox under 2 KB",
+  (what, ...item) => {
+    expect(sizeOf(...item)).toBeLessThan(what === "inbox" ? 2048 : 1024);
+  },
+);
+
+test("a large inbox is under 1 KB", () => {
+  const kinds = range(1, 12).map((i) => `kind-${100 + i}`);
+  const large = inbox(10 ** 9, {
+    unseen: range(0, maxUnseen - 1).map((i) => 10 ** 9 - i * (2 ** 14 - 1)),
+    olderUnseenCount: 900,
+    kindCounts: Object.fromEntries(kinds.map((kind) => [eventKind(kind), 99])),
+    preferences: {
+      allMuted: true,
+      mutedKinds: kinds.slice(0, 2),
+      mutedEventKinds: kinds.slice(0, 2),
+    },
+    mutedPeople: range(1, maxMutedPeople).map((n) => `${100 + n}`),
+  });
+  expect(sizeOf(inboxRef("o".repeat(64)), large)).toBeLessThan(1024);
 });
 
 describe("attributes of an item", () => {
   const name = newTarget();
   const record = reaction(name, 1);
-  const event = reaction(name, 1, { kind: "~comment" });
+  const event = storedEvent({ expireTime: 5_001 });
   const item = (ref: Ref, value: Records[Kind]): Item => toItem(ref, value, 1);
 
   test.each<[string, Item, string | undefined]>([
-    ["a withdrawn reaction", item(refOf(record), { quietUntil: 5_001 }), "6"],
+    ["a withdrawn reaction", item(refOf(record), { readTime: 1, expireTime: 5_001 }), "6"],
     ["a read group", itemOfRead(5_001), "6"],
     [
       "an event's id",
-      item(notifiedEventRef("o", "s", "e"), { hash: "h", notified: true, expireTime: 5_000 }),
+      item(notifiedEventRef("o", "s", "e"), notifiedEvent({ expireTime: 5_000 })),
       "5",
     ],
-    [
-      "a reaction in its cool-down",
-      item(refOf(record), { ...record, quietUntil: 5_001 }),
-      undefined,
-    ],
-    ["an event", item(refOf(event), event), undefined],
+    ["a reaction in its cool-down", item(refOf(record), { ...record, readTime: 5_001 }), undefined],
+    ["an event", item(eventRefOf(event), event), "6"],
+    ["an actor of events", itemOfActor(), "6"],
     ["an inbox", item(inboxRef("o"), inbox(1)), undefined],
     ["an unread group", itemOfUnread(), undefined],
   ])("%s: when DynamoDB deletes it, in seconds", (_, { ttl }, seconds) => {
@@ -47,19 +75,24 @@ describe("attributes of an item", () => {
   });
 
   test("only active records are in by-n, and only reactions in by-person", () => {
-    const records = [item(refOf(record), record), item(refOf(event), event)];
-    const withdrawn = item(reactionRef(name, "like", "u"), { quietUntil: 5_001 });
+    const records = [item(refOf(record), record), item(eventRefOf(event), event), itemOfActor()];
+    const withdrawn = item(reactionRef(name, "like", "u"), { readTime: 1, expireTime: 5_001 });
     expect([...records, withdrawn].map((each) => ["n" in each, "t" in each])).toEqual([
       [true, true],
       [true, false],
       [false, false],
+      [false, false],
     ]);
   });
 
-  test("only unread groups are in by-last", () => {
+  test("only groups are in by-last", () => {
     const all = [itemOfUnread(), itemOfRead(1), item(inboxRef("o"), inbox(1))];
-    expect(all.map((each) => "l" in each)).toEqual([true, false, false]);
+    expect(all.map((each) => "l" in each)).toEqual([true, true, false]);
   });
+
+  function itemOfActor(): Item {
+    return item(eventActorRef(event, event.userId), { latestVersion: 1, expireTime: 5_001 });
+  }
 
   function itemOfRead(expireTime: number): Item {
     const read = readGroup(name, 1, { expireTime });

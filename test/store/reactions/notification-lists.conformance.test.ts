@@ -1,8 +1,14 @@
-/** Tests both stores alike: lists of unread groups, read groups and muted people; many inboxes. */
+/** Tests both stores alike: lists of unread and read groups, of what is muted; many inboxes. */
 import { describe, expect, test, vi } from "vitest";
 import type { PageRequest } from "../../../src/app/ports/pages.ts";
-import { inboxRef, mutedPersonRef, notifiedEventRef } from "../../../src/app/ports/records.ts";
+import {
+  inboxRef,
+  mutedPersonRef,
+  mutedTargetRef,
+  notifiedEventRef,
+} from "../../../src/app/ports/records.ts";
 import { type UnreadGroup, versionOf } from "../../../src/domain/unread-group.ts";
+import { notifiedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   far,
   inbox,
@@ -44,7 +50,7 @@ describe.each(stores)("%s: unread groups", (_, open) => {
       write(inboxRef(ownerId), inbox(200)),
       putRead(ownerId, readGroup(newTarget(), 50)),
       write(mutedPersonRef(ownerId, "u"), { userId: "u", time: 1 }),
-      write(notifiedEventRef(ownerId, "s", "e"), { hash: "1:x", notified: true, expireTime: far }),
+      write(notifiedEventRef(ownerId, "s", "e"), notifiedEvent()),
       putUnread(`${ownerId}x`, unreadGroup(newTarget(), 60)),
     ]);
     const list = async (newestFirst: boolean, size: number, before?: number) =>
@@ -160,6 +166,30 @@ describe.each(stores)("%s: muted people and inboxes", (_, open) => {
     expect(await list(3)).toEqual(people.filter(({ userId }) => userId !== "A"));
   });
 
+  test("the muted targets of one owner, by type and id", async () => {
+    const { store, reader } = open();
+    const ownerId = newUser();
+    const names = [
+      ["a", "2"],
+      ["a", "b~"],
+      ["a-b", "1"],
+      ["b", "1"],
+    ] as const;
+    const targets = names.map(([type, id], i) => ({ target: { type, id }, time: i }));
+    await fill(
+      store,
+      targets.toReversed().map((each) => write(mutedTargetRef(ownerId, each.target), each)),
+    );
+    const other = { target: newTarget(), time: 1 };
+    await fill(store, [
+      write(mutedTargetRef(`${ownerId}x`, other.target), other),
+      write(mutedPersonRef(ownerId, "u"), { userId: "u", time: 1 }),
+    ]);
+    const list = async (size: number) =>
+      (await pages((page) => reader.mutedTargets(ownerId, page), size)).flat();
+    for (const size of [1, 3, 100]) expect(await list(size)).toEqual(targets);
+  });
+
   test("inboxes of many owners, as far as they exist", async () => {
     const { store, reader } = open();
     const ownerIds = range(1, 230).map(newUser);
@@ -192,6 +222,8 @@ function listsOf({ reader }: OpenStore, name: ReturnType<typeof newTarget>, id: 
     otherReadGroups: (page: PageRequest) => reader.readGroups("another", 0, page),
     mutedPeople: (page: PageRequest) => reader.mutedPeople(id, page),
     otherMutedPeople: (page: PageRequest) => reader.mutedPeople("another", page),
+    mutedTargets: (page: PageRequest) => reader.mutedTargets(id, page),
+    otherMutedTargets: (page: PageRequest) => reader.mutedTargets("another", page),
     programs: (page: PageRequest) => reader.programs(page),
   };
 }
@@ -207,13 +239,23 @@ test.each(stores)("%s: a cursor is valid only for its own list", async (_, open)
     ...numbers.map((n) => putUnread(id, unreadGroup(newTarget(), n))),
     ...numbers.map((n) => putRead(id, readGroup(newTarget(), n))),
     ...numbers.map((n) => write(mutedPersonRef(id, `u${n}`), { userId: `u${n}`, time: n })),
+    ...numbers
+      .map((n) => ({ target: { type: "post", id: `${n}` }, time: n }))
+      .map((muted) => write(mutedTargetRef(id, muted.target), muted)),
   ]);
   const lists = listsOf(opened, name, id);
   const first = { size: 1, cursor: undefined };
   await vi.waitFor(async () => {
     expect((await lists.reactionsOfUser(first)).cursor).toBeDefined();
   }, patience);
-  const full = ["reactions", "reactionsOfUser", "unreadGroups", "readGroups", "mutedPeople"];
+  const full = [
+    "reactions",
+    "reactionsOfUser",
+    "unreadGroups",
+    "readGroups",
+    "mutedPeople",
+    "mutedTargets",
+  ];
   for (const from of full as (keyof typeof lists)[]) {
     const { cursor } = await lists[from](first);
     expect(cursor?.length, from).toBeGreaterThan(0);

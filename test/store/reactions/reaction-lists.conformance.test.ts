@@ -9,6 +9,7 @@ import {
   targetRef,
 } from "../../../src/app/ports/records.ts";
 import { noActor, type Reaction } from "../../../src/domain/target.ts";
+import { eventRefOf, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   newTarget,
   newUser,
@@ -23,7 +24,10 @@ import { bothStores, fill, pages, remove, write } from "../../support/stores/bot
 
 const { stores } = bothStores();
 
-const withdrawn = { quietUntil: 1_790_000_900_000 };
+const withdrawn = {
+  place: { version: 4, generation: 2 },
+  expireTime: 1_790_000_900_000,
+};
 
 describe.each(stores)("%s: reactions", (_, open) => {
   test("to a target, newest first: all, and the notified ones in a range", async () => {
@@ -33,7 +37,6 @@ describe.each(stores)("%s: reactions", (_, open) => {
     await fill(store, records.map(put));
     await fill(store, [
       put(reaction(name, 26, { kind: "love" })),
-      put(reaction(name, 27, { kind: "~like" })),
       write(targetRef(name), target(name)),
       write(reactionRef(name, "like", "gone"), withdrawn),
     ]);
@@ -50,6 +53,9 @@ describe.each(stores)("%s: reactions", (_, open) => {
         newest.filter((record) => record.notified && record.version >= 4 && record.version <= 20),
       );
     }
+    const latest = await reader.latestReactions(name, "like", 7);
+    expect(latest).toEqual(newest.slice(0, 7));
+    expect(await reader.latestReactions(name, "love", 7)).toHaveLength(1);
     const unknown = { target: newTarget(), kind: "like" };
     expect(await pages((page) => reader.reactions(unknown, page), 5)).toEqual([[]]);
   });
@@ -65,9 +71,10 @@ describe.each(stores)("%s: reactions", (_, open) => {
         notified: i % 3 === 0,
       }),
     );
+    const event = storedEvent({ userId });
     await fill(store, records.map(put));
     await fill(store, [
-      put(reaction(newTarget(), 1, { userId, kind: "~comment" })),
+      write(eventRefOf(event), event),
       write(reactionRef(newTarget(), "like", userId), withdrawn),
     ]);
     const list = (size: number) => pages((page) => reader.reactionsOfUser(userId, page), size);
@@ -87,13 +94,13 @@ describe.each(stores)("%s: reactions", (_, open) => {
   test("targets, pending purges and events without an actor are in no person's list", async () => {
     const { store, reader } = open();
     const name = newTarget();
-    const event = reaction(name, 1, { kind: "~comment", userId: noActor });
+    const event = storedEvent({ target: name, userId: noActor });
     const purge = { target: name, ownerId: "owner", deleteTime: 1 };
     const record = reaction(name, 2, { userId: "T" });
     await fill(store, [
       write(targetRef(name), target(name)),
       write(pendingPurgeRef(name), purge),
-      put(event),
+      write(eventRefOf(event), event),
       put(record),
     ]);
     // The sort keys of these items as ids of people.
@@ -116,7 +123,6 @@ describe.each(stores)("%s: purges", (_, open) => {
     const gone = reactionRef(name, "like", userId);
     const kept = [
       reaction(name, 2_000, { kind: "love", userId }),
-      reaction(name, 2_001, { kind: "~like", userId }),
       reaction({ ...name, id: `${name.id}x` }, 2_002, { userId }),
     ];
     await fill(store, [...[...records, ...kept].map(put), write(gone, withdrawn)]);
@@ -128,19 +134,6 @@ describe.each(stores)("%s: purges", (_, open) => {
     const found = await reader.many([gone, ...records.map(refOf)]);
     expect(found.every((record) => record === undefined)).toBe(true);
     expect(await reader.many(kept.map(refOf))).toEqual(kept);
-  });
-
-  test("of events of one kind, with the member without an actor", async () => {
-    const { store, reader, purger } = open();
-    const name = newTarget();
-    const records = [noActor, "u"].map((userId, i) =>
-      reaction(name, i + 1, { kind: "~comment", userId }),
-    );
-    await fill(store, records.map(put));
-    expect(await purger.reactions(name, "comment")).toBe(false);
-    expect(await reader.many(records.map(refOf))).toEqual(records);
-    expect(await purger.reactions(name, "~comment")).toBe(false);
-    expect(await reader.many(records.map(refOf))).toEqual([undefined, undefined]);
   });
 
   test("are listed while they are pending, by type and id, with nothing else", async () => {

@@ -2,8 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
+  eventActorRef,
+  eventOwnerRef,
   inboxRef,
   mutedPersonRef,
+  mutedTargetRef,
   notifiedEventRef,
   reactionRef,
   targetRef,
@@ -11,6 +14,7 @@ import {
 import { emptyInbox, maxMutedPeople, maxUnseen } from "../../../src/domain/inbox.ts";
 import { noActor } from "../../../src/domain/target.ts";
 import { largestRecords, type NamedRecord } from "../../support/fixtures/largest-records.ts";
+import { eventRefOf, notifiedEvent, storedEvent } from "../../support/fixtures/stored-events.ts";
 import {
   inbox,
   newTarget,
@@ -52,8 +56,9 @@ describe.each(stores)("%s: transactions", (_, open) => {
   test("a reaction that is withdrawn and made again never has an earlier version", async () => {
     const { store, a } = setUp();
     const ref = refOf(a);
-    const withdrawn = { quietUntil: 1_790_000_500_000 };
-    const again = { ...a, version: 9, notified: false, ...withdrawn };
+    const read = { readTime: 1_790_000_500_000 };
+    const withdrawn = { ...read, expireTime: 1_790_000_600_000 };
+    const again = { ...a, version: 9, notified: false, ...read };
     await fill(store, [put({ ...a, version: 7 })]);
     for (const [value, version] of [
       [withdrawn, 7],
@@ -142,8 +147,11 @@ describe.each(stores)("%s: records", (_, open) => {
     const name = { type: "a-b_c", id: `!~:/@$\\"${randomUUID()}` };
     const [ownerId, userId] = [newUser(), newUser()];
     const bare = { title: "", link: "", counts: {}, ownerId };
-    const event = { kind: "~comment", userId };
-    const byNobody = { ...event, userId: noActor, displayName: "120" };
+    const data = Uint8Array.from([0, 255]);
+    const more = { userId, version: 5, previousVersion: 2, link: "/c/5", data };
+    const event = storedEvent({ ownerId, target: name, ...more });
+    const bareEvent = { ownerId, target: name, service: "", version: 6 };
+    const byNobody = storedEvent({ ...bareEvent, userId: noActor, displayName: "120" });
     const unread = unreadGroup(name, 3);
     const alone = { userId: noActor, displayName: "", version: 4, createTime: 0 };
     const ofNobody = unreadGroup(name, 4, {
@@ -154,7 +162,7 @@ describe.each(stores)("%s: records", (_, open) => {
       recent: { after: 3, count: 1, middle: 3, lateCount: 1, middleTime: 0 },
     });
     const read = readGroup(name, 3);
-    const reported = { hash: "1:x", notified: true, expireTime: 1 };
+    const reported = notifiedEvent({ target: name, version: 0, userId: noActor, retracted: true });
     await roundTrip([
       ["target without texts", targetRef(name), target(name, bare)],
       ["reaction", refOf(reaction(name, 3)), reaction(name, 3)],
@@ -163,20 +171,16 @@ describe.each(stores)("%s: records", (_, open) => {
         reactionRef(name, "like", userId),
         reaction(name, 4, { userId, displayName: "" }),
       ],
-      [
-        "event that did not notify",
-        reactionRef(name, "~comment", userId),
-        reaction(name, 5, { ...event, notified: false }),
-      ],
-      [
-        "event without an actor",
-        reactionRef(name, "~comment", noActor),
-        reaction(name, 6, byNobody),
-      ],
+      ["event", eventRefOf(event), event],
+      ["event without an actor", eventRefOf(byNobody), byNobody],
+      ["actor", eventActorRef(event, userId), { latestVersion: 5, expireTime: 1 }],
+      ["no actor", eventActorRef(event, noActor), { latestVersion: 6, expireTime: 1 }],
+      ["owner of events", eventOwnerRef(event), { ownerId, target: name, kind: "~comment" }],
       ["unread group", unreadRefOf(ownerId, unread), unread],
       ["unread group without an actor", unreadRefOf(ownerId, ofNobody), ofNobody],
       ["read group", readRefOf(ownerId, read), read],
       ["muted person", mutedPersonRef(ownerId, userId), { userId, time: 1 }],
+      ["muted target", mutedTargetRef(ownerId, name), { target: name, time: 1 }],
       ["notified event", notifiedEventRef(ownerId, "blog", `~!"/${userId}`.slice(0, 64)), reported],
     ]);
   });
@@ -188,6 +192,8 @@ describe.each(stores)("%s: records", (_, open) => {
     unseen.push((unseen.at(-1) as number) - (gaps[unseen.length % gaps.length] as number));
   }
 
+  const nothingMuted = emptyInbox.preferences;
+
   test.each([
     ["empty", emptyInbox],
     ["with one unseen version", inbox(7, { seenVersion: 6, unseen: [7] })],
@@ -197,8 +203,13 @@ describe.each(stores)("%s: records", (_, open) => {
       "with most muted people",
       inbox(9, { mutedPeople: range(1, maxMutedPeople).map((n) => `${100 + n}`) }),
     ],
-    ["with muted kinds", inbox(9, { preferences: { allMuted: false, mutedKinds: ["a", "b-c"] } })],
-    ["with all muted", inbox(9, { preferences: { allMuted: true, mutedKinds: [] } })],
+    ["with muted kinds", inbox(9, { preferences: { ...nothingMuted, mutedKinds: ["a", "b-c"] } })],
+    [
+      "with muted kinds of events",
+      inbox(9, { preferences: { ...nothingMuted, mutedEventKinds: ["a", "b-c"] } }),
+    ],
+    ["with kinds", inbox(9, { kindCounts: { like: 3, "~like": 1, constructor: 2 } })],
+    ["with all muted", inbox(9, { preferences: { ...nothingMuted, allMuted: true } })],
   ])("an inbox %s comes back as it was written", (what, value) =>
     roundTrip([[what, inboxRef(newUser()), value]]),
   );

@@ -1,7 +1,9 @@
 /** Plays one bulk grant from its first sheet to its last revision, while everything fails. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import pLimit from "p-limit";
 import { expect } from "vitest";
+import { getBalance } from "../../../src/app/points/queries.ts";
 import type { RowCode } from "../../../src/domain/sheet.ts";
 import {
   type BulkGrant,
@@ -38,8 +40,8 @@ function callsOf({ workers, server }: CampaignStack, bulkGrantId: string) {
   const name = { programId: workers.programId, bulkGrantId };
   const submitter = server.clientsOf("submitter");
   const approver = server.clientsOf("approver").bulkGrants;
-  const read = async () =>
-    (await untilAnswered(() => submitter.bulkGrants.getBulkGrant(name))).bulkGrant as BulkGrant;
+  const get = () => untilAnswered(() => submitter.bulkGrants.getBulkGrant(name));
+  const read = async () => (await get()).bulkGrant as BulkGrant;
   const approvalOf = ({ digest }: BulkGrant) => ({ ...name, digest });
   return {
     submit: async (csv: string | Uint8Array) =>
@@ -50,6 +52,8 @@ function callsOf({ workers, server }: CampaignStack, bulkGrantId: string) {
       expect(await reasonOf(own)).toBe("SELF_APPROVAL");
       await untilAnswered(() => approver.approveBulkGrant(approvalOf(bulkGrant)));
     },
+    cancel: () => untilAnswered(() => approver.cancelBulkGrant(name)),
+    get,
     /** Waits for a state of the current revision. */
     comesTo: (state: keyof typeof State, timeoutMs?: number) =>
       eventually(async () => {
@@ -111,6 +115,85 @@ export async function playCampaign(
   return worker.kills;
 }
 
+/** Longer than any attempt may still write after a cancellation. */
+const lateMs = 15_000;
+
+/**
+ * Plays a campaign that is cancelled when about half of its rows are granted, while workers are
+ * killed and the store has faults. Expects that the counts of its end are those of the ledgers,
+ * that no row is granted any more, and that the exported rest, sent again, grants each row once.
+ * Returns how many workers were killed.
+ */
+export async function playCancelledCampaign(
+  stack: CampaignStack,
+  options: CampaignOptions,
+): Promise<number> {
+  const { workers } = stack;
+  const { bulkGrantId, rowCount } = options;
+  const rows = planRows(bulkGrantId, rowCount).map(({ code: _, ...row }) => row);
+  const campaign = campaignOf(stack, options, rows);
+  workers.proxy.faults(faults);
+  const worker = await startKilledWorker(stack, bulkGrantId, options);
+  try {
+    await campaign.submit(sheetOf(campaign.cells));
+    await campaign.approve(await campaign.comesTo("AWAITING_APPROVAL"));
+    await eventually(async () => {
+      expect((await campaign.get()).progress?.grantedCount).toBeGreaterThan(rowCount / 2);
+    }, options.timeoutMs);
+    await campaign.cancel();
+    const { result } = await campaign.comesTo("CANCELLED");
+    const left = await leftOf(workers, rows);
+    const granted = rows.filter((row) => !left.has(row));
+    expect(result).toMatchObject({
+      grantedCount: granted.length,
+      grantedPoints: pointsOf(granted),
+      failedCount: 0,
+      notRunCount: left.size,
+    });
+    await sleep(lateMs);
+    await campaign.expectGranted(left);
+    const rest = await campaign.expectExport(1, campaign.cells, (row) =>
+      left.has(row) ? "NOT_RUN" : undefined,
+    );
+    await sendRest(campaign, left, rest);
+  } finally {
+    workers.proxy.faults({});
+    await worker.stop();
+  }
+  await expectBalances(workers, rows);
+  return worker.kills;
+}
+
+/** The rows whose users have no points yet. */
+async function leftOf(
+  { deps, programId }: WorkerStack,
+  rows: readonly PlannedRow[],
+): Promise<Set<PlannedRow>> {
+  const limit = pLimit(concurrency);
+  const left = new Set<PlannedRow>();
+  const read = async (row: PlannedRow) => {
+    const { availablePoints } = await getBalance(deps, { programId, userId: row.userId });
+    if (availablePoints === 0) left.add(row);
+  };
+  await Promise.all(rows.map((row) => limit(() => read(row))));
+  expect(left.size).toBeGreaterThan(0);
+  return left;
+}
+
+async function sendRest(
+  campaign: Campaign,
+  left: ReadonlySet<PlannedRow>,
+  csv: Uint8Array,
+): Promise<void> {
+  await campaign.submit(csv);
+  await campaign.approve(await campaign.comesTo("AWAITING_APPROVAL"));
+  expect(await campaign.comesTo("DONE")).toMatchObject({
+    revision: 2,
+    result: { grantedCount: left.size, failedCount: 0 },
+  });
+  await campaign.expectGranted(new Set());
+}
+
 type Campaign = ReturnType<typeof campaignOf>;
 
 function campaignOf(
@@ -137,7 +220,10 @@ function campaignOf(
       expectGranted(workers, bulkGrantId, rows, without),
     expectMessages: (count: number) =>
       eventually(async () => {
-        expect(slack.messages.filter((text) => text.includes(bulkGrantId))).toHaveLength(count);
+        const outcomes = slack.messages.filter(
+          (text) => text.includes(bulkGrantId) && / is (DONE|CANCELLED|INVALID)/.test(text),
+        );
+        expect(outcomes).toHaveLength(count);
       }),
     /** Expects that the export has exactly the rows with a code, and returns it. */
     async expectExport(

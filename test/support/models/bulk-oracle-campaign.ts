@@ -1,18 +1,25 @@
 /** The oracle's campaigns: what people may change in each state, and what rows show. */
-import type { BulkRules } from "../../../src/domain/program.ts";
+import type { BulkRules } from "../../../src/domain/bulk-rules.ts";
 import { type RowCode, rowsPerBlock } from "../../../src/domain/sheet.ts";
 import type { Counts, Head, Raw, Request, Result } from "./bulk-requests.ts";
 
 export interface Row extends Raw {
   /** What is wrong with the row itself. */
-  readonly own?: RowCode;
+  readonly own: readonly RowCode[];
   /** What the validation found in the store. */
-  found?: "ALREADY_GRANTED" | RowCode;
+  found?: "ALREADY_GRANTED" | readonly RowCode[];
   /** What became of it: points, or why none. Absent: not executed. */
   outcome?: number | RowCode;
 }
 
 export type Of<Op extends Request["op"]> = Extract<Request, { readonly op: Op }>;
+
+/** The points of a revision, the approvals that they need, and the hour in which they came. */
+export interface Counted {
+  readonly hour: number;
+  readonly required: number;
+  readonly points: number;
+}
 
 export interface Campaign {
   state: Head["state"];
@@ -43,6 +50,10 @@ export interface Campaign {
   paused: boolean;
   cancelling: boolean;
   run: number;
+  /** What the tiers count of the current revision. A reversal counts nothing. */
+  counted: Counted | undefined;
+  /** Whether a run of the current revision has begun. */
+  started: boolean;
   /** The blocks that were validated. */
   validated: boolean[];
   /** For each block the run that has executed it last. */
@@ -60,15 +71,27 @@ export const refuse = (reason: string): never => {
 export const active = ["VALIDATING", "AWAITING_APPROVAL", "APPROVED", "RUNNING"];
 
 /** Applies an approval, and returns whether it has changed anything by the approver. */
-export function approve(campaign: Campaign, { by, revision }: Of<"approve">, now: number): boolean {
+export function approve(
+  campaign: Campaign,
+  { by, revision }: Of<"approve">,
+  rules: BulkRules,
+  now: number,
+): boolean {
   const isLate = expire(campaign, now);
   if (revision !== campaign.revision) refuse("DIGEST_MISMATCH");
   if (campaign.approvedBy.includes(by)) return false;
   if (isLate || campaign.state !== "AWAITING_APPROVAL") refuse("WRONG_STATE");
   if (by === campaign.submitter) refuse("SELF_APPROVAL");
   campaign.approvedBy.push(by);
-  if (campaign.approvedBy.length >= campaign.required) campaign.state = "APPROVED";
+  const required = Math.max(campaign.required, approvalsFor(rules, pointsOf(campaign)));
+  if (campaign.approvedBy.length >= required) campaign.state = "APPROVED";
   return true;
+}
+
+/** The points of all revisions: rows that were granted count even if the sheet leaves them out. */
+export function pointsOf({ rows, reverses, countedBefore, checked }: Campaign): number {
+  const leftOut = countedBefore - (checked?.alreadyPoints ?? countedBefore);
+  return totalOf(rows) + (reverses === undefined ? Math.max(leftOut, 0) : 0);
 }
 
 /** The other changes of people; each returns whether it has changed anything. */
@@ -131,29 +154,33 @@ export function stepOf({ state, paused, cancelling, result, reported }: Campaign
   return result && !reported ? "REPORT" : "END";
 }
 
-/** The rows with their own problems: the first of the user, the points and the reason. */
+/** The rows with their own problems: of the user, the points and the reason. */
 export function checkRows(raws: readonly Raw[], { maxPointsPerRow }: BulkRules): Row[] {
   if (raws.length === 0) refuse("INVALID_REQUEST");
   const users = new Set<string>();
   return raws.map((row) => {
-    const own = ownProblem(row, users, maxPointsPerRow);
+    const own = ownProblems(row, users, maxPointsPerRow);
     users.add(row.userId);
-    return own ? { ...row, own } : { ...row };
+    return { ...row, own };
   });
 }
 
-function ownProblem(
+function ownProblems(
   { userId, points, reason }: Raw,
   users: ReadonlySet<string>,
   cap: number,
-): RowCode | undefined {
-  if (userId === "") return "USER_MISSING";
-  if (userId.includes("#")) return "USER_MALFORMED";
-  if (users.has(userId)) return "USER_TWICE";
-  if (!Number.isInteger(points) || points < 1) return "POINTS_MALFORMED";
-  if (points > cap) return "POINTS_ABOVE_CAP";
-  return reason.length > 128 ? "REASON_TOO_LONG" : undefined;
+): RowCode[] {
+  const codes: RowCode[] = [];
+  if (userId === "") codes.push("USER_MISSING");
+  else if (userId.includes("#")) codes.push("USER_MALFORMED");
+  else if (users.has(userId)) codes.push("USER_TWICE");
+  if (!isPoints(points)) codes.push("POINTS_MALFORMED");
+  else if (points > cap) codes.push("POINTS_ABOVE_CAP");
+  if (reason.length > 128) codes.push("REASON_TOO_LONG");
+  return codes;
 }
+
+export const isPoints = (points: number): boolean => Number.isInteger(points) && points >= 1;
 
 export const contentOf = (rows: readonly Row[]): string =>
   JSON.stringify(rows.map(({ userId, points, reason, own }) => [userId, points, reason, own]));
@@ -166,7 +193,7 @@ export const rowsOfContent = (content: string): Raw[] =>
   }));
 
 export const totalOf = (rows: readonly Row[]): number =>
-  rows.reduce((total, { own, points }) => total + (own ? 0 : points), 0);
+  rows.reduce((total, { own, points }) => total + (own.length > 0 ? 0 : points), 0);
 
 export function approvalsFor({ tiers, requiredApprovalCount }: BulkRules, total: number): number {
   for (const { maxTotalPoints, requiredApprovalCount } of tiers)
@@ -177,8 +204,8 @@ export function approvalsFor({ tiers, requiredApprovalCount }: BulkRules, total:
 export const blockOf = ({ rows }: Campaign, block: number): Row[] =>
   rows.slice(block * rowsPerBlock, (block + 1) * rowsPerBlock);
 
-export const problemOf = ({ own, found }: Row): RowCode | undefined =>
-  own ?? (found === "ALREADY_GRANTED" ? undefined : found);
+export const problemsOf = ({ own, found = [] }: Row): RowCode[] =>
+  found === "ALREADY_GRANTED" ? [] : [...own, ...found];
 
 /** Whether a run has to execute the row. */
 export const isLeft = ({ found, outcome }: Row): boolean =>
@@ -207,9 +234,9 @@ export const sum = (a: Counts, b: Counts): Counts => ({
   failedCount: a.failedCount + b.failedCount,
 });
 
-export function shownState({ state }: Campaign, row: Row): [string, RowCode?] {
-  const problem = problemOf(row);
-  if (problem) return ["INVALID", problem];
+export function shownState({ state }: Campaign, row: Row): [string, ...RowCode[]] {
+  const problems = problemsOf(row);
+  if (problems.length > 0) return ["INVALID", ...problems];
   if (row.found === "ALREADY_GRANTED") return ["ALREADY_GRANTED"];
   if (typeof row.outcome === "number") return ["GRANTED"];
   if (row.outcome && row.outcome !== "NOT_RUN") return ["FAILED", row.outcome];

@@ -2,7 +2,7 @@
  * What bulk grants have to do by the text of the design, in the plainest form: one campaign after
  * another in plain lists, without a store, digests or concurrency.
  */
-import { type BulkRules, defaultBulkRules } from "../../../src/domain/program.ts";
+import { type BulkRules, defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 import { type RowCode, rowsPerBlock } from "../../../src/domain/sheet.ts";
 import {
   active,
@@ -10,6 +10,7 @@ import {
   approve,
   blockOf,
   type Campaign,
+  type Counted,
   changes,
   checkRows,
   contentOf,
@@ -18,8 +19,10 @@ import {
   grantedRows,
   headOf,
   isLeft,
+  isPoints,
   type Of,
-  problemOf,
+  pointsOf,
+  problemsOf,
   Refusal,
   type Row,
   refuse,
@@ -29,11 +32,14 @@ import {
   sum,
   totalOf,
 } from "./bulk-oracle-campaign.ts";
+import { countedAt, countedOf, grantedOf, requiredWithin } from "./bulk-oracle-tiers.ts";
 import type { Answer, Counts, Raw, Request, Shown } from "./bulk-requests.ts";
 
 /** A person's change of a state, and no more than that. */
 type Command = Extract<Request, { readonly by: string; readonly op: string }>;
 const hour = 3_600_000;
+/** The largest points of a row. */
+const mostPoints = 10 ** 9;
 /** The times of the service under test. */
 export const approvalTimes = { reminderMs: hour, expiryMs: 4 * hour };
 
@@ -48,6 +54,8 @@ interface State {
   /** By content the id that had it first. */
   contents: Record<string, string>;
   rules: BulkRules;
+  /** What revisions count that were run and then replaced. */
+  replaced: Counted[];
   reports: string[];
 }
 
@@ -61,6 +69,7 @@ export class Oracle {
       accounts: {},
       contents: {},
       rules: defaultBulkRules,
+      replaced: [],
       reports: [],
     };
   }
@@ -150,7 +159,7 @@ export class Oracle {
       case "validate":
         return this.#validate(request);
       case "complete":
-        return this.#complete(request);
+        return this.#complete(request, now);
       case "advance":
         return this.#advance(request.id, now);
       case "run":
@@ -193,6 +202,12 @@ export class Oracle {
     if (old && (active.includes(old.state) || old.state === "DONE")) refuse("WRONG_STATE");
     const { contents, rules } = this.#state;
     const total = totalOf(rows);
+    if (old) this.#state.replaced.push(...grantedOf(old));
+    const countedBefore = (old?.countedBefore ?? 0) + (old?.result?.grantedPoints ?? 0);
+    const required =
+      reverses === undefined && countedBefore === 0
+        ? requiredWithin(rules, this.#countedBeside(id), total, now)
+        : approvalsFor(rules, total);
     const first = contents[rowsText];
     if (reverses === undefined) contents[rowsText] ??= id;
     const revision = (old?.revision ?? 0) + 1;
@@ -204,11 +219,13 @@ export class Oracle {
       rows,
       before: [...(old?.before ?? []), ...(old ? grantedRows(old) : [])],
       usersBefore: old ? usersOf(old) : [],
-      countedBefore: (old?.countedBefore ?? 0) + (old?.result?.grantedPoints ?? 0),
+      countedBefore,
       given: old?.given ?? {},
       executeTime,
       submitter,
-      required: approvalsFor(rules, total),
+      required,
+      counted: reverses === undefined ? countedAt(now, required, total) : undefined,
+      started: false,
       exceededMaxTotalPoints:
         reverses === undefined && total > rules.maxTotalPoints ? rules.maxTotalPoints : undefined,
       sameContentBulkGrantId: reverses === undefined && first !== id ? first : undefined,
@@ -240,7 +257,7 @@ export class Oracle {
       [...campaign.before, ...grantedRows(campaign)].map((row) => [row.userId, row]),
     );
     const rows = usersOf(campaign).flatMap((userId) => granted.get(userId) ?? []);
-    return rows.length === 0 ? refuse("WRONG_STATE") : rows.map((row) => ({ ...row }));
+    return rows.length === 0 ? refuse("WRONG_STATE") : rows.map((row) => ({ ...row, own: [] }));
   }
 
   #validate({ id, revision, from, to, limit }: Of<"validate">): Answer {
@@ -250,8 +267,7 @@ export class Oracle {
         return { next: block, stopped: true };
       if (!campaign.validated[block]) {
         for (const row of blockOf(campaign, block)) {
-          const found = this.#check(campaign, row);
-          if (found) row.found = found;
+          row.found = this.#check(campaign, row);
         }
         campaign.validated[block] = true;
       }
@@ -260,21 +276,25 @@ export class Oracle {
     return { next: undefined, stopped: false };
   }
 
-  #check({ given, reverses }: Campaign, { own, userId, points }: Row): Row["found"] {
-    if (own) return undefined;
+  #check({ given, reverses }: Campaign, { own, userId, points }: Row): NonNullable<Row["found"]> {
+    if (own.includes("USER_MISSING") || own.includes("USER_MALFORMED")) return [];
     const earlier = given[userId];
-    if (earlier && (reverses !== undefined || earlier.points === points)) return "ALREADY_GRANTED";
-    if (earlier) return "ID_REUSED";
-    const isFrozen = this.#state.accounts[userId]?.frozen;
-    return isFrozen && reverses === undefined ? "ACCOUNT_FROZEN" : undefined;
+    if (earlier && (reverses !== undefined || earlier.points === points))
+      return own.length === 0 ? "ALREADY_GRANTED" : [];
+    const codes: RowCode[] = [];
+    // More points than any grant may have are kept as text, which is not compared.
+    if (earlier && isPoints(points) && points <= mostPoints) codes.push("ID_REUSED");
+    if (this.#state.accounts[userId]?.frozen && reverses === undefined)
+      codes.push("ACCOUNT_FROZEN");
+    return codes;
   }
 
-  #complete({ id, revision }: Of<"complete">): Answer {
+  #complete({ id, revision }: Of<"complete">, now: number): Answer {
     const campaign = this.#find(id);
     if (campaign.state !== "VALIDATING" || campaign.revision !== revision)
       return { head: headOf(campaign) };
     const already = campaign.rows.filter(({ found }) => found === "ALREADY_GRANTED");
-    const invalid = campaign.rows.filter((row) => problemOf(row) !== undefined);
+    const invalid = campaign.rows.filter((row) => problemsOf(row).length > 0);
     campaign.checked = {
       invalid: invalid.length,
       already: already.length,
@@ -283,20 +303,35 @@ export class Oracle {
         0,
       ),
     };
-    this.#limit(campaign, campaign.countedBefore - campaign.checked.alreadyPoints);
+    this.#limit(campaign, id, now);
     const isBad = invalid.length > 0 || campaign.exceededMaxTotalPoints !== undefined;
     const good = campaign.required === 0 ? "APPROVED" : "AWAITING_APPROVAL";
     campaign.state = isBad ? "INVALID" : good;
     return { head: headOf(campaign) };
   }
 
-  /** Rows that an earlier revision has granted count even if the sheet leaves them out. */
-  #limit(campaign: Campaign, leftOut: number): void {
-    if (leftOut <= 0 || campaign.reverses !== undefined) return;
+  /** Applies the rules in force to all that is known after the validation. */
+  #limit(campaign: Campaign, id: string, now: number): void {
     const { rules } = this.#state;
-    const points = totalOf(campaign.rows) + leftOut;
+    const points = pointsOf(campaign);
     campaign.required = Math.max(campaign.required, approvalsFor(rules, points));
-    if (points > rules.maxTotalPoints) campaign.exceededMaxTotalPoints ??= rules.maxTotalPoints;
+    if (campaign.reverses !== undefined) return;
+    const total = totalOf(campaign.rows);
+    if (points > total && points > rules.maxTotalPoints)
+      campaign.exceededMaxTotalPoints ??= rules.maxTotalPoints;
+    const newPoints = total - (campaign.checked?.alreadyPoints ?? 0);
+    if (newPoints > 0) {
+      const within = requiredWithin(rules, this.#countedBeside(id), newPoints, now);
+      campaign.required = Math.max(campaign.required, within);
+    }
+    campaign.counted = countedAt(now, campaign.required, newPoints);
+  }
+
+  /** All that counts besides the current revision of this campaign. */
+  #countedBeside(id: string): Counted[] {
+    const { campaigns, replaced } = this.#state;
+    const others = Object.entries(campaigns).filter(([other]) => other !== id);
+    return [...replaced, ...others.flatMap(([, campaign]) => countedOf(campaign))];
   }
 
   #advance(id: string, now: number): Answer {
@@ -305,6 +340,7 @@ export class Oracle {
     if (campaign.state === "APPROVED" && !campaign.paused && now >= (campaign.executeTime ?? 0)) {
       campaign.state = "RUNNING";
       campaign.run += 1;
+      campaign.started = true;
     }
     const { state, paused, reminded, remindAt, expireAt, executeTime } = campaign;
     const until =
@@ -433,7 +469,8 @@ export class Oracle {
 
   #command(request: Exclude<Command, Of<"submit" | "reverse">>, now: number): Answer {
     const campaign = this.#find(request.id);
-    const change = request.op === "approve" ? approve(campaign, request, now) : undefined;
+    const change =
+      request.op === "approve" ? approve(campaign, request, this.#state.rules, now) : undefined;
     const changed = change ?? (request.op !== "approve" && changes[request.op](campaign));
     if (changed) campaign.lastAction = `${request.op.toUpperCase()} ${request.by}`;
     return { head: headOf(campaign) };
@@ -454,5 +491,8 @@ export class Oracle {
 
 /** The users of all revisions in the order in which they came first. */
 const usersOf = ({ usersBefore, rows }: Campaign): string[] => [
-  ...new Set([...usersBefore, ...rows.filter(({ own }) => !own).map(({ userId }) => userId)]),
+  ...new Set([
+    ...usersBefore,
+    ...rows.filter(({ own }) => own.length === 0).map(({ userId }) => userId),
+  ]),
 ];

@@ -1,6 +1,6 @@
 /** The requests to bulk grants and their answers, as use cases and oracle get and give them. */
 import type { BulkGrantState } from "../../../src/domain/bulk-grant.ts";
-import type { BulkRules } from "../../../src/domain/program.ts";
+import type { BulkRules } from "../../../src/domain/bulk-rules.ts";
 import type { RowCode } from "../../../src/domain/sheet.ts";
 
 /** A row as a message has it. */
@@ -94,8 +94,8 @@ export interface Result extends Counts {
   readonly problemCounts: Readonly<Partial<Record<RowCode, number>>>;
 }
 
-/** A row with its state and the code of its problem. */
-export type ShownRow = readonly [line: number, userId: string, state: string, code?: RowCode];
+/** A row with its state and the codes of its problems. */
+export type ShownRow = readonly [line: number, userId: string, state: string, ...RowCode[]];
 
 /** A bulk grant with its progress and its rows. */
 export interface Shown {

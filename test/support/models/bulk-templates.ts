@@ -1,6 +1,6 @@
 /** Random histories of bulk grants, with numbers in place of what is not known yet. */
 import fc from "fast-check";
-import { type BulkRules, defaultBulkRules } from "../../../src/domain/program.ts";
+import { type BulkRules, defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 import type { Fault } from "../stores/memory-store.ts";
 import type { Raw } from "./bulk-requests.ts";
 

@@ -29,10 +29,11 @@ import {
 } from "../../../src/app/points/commands.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { bulkGrantRef, bulkRevisionRef } from "../../../src/app/ports/records.ts";
-import { updateProgram } from "../../../src/app/programs/commands.ts";
 import type { BulkGrant } from "../../../src/domain/bulk-grant.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
+import type { RowProblem } from "../../../src/domain/sheet.ts";
+import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { allItems } from "../fixtures/pages.ts";
 import type { Answer, Head, Raw, Request, Shown } from "./bulk-requests.ts";
 
@@ -90,7 +91,11 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
       return { head: headOf(await commands[request.op](deps, change)) };
     }
     case "complete":
-      return { head: headOf(await completeValidation(deps, nameOf(request), request.revision)) };
+      return {
+        head: headOf(
+          await completeValidation(deps, nameOf(request), request.revision, () => undefined),
+        ),
+      };
     case "finish":
       return { head: headOf(await finishRun(deps, nameOf(request), request.run, async () => {})) };
     case "advance": {
@@ -104,7 +109,7 @@ async function send(deps: Deps, request: Request): Promise<Answer> {
       await reportOutcome(deps, nameOf(request));
       return { done: true };
     case "rules":
-      await updateProgram(deps, { programId, bulkRules: request.rules, deadline: undefined });
+      await enforceRules(deps, programId, request.rules);
       return { done: true };
     default:
       await changeAccount(deps, request);
@@ -199,24 +204,27 @@ async function changeAccount(
 export async function show(deps: Deps, id: string, pageSize: number): Promise<Shown> {
   const name = { programId, bulkGrantId: id };
   const { bulkGrant, progress } = await getBulkGrant(deps, name);
-  const listed = await allItems((page) => listRows(deps, name, undefined, page), pageSize);
+  const listed = await allItems((page) => listRows(deps, name, {}, page), pageSize);
   const failed = [];
-  for await (const { row, problem } of failedRows(deps, bulkGrant)) {
-    failed.push(`${row.line} ${problem.code}`);
+  for await (const { row, problems } of failedRows(deps, bulkGrant)) {
+    failed.push(`${row.line} ${codesOf(problems)}`);
   }
-  const expected = listed.flatMap(({ row, problem }) =>
-    problem ? [`${row.line} ${problem.code}`] : [],
+  const expected = listed.flatMap(({ row, problems }) =>
+    problems.length > 0 ? [`${row.line} ${codesOf(problems)}`] : [],
   );
   if (String(failed) !== String(expected)) throw new Error(`failed rows: ${failed}, ${expected}`);
   const { grantedCount, grantedPoints, failedCount } = progress;
   return {
     head: headOf(bulkGrant),
     progress: { grantedCount, grantedPoints, failedCount },
-    rows: listed.map(({ row, state, problem }) =>
-      problem ? [row.line, row.userId, state, problem.code] : [row.line, row.userId, state],
-    ),
+    rows: listed.map(({ row, state, problems }) => [
+      ...([row.line, row.userId, state] as const),
+      ...codesOf(problems),
+    ]),
   };
 }
+
+const codesOf = (problems: readonly RowProblem[]) => problems.map(({ code }) => code);
 
 function headOf({ revision, checked, approvals, ...row }: BulkGrant): Head {
   const last = row.actions.at(-1);

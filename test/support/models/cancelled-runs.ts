@@ -96,7 +96,7 @@ export async function playCancelledRun(run: CancelledRun): Promise<number> {
   await Promise.all(attempts);
   strictEqual(countGranted(store), granted);
   deepStrictEqual(await getBulkGrant(other, name), ended);
-  const rows = await allItems((page) => listRows(other, name, "GRANTED", page), 100);
+  const rows = await allItems((page) => listRows(other, name, { state: "GRANTED" }, page), 100);
   strictEqual(rows.length, granted);
   return granted;
 }

@@ -57,6 +57,7 @@ export function startProcess(endpoint: string, names: TableName): Process {
     reader,
     clock,
     storeSilenceMs: clients.silenceMs,
+    storeThrottles: clients.throttles,
     programs,
     workflows: noWorkflows,
     owners: createTargetOwnerCache(reader),
@@ -66,7 +67,6 @@ export function startProcess(endpoint: string, names: TableName): Process {
     sheets: createDynamoSheetStore(clients, names),
     reporter: recordReports(),
     historyMs: 90 * 24 * 3_600_000,
-    coolDownMs: 24 * 3_600_000,
     background,
   };
   return { deps, engine, close: clients.close };

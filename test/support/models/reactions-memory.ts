@@ -4,6 +4,7 @@ import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { Kind, Records } from "../../../src/app/ports/records.ts";
 import {
   endPurge,
+  purgeEvents,
   purgeReactions,
   readKindsToPurge,
 } from "../../../src/app/reactions/purge-target.ts";
@@ -14,7 +15,7 @@ import type { Write } from "../../../src/store/engine/item-store.ts";
 import { allItems } from "../fixtures/pages.ts";
 import { pause } from "../stores/item-by-item.ts";
 import { type Fault, memoryDeps } from "../stores/memory-store.ts";
-import { coolDownMs, keptMs, play, type System, type Turns, turnsOf } from "./reactions-model.ts";
+import { keptMs, play, type System, type Turns, turnsOf } from "./reactions-model.ts";
 import type { TargetName } from "./reactions-requests.ts";
 import { history } from "./reactions-templates.ts";
 import { answerTo, show } from "./reactions-use-cases.ts";
@@ -33,7 +34,6 @@ export function openMemory(
   const processes = [deps, another()].map((each) => ({
     ...each,
     historyMs: keptMs,
-    coolDownMs,
     reader: inTurns(each.reader, turn),
   }));
   let plan: Fault[] = [];
@@ -55,7 +55,7 @@ export function openMemory(
     send: (ownerId, request, which) => answerTo(processes[which] as Deps, ownerId, request),
     show: (ownerId, selection) => show(deps, ownerId, selection),
     async reactionsOf(userId) {
-      const found = await allItems((page) => listUserReactions(deps, userId, page));
+      const found = await allItems((page) => listUserReactions(deps, userId, [], page));
       return found.map(({ target: { type, id }, kind }) => `${type}/${id} ${kind}`);
     },
     purge: (_, target) => purge(deps, target),
@@ -75,7 +75,7 @@ const delay = fc.oneof({ weight: 4, arbitrary: fc.nat(4) }, { weight: 1, arbitra
 
 /** Histories on the store in memory, in both isolations. */
 export const histories = fc.asyncProperty(
-  history(40),
+  history(40, true),
   fc.scheduler(),
   fc.option(fc.record({ target: delay, inbox: delay, group: delay, reaction: delay }), {
     nil: undefined,
@@ -114,5 +114,6 @@ function checkSizes(writes: readonly Write[]): void {
 export async function purge(deps: Deps, target: TargetName): Promise<void> {
   const kinds = await readKindsToPurge(deps, target);
   for (const kind of kinds) while (await purgeReactions(deps, target, kind));
+  while (await purgeEvents(deps, target));
   await endPurge(deps, target);
 }

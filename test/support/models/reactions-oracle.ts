@@ -1,47 +1,43 @@
 /**
- * A second implementation of the reactions and events of one owner's targets, with which the models
- * compare the service: lists of members in the order of their versions. It shares nothing with src.
+ * A second implementation of the reactions and events of which one owner is notified, with which
+ * the models compare the service. It shares nothing with src.
  */
+import { notify, retract } from "./reactions-oracle-events.ts";
+import { dismiss, markAllRead, markRead, markSeen, markUnread } from "./reactions-oracle-marks.ts";
+import { end } from "./reactions-oracle-members.ts";
+import { blockPerson, mutePerson } from "./reactions-oracle-people.ts";
+import { kindsOf, react, reactionOf, unreact } from "./reactions-oracle-reactions.ts";
 import {
   type Answer,
   type Badge,
-  isEvents,
-  type LineName,
-  plainKind,
+  type GroupName,
+  isSame,
   type Request,
   type RequestOf,
-  type Selection,
-  type Shown,
   type TargetName,
   textOf,
 } from "./reactions-requests.ts";
+import type { Selection, Shown } from "./reactions-shown.ts";
 import {
+  activeOf,
   badgeOf,
   emptyState,
-  type Line,
-  type Member,
+  isUnread,
+  type Notification,
+  openOf,
+  type Rules,
   type State,
-  type StoredReaction,
-  shownOf,
+  shorten,
   stateOf,
   type TargetState,
 } from "./reactions-state.ts";
-
-/** The settings of the service, in ms. */
-export interface OracleRules {
-  readonly ownerId: string;
-  readonly keptMs: number;
-  readonly coolDownMs: number;
-}
-
-const mostKinds = 16;
-const mostBytes = 64;
+import { shownOf } from "./reactions-view.ts";
 
 export class Oracle {
-  readonly #rules: OracleRules;
+  readonly #rules: Rules;
   #state: State;
 
-  constructor(rules: OracleRules, state: State = emptyState) {
+  constructor(rules: Rules, state: State = emptyState) {
     this.#rules = rules;
     this.#state = structuredClone(state);
   }
@@ -59,20 +55,24 @@ export class Oracle {
     return badgeOf(this.#state);
   }
 
-  /** The unread lines with their members. */
-  get unread(): readonly Readonly<Line>[] {
-    return this.#state.unread;
+  /** All notifications with their members, in the order in which they became unread or read. */
+  get notifications(): readonly Readonly<Notification>[] {
+    return this.#state.notifications;
   }
 
-  unreadOf(name: LineName): Readonly<Line> | undefined {
-    const isLine = (line: Line) => line.kind === name.kind && same(line.target, name.target);
-    return this.#state.unread.find(isLine);
+  get unread(): readonly Readonly<Notification>[] {
+    return this.#state.notifications.filter(isUnread);
+  }
+
+  /** The unread notification that takes in new members. */
+  openOf(group: GroupName): Readonly<Notification> | undefined {
+    return openOf(this.#state, group);
   }
 
   /** How many react; undefined for a target to which nobody can react. */
-  count({ target, kind }: LineName): number | undefined {
-    const state = stateOf(this.#state, target);
-    return state && !state.deleted ? (state.records[kind]?.length ?? 0) : undefined;
+  count({ target, kind }: GroupName): number | undefined {
+    const found = activeOf(this.#state, target);
+    return "refused" in found ? undefined : (found.records[kind]?.length ?? 0);
   }
 
   /** Whether a target is or was registered. */
@@ -82,10 +82,12 @@ export class Oracle {
 
   /** The kinds with which a person reacts. */
   kindsOf(target: TargetName, userId: string): string[] {
-    const records = Object.entries(stateOf(this.#state, target)?.records ?? {});
-    return records
-      .filter(([kind, of]) => !isEvents(kind) && of.some((record) => record.userId === userId))
-      .map(([kind]) => kind);
+    return kindsOf(this.#state, target, userId);
+  }
+
+  /** Whether a person reacts, and by this name. */
+  reactsAs(group: GroupName, userId: string, displayName: string): boolean {
+    return reactionOf(this.#state, group, userId)?.displayName === shorten(displayName);
   }
 
   /** The request of an event that a service has reported. */
@@ -94,64 +96,80 @@ export class Oracle {
     return known && JSON.parse(known.request);
   }
 
+  /** The names of the events that were reported, in the order of the versions. */
+  get events(): readonly Omit<RequestOf<"retract">, "op">[] {
+    return Object.values(this.#state.events)
+      .map(({ request }): RequestOf<"notify"> => JSON.parse(request))
+      .map(({ service, eventId, target }) => ({ service, eventId, target }));
+  }
+
   /** Applies `request`. A refused one changes nothing. */
   apply(request: Request, now: number): Answer {
+    const [state, rules] = [this.#state, this.#rules];
     switch (request.op) {
       case "register":
         return this.#register(request.target, request.title);
       case "react":
-        return this.#react(request, now);
+        return react(state, rules, request, now);
       case "unreact":
-        return this.#unreact(request, now);
+        return unreact(state, request, now);
       case "notify":
-        return this.#notify(request, now);
+        return notify(state, rules, request, now);
+      case "retract":
+        return retract(state, request, now);
       case "read":
-        return { changed: this.#read(request, now), badge: this.badge };
-      case "readAll": {
-        const marks = this.#state.unread.map(({ target, kind }) =>
-          this.#read({ target, kind, version: request.version }, now),
-        );
-        return { markedCount: marks.filter(Boolean).length, badge: this.badge };
-      }
+        return markRead(state, rules, request, now);
+      case "dismiss":
+        return dismiss(state, request, now);
+      case "unread":
+        return markUnread(state, request, now);
+      case "readAll":
+        return markAllRead(state, rules, request, now);
       case "seen":
-        this.#seen(request.version);
-        return { badge: this.badge };
+        return markSeen(state, request.version);
       case "mute":
         return this.#change(request.target, { muted: request.muted });
       case "mutePerson":
-        return { changed: this.#mutePerson(request) };
+        return { changed: mutePerson(state, request) };
+      case "block":
+        return blockPerson(state, request);
       case "prefer": {
-        const { allMuted, mutedKinds } = request.preferences;
-        const preferences = { allMuted, mutedKinds: mutedKinds.toSorted() };
-        Object.assign(this.#state, preferences);
+        const { allMuted, mutedKinds, mutedEventKinds } = request.preferences;
+        const kinds = {
+          mutedKinds: mutedKinds.toSorted(),
+          mutedEventKinds: mutedEventKinds.toSorted(),
+        };
+        const preferences = { allMuted, ...kinds };
+        Object.assign(state, preferences);
         return { preferences };
       }
       case "delete":
         return this.#delete(request.target);
       case "readKindsToPurge":
-        return { kinds: stateOf(this.#state, request.target)?.purgedKinds.toSorted() ?? [] };
+        return { kinds: stateOf(state, request.target)?.purgedKinds.toSorted() ?? [] };
     }
   }
 
   /** The rest of a purge, after `readKindsToPurge`. It does not change an active target. */
   purge(target: TargetName): void {
     const state = stateOf(this.#state, target);
-    if (state?.deleted) state.records = {};
+    if (state?.deleted) Object.assign(state, { records: {}, purged: true });
   }
 
   shown(selection: Selection, now: number): Shown {
     return shownOf(this.#state, selection, now);
   }
 
-  /** The reactions of a user and their times. */
+  /** The reactions of a user to active targets, and their times. */
   reactionsOf(
     userId: string,
     targets: readonly TargetName[],
   ): { reaction: string; time: number }[] {
-    return targets.flatMap((target) =>
+    const active = targets.filter((target) => stateOf(this.#state, target)?.deleted === false);
+    return active.flatMap((target) =>
       Object.entries(stateOf(this.#state, target)?.records ?? {}).flatMap(([kind, records]) =>
         records
-          .filter((record) => record.userId === userId && !isEvents(kind))
+          .filter((record) => record.userId === userId)
           .map(({ time }) => ({ reaction: `${textOf(target)} ${kind}`, time })),
       ),
     );
@@ -159,184 +177,29 @@ export class Oracle {
 
   #register(target: TargetName, title: string): Answer {
     if (stateOf(this.#state, target)) return this.#change(target, { title });
-    const lists = { purgedKinds: [], records: {}, quiet: {} };
-    const fresh: TargetState = { title, muted: false, deleted: false, ...lists };
+    const lists = { purgedKinds: [], records: {}, withdrawn: {} };
+    const fresh: TargetState = { title, muted: false, deleted: false, purged: false, ...lists };
     this.#state.targets[textOf(target)] = fresh;
     return answerOf(fresh);
   }
 
   #change(target: TargetName, change: Partial<TargetState>): Answer {
-    const state = this.#active(target);
-    return "refused" in state ? state : answerOf(Object.assign(state, change));
+    const found = activeOf(this.#state, target);
+    return "refused" in found ? found : answerOf(Object.assign(found, change));
   }
 
   #delete(target: TargetName): Answer {
     const state = stateOf(this.#state, target);
     if (!state) return { refused: "TARGET_NOT_FOUND" };
     if (state.deleted) return answerOf(state);
-    const { unread } = this.#state;
-    this.#state.unread = unread.filter((line) => !same(line.target, target));
-    this.#state.version += unread.length - this.#state.unread.length;
+    for (const each of this.unread.filter((one) => isSame(one.target, target))) {
+      end(this.#state, each);
+      this.#state.version += 1;
+    }
     state.deleted = true;
     state.purgedKinds = Object.keys(state.records);
     return answerOf(state);
   }
-
-  #active(target: TargetName): TargetState | { readonly refused: string } {
-    const state = stateOf(this.#state, target);
-    if (!state) return { refused: "TARGET_NOT_FOUND" };
-    return state.deleted ? { refused: "TARGET_DELETED" } : state;
-  }
-
-  #react(request: RequestOf<"react">, now: number): Answer {
-    const { target, kind, userId, exclusive, silent } = request;
-    const state = this.#active(target);
-    if ("refused" in state) return state;
-    const own = this.kindsOf(target, userId);
-    const replaced = exclusive ? own.filter((each) => each !== kind) : [];
-    const isNew = !own.includes(kind);
-    const ended = replaced.filter((each) => state.records[each]?.length === 1).length;
-    const kindCount = Object.keys(state.records).length - ended;
-    if (isNew && !state.records[kind] && kindCount >= mostKinds)
-      return { refused: "LIMIT_EXCEEDED" };
-    for (const each of replaced) this.#takeBack(state, { target, kind: each, userId }, now);
-    if (isNew) this.#add(state, request, now, silent);
-    return {
-      changed: isNew || replaced.length > 0,
-      reactionCount: state.records[kind]?.length as number,
-    };
-  }
-
-  #unreact(request: RequestOf<"unreact">, now: number): Answer {
-    const { target, kind, userId } = request;
-    const state = this.#active(target);
-    if ("refused" in state) return state;
-    const changed = this.kindsOf(target, userId).includes(kind);
-    if (changed) this.#takeBack(state, request, now);
-    return { changed, reactionCount: state.records[kind]?.length ?? 0 };
-  }
-
-  #notify(request: RequestOf<"notify">, now: number): Answer {
-    const { target, kind, userId, service, eventId } = request;
-    if (!stateOf(this.#state, target)) return { refused: "TARGET_NOT_FOUND" };
-    const known = this.#state.events[`${service} ${eventId}`];
-    const text = JSON.stringify(request);
-    if (known && known.expireTime > now) {
-      if (known.request !== text) return { refused: "ID_REUSED" };
-      return { notified: known.notified, replayed: true };
-    }
-    const state = this.#active(target);
-    if ("refused" in state) return state;
-    if (!state.records[kind] && Object.keys(state.records).length >= mostKinds) {
-      return { refused: "LIMIT_EXCEEDED" };
-    }
-    if (state.records[kind]?.some((record) => record.userId === userId)) {
-      this.#takeBack(state, request, now);
-    }
-    const notified = this.#add(state, request, now, false);
-    const expireTime = now + this.#rules.keptMs;
-    this.#state.events[`${service} ${eventId}`] = { request: text, notified, expireTime };
-    return { notified, replayed: false };
-  }
-
-  /** Adds a record, also to the unread line if it notifies the owner; returns whether it does. */
-  #add(
-    state: TargetState,
-    { target, kind, userId, displayName }: LineName & { userId: string; displayName: string },
-    now: number,
-    silent: boolean,
-  ): boolean {
-    const { allMuted, mutedKinds, mutedPeople } = this.#state;
-    const quietUntil = state.quiet[`${kind} ${userId}`] ?? 0;
-    delete state.quiet[`${kind} ${userId}`];
-    const isQuiet = quietUntil > now;
-    const isMuted =
-      state.muted ||
-      allMuted ||
-      mutedKinds.includes(plainKind(kind)) ||
-      mutedPeople.includes(userId);
-    const notified = !silent && !isQuiet && !isMuted && userId !== this.#rules.ownerId;
-    const version = ++this.#state.version;
-    const member: Member = { userId, displayName: shorten(displayName), version, time: now };
-    const record: StoredReaction = { ...member, notified, ...(isQuiet && { quietUntil }) };
-    state.records[kind] = [...(state.records[kind] ?? []), record];
-    if (!notified) return false;
-    const line = this.unreadOf({ target, kind });
-    if (line) (line as Line).members.push(member);
-    else this.#state.unread.push({ target, kind, members: [member] });
-    return true;
-  }
-
-  /** Removes a record, and its member from the unread line. */
-  #takeBack(
-    state: TargetState,
-    { target, kind, userId }: LineName & { userId: string },
-    now: number,
-  ): void {
-    const records = state.records[kind] ?? [];
-    const record = records.find((each) => each.userId === userId) as StoredReaction;
-    this.#state.version += 1;
-    if (records.length > 1) state.records[kind] = records.filter((each) => each !== record);
-    else delete state.records[kind];
-    const line = this.unreadOf({ target, kind });
-    if (line?.members.some(({ version }) => version === record.version)) {
-      const left = line.members.filter(({ version }) => version !== record.version);
-      if (left.length > 0) (line as Line).members = left;
-      else this.#drop(line);
-      return;
-    }
-    const wasRead = record.notified && !isEvents(kind);
-    const quietUntil = wasRead ? record.time + this.#rules.coolDownMs : (record.quietUntil ?? 0);
-    if (quietUntil > now) state.quiet[`${kind} ${userId}`] = quietUntil;
-  }
-
-  /** Marks a line as read up to a version; returns whether that changed anything. */
-  #read({ version, ...name }: LineName & { version: number }, now: number): boolean {
-    const line = this.unreadOf(name);
-    const seen = line?.members.filter((member) => member.version <= version) ?? [];
-    if (!line || seen.length === 0) return false;
-    this.#state.version += 1;
-    const times = { readTime: now, expireTime: now + this.#rules.keptMs };
-    this.#state.read.push({ ...line, members: seen, ...times });
-    const later = line.members.filter((member) => member.version > version);
-    if (later.length > 0) (line as Line).members = later;
-    else this.#drop(line);
-    return true;
-  }
-
-  /** The version grows only when the badge changes. */
-  #seen(version: number): void {
-    const before = this.badge.unseenNotificationCount;
-    const seen = Math.min(version, this.#state.version);
-    this.#state.seenVersion = Math.max(this.#state.seenVersion, seen);
-    if (this.badge.unseenNotificationCount < before) this.#state.version += 1;
-  }
-
-  #mutePerson({ userId, muted }: RequestOf<"mutePerson">): boolean {
-    const others = this.#state.mutedPeople.filter((each) => each !== userId);
-    const changed = muted === (others.length === this.#state.mutedPeople.length);
-    this.#state.mutedPeople = muted ? [...others, userId] : others;
-    return changed;
-  }
-
-  #drop(line: Readonly<Line>): void {
-    this.#state.unread = this.#state.unread.filter((each) => each !== line);
-  }
 }
 
-const same = (a: TargetName, b: TargetName): boolean => textOf(a) === textOf(b);
 const answerOf = ({ title, muted, deleted }: TargetState): Answer => ({ title, muted, deleted });
-
-const clusters = new Intl.Segmenter("ja", { granularity: "grapheme" });
-
-/** The longest beginning of whole grapheme clusters that fits, or else of whole code points. */
-function shorten(name: string): string {
-  const whole = Array.from(clusters.segment(name), ({ segment }) => segment);
-  return longestFit(whole) || longestFit([...name]);
-}
-
-/** Joins the parts, without as many of the last ones as do not fit. */
-function longestFit(parts: readonly string[]): string {
-  const joined = parts.join("");
-  return Buffer.byteLength(joined) > mostBytes ? longestFit(parts.slice(0, -1)) : joined;
-}

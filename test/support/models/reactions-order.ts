@@ -2,7 +2,15 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Oracle } from "./reactions-oracle.ts";
-import type { Answer, LineName, Request, RequestOf, Shown } from "./reactions-requests.ts";
+import {
+  type Answer,
+  type NotificationName,
+  nameText,
+  type Request,
+  type RequestOf,
+} from "./reactions-requests.ts";
+import type { Shown } from "./reactions-shown.ts";
+import type { Member } from "./reactions-state.ts";
 
 export interface Answered {
   readonly request: Request;
@@ -10,15 +18,15 @@ export interface Answered {
 }
 
 /**
- * The remaining part of a request. A mark-all lists the lines and then reads one by one, so that
- * other requests come in between. A request without a change reads several records, each at
+ * The remaining part of a request. A mark-all lists the notifications and then reads one by one, so
+ * that other requests come in between. A request without a change reads several records, each at
  * some time during the call.
  */
 interface Remaining extends Answered {
   readonly reads?: "reaction" | "counts";
-  /** Up to which version a mark-all reads these lines. */
+  /** Up to which version a mark-all reads these notifications. */
   readonly upTo?: number;
-  readonly lines?: readonly LineName[];
+  readonly names?: readonly (NotificationName & { readonly isClosed: boolean })[];
   readonly markedCount?: number;
 }
 
@@ -87,13 +95,15 @@ const hasParts = (request: Request): request is InParts =>
 /** Whether a request changes nothing. */
 function changesNothing(oracle: Oracle, request: InParts): boolean {
   if (request.op === "read") {
-    const line = oracle.unreadOf(request);
-    return !line?.members.some(({ version }) => version <= request.version);
+    const unread = oracle.unread.find((each) => nameText(each) === nameText(request));
+    const isRead = ({ version }: Member) => version <= request.version;
+    return unread?.again ? !unread.members.every(isRead) : !unread?.members.some(isRead);
   }
   const kinds = oracle.kindsOf(request.target, request.userId);
   const reacts = kinds.includes(request.kind);
   if (request.op === "unreact") return !reacts;
-  return reacts && !(request.exclusive && kinds.length > 1);
+  const isSame = reacts && oracle.reactsAs(request, request.userId, request.displayName);
+  return isSame && !(request.exclusive && kinds.length > 1);
 }
 
 /** Whether the counts of an answer are right. */
@@ -109,24 +119,35 @@ function readAllSteps(
   request: RequestOf<"readAll">,
   now: number,
 ): Step[] {
-  const { answer, upTo, lines, markedCount = 0 } = left;
-  if (!lines || upTo === undefined) {
+  const { answer, upTo, names, markedCount = 0 } = left;
+  if (!names || upTo === undefined) {
     const last = oracle.badge.version;
     const version = Math.min(request.version, last);
     const found = oracle.unread.filter(({ members }) => (members[0]?.version ?? 0) <= version);
-    const all = found.map(({ target, kind }) => ({ target, kind }));
-    // A version beyond the inbox is clamped: a later moment gives other lines.
+    const all = found.map(({ target, kind, generation, state }) => ({
+      target,
+      kind,
+      generation,
+      isClosed: state === "closed",
+    }));
+    // A version beyond the inbox is clamped: a later moment gives other notifications.
     const next = request.version > last ? oracle.copy() : oracle;
-    return [[next, [{ ...left, upTo: version, lines: all }]]];
+    return [[next, [{ ...left, upTo: version, names: all }]]];
   }
-  if (lines.length === 0) {
+  if (names.length === 0) {
     return isDeepStrictEqual({ markedCount, badge: oracle.badge }, answer) ? [[oracle, []]] : [];
   }
-  return lines.map(({ target, kind }) => {
+  return names.map((name) => {
     const after = oracle.copy();
-    const mark = after.apply({ op: "read", target, kind, version: upTo }, now);
-    const more = "changed" in mark && mark.changed ? 1 : 0;
-    const rest = lines.filter((line) => line.target !== target || line.kind !== kind);
-    return [after, [{ ...left, lines: rest, markedCount: markedCount + more }]];
+    const { isClosed, ...own } = name;
+    const marks = ({ generation }: { readonly generation: number }) => {
+      const answer = after.apply({ op: "read", ...own, generation, version: upTo }, now);
+      return "changed" in answer && answer.changed;
+    };
+    // The mark reads whichever notification takes in new members by then, or the closed one.
+    const open = isClosed ? undefined : oracle.openOf(own);
+    const more = (open && marks(open)) || marks(own) ? 1 : 0;
+    const rest = names.filter((each) => each !== name);
+    return [after, [{ ...left, names: rest, markedCount: markedCount + more }]];
   });
 }

@@ -1,6 +1,14 @@
 /** Turns the templates of a history into requests, with the versions that exist by then. */
 import type { Oracle } from "./reactions-oracle.ts";
-import type { LineName, Request, RequestOf, TargetName } from "./reactions-requests.ts";
+import {
+  type GroupName,
+  groupText,
+  isSame,
+  type NotificationName,
+  noTarget,
+  type Request,
+  type TargetName,
+} from "./reactions-requests.ts";
 import {
   type Known,
   names,
@@ -8,6 +16,8 @@ import {
   services,
   userIds,
 } from "./reactions-templates.ts";
+
+const hour = 3_600_000;
 
 /** What a template is about. */
 interface Place {
@@ -26,9 +36,12 @@ export function requestOf(place: Place, template: RequestTemplate): Request {
     case "register":
       return { op: "register", target, title: ["", "one", "another"][template.title] as string };
     case "react": {
-      const { op, kind, exclusive, silent } = template;
+      const { op, kind, exclusive, silent, coolDownHours } = template;
       const displayName = names[template.name] as string;
-      return { op, target, kind, userId: userOf(template.user), displayName, exclusive, silent };
+      const who = { userId: userOf(template.user), displayName };
+      const coolDownMs = coolDownHours === undefined ? undefined : coolDownHours * hour;
+      const rules = { coolDownMs, regroupAfterMs: regroupAfterOf(template) };
+      return { op, target, kind, ...who, exclusive, silent, ...rules };
     }
     case "unreact":
       return { op: "unreact", target, kind: template.kind, userId: userOf(template.user) };
@@ -36,50 +49,87 @@ export function requestOf(place: Place, template: RequestTemplate): Request {
       return leave(place, template);
     case "notify":
       return notify(place, template);
-    case "read": {
-      const line = { target, kind: template.kind };
-      return { op: "read", ...line, version: versionOf(oracle, template.known, line) };
-    }
+    case "retract":
+      return retract(place, template);
+    case "read":
+    case "dismiss":
+      return { op: template.op, ...mark(place, template) };
+    case "unread":
+      return { op: "unread", ...pickOf(oracle, { target, kind: template.kind }, template.pick) };
     case "readAll":
     case "seen":
-      return { op: template.op, version: versionOf(oracle, template.known) };
+      return { op: template.op, version: versionOf(oracle, template.known, oracle.unread) };
     case "mute":
       return { op: "mute", target, muted: template.muted };
     case "mutePerson":
       return { op: "mutePerson", userId: userOf(template.user), muted: template.muted };
+    case "block":
+      return { op: "block", userId: userOf(template.user) };
     case "prefer": {
-      const { allMuted, mutedKinds } = template;
-      return { op: "prefer", preferences: { allMuted, mutedKinds } };
+      const { allMuted, mutedKinds, mutedEventKinds } = template;
+      return { op: "prefer", preferences: { allMuted, mutedKinds, mutedEventKinds } };
     }
     default:
       return { op: template.op, target };
   }
 }
 
+const regroupAfterOf = ({ regroupAfterHours: hours }: TemplateOf<"react" | "notify">) =>
+  hours === undefined ? undefined : hours * hour;
+
 function leave({ target, oracle, prefix }: Place, { kind, back }: TemplateOf<"leave">): Request {
-  const members = oracle.unreadOf({ target, kind })?.members ?? [];
+  const all = oracle.unread.filter((each) => groupText(each) === groupText({ target, kind }));
+  const members = all.flatMap(({ members }) => members);
   const userId = members.at(-1 - (back % members.length))?.userId ?? `${prefix}${userIds[0]}`;
   return { op: "unreact", target, kind, userId };
 }
 
 function notify({ target, oracle, prefix }: Place, template: TemplateOf<"notify">): Request {
-  const { kind, event, user, name, again } = template;
+  const { kind, event, user, name, again, about } = template;
   const service = services[template.service] as string;
   const eventId = `e-${event}`;
   const known = again ? oracle.event(service, eventId) : undefined;
+  if (known) return known;
   const userId = user === undefined ? "" : `${prefix}${userIds[user]}`;
-  const displayName = names[name] as string;
-  const actor = { userId, displayName };
-  const request: RequestOf<"notify"> = { op: "notify", service, eventId, target, kind, ...actor };
-  return known ?? request;
+  const link = event % 3 === 0 ? "" : `/events/${event}`;
+  const data = "巡".repeat(event);
+  const content = { userId, displayName: names[name] as string, link, data };
+  const regroupAfterMs = regroupAfterOf(template);
+  const where = { target: about ? target : noTarget, kind };
+  return { op: "notify", service, eventId, ...where, ...content, regroupAfterMs };
 }
 
-/** A version of one line or of any line: an earlier, the current or a later one. */
-function versionOf(oracle: Oracle, { at: where, back }: Known, name?: LineName): number {
+function retract({ target, oracle }: Place, template: TemplateOf<"retract">): Request {
+  const { event, back } = template;
+  const named = { service: services[template.service] as string, eventId: `e-${event}` };
+  const known = oracle.events.at(-1 - back) ?? { ...named, target };
+  // The owner is named when the event is about no target, or about one that was deleted.
+  return { op: "retract", ...known };
+}
+
+function mark(
+  { target, oracle }: Place,
+  { kind, pick, known }: TemplateOf<"read" | "dismiss">,
+): NotificationName & { readonly version: number } {
+  const name = pickOf(oracle, { target, kind }, pick);
+  const { generation } = name;
+  const all = oracle.unread.filter((each) => isSame(each.target, target) && each.kind === kind);
+  const picked = all.filter((each) => each.generation === generation);
+  return { ...name, version: versionOf(oracle, known, picked) };
+}
+
+/** The name of a notification; one that does not exist if there is none. */
+function pickOf(oracle: Oracle, group: GroupName, pick: "open" | number): NotificationName {
+  const all = oracle.notifications.filter((each) => groupText(each) === groupText(group));
+  const open = all.find(({ state }) => state === "open");
+  const picked = pick === "open" ? open : all.at(-1 - (pick % all.length));
+  return { ...group, generation: picked?.generation ?? 1 };
+}
+
+/** A version of one of the notifications: an earlier, the current or a later one. */
+function versionOf(oracle: Oracle, { at: where, back }: Known, unread: Oracle["unread"]): number {
   const { version } = oracle.badge;
-  const one = name && oracle.unreadOf(name);
-  const lines = name ? (one ? [one] : []) : oracle.unread;
-  const members = lines[back % lines.length]?.members ?? [];
+  const members = unread[back % unread.length]?.members ?? [];
   const member = members[back % members.length]?.version ?? version;
   const versions = {
     number: version - back,

@@ -1,14 +1,14 @@
-/** The state of the reactions oracle, and what readers see of it. */
+/**
+ * The notifications of one owner as lists of members in the order of their versions, and how a
+ * member comes in and leaves. It shares nothing with src.
+ */
 import {
   type Badge,
-  isEvents,
-  label,
-  lineText,
-  recordText,
-  type Selection,
-  type Shown,
-  type ShownLine,
-  type ShownTarget,
+  type GroupName,
+  groupText,
+  type NotificationName,
+  nameText,
+  type Preferences,
   type TargetName,
   textOf,
 } from "./reactions-requests.ts";
@@ -19,50 +19,104 @@ export interface Member {
   readonly displayName: string;
   readonly version: number;
   readonly time: number;
+  /** Only of an event. */
+  readonly event?: { readonly eventId: string; readonly link: string; readonly data: string };
 }
 
-/** A member that is counted, whether it notified the owner or not. */
+/** A reaction that is counted, whether it notified the owner or not. */
 export interface StoredReaction extends Member {
   readonly notified: boolean;
-  /** Until then the same person does not notify the owner again. */
-  readonly quietUntil?: number;
+  /** When the owner has read an earlier reaction of the person. */
+  readonly readTime?: number | undefined;
+}
+
+/** What is known of a reaction that was taken back. */
+export interface Withdrawn {
+  /** Its version, and the generation of the unread notification in which it was. */
+  readonly place?: Place | undefined;
+  readonly readTime?: number | undefined;
+}
+
+export interface Place {
+  readonly version: number;
+  /** Unset if the notification was closed: it does not begin anew. */
+  readonly generation?: number | undefined;
 }
 
 export interface TargetState {
   title: string;
   muted: boolean;
   deleted: boolean;
+  /** Whether a purge has deleted its reactions and the events about it. */
+  purged: boolean;
   /** The kinds at the time of the deletion: every purge reads them. */
   purgedKinds: string[];
-  /** By kind of line, in the order of the versions. */
+  /** By kind, in the order of the versions. */
   records: Record<string, StoredReaction[]>;
-  /** By kind and user: until when a reaction that was taken back keeps the person quiet. */
-  quiet: Record<string, number>;
+  /** By kind and user. */
+  withdrawn: Record<string, Withdrawn>;
 }
 
-export interface Line {
-  readonly target: TargetName;
-  readonly kind: string;
+export interface Notification extends NotificationName {
+  /** A closed one is unread and takes in nobody new. */
+  state: "open" | "closed" | "read";
+  /** The version of the last member that a closed or read one has had. */
+  to?: number;
   /** In the order of the versions. */
   members: Member[];
+  /** Only of an unread one. */
+  older?: Older;
+  readonly readTime?: number;
+  readonly expireTime?: number;
+  /** Whether a closed one was read before: then it is read as a whole. */
+  readonly again?: boolean;
 }
 
-export interface ReadLine extends Line {
+/** Members who take a reaction back and have no place to come back to, because many came later. */
+export interface Older {
+  /** Those up to this version. */
+  readonly to: number;
+  /** Those up to this one are the next. */
+  readonly nextTo: number;
+  /** When the member of the version `nextTo` came in. */
+  readonly nextTime: number;
+}
+
+/** Up to which version nobody comes back to a group, and when the owner has read it last. */
+interface Mark {
+  readonly readTo: number;
   readonly readTime: number;
-  readonly expireTime: number;
 }
 
-export interface State {
+/** An event that a service has reported. */
+export interface ReportedEvent extends GroupName {
+  /** The request as text. */
+  readonly request: string;
+  readonly version: number;
+  readonly expireTime: number;
+  retracted: boolean;
+}
+
+export interface State extends Preferences {
   version: number;
   seenVersion: number;
   allMuted: boolean;
   mutedKinds: string[];
+  mutedEventKinds: string[];
   mutedPeople: string[];
-  /** By event id. */
-  events: Record<string, { request: string; notified: boolean; expireTime: number }>;
+  /** By service and event id. */
+  events: Record<string, ReportedEvent>;
   targets: Record<string, TargetState>;
-  unread: Line[];
-  read: ReadLine[];
+  notifications: Notification[];
+  marks: Record<string, Mark>;
+  /** The kinds whose unread notifications are counted. */
+  kindCounts: Record<string, number>;
+}
+
+/** Whose state it is, and for how long read notifications and ids of events are kept, in ms. */
+export interface Rules {
+  readonly ownerId: string;
+  readonly keptMs: number;
 }
 
 export const emptyState: State = {
@@ -70,99 +124,88 @@ export const emptyState: State = {
   seenVersion: 0,
   allMuted: false,
   mutedKinds: [],
+  mutedEventKinds: [],
   mutedPeople: [],
   events: {},
   targets: {},
-  unread: [],
-  read: [],
+  notifications: [],
+  marks: {},
+  kindCounts: {},
 };
 
-/** A badge shows more than so many new lines as "99+". */
+/** A badge shows more than so many new notifications as "99+". */
 const mostUnseen = 99;
 
-const lastOf = ({ members }: Line): number => (members.at(-1) as Member).version;
+export const lastOf = ({ members }: Pick<Notification, "members">): number =>
+  (members.at(-1) as Member).version;
 
-export function badgeOf({ version, seenVersion, unread }: State): Badge {
-  const unseen = unread.filter((line) => lastOf(line) > seenVersion).length;
-  return {
-    version,
-    notificationCount: unread.length,
-    actorCount: unread.reduce((sum, { members }) => sum + members.length, 0),
-    unseenNotificationCount: Math.min(unseen, mostUnseen),
-  };
-}
+export const isUnread = ({ state }: Notification): boolean => state !== "read";
 
-/** What readers see at a time. */
-export function shownOf(state: State, selection: Selection, now: number): Shown {
-  const { allMuted, mutedKinds, mutedPeople } = state;
-  const newestFirst = (a: Line, b: Line) => lastOf(b) - lastOf(a);
-  const unread = state.unread
-    .toSorted(newestFirst)
-    .map((line) => lineOf(state, line, lastOf(line) <= state.seenVersion, []));
-  const read = state.read
-    .filter(({ target, expireTime }) => expireTime > now && !stateOf(state, target)?.deleted)
-    .toSorted(newestFirst)
-    .map((line) => lineOf(state, line, true, [line.readTime, line.expireTime]));
-  return {
-    badge: badgeOf(state),
-    unread,
-    read,
-    merged: [...unread, ...read].sort((a, b) => b.version - a.version).map(lineText),
-    preferences: { allMuted, mutedKinds: mutedKinds.toSorted() },
-    mutedPeople: mutedPeople.toSorted(),
-    targets: selection.targets.map((target) => targetOf(stateOf(state, target), selection)),
-  };
-}
+/** Events without an actor count as one actor. */
+export const actorCountOf = (members: readonly Member[]): number =>
+  new Set(members.map(({ userId }) => userId)).size;
 
 export const stateOf = ({ targets }: State, target: TargetName): TargetState | undefined =>
   targets[textOf(target)];
 
-function lineOf(state: State, line: Line, seen: boolean, readTimes: readonly number[]): ShownLine {
-  const { target, kind, members } = line;
-  const { title = "", records = {} } = stateOf(state, target) ?? {};
-  const version = lastOf(line);
-  const from = (members[0] as Member).version;
-  const present = (records[kind] ?? []).filter(
-    (record) => record.notified && record.version >= from && record.version <= version,
-  );
-  const first = members.slice(0, 2);
-  const latest = members.slice(-3).reverse();
-  const named = [...first, ...latest];
+/** A target that is registered and not deleted. */
+export function activeOf(
+  state: State,
+  target: TargetName,
+): TargetState | { readonly refused: string } {
+  const found = stateOf(state, target);
+  if (!found) return { refused: "TARGET_NOT_FOUND" };
+  return found.deleted ? { refused: "TARGET_DELETED" } : found;
+}
+
+export function badgeOf(state: State): Badge {
+  const unread = state.notifications.filter(isUnread);
+  const unseen = unread.filter((each) => lastOf(each) > state.seenVersion).length;
   return {
-    target: { ...target, title },
-    kind,
-    version,
-    actorCount: members.length,
-    seen,
-    firstActors: first.map(label),
-    latestActors: latest.map(label),
-    actors: present.reverse().map(label),
-    versions: named.map((member) => member.version),
-    times: [...named.map(({ time }) => time), ...readTimes],
+    version: state.version,
+    notificationCount: unread.length,
+    actorCount: unread.reduce((sum, { members }) => sum + actorCountOf(members), 0),
+    unseenNotificationCount: Math.min(unseen, mostUnseen),
+    kindCounts: { ...state.kindCounts },
   };
 }
 
-function targetOf(
-  state: TargetState | undefined,
-  { kinds, eventKinds, viewerId }: Selection,
-): ShownTarget {
-  const by = <T>(of: (kind: string) => T, all = kinds) =>
-    Object.fromEntries(all.map((kind) => [kind, of(kind)]));
-  const of = (kind: string) => (state?.records[kind] ?? []).toReversed();
-  const { title = "", muted = false } = state ?? {};
-  const records = by((kind) => of(kind).map(recordText), [...kinds, ...eventKinds]);
-  const shown = { title, muted, counts: {}, own: [], recent: {}, records };
-  if (!state) return { ...shown, state: "UNKNOWN", reactors: by(() => "TARGET_NOT_FOUND") };
-  if (state.deleted) return { ...shown, state: "DELETED", reactors: by(() => "TARGET_DELETED") };
-  const reacted = Object.keys(state.records)
-    .filter((kind) => !isEvents(kind))
-    .sort();
-  return {
-    ...shown,
-    state: "ACTIVE",
-    counts: by((kind) => of(kind).length, reacted),
-    own: reacted.filter((kind) => of(kind).some(({ userId }) => userId === viewerId)),
-    recent: by((kind) => of(kind).slice(0, 3).map(label), reacted),
-    reactors: by((kind) => of(kind).map(label)),
-  };
+export const openOf = (state: State, group: GroupName): Notification | undefined =>
+  state.notifications.find((each) => each.state === "open" && groupText(each) === groupText(group));
+
+export const namedOf = (
+  { notifications }: State,
+  name: NotificationName,
+): Notification | undefined => notifications.find((each) => nameText(each) === nameText(name));
+
+/** The notification that has a member of this version. */
+export const having = (
+  { notifications }: State,
+  group: GroupName,
+  version: number,
+): Notification | undefined =>
+  notifications.find(
+    (each) =>
+      groupText(each) === groupText(group) &&
+      each.members.some((member) => member.version === version),
+  );
+
+export const markOf = ({ marks }: State, group: GroupName): Mark =>
+  marks[groupText(group)] ?? { readTo: 0, readTime: 0 };
+
+/** Of a name, this many bytes are kept. */
+const mostBytes = 64;
+
+const clusters = new Intl.Segmenter("ja", { granularity: "grapheme" });
+
+/** The longest beginning of whole grapheme clusters that fits, or else of whole code points. */
+export function shorten(name: string): string {
+  const whole = Array.from(clusters.segment(name), ({ segment }) => segment);
+  return longestFit(whole) || longestFit([...name]);
+}
+
+/** Joins the parts, without as many of the last ones as do not fit. */
+function longestFit(parts: readonly string[]): string {
+  const joined = parts.join("");
+  return Buffer.byteLength(joined) > mostBytes ? longestFit(parts.slice(0, -1)) : joined;
 }

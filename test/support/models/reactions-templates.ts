@@ -9,10 +9,15 @@ export interface Known {
   readonly back: number;
 }
 
-/** A line, or the kind of a line to be. */
-interface LineTemplate {
+/** A target and a kind. */
+interface GroupTemplate {
   readonly targetIndex: number;
   readonly kind: string;
+}
+
+/** One of a group's notifications: the open one, or one of all, the latest first. */
+interface Picked extends GroupTemplate {
+  readonly pick: "open" | number;
 }
 
 /** A request with numbers in place of names and versions. */
@@ -24,10 +29,12 @@ export type RequestTemplate =
       readonly name: number;
       readonly exclusive: boolean;
       readonly silent: boolean;
-    } & LineTemplate)
-  | ({ readonly op: "unreact"; readonly user: number } & LineTemplate)
-  /** A member of the unread line takes the reaction back. */
-  | ({ readonly op: "leave"; readonly back: number } & LineTemplate)
+      readonly coolDownHours: number | undefined;
+      readonly regroupAfterHours: number | undefined;
+    } & GroupTemplate)
+  | ({ readonly op: "unreact"; readonly user: number } & GroupTemplate)
+  /** A member of an unread notification takes the reaction back. */
+  | ({ readonly op: "leave"; readonly back: number } & GroupTemplate)
   /** With `again` the event is sent as it was reported before, if it was. */
   | ({
       readonly op: "notify";
@@ -36,8 +43,20 @@ export type RequestTemplate =
       readonly user: number | undefined;
       readonly name: number;
       readonly again: boolean;
-    } & LineTemplate)
-  | ({ readonly op: "read"; readonly known: Known } & LineTemplate)
+      /** Whether it has a target. */
+      readonly about: boolean;
+      readonly regroupAfterHours: number | undefined;
+    } & GroupTemplate)
+  /** Takes back an event that was reported; one of any name if there is none. */
+  | {
+      readonly op: "retract";
+      readonly targetIndex: number;
+      readonly service: number;
+      readonly event: number;
+      readonly back: number;
+    }
+  | ({ readonly op: "read" | "dismiss"; readonly known: Known } & Picked)
+  | ({ readonly op: "unread" } & Picked)
   | { readonly op: "readAll" | "seen"; readonly targetIndex: number; readonly known: Known }
   | { readonly op: "mute"; readonly targetIndex: number; readonly muted: boolean }
   | {
@@ -46,11 +65,13 @@ export type RequestTemplate =
       readonly user: number;
       readonly muted: boolean;
     }
+  | { readonly op: "block"; readonly targetIndex: number; readonly user: number }
   | {
       readonly op: "prefer";
       readonly targetIndex: number;
       readonly allMuted: boolean;
       readonly mutedKinds: readonly string[];
+      readonly mutedEventKinds: readonly string[];
     }
   | { readonly op: "delete" | "readKindsToPurge"; readonly targetIndex: number };
 
@@ -65,7 +86,7 @@ export type Step =
   /** A user reacts with sixteen more kinds. */
   | { readonly step: "kinds"; readonly targetIndex: number; readonly user: number }
   /** So many new people react at the same time. */
-  | ({ readonly step: "crowd"; readonly count: number; readonly process: number } & LineTemplate)
+  | ({ readonly step: "crowd"; readonly count: number; readonly process: number } & GroupTemplate)
   /** Another owner registers a target that may exist. */
   | { readonly step: "steal"; readonly targetIndex: number }
   | { readonly step: "purge"; readonly targetIndex: number }
@@ -109,7 +130,7 @@ export const names = [
 const targetIndex = fc.constantFrom(0, 0, 0, 0, 0, 1, 2);
 const kind = fc.constantFrom("like", "like", "like", "love");
 const eventKind = fc.constantFrom(...eventKinds);
-const lineKind = fc.oneof({ weight: 4, arbitrary: kind }, { weight: 1, arbitrary: eventKind });
+const anyKind = fc.oneof({ weight: 3, arbitrary: kind }, { weight: 1, arbitrary: eventKind });
 const user = fc.nat(userIds.length - 1);
 const name = fc.nat(names.length - 1);
 const process = fc.nat(1);
@@ -124,6 +145,9 @@ const known = fc.record({
 
 const is = <T extends string>(value: T) => fc.constant(value);
 
+/** Mostly none. */
+const regroupAfterHours = fc.constantFrom<number | undefined>(...Array(8).fill(undefined), 1, 24);
+
 const react = fc.record({
   op: is("react"),
   targetIndex,
@@ -132,6 +156,8 @@ const react = fc.record({
   name,
   exclusive: rarely,
   silent: rarely,
+  coolDownHours: fc.constantFrom(undefined, undefined, undefined, 0, 2, 48),
+  regroupAfterHours,
 });
 const unreact = fc.record({ op: is("unreact"), targetIndex, kind, user });
 const leave = fc.record({
@@ -149,8 +175,20 @@ const notify = fc.record({
   user: fc.option(user, { freq: 3, nil: undefined }),
   name,
   again: rarely,
+  about: fc.constantFrom(true, true, true, false),
+  regroupAfterHours,
 });
-const read = fc.record({ op: is("read"), targetIndex, kind: lineKind, known });
+const retract = fc.record({
+  op: is("retract"),
+  targetIndex,
+  service: fc.nat(services.length - 1),
+  event: fc.nat(30),
+  back: fc.nat(5),
+});
+const pick = fc.oneof({ weight: 3, arbitrary: is("open") }, { weight: 1, arbitrary: fc.nat(4) });
+const read = fc.record({ op: is("read"), targetIndex, kind: anyKind, pick, known });
+const dismiss = fc.record({ op: is("dismiss"), targetIndex, kind: anyKind, pick, known });
+const unread = fc.record({ op: is("unread"), targetIndex, kind: anyKind, pick: fc.nat(4) });
 const readAll = fc.record({ op: is("readAll"), targetIndex, known });
 const seen = fc.record({ op: is("seen"), targetIndex, known });
 
@@ -158,8 +196,12 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
   { weight: 24, arbitrary: react },
   { weight: 10, arbitrary: unreact },
   { weight: 2, arbitrary: leave },
-  { weight: 6, arbitrary: notify },
+  { weight: 8, arbitrary: notify },
+  { weight: 3, arbitrary: retract },
   { weight: 7, arbitrary: read },
+  { weight: 2, arbitrary: dismiss },
+  { weight: 3, arbitrary: unread },
+  { weight: 1, arbitrary: fc.record({ op: is("block"), targetIndex, user }) },
   { weight: 2, arbitrary: readAll },
   { weight: 4, arbitrary: seen },
   { weight: 2, arbitrary: fc.record({ op: is("mute"), targetIndex, muted: fc.boolean() }) },
@@ -174,6 +216,7 @@ const template: fc.Arbitrary<RequestTemplate> = fc.oneof(
       targetIndex,
       allMuted: rarely,
       mutedKinds: fc.subarray(["like", "love", "comment"], { maxLength: 2 }),
+      mutedEventKinds: fc.subarray(["like", "comment"], { maxLength: 1 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ op: is("register"), targetIndex, title: fc.nat(2) }) },
@@ -257,39 +300,57 @@ const crowdCalls = fc.oneof(
   { weight: 1, arbitrary: seen },
 );
 
-/** A line with so many members that not all of them are read for a split. */
-const crowd = seldom(
-  fc
-    .record({
-      at: fc.record({ targetIndex, kind }),
-      count: fc.integer({ min: 95, max: 130 }),
-      process,
-      calls: fc.array(fc.record({ template: crowdCalls, back: fc.nat(130), process }), {
-        minLength: 8,
-        maxLength: 10,
+/**
+ * A notification with so many members that not all of them are read for a split. Who comes back to
+ * a place in it depends on the time of each reaction. When that is not known, all is read in the
+ * end.
+ */
+const crowd = (isTimed: boolean) =>
+  seldom(
+    fc
+      .record({
+        at: fc.record({ targetIndex, kind }),
+        count: fc.integer({ min: 95, max: 130 }),
+        process,
+        user,
+        calls: fc.array(fc.record({ template: crowdCalls, back: fc.nat(130), process }), {
+          minLength: 8,
+          maxLength: 10,
+        }),
+      })
+      .map(({ at, count, process, user, calls }): Step[] => {
+        // The middle calls come after the second crowd and concern its latest members.
+        const isMiddle = (i: number) => i >= calls.length - 5 && i < calls.length - 3;
+        const here = calls.map(({ template, back, process }, i): Call => {
+          const far = isMiddle(i) ? back % 5 : back;
+          const known = "known" in template && { known: { ...template.known, back: far } };
+          const who = template.op === "leave" && { back: far };
+          return { template: { ...template, ...at, ...known, ...who }, process };
+        });
+        const last = here.splice(-3);
+        const middle = here.splice(-2);
+        const one = (call: Call): Step => ({ step: "one", ...call });
+        const plain = { name: 0, exclusive: false, silent: false, regroupAfterHours: undefined };
+        const react = { op: "react", ...at, user, ...plain, coolDownHours: 0 } as const;
+        const unreact = { op: "unreact", ...at, user } as const;
+        const readAll = { op: "readAll", targetIndex: at.targetIndex } as const;
+        const known: Known = { at: "future", back: 0 };
+        const first = one({ template: react, process });
+        // The first member comes back, to its place or not.
+        const returns = [one({ template: unreact, process }), first];
+        const end = one({ template: { ...readAll, known }, process });
+        return [
+          first,
+          { step: "crowd", ...at, count, process },
+          ...here.map(one),
+          { step: "crowd", ...at, count: count >> 1, process },
+          ...middle.map(one),
+          ...(isTimed ? returns : []),
+          { step: "together", calls: last },
+          ...(isTimed ? [] : [end]),
+        ];
       }),
-    })
-    .map(({ at, count, process, calls }): Step[] => {
-      // The middle calls come after the second crowd and concern its latest members.
-      const isMiddle = (i: number) => i >= calls.length - 5 && i < calls.length - 3;
-      const here = calls.map(({ template, back, process }, i): Call => {
-        const far = isMiddle(i) ? back % 5 : back;
-        const known = "known" in template && { known: { ...template.known, back: far } };
-        const who = template.op === "leave" && { back: far };
-        return { template: { ...template, ...at, ...known, ...who }, process };
-      });
-      const last = here.splice(-3);
-      const middle = here.splice(-2);
-      const one = (call: Call): Step => ({ step: "one", ...call });
-      return [
-        { step: "crowd", ...at, count, process },
-        ...here.map(one),
-        { step: "crowd", ...at, count: count >> 1, process },
-        ...middle.map(one),
-        { step: "together", calls: last },
-      ];
-    }),
-);
+  );
 
 const someHours = fc.integer({ min: 1, max: 30 });
 
@@ -303,17 +364,20 @@ const returning = seldom(
       const one = (template: RequestTemplate): Step => ({ step: "one", template, process });
       const wait = (index: number): Step => ({ step: "wait", hours: hours[index] as number });
       const unreact = one({ op: "unreact", targetIndex, kind, user });
-      const read = one({ op: "read", targetIndex, kind, known });
+      const read = one({ op: "read", targetIndex, kind, pick: "open", known });
       const again = one(react);
       return [again, read, wait(0), unreact, wait(1), again, unreact, wait(2), again];
     }),
 );
 
-/** At least half of `maxSteps`, because long histories find more than short ones. */
-export const history = (maxSteps: number): fc.Arbitrary<Step[]> =>
+/**
+ * At least half of `maxSteps`, because long histories find more than short ones. `isTimed` says
+ * whether the model knows the time of each request.
+ */
+export const history = (maxSteps: number, isTimed: boolean): fc.Arbitrary<Step[]> =>
   fc
     .tuple(
       fc.array(step, { minLength: Math.floor(maxSteps / 2), maxLength: maxSteps }),
-      fc.tuple(manyKinds, crowd, returning),
+      fc.tuple(manyKinds, crowd(isTimed), returning),
     )
     .map(([steps, seldom]) => steps.toSpliced(steps.length >> 1, 0, ...seldom.flat()));

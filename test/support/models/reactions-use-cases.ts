@@ -1,20 +1,26 @@
 /** Sends the requests of the reactions models to the use cases, and reads what they show. */
+import { blockPerson } from "../../../src/app/notifications/block-person.ts";
 import {
+  dismissNotification,
   markAllNotificationsRead,
   markNotificationRead,
   markNotificationsSeen,
+  markNotificationUnread,
 } from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { listMutedPeople, setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
+import { listMutedTargets } from "../../../src/app/notifications/muted-targets.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
 import { preferencesOf, updatePreferences } from "../../../src/app/notifications/preferences.ts";
 import {
+  getNotification,
   listNotificationActors,
   listNotifications,
   type Notification,
 } from "../../../src/app/notifications/queries.ts";
+import { retractEvent } from "../../../src/app/notifications/retract.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
-import { targetRef } from "../../../src/app/ports/records.ts";
+import { reactionRef, targetRef } from "../../../src/app/ports/records.ts";
 import { type ReactionResult, react, unreact } from "../../../src/app/reactions/commands.ts";
 import { readKindsToPurge } from "../../../src/app/reactions/purge-target.ts";
 import { listTargetReactions, reactionSummaries } from "../../../src/app/reactions/queries.ts";
@@ -31,17 +37,27 @@ import { allItems } from "../fixtures/pages.ts";
 import {
   type Answer,
   type Badge,
-  label,
-  lineText,
+  isSame,
+  type NotificationName,
+  noTarget,
+  type Preferences,
   plainKind,
   type Request,
+  type TargetName,
+  textOf,
+} from "./reactions-requests.ts";
+import {
+  different,
+  eventText,
+  label,
   recordText,
   type Selection,
   type Shown,
-  type ShownLine,
+  type ShownNotification,
   type ShownTarget,
-  type TargetName,
-} from "./reactions-requests.ts";
+  shownText,
+  withdrawnText,
+} from "./reactions-shown.ts";
 
 /** Calls the use case of a request. Throws a retryable error, which is not an answer. */
 export async function answerTo(deps: Deps, ownerId: string, request: Request): Promise<Answer> {
@@ -64,16 +80,36 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
     case "unreact":
       return changeOf(await unreact(deps, request));
     case "notify": {
-      const { service, userId, displayName } = request;
-      const event = { ...request, kind: plainKind(request.kind), caller: asService(service) };
-      const { notified, replayed } = await notify(deps, {
-        ...event,
+      const { service, eventId, userId, displayName, link } = request;
+      const [result] = await notify(deps, {
+        ...ownersOf(ownerId, request.target),
+        kind: plainKind(request.kind),
+        eventId,
         actor: { userId, displayName },
+        link,
+        data: Buffer.from(request.data),
+        regroupAfterMs: request.regroupAfterMs,
+        caller: asService(service),
       });
-      return { notified, replayed };
+      const { notified = false, replayed = false, retracted = false } = result ?? {};
+      return { notified, replayed, retracted };
+    }
+    case "retract": {
+      const { service, eventId, target } = request;
+      const event = { ...ownersOf(ownerId, target), eventId, caller: asService(service) };
+      const [result] = await retractEvent(deps, event);
+      return { changed: result?.changed ?? false };
     }
     case "read": {
       const { changed, inbox } = await markNotificationRead(deps, { ...request, ownerId });
+      return { changed, badge: shownBadge(inbox) };
+    }
+    case "dismiss": {
+      const { changed, inbox } = await dismissNotification(deps, { ...request, ownerId });
+      return { changed, badge: shownBadge(inbox) };
+    }
+    case "unread": {
+      const { changed, inbox } = await markNotificationUnread(deps, { ...request, ownerId });
       return { changed, badge: shownBadge(inbox) };
     }
     case "readAll": {
@@ -86,14 +122,16 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
       return targetAnswerOf(await setTargetMuted(deps, { ...request, ownerId }));
     case "mutePerson":
       return { changed: await setPersonMuted(deps, { ...request, ownerId }) };
+    case "block": {
+      const { changed, inbox } = await blockPerson(deps, { ...request, ownerId });
+      return { changed, badge: shownBadge(inbox) };
+    }
     case "prefer": {
-      const changes = request.preferences;
-      const { allMuted, mutedKinds } = await updatePreferences(deps, {
-        ownerId,
-        changes,
-        etag: "",
+      const preferences = await untilEtagMatches(async () => {
+        const { etag } = await preferencesOf(deps, ownerId);
+        return updatePreferences(deps, { ownerId, changes: request.preferences, etag });
       });
-      return { preferences: { allMuted, mutedKinds } };
+      return { preferences: shownPreferences(preferences) };
     }
     case "delete":
       return targetAnswerOf(await deleteTarget(deps, request));
@@ -102,9 +140,33 @@ async function send(deps: Deps, ownerId: string, request: Request): Promise<Answ
   }
 }
 
+/** Who is notified of an event: the owner of its target, or one who is named. */
+const ownersOf = (ownerId: string, target: TargetName) =>
+  isSame(target, noTarget) ? { ownerIds: [ownerId] } : { target };
+
+/** Changes preferences again with another etag when a concurrent change has come first. */
+async function untilEtagMatches<T>(change: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.reason !== "ETAG_MISMATCH") throw error;
+    }
+  }
+}
+
+const shownPreferences = ({ allMuted, mutedKinds, mutedEventKinds }: Preferences): Preferences => ({
+  allMuted,
+  mutedKinds,
+  mutedEventKinds,
+});
+
 const changeOf = ({ changed, reactionCount }: ReactionResult) => ({ changed, reactionCount });
 
-const shownBadge = (inbox: Inbox): Badge => ({ version: inbox.version, ...badgeOf(inbox) });
+const shownBadge = (inbox: Inbox): Badge => ({
+  version: inbox.version,
+  ...badgeOf(inbox),
+});
 
 const targetAnswerOf = ({ title, muted, deleteTime }: Target) => ({
   title,
@@ -115,44 +177,57 @@ const targetAnswerOf = ({ title, muted, deleteTime }: Target) => ({
 /** Everything about an owner that the use cases return. */
 export async function show(deps: Deps, ownerId: string, selection: Selection): Promise<Shown> {
   // Small pages, so that lists have several.
-  const list = (state: "UNREAD" | "READ" | "ALL") =>
-    allItems((page) => listNotifications(deps, ownerId, state, page), 3);
-  const lines = async (state: "UNREAD" | "READ") => {
-    const found: ShownLine[] = [];
-    for (const each of await list(state)) found.push(await lineOf(deps, each));
+  const list = (state: "UNREAD" | "READ" | "ALL", kinds: readonly string[] = []) =>
+    allItems((page) => listNotifications(deps, { ownerId, state, kinds }, page), 3);
+  const notifications = async (state: "UNREAD" | "READ") => {
+    const found: ShownNotification[] = [];
+    for (const each of await list(state)) found.push(await notificationOf(deps, each));
     return found;
   };
-  const { allMuted, mutedKinds } = await preferencesOf(deps, ownerId);
+  const mutedTargets = await allItems((page) => listMutedTargets(deps, ownerId, page), 3);
   const mutedPeople = await allItems((page) => listMutedPeople(deps, ownerId, page), 3);
   return {
     badge: shownBadge(await inboxOf(deps, ownerId)),
-    unread: await lines("UNREAD"),
-    read: await lines("READ"),
-    merged: (await list("ALL")).map(({ id: { kind }, target: { type, id }, version, seen }) =>
-      lineText({ target: { type, id, title: "" }, kind, version, seen }),
-    ),
-    preferences: { allMuted, mutedKinds },
+    unread: await notifications("UNREAD"),
+    read: await notifications("READ"),
+    merged: (await list("ALL")).map(asText),
+    filtered: (await list("ALL", selection.filter)).map(asText),
+    named: await Promise.all(selection.names.map((name) => namedText(deps, ownerId, name))),
+    preferences: shownPreferences(await preferencesOf(deps, ownerId)),
     mutedPeople: mutedPeople.map(({ userId }) => userId),
+    mutedTargets: mutedTargets.map(textOf),
     targets: await Promise.all(selection.targets.map((each) => targetOf(deps, each, selection))),
   };
 }
 
-async function lineOf(
+const asText = ({ id, version, actorCount, seen }: Notification): string =>
+  shownText({ ...id, version, actorCount, seen });
+
+/** A notification that is read by its name, or the reason of the refusal. */
+const namedText = (deps: Deps, ownerId: string, name: NotificationName): Promise<string> =>
+  getNotification(deps, { ...name, ownerId }).then(asText, (error: DomainError) => error.reason);
+
+async function notificationOf(
   deps: Deps,
-  { id: notificationId, target: { type, id, title }, ...notification }: Notification,
-): Promise<ShownLine> {
+  { id, target, ...notification }: Notification,
+): Promise<ShownNotification> {
+  const { ownerId: _, ...name } = id;
   const { version, actorCount, firstMembers, latestMembers, seen } = notification;
   const { readTime, expireTime } = notification;
-  const actors = await allItems((page) => listNotificationActors(deps, notificationId, page));
+  const actors = await allItems((page) => listNotificationActors(deps, id, page));
   const members = [...firstMembers, ...latestMembers];
   return {
-    target: { type, id, title },
-    kind: notificationId.kind,
+    ...name,
+    title: target?.title ?? "",
     version,
     actorCount,
+    eventCount: notification.eventCount,
     seen,
-    firstActors: firstMembers.map(label),
-    latestActors: latestMembers.map(label),
+    firstActors: different(firstMembers).map(label),
+    latestActors: different(latestMembers).map(label),
+    latestEvents: notification.latestEvents.map((event) =>
+      eventText({ ...event, data: Buffer.from(event.data).toString() }),
+    ),
     actors: actors.map(label),
     versions: members.map((member) => member.version),
     times: [
@@ -165,7 +240,7 @@ async function lineOf(
 async function targetOf(
   deps: Deps,
   target: TargetName,
-  { kinds, eventKinds, viewerId }: Selection,
+  { kinds, viewerId, userIds }: Selection,
 ): Promise<ShownTarget> {
   const [summary] = await reactionSummaries(deps, [target], { viewerId, latest: true });
   const { state = "", counts = {}, own = [], latest = {} } = summary ?? {};
@@ -185,12 +260,28 @@ async function targetOf(
         (error: DomainError) => error.reason,
       ),
     ),
-    records: await by(
-      async (kind) =>
-        (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(recordText),
-      [...kinds, ...eventKinds],
+    // A purge deletes some of them.
+    withdrawn: state === "DELETED" ? [] : await withdrawnOf(deps, target, kinds, userIds),
+    records: await by(async (kind) =>
+      (await allItems((page) => deps.reader.reactions({ target, kind }, page))).map(recordText),
     ),
   };
+}
+
+/** What is kept of the reactions that these users have taken back. */
+async function withdrawnOf(
+  { reader }: Deps,
+  target: TargetName,
+  kinds: readonly string[],
+  userIds: readonly string[],
+): Promise<string[]> {
+  const all = kinds.flatMap((kind) => userIds.map((userId) => ({ kind, userId })));
+  const found = await reader.many(all.map(({ kind, userId }) => reactionRef(target, kind, userId)));
+  const texts = all.flatMap(({ kind, userId }, i) => {
+    const kept = found[i];
+    return kept && !("userId" in kept) ? [withdrawnText(`${kind} ${userId}`, kept)] : [];
+  });
+  return texts.sort();
 }
 
 /** The fields of a target that readers get only with notifications of it. */

@@ -4,7 +4,7 @@ import type { Deps } from "../../../src/app/ports/deps.ts";
 import type { TransactionRequest } from "../../../src/app/ports/engine.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 import type { Inbox } from "../../../src/domain/inbox.ts";
-import { coolDownMs, keptMs } from "./reactions-model.ts";
+import { keptMs } from "./reactions-model.ts";
 import { Oracle } from "./reactions-oracle.ts";
 import type { Answer, Request, TargetName } from "./reactions-requests.ts";
 import { answerTo } from "./reactions-use-cases.ts";
@@ -85,6 +85,21 @@ export async function sendUntilAnswered(
   }
 }
 
+/** Sends a request until it is answered, without a log. */
+export async function untilAnswered(
+  deps: Deps,
+  ownerId: string,
+  request: Request,
+): Promise<Answer> {
+  for (;;) {
+    try {
+      return await answerTo(deps, ownerId, request);
+    } catch (error) {
+      if (!(error instanceof DomainError) || !error.retryable) throw error;
+    }
+  }
+}
+
 /** Who has a record of each version, and on which target. */
 export type StoredReactions = ReadonlyMap<
   number,
@@ -99,7 +114,7 @@ export type StoredReactions = ReadonlyMap<
 export function applyAll(log: RequestLog, last: number, records: StoredReactions): Oracle {
   const { ownerId, targets, between, acknowledged } = log;
   expect(Math.max(0, ...acknowledged.keys())).toBeLessThanOrEqual(last);
-  const first = new Oracle({ ownerId, keptMs, coolDownMs });
+  const first = new Oracle({ ownerId, keptMs });
   for (const target of targets) first.apply({ op: "register", target, title: "" }, 0);
   const open = [first];
   let furthest = 0;

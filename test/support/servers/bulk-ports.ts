@@ -1,19 +1,36 @@
 /** The ports of bulk grants without Slack, sources and streams. */
-import type { BulkGrantReport, Reporter } from "../../../src/app/ports/bulk-grants.ts";
+import type {
+  BulkGrantReport,
+  PickUpReport,
+  Reporter,
+  RuleChangeReport,
+} from "../../../src/app/ports/bulk-grants.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
 
 /** A reporter that sends nothing and keeps the reports. */
 interface RecordingReporter extends Reporter {
   readonly reports: BulkGrantReport[];
+  readonly ruleChanges: RuleChangeReport[];
+  readonly pickUps: PickUpReport[];
 }
 
 export function recordReports(): RecordingReporter {
   const reports: BulkGrantReport[] = [];
+  const ruleChanges: RuleChangeReport[] = [];
+  const pickUps: PickUpReport[] = [];
   return {
     reports,
+    ruleChanges,
+    pickUps,
     async send(report) {
       reports.push(report);
+    },
+    async sendRuleChange(report) {
+      ruleChanges.push(report);
+    },
+    async sendPickUp(report) {
+      pickUps.push(report);
     },
   };
 }
@@ -34,11 +51,11 @@ export const bulkPorts: Pick<
     open: async (source) => {
       throw new DomainError("INVALID_REQUEST", `there is no source ${source}`);
     },
+    namesFor: () => [],
     pickUps: [],
     listNew: async () => ({ items: [] }),
     move: async () => undefined,
-    writeFailures: async () => undefined,
-    urlOf: () => undefined,
+    writeErrors: async ({ source }) => ({ name: source }),
   },
   approvalTimes: { reminderMs: 86_400_000, expiryMs: 604_800_000 },
   awaitRowSlot: async () => undefined,

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Child } from "../../../src/dev/stack/child.ts";
+import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { maxPointsPerRow } from "../models/bulk-sheet.ts";
 import { startServer, type TestServer } from "./server.ts";
 import { type SlackServer, startSlackServer } from "./slack-server.ts";
@@ -33,8 +34,7 @@ export async function startCampaignStack(rowsPerSecond: number): Promise<Campaig
     tablePrefix: config.tablePrefix,
     env,
   });
-  const bulkRules = { maxPointsPerRow: BigInt(maxPointsPerRow) };
-  await server.programs.updateProgram({ program: { programId, bulkRules } });
+  await enforceRules(server.deps, programId, { maxPointsPerRow });
   return {
     workers,
     server,

@@ -1,12 +1,14 @@
 /** Runs the command `meguri` in a pipe and in a pseudo-terminal, as people and scripts do. */
 import { spawn as spawnChild } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { spawn as spawnPty } from "@lydell/node-pty";
+import { type IPty, spawn as spawnPty } from "@lydell/node-pty";
+import { onTestFinished } from "vitest";
 import { projectRoot } from "../markdown.ts";
 import { type DriverRequest, endMark } from "./cli-driver.ts";
 
@@ -146,4 +148,53 @@ function inTerminal(args: readonly string[]): Streams {
     onData: (take) => void pty.onData((text) => take("stdout", text)),
     exited: new Promise((resolve) => pty.onExit(() => resolve())),
   };
+}
+
+const packageFolder = `${projectRoot}packages/cli/`;
+const { bin } = JSON.parse(readFileSync(`${packageFolder}package.json`, "utf8"));
+
+/** The file of the command, as npm links it. */
+export const installedCommand = `${packageFolder}${bin.meguri}`;
+
+/** How a process of the command has ended. */
+interface Ended {
+  readonly code: number;
+  /** The number of the signal that has ended it. */
+  readonly signal: number | undefined;
+  readonly printed: string;
+}
+
+/**
+ * Runs the command as a process of its own on a terminal, and types the keys once it has printed
+ * the text; a function is called first, and "close" closes the terminal instead. Waits until the
+ * process has ended.
+ */
+export async function typeInTerminal(
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  text: RegExp,
+  keys: string | (() => Promise<string>),
+): Promise<Ended> {
+  const argv = [installedCommand, ...args];
+  const pty = spawnPty(process.execPath, argv, { cwd: projectRoot, cols: 120, env });
+  const exited = new Promise<Omit<Ended, "printed">>((resolve) => {
+    pty.onExit(({ exitCode, signal }) => resolve({ code: exitCode, signal: signal || undefined }));
+  });
+  let hasEnded = false;
+  onTestFinished(() => {
+    if (!hasEnded) pty.kill("SIGKILL");
+  });
+  let printed = "";
+  let isTyped = false;
+  pty.onData((data) => {
+    printed += data;
+    if (isTyped || !text.test(plain(printed))) return;
+    isTyped = true;
+    if (keys === "close") (pty as IPty & { destroy(): void }).destroy();
+    else if (typeof keys === "string") pty.write(keys);
+    else void keys().then((later) => pty.write(later));
+  });
+  const ended = await exited;
+  hasEnded = true;
+  return { ...ended, printed: plain(printed) };
 }

@@ -3,14 +3,17 @@ import { createHash } from "node:crypto";
 import { GoogleError, type GoogleRequest } from "./google-wire.ts";
 
 const folderType = "application/vnd.google-apps.folder";
+const shortcutType = "application/vnd.google-apps.shortcut";
+const spreadsheetType = "application/vnd.google-apps.spreadsheet";
 
 /** A file or a folder. */
 interface DriveFile {
   readonly id: string;
-  readonly name: string;
+  name: string;
   readonly mimeType: string;
   parents: string[];
   trashed: boolean;
+  modifiedTime: string;
   content: Buffer | undefined;
 }
 
@@ -18,6 +21,16 @@ interface DriveFile {
 export interface GoogleDrive {
   /** Adds a file with content, or without it a document of Google's editors. Returns its id. */
   add(file: { name: string; folderId: string; content?: string | Buffer }): string;
+  /** Adds a spreadsheet, or a shortcut, that was changed an hour ago. Returns its id. */
+  addDocument(kind: "spreadsheet" | "shortcut", name: string, folderId: string): string;
+  /** Sets when a file was changed. */
+  modify(id: string, time?: number): void;
+  rename(id: string, name: string): void;
+  /** A person moves a file to a folder. */
+  moveTo(id: string, folderId: string): void;
+  contentOf(id: string): string;
+  /** The id of the first file of a name in a folder. */
+  idOf(name: string, folderId: string): string;
   /** Adds a folder. Returns its id. */
   addFolder(name: string, folderId?: string): string;
   replaceContent(id: string, content: string): void;
@@ -34,7 +47,8 @@ export function createDrive(): GoogleDrive {
   const files = new Map<string, DriveFile>();
   const add = (name: string, mimeType: string, parents: string[], content?: Buffer) => {
     const id = `file-${files.size + 1}`;
-    files.set(id, { id, name, mimeType, parents, trashed: false, content });
+    const modifiedTime = new Date(Date.now() - 3_600_000).toISOString();
+    files.set(id, { id, name, mimeType, parents, trashed: false, modifiedTime, content });
     return id;
   };
   const get = (id: string): DriveFile => {
@@ -49,6 +63,19 @@ export function createDrive(): GoogleDrive {
       const type = content === undefined ? "application/vnd.google-apps.document" : "text/csv";
       return add(name, type, [folderId], content === undefined ? content : Buffer.from(content));
     },
+    addDocument: (kind, name, folderId) =>
+      add(name, kind === "shortcut" ? shortcutType : spreadsheetType, [folderId]),
+    modify(id, time = Date.now()) {
+      get(id).modifiedTime = new Date(time).toISOString();
+    },
+    rename(id, name) {
+      get(id).name = name;
+    },
+    moveTo(id, folderId) {
+      get(id).parents = [folderId];
+    },
+    contentOf: (id) => contentOf(get(id)).toString(),
+    idOf: (name, folderId) => inFolder(folderId).find((file) => file.name === name)?.id ?? "",
     addFolder: (name, folderId = "root") => add(name, folderType, [folderId]),
     replaceContent(id, content) {
       get(id).content = Buffer.from(content);
@@ -56,22 +83,26 @@ export function createDrive(): GoogleDrive {
     trash(id) {
       get(id).trashed = true;
     },
-    namesIn: (folderId) => inFolder(folderId).map(({ name }) => name),
+    namesIn: (folderId) =>
+      inFolder(folderId).flatMap(({ name, trashed }) => (trashed ? [] : [name])),
     foldersNamed: (name, folderId) =>
       inFolder(folderId).flatMap((file) =>
         file.mimeType === folderType && file.name === name ? [file.id] : [],
       ),
     answer(request) {
       const { method, path, query } = request;
-      const id = path.split("/")[4] ?? "";
+      const isUpload = path.startsWith("/upload/");
+      const id = path.split("/")[isUpload ? 5 : 4] ?? "";
       if (query.get("supportsAllDrives") !== "true") throw new GoogleError(404, "no shared drives");
       if (method === "GET" && id === "") return list([...files.values()], query);
       if (method === "POST" && id === "") {
         const { name, mimeType, parents } = request.body as DriveFile;
-        return picked(get(add(name, mimeType, parents)), query.get("fields"));
+        const content = mimeType === folderType ? undefined : Buffer.alloc(0);
+        return picked(get(add(name, mimeType, parents, content)), query.get("fields"));
       }
       const file = get(id);
-      if (method === "PATCH") move(file, query);
+      if (method === "PATCH" && isUpload) upload(file, request);
+      else if (method === "PATCH") update(file, request);
       else if (query.get("alt") === "media") return contentOf(file);
       return picked(file, query.get("fields"));
     },
@@ -86,10 +117,18 @@ function contentOf({ content }: DriveFile): Buffer {
   return content;
 }
 
+function upload(file: DriveFile, { query, bytes }: GoogleRequest): void {
+  if (query.get("uploadType") !== "media") throw new GoogleError(400, "no simple upload");
+  file.content = bytes;
+}
+
 /** A file has one parent, and only that can be removed. */
-function move(file: DriveFile, query: URLSearchParams): void {
+function update(file: DriveFile, { query, body }: GoogleRequest): void {
+  const { name = file.name, trashed = file.trashed } = (body ?? {}) as Partial<DriveFile>;
+  Object.assign(file, { name, trashed });
   const added = query.get("addParents");
   const removed = query.get("removeParents");
+  if (added === null && removed === null) return;
   if (!removed || !file.parents.includes(removed)) {
     throw new GoogleError(
       403,
@@ -146,7 +185,15 @@ function queryOf(q: string): { test: (file: DriveFile) => boolean; folderId: str
 function picked(file: DriveFile, fields: string | null): object {
   const sha256Checksum = file.content && createHash("sha256").update(file.content).digest("hex");
   const names = (fields ?? "").split(",");
+  const webViewLink = linkOf(file);
   return Object.fromEntries(
-    Object.entries({ ...file, sha256Checksum }).filter(([name]) => names.includes(name)),
+    Object.entries({ ...file, sha256Checksum, webViewLink }).filter(([name]) =>
+      names.includes(name),
+    ),
   );
 }
+
+const linkOf = ({ id, mimeType }: DriveFile): string =>
+  mimeType === spreadsheetType
+    ? `https://docs.google.com/spreadsheets/d/${id}/edit?usp=drivesdk`
+    : `https://drive.google.com/file/d/${id}/view?usp=drivesdk`;

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { createDrive, type GoogleDrive } from "./google-drive.ts";
-import { createSpreadsheet, type GoogleSpreadsheet } from "./google-spreadsheet.ts";
-import { GoogleError } from "./google-wire.ts";
+import { type Cell, createSpreadsheet, type GoogleSpreadsheet } from "./google-spreadsheet.ts";
+import { GoogleError, type GoogleRequest } from "./google-wire.ts";
 
 /** One for all servers of a test's process, because making one takes long. */
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -35,8 +35,14 @@ export interface GoogleServer {
   /** The key file of a service account that this server knows. */
   readonly keyFile: string;
   readonly drive: GoogleDrive;
-  /** The spreadsheet of the id `spreadsheet-1`. */
+  /** The spreadsheet of the id `spreadsheet-1`, which is in no folder. */
   readonly spreadsheet: GoogleSpreadsheet;
+  /** Adds a spreadsheet with one tab to a folder, changed an hour ago. Returns it and its id. */
+  addSpreadsheet(file: {
+    readonly name: string;
+    readonly folderId: string;
+    readonly rows?: readonly (readonly Cell[])[];
+  }): GoogleSpreadsheet & { readonly id: string };
   /** The requests so far, each as method and path. */
   readonly requests: readonly string[];
   /** The claims of the assertions for which tokens were issued. */
@@ -66,7 +72,8 @@ export async function startGoogleServer(): Promise<GoogleServer> {
     verify("sha256", Buffer.from(text), publicKey, signature),
   );
   const drive = createDrive();
-  const spreadsheet = createSpreadsheet("spreadsheet-1");
+  const spreadsheet = createSpreadsheet();
+  const spreadsheets = new Map([["spreadsheet-1", spreadsheet]]);
   const requests: string[] = [];
   const failures: Failure[] = [];
   const actions: { readonly line: RegExp; readonly action: () => void }[] = [];
@@ -76,18 +83,29 @@ export async function startGoogleServer(): Promise<GoogleServer> {
     const method = request.method ?? "";
     const line = `${method} ${path}`;
     requests.push(line);
-    const text = (await buffer(request)).toString();
+    const bytes = await buffer(request);
     const failure = takeFirst(failures, (one) => one.line.test(line));
     const failed = failure?.status && new GoogleError(failure.status, "failed", failure.reason);
     if (failed && !failure.isExecuted) throw failed;
     takeFirst(actions, (one) => one.line.test(line))?.action();
-    if (path === "/token") return { body: tokens.issue(text) };
-    const isDrive = path.startsWith("/drive/v3/files");
-    tokens.check(request.headers.authorization, isDrive ? "drive" : "spreadsheets");
-    const json = text === "" ? undefined : JSON.parse(text);
-    const body = (isDrive ? drive : spreadsheet).answer({ method, path, query, body: json });
+    if (path === "/token") return { body: tokens.issue(bytes.toString()) };
+    const isDrive = /^(\/upload)?\/drive\/v3\/files/.test(path);
+    tokens.check(request.headers.authorization, isDrive ? ["drive"] : ["drive", "spreadsheets"]);
+    const isJson = /json/.test(request.headers["content-type"] ?? "");
+    const body = isJson ? JSON.parse(bytes.toString()) : undefined;
+    const parts = { method, path, query, body, bytes };
+    const answered = isDrive ? drive.answer(parts) : ofSheets(() => answerSheets(parts));
     if (failed) throw failed;
-    return { body, isCutOff: failure?.isCutOff ?? false };
+    return { body: answered, isCutOff: failure?.isCutOff ?? false };
+  };
+  const answerSheets = (parts: GoogleRequest): object => {
+    const [name = ""] = parts.path.split("/").slice(3);
+    const [id = ""] = decodeURIComponent(name).split(":");
+    const found = spreadsheets.get(id);
+    if (!found) throw new GoogleError(404, "Requested entity was not found.");
+    const answer = found.answer(parts);
+    if (parts.method !== "GET" && id !== "spreadsheet-1") drive.modify(id);
+    return answer;
   };
 
   const server = createServer((request, response) => void respond(answer(request), response));
@@ -106,6 +124,13 @@ export async function startGoogleServer(): Promise<GoogleServer> {
     keyFile: writeKeyFile({}),
     drive,
     spreadsheet,
+    addSpreadsheet({ name, folderId, rows }) {
+      const id = drive.addDocument("spreadsheet", name, folderId);
+      const added = createSpreadsheet();
+      added.addTab("Sheet1", rows ?? []);
+      spreadsheets.set(id, added);
+      return Object.assign(added, { id });
+    },
     requests,
     claims: tokens.claims,
     failNext: (failure) => void failures.push(failure),
@@ -118,6 +143,16 @@ export async function startGoogleServer(): Promise<GoogleServer> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Has its errors answered as Sheets does. */
+function ofSheets<T>(answer: () => T): T {
+  try {
+    return answer();
+  } catch (error) {
+    if (error instanceof GoogleError) error.isOfSheets = true;
+    throw error;
+  }
 }
 
 function takeFirst<T>(list: T[], test: (one: T) => boolean): T | undefined {
@@ -175,10 +210,10 @@ function createTokens(isSigned: (text: string, signature: Buffer) => boolean) {
       scopes.set(token, found.scope);
       return { access_token: token, expires_in: 3_599, token_type: "Bearer" };
     },
-    check(authorization: string | undefined, scope: string): void {
+    check(authorization: string | undefined, accepted: readonly string[]): void {
       const found = scopes.get(authorization?.replace(/^Bearer /, "") ?? "");
       if (found === undefined) throw new GoogleError(401, "Invalid Credentials", "authError");
-      if (found !== `https://www.googleapis.com/auth/${scope}`) {
+      if (!accepted.includes(found.replace("https://www.googleapis.com/auth/", ""))) {
         throw new GoogleError(403, "insufficient authentication scopes", "forbidden");
       }
     },

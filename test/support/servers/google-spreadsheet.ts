@@ -8,14 +8,26 @@ interface Tab {
   readonly sheetId: number;
   readonly title: string;
   rowCount: number;
-  readonly columnCount: number;
+  columnCount: number;
   rows: Cell[][];
+  isHidden?: boolean;
+  /** Whether it shows a chart and has no cells. */
+  readonly isChart?: boolean;
 }
 
 /** The state of the spreadsheet, which tests set up and read. */
 export interface GoogleSpreadsheet {
   /** Adds a tab with these rows, in a grid of 1,000 rows and 26 columns or as large as needed. */
   addTab(title: string, rows: readonly (readonly Cell[])[]): void;
+  /** Adds a tab that shows a chart, before the others. */
+  addChart(title: string): void;
+  hide(title: string): void;
+  /** Makes a tab the first one. */
+  moveFirst(title: string): void;
+  /** Sets the rows of a tab, as a person does. */
+  setRows(title: string, rows: readonly (readonly Cell[])[]): void;
+  /** The service account may not read it any more, or it may again. */
+  share(isShared: boolean): void;
   /** The cells of a tab; undefined when there is no such tab. */
   rowsOf(title: string): readonly (readonly Cell[])[] | undefined;
   readonly titles: readonly string[];
@@ -23,8 +35,9 @@ export interface GoogleSpreadsheet {
   answer(request: GoogleRequest): object;
 }
 
-export function createSpreadsheet(id: string): GoogleSpreadsheet {
+export function createSpreadsheet(): GoogleSpreadsheet {
   const tabs: Tab[] = [];
+  let isShared = true;
   let nextSheetId = 0;
   const addTab = (title: string, rowCount: number, columnCount: number, rows: Cell[][]): Tab => {
     if (tabs.some((tab) => tab.title.toLowerCase() === title.toLowerCase())) {
@@ -33,6 +46,11 @@ export function createSpreadsheet(id: string): GoogleSpreadsheet {
     const tab = { sheetId: nextSheetId++, title, rowCount, columnCount, rows };
     tabs.push(tab);
     return tab;
+  };
+  const tabNamed = (title: string): Tab => {
+    const found = tabs.find((tab) => tab.title === title);
+    if (!found) throw new Error(`there is no tab ${title}`);
+    return found;
   };
   const answerValues = (method: string, range: string, { query, body }: GoogleRequest) => {
     const found = rangeIn(tabs, range);
@@ -48,6 +66,24 @@ export function createSpreadsheet(id: string): GoogleSpreadsheet {
       const copy = rows.map((row) => [...row]);
       addTab(title, Math.max(1_000, rows.length), columns, copy);
     },
+    addChart(title) {
+      tabs.unshift({ ...addTab(title, 0, 0, []), isChart: true });
+      tabs.pop();
+    },
+    hide(title) {
+      tabNamed(title).isHidden = true;
+    },
+    moveFirst(title) {
+      const tab = tabNamed(title);
+      tabs.splice(tabs.indexOf(tab), 1);
+      tabs.unshift(tab);
+    },
+    setRows(title, rows) {
+      tabNamed(title).rows = rows.map((row) => [...row]);
+    },
+    share(is) {
+      isShared = is;
+    },
     rowsOf: (title) => tabs.find((tab) => tab.title === title)?.rows,
     get titles() {
       return tabs.map(({ title }) => title);
@@ -55,10 +91,8 @@ export function createSpreadsheet(id: string): GoogleSpreadsheet {
     answer(request) {
       const { method, path, body } = request;
       const [name = "", values, range = ""] = path.split("/").slice(3);
-      const [spreadsheetId, verb] = decodeURIComponent(name).split(":");
-      if (spreadsheetId !== id) {
-        throw new GoogleError(404, "Requested entity was not found.", "notFound");
-      }
+      const [, verb] = decodeURIComponent(name).split(":");
+      if (!isShared) throw new GoogleError(403, "The caller does not have permission");
       if (values === "values") return answerValues(method, decodeURIComponent(range), request);
       if (method === "POST" && verb === "batchUpdate") {
         const { requests } = body as { requests: TabRequest[] };
@@ -69,11 +103,13 @@ export function createSpreadsheet(id: string): GoogleSpreadsheet {
   };
 }
 
-const propertiesOf = ({ sheetId, title, rowCount, columnCount }: Tab) => ({
+const propertiesOf = ({ sheetId, title, rowCount, columnCount, isHidden, isChart }: Tab) => ({
   // Google leaves out a 0.
   ...(sheetId !== 0 && { sheetId }),
   title,
-  gridProperties: { rowCount, columnCount },
+  ...(isHidden && { hidden: true }),
+  sheetType: isChart ? "OBJECT" : "GRID",
+  ...(!isChart && { gridProperties: { rowCount, columnCount } }),
 });
 
 interface Properties {
@@ -102,8 +138,8 @@ function change(tabs: Tab[], request: TabRequest, addTab: AddTab): object {
   const tab = tabs[index];
   if (!tab) throw new GoogleError(400, `No grid with id: ${sheetId}`);
   if (deleteSheet) tabs.splice(index, 1);
-  else if (update?.fields === "gridProperties.rowCount") {
-    tab.rowCount = update.properties.gridProperties.rowCount;
+  else if (update?.fields === "gridProperties.rowCount,gridProperties.columnCount") {
+    Object.assign(tab, update.properties.gridProperties);
     tab.rows = tab.rows.slice(0, tab.rowCount);
   } else throw new GoogleError(400, "unknown request");
   return {};

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 
 /** SLOW_DOWN: S3 asks for fewer requests. RESET: no answer. CUT_OFF: half of the content. */
 export type S3Failure = "SLOW_DOWN" | "RESET" | "CUT_OFF";
@@ -37,8 +38,8 @@ export async function startS3Server(bucket: string, pageSize = 1_000): Promise<S
   const requests: string[] = [];
   const failures: S3Failure[] = [];
   const actions: { readonly method: string; readonly action: () => void }[] = [];
-  const server = createServer((request, response) => {
-    request.resume();
+  const server = createServer(async (request, response) => {
+    const body = await buffer(request).catch(() => Buffer.alloc(0));
     const { method = "", headers, url = "" } = request;
     const { pathname, searchParams: query } = new URL(url, "http://s3");
     const path = decodeURIComponent(pathname);
@@ -55,7 +56,10 @@ export async function startS3Server(bucket: string, pageSize = 1_000): Promise<S
     if (named !== bucket) return refuse(response, 404, "NoSuchBucket");
     const parts = { method, key, query, headers };
     if (key === "") list(objects, pageSize, parts, response);
-    else if (method === "PUT") copy(objects, bucket, parts, response);
+    else if (method === "PUT" && !headers["x-amz-copy-source"]) {
+      objects.set(key, body);
+      response.writeHead(200, { etag: etagOf(body) }).end();
+    } else if (method === "PUT") copy(objects, bucket, parts, response);
     else if (method === "DELETE") remove(objects, parts, response);
     else read(objects, parts, response, failure === "CUT_OFF");
   });

@@ -21,6 +21,7 @@ import { ClockService } from "../../../src/gen/meguri/testing/v1/clock_service_p
 import { createLogger, type Logger } from "../../../src/log.ts";
 import { setupProgram, setupTables } from "../../../src/ops/setup.ts";
 import { createTestClock } from "../../../src/runtime/clocks.ts";
+import { createBulkGrantStreams } from "../../../src/runtime/streams/bulk-grants.ts";
 import { createUnreadCountStreams } from "../../../src/runtime/streams/unread-counts.ts";
 import { createServer, type Server } from "../../../src/server.ts";
 import { createClients } from "../../../src/store/dynamodb/sdk/client.ts";
@@ -178,6 +179,7 @@ export async function startMemoryServer(
       sessions.abort();
       await server.drain();
       deps.unreadCounts.close();
+      deps.bulkGrantStreams.close();
       access.close();
     },
   };
@@ -189,8 +191,9 @@ function memoryServerDeps(log: Logger): Deps {
   const clock = createTestClock(deps.reader, { offsetMs: () => 0 });
   const engine = new CommitEngine({ store: store.itemStore, clock });
   const unreadCounts = createUnreadCountStreams({ reader: deps.reader, log, maxStreams: 100 });
+  const bulkGrantStreams = createBulkGrantStreams({ reader: deps.reader, log, maxStreams: 100 });
   const readAhead: Deps["readAhead"] = (requests) => engine.readAhead(requests);
-  return { ...deps, clock, engine, readAhead, unreadCounts };
+  return { ...deps, clock, engine, readAhead, unreadCounts, bulkGrantStreams };
 }
 
 function connect(

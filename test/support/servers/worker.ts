@@ -7,9 +7,10 @@ import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { inject } from "vitest";
+import { readSourceDefinitions } from "../../../src/adapters/sources/definitions.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
 import { createProgram } from "../../../src/app/programs/commands.ts";
-import { compose } from "../../../src/compose.ts";
+import { compose, composeApprovers } from "../../../src/compose.ts";
 import { type Config, readConfig } from "../../../src/config/config.ts";
 import type { Child } from "../../../src/dev/stack/child.ts";
 import { startService } from "../../../src/dev/stack/service.ts";
@@ -19,9 +20,10 @@ import { createTables, tableName } from "../../../src/store/dynamodb/tables.ts";
 import { ensureSearchAttributes } from "../../../src/temporal/search-attributes.ts";
 import { createWorkflows, type TemporalWorkflows } from "../../../src/temporal/workflows.ts";
 import { createMetrics, type Metrics } from "../../../src/worker/metrics.ts";
-import { installSdkLog } from "../../../src/worker/sdk-log.ts";
+import { installSdk } from "../../../src/worker/sdk.ts";
 import { createWorker } from "../../../src/worker.ts";
 import { type DynamoProxy, startDynamoProxy } from "../../../tools/dynamo-proxy/proxy.ts";
+import { enforceRules } from "../fixtures/bulk-rules.ts";
 import { deleteTables } from "../stores/delete-tables.ts";
 import { noWorkflows } from "./no-workflows.ts";
 
@@ -49,6 +51,8 @@ export interface WorkerStack {
 export interface WorkerStackOptions {
   /** `host:port` of another Temporal than the run's, whose namespace `default` is used. */
   readonly temporalAddress?: string;
+  /** The id of its program. A random one when left out. */
+  readonly programId?: string;
   /** Whether a worker starts in this process. True when left out. */
   readonly worker?: boolean;
   readonly timeZone?: string;
@@ -59,6 +63,9 @@ export interface WorkerStackOptions {
   /** More variables of the configuration, of the server and of the workers. */
   readonly env?: Readonly<Record<string, string>>;
 }
+
+/** The people who may approve by Updates, for MEGURI_TEMPORAL_APPROVALS. */
+export const approversFile = `${import.meta.dirname}/../fixtures/approvers.json`;
 
 const quiet = createLogger("test", process.env.MEGURI_LOG_LEVEL ?? "silent");
 
@@ -72,7 +79,7 @@ export function workflowBundle(): { readonly codePath: string } {
 
 /** Installs the SDK's log once, before its first connection. */
 function silenceSdk(): void {
-  if (!sdkLogInstalled) installSdkLog(quiet);
+  if (!sdkLogInstalled) installSdk(quiet);
   sdkLogInstalled = true;
 }
 
@@ -100,12 +107,13 @@ export async function startWorkerStack(options: WorkerStackOptions = {}): Promis
   if (own) await registerNamespace(workflows);
   await ensureSearchAttributes(workflows.link.connection, config.temporalNamespace);
   const server = compose(config, workflows, quiet);
-  const programId = `p-${id}`;
-  const { timeZone = "Asia/Tokyo", lifetime = 12 } = options;
+  const { programId = `p-${id}`, timeZone = "Asia/Tokyo", lifetime = 12 } = options;
   await createProgram(
     { ...server.deps, background: () => {} },
     { programId, timeZone, lifetimeMonths: lifetime },
   );
+  const sources = readSourceDefinitions(config.bulkSources).map(({ name }) => name);
+  if (sources.length > 0) await enforceRules(server.deps, programId, { sources });
   const workerEnv = {
     ...env,
     ...(!options.isDirect && { MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint }),
@@ -166,7 +174,9 @@ async function runWorker(config: Config, metrics: Metrics): Promise<() => Promis
   const connection = await NativeConnection.connect({ address: config.temporalAddress });
   const workflows = connect(config);
   const { deps, close } = compose(config, workflows, quiet);
+  const { approverOf, close: closeApprovers } = composeApprovers(config, quiet);
   const worker = await createWorker({
+    approverOf,
     connection,
     config,
     bundle: workflowBundle(),
@@ -178,6 +188,7 @@ async function runWorker(config: Config, metrics: Metrics): Promise<() => Promis
   return async () => {
     worker.shutdown();
     await done;
+    closeApprovers();
     await close();
     await workflows.close();
     await connection.close();

@@ -51,7 +51,7 @@ async function validate(deps: Deps, bulkGrant: BulkGrant): Promise<BulkGrant> {
   const { revision, ...name } = bulkGrant;
   const range = { ...name, revision: revision.number, from: 0, to: 1 };
   await validateBlocks(deps, range, () => true);
-  return completeValidation(deps, name, revision.number);
+  return completeValidation(deps, name, revision.number, () => undefined);
 }
 
 /** Starts what is approved, executes all rows and ends the run. */
@@ -156,6 +156,8 @@ export async function storeEndedBulkGrants({ deps, clock, step }: Recorder): Pro
       {
         source: "nightly/copy.csv@1",
         submitter: asService("nightly"),
+        starter: { service: "temporal", subject: "schedule/nightly" },
+        title: "夜間バッチ",
       },
     ),
   );

@@ -8,13 +8,17 @@ import {
   usePoints,
 } from "../../../src/app/points/commands.ts";
 import { expireDueInShard } from "../../../src/app/points/expire-due.ts";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { approveBulkRules, rejectBulkRules } from "../../../src/app/programs/bulk-rules.ts";
 import { createProgram, updateProgram } from "../../../src/app/programs/commands.ts";
+import { getProgram, withRules } from "../../../src/app/programs/queries.ts";
 import {
   pauseProgramReservations,
   resumeProgramReservations,
 } from "../../../src/app/reservations/pause.ts";
 import { setTime } from "../../../src/app/testing/test-clock.ts";
 import { shardCount } from "../../../src/contract/points.ts";
+import { defaultBulkRules } from "../../../src/domain/bulk-rules.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -27,7 +31,10 @@ export const alice = { service: "desk", subject: "alice" };
 export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   const program = { programId, deadline };
   await step("create a program", () =>
-    createProgram(deps, { programId, timeZone: "Asia/Tokyo", lifetimeMonths: 3 }),
+    createProgram(deps, {
+      ...{ programId, timeZone: "Asia/Tokyo", lifetimeMonths: 3 },
+      bulkRules: { proposer: shop, rules: { ...defaultBulkRules, sources: bulkRules.sources } },
+    }),
   );
   await step("notify the members of a program", () =>
     updateProgram(deps, { ...program, notices: { expiryDays: 7, reservedGrants: true } }),
@@ -35,17 +42,18 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   await step("set the rules for bulk grants", () =>
     updateProgram(deps, {
       ...program,
-      bulkRules: {
-        maxPointsPerRow: 1_000,
-        maxTotalPoints: 5_000,
-        tiers: [
-          { maxTotalPoints: 100, requiredApprovalCount: 0 },
-          { maxTotalPoints: 1_000, requiredApprovalCount: 1 },
-        ],
-        requiredApprovalCount: 2,
-      },
+      bulkRules: { proposer: shop, rules: bulkRules },
     }),
   );
+  await step("approve them", () => decideRules(deps, approveBulkRules));
+  await step("cancel them before they are in force", () => decideRules(deps, rejectBulkRules));
+  await step("set stricter rules instead", () =>
+    updateProgram(deps, {
+      ...program,
+      bulkRules: { proposer: shop, rules: { ...bulkRules, tiers: stricter } },
+    }),
+  );
+  await step("approve those", () => decideRules(deps, approveBulkRules));
   await step("pause the reservations of a program", () =>
     pauseProgramReservations(deps, { ...program, caller: alice, reason: "stocktaking" }),
   );
@@ -54,9 +62,32 @@ export async function storePrograms({ deps, step }: Recorder): Promise<void> {
   );
   const cafe = { programId: "cafe", deadline };
   await step("lengthen the lifetime of another program", async () => {
-    await createProgram(deps, { ...cafe, timeZone: "UTC", lifetimeMonths: 12 });
+    const first = { proposer: shop, rules: bulkRules };
+    await createProgram(deps, {
+      ...{ ...cafe, timeZone: "UTC", lifetimeMonths: 12 },
+      bulkRules: first,
+    });
     await updateProgram(deps, { ...cafe, lifetimeMonths: 24 });
   });
+}
+
+const bulkRules = {
+  ...{ maxPointsPerRow: 1_000, maxTotalPoints: 5_000, requiredApprovalCount: 2 },
+  tiers: [
+    { maxTotalPoints: 100, requiredApprovalCount: 0 },
+    { maxTotalPoints: 1_000, requiredApprovalCount: 1 },
+  ],
+  sources: ["nightly"],
+  loweringDelayMs: 3_600_000,
+};
+
+const stricter = [{ maxTotalPoints: 1_000, requiredApprovalCount: 1 }];
+
+/** Alice decides about the latest change of the rules. */
+async function decideRules(deps: Deps, decide: typeof approveBulkRules): Promise<void> {
+  const { ruleChange } = await withRules(deps, await getProgram(deps, programId));
+  const digest = ruleChange?.digest ?? "";
+  await decide(deps, { programId, digest, caller: alice, reason: "checked" });
 }
 
 export async function storePoints({ deps, clock, step }: Recorder): Promise<void> {

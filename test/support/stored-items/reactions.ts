@@ -1,8 +1,10 @@
 /** Calls that store targets, reactions, events, inboxes, unread and read groups, and mutes. */
 import {
+  dismissNotification,
   markAllNotificationsRead,
   markNotificationRead,
   markNotificationsSeen,
+  markNotificationUnread,
 } from "../../../src/app/notifications/commands.ts";
 import { setPersonMuted } from "../../../src/app/notifications/muted-people.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
@@ -65,10 +67,20 @@ export async function storeEventsAndMutes({ deps, step }: Recorder): Promise<voi
   await step("unmute the person", () =>
     setPersonMuted(deps, { ownerId, userId: "hal", muted: false }),
   );
+  const read = { ownerId, ...like, generation: 1 };
+  await step("mark read likes as unread again", () => markNotificationUnread(deps, read));
+  const old = { regroupAfterMs: 1_000, ...personOf("hal") };
+  await step("like it long after the first of the likes", () => react(deps, { ...like, ...old }));
+  await step("a person in the closed notification takes a like back", () =>
+    unreact(deps, { ...like, userId: "di" }),
+  );
+  await step("dismiss the likes that are unread again", () =>
+    dismissNotification(deps, { ...read, version: 1_000 }),
+  );
   await step("mute everything and a kind", () =>
     updatePreferences(deps, {
       ownerId,
-      changes: { allMuted: true, mutedKinds: ["wow", "comment"] },
+      changes: { allMuted: true, mutedKinds: ["wow"], mutedEventKinds: ["comment"] },
       etag: "",
     }),
   );

@@ -1,5 +1,6 @@
 /** Reads all items of a server's tables, so that a test can see that nothing was written. */
-import { ScanCommand } from "@aws-sdk/client-dynamodb";
+import { type DynamoDBClient, ScanCommand } from "@aws-sdk/client-dynamodb";
+import type { Item } from "../../../src/store/dynamodb/sdk/attributes.ts";
 import { tables } from "../../../src/store/dynamodb/tables.ts";
 import type { TestServer } from "../servers/server.ts";
 
@@ -7,20 +8,27 @@ import type { TestServer } from "../servers/server.ts";
 export async function dump({ dynamo, table }: TestServer): Promise<string[]> {
   const lines: string[] = [];
   for (const { TableName } of tables(table)) {
-    let ExclusiveStartKey: Record<string, never> | undefined;
-    do {
-      const page = await dynamo.send(
-        new ScanCommand({
-          TableName,
-          ConsistentRead: true,
-          ...(ExclusiveStartKey && { ExclusiveStartKey }),
-        }),
-      );
-      for (const item of page.Items ?? []) {
-        lines.push(JSON.stringify(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))));
-      }
-      ExclusiveStartKey = page.LastEvaluatedKey as typeof ExclusiveStartKey;
-    } while (ExclusiveStartKey);
+    for (const item of await itemsOf(dynamo, TableName as string)) {
+      lines.push(JSON.stringify(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1))));
+    }
   }
   return lines.sort();
+}
+
+/** Every item of a table. */
+export async function itemsOf(dynamo: DynamoDBClient, TableName: string): Promise<Item[]> {
+  const items: Item[] = [];
+  let ExclusiveStartKey: Item | undefined;
+  do {
+    const page = await dynamo.send(
+      new ScanCommand({
+        TableName,
+        ConsistentRead: true,
+        ...(ExclusiveStartKey && { ExclusiveStartKey }),
+      }),
+    );
+    items.push(...(page.Items ?? []));
+    ExclusiveStartKey = page.LastEvaluatedKey;
+  } while (ExclusiveStartKey);
+  return items;
 }

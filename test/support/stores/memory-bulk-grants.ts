@@ -74,8 +74,22 @@ function bulkGrantReads(
         allOf(records, "pendingUpload").map((record) => ({ sort: record.uploadId, record })),
         page,
       ),
+
+    ruleChanges: async (programId, page) =>
+      pageOf(`rules ${programId}`, ruleChangesOf(records, programId), page),
   };
 }
+
+/** The changes of a program's rules, each to be sorted before the one that it follows. */
+const ruleChangesOf = (records: ReadonlyMap<string, Stored>, programId: string) =>
+  [...records.values()]
+    .filter(
+      ({ ref: { kind, id } }) =>
+        (kind === "bulkRules" && id === programId) ||
+        (kind === "earlierBulkRules" && id.startsWith(`${programId}#`)),
+    )
+    .map(({ value }) => structuredClone(value) as Records["bulkRules"])
+    .map((record) => ({ sort: padBack(record.number), record }));
 
 /** The records of an upload, each with the number of its block. */
 const numbered = <K extends "blockCheck" | "blockOutcome">(

@@ -1,13 +1,23 @@
-/** Reads reactions and notifications in the store in memory, and purges reactions. */
+/** Reads reactions and notifications in the store in memory, and purges what was deleted. */
 import type { Reader } from "../../../src/app/ports/deps.ts";
-import type { MemberReader, MembersName } from "../../../src/app/ports/notifications.ts";
+import type {
+  MemberReader,
+  MemberRecord,
+  MembersName,
+} from "../../../src/app/ports/notifications.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
 import { inboxRef, type Records } from "../../../src/app/ports/records.ts";
 import { isEventKind } from "../../../src/domain/kinds.ts";
 import { unlessWithdrawn } from "../../../src/domain/reaction.ts";
 import type { Reaction, TargetName } from "../../../src/domain/target.ts";
-import { shownFirst, shownLatest, versionOf } from "../../../src/domain/unread-group.ts";
+import {
+  type ReadGroup,
+  shownFirst,
+  shownLatest,
+  versionOf,
+} from "../../../src/domain/unread-group.ts";
 import { nameOf } from "../../../src/store/engine/item-store.ts";
+import { countEvents, eventsOf, isOfEvents } from "./memory-events.ts";
 import { allOf, pad, padBack, pageOf, type Stored } from "./memory-pages.ts";
 
 type MemoryRecords = ReadonlyMap<string, Stored>;
@@ -15,13 +25,27 @@ type MemoryRecords = ReadonlyMap<string, Stored>;
 /** Answers a query with what it reads. */
 type Answer = <T>(read: () => T) => Promise<T>;
 
-/** Reads the members of groups. `answer` sends each query. */
-export function memberReads(records: MemoryRecords, answer: Answer): MemberReader {
-  const between = ({ target, kind }: MembersName, from: number, to: number) =>
-    reactionsTo(records, target, kind)
-      .filter(({ version, notified }) => notified && version >= from && version <= to)
+/** Reads the members of groups, and the latest reactions. `answer` sends each query. */
+export function memberReads(
+  records: MemoryRecords,
+  answer: Answer,
+): MemberReader & Pick<Reader, "latestReactions"> {
+  const membersOf = (name: MembersName): MemberRecord[] =>
+    "ownerId" in name
+      ? eventsOf(records, name)
+      : reactionsTo(records, name.target, name.kind).filter(({ notified }) => notified);
+  const between = (name: MembersName, from: number, to: number) =>
+    membersOf(name)
+      .filter(({ version }) => version >= from && version <= to)
       .sort((a, b) => a.version - b.version);
   return {
+    latestReactions: (target, kind, limit) =>
+      answer(() =>
+        reactionsTo(records, target, kind)
+          .sort((a, b) => b.version - a.version)
+          .slice(0, limit),
+      ),
+
     membersAfter: (name, after, limit) =>
       answer(() => between(name, after + 1, Number.MAX_SAFE_INTEGER).slice(0, limit)),
 
@@ -49,11 +73,13 @@ export function memberReads(records: MemoryRecords, answer: Answer): MemberReade
       ]);
       return { ...counts, first, latest };
     },
+
+    countEvents: (name, range) => answer(() => countEvents(records, name, range)),
   };
 }
 
-const firstOf = (list: readonly Reaction[]) => list.slice(0, shownFirst + 1);
-const latestOf = (list: readonly Reaction[]) => list.toReversed().slice(0, shownLatest + 1);
+const firstOf = (list: readonly MemberRecord[]) => list.slice(0, shownFirst + 1);
+const latestOf = (list: readonly MemberRecord[]) => list.toReversed().slice(0, shownLatest + 1);
 
 /** Copies only the requested records, because the models read every target after every step. */
 const reactionsTo = (
@@ -70,7 +96,7 @@ const reactionsTo = (
 };
 
 /** The groups of an owner, whose id is the beginning of theirs. */
-const ownedBy = <K extends "unreadGroup" | "readGroup" | "mutedPerson">(
+const ownedBy = <K extends "unreadGroup" | "readGroup" | "mutedPerson" | "mutedTarget">(
   records: MemoryRecords,
   kind: K,
   ownerId: string,
@@ -88,7 +114,9 @@ export function reactionReads(
   | "pendingPurges"
   | "unreadGroups"
   | "readGroups"
+  | "readGroupFrom"
   | "mutedPeople"
+  | "mutedTargets"
   | "inboxes"
 > {
   return {
@@ -138,12 +166,29 @@ export function reactionReads(
       return { ...found, items: found.items.filter(({ expireTime }) => expireTime > now) };
     },
 
+    async readGroupFrom({ ownerId, target, kind }, version) {
+      const groups = ownedBy(records, "readGroup", ownerId).map(({ record }) => record);
+      const isOfName = (group: ReadGroup) =>
+        group.kind === kind && group.target.type === target.type && group.target.id === target.id;
+      return groups
+        .filter((group) => isOfName(group) && group.generation <= version)
+        .sort((a, b) => b.generation - a.generation)[0];
+    },
+
     async mutedPeople(ownerId, page) {
       const sorted = ownedBy(records, "mutedPerson", ownerId).map(({ name, record }) => ({
         sort: name,
         record,
       }));
       return pageOf(`muted ${ownerId}`, sorted, page);
+    },
+
+    async mutedTargets(ownerId, page) {
+      const sorted = ownedBy(records, "mutedTarget", ownerId).map(({ name, record }) => ({
+        sort: name,
+        record,
+      }));
+      return pageOf(`muted targets of ${ownerId}`, sorted, page);
     },
 
     inboxes: async (ownerIds) =>
@@ -162,12 +207,15 @@ export function reactionReads(
 const pageSize = 1_000;
 
 export function createPurger(records: Map<string, Stored>): Purger {
+  /** Deletes a page of the records whose names match. */
+  const deletePage = (matches: (recordName: string) => boolean): boolean => {
+    const names = [...records.keys()].filter(matches);
+    for (const name of names.slice(0, pageSize)) records.delete(name);
+    return names.length >= pageSize;
+  };
   return {
-    async reactions(target, kind) {
-      const prefix = `reaction#${target.type}#${target.id}#${kind}#`;
-      const names = [...records.keys()].filter((name) => name.startsWith(prefix));
-      for (const name of names.slice(0, pageSize)) records.delete(name);
-      return names.length >= pageSize;
-    },
+    reactions: async (target, kind) =>
+      deletePage((name) => name.startsWith(`reaction#${target.type}#${target.id}#${kind}#`)),
+    events: async (name) => deletePage((recordName) => isOfEvents(recordName, name)),
   };
 }

@@ -8,13 +8,14 @@ import type { LedgerEntry } from "../../../src/domain/ledger.ts";
 import type { Reservation } from "../../../src/domain/reservation.ts";
 import { shardOf } from "../../../src/store/dynamodb/codecs/codec.ts";
 import { type Loaded, nameOf } from "../../../src/store/engine/item-store.ts";
+import { eventReads } from "./memory-events.ts";
 import { allOf, bySort, pad, padBack, pageOf, type Sorted, type Stored } from "./memory-pages.ts";
 import { reactionReads } from "./memory-reactions.ts";
 
 export function createReader(
   records: ReadonlyMap<string, Stored>,
   load: (ref: Ref) => Loaded,
-): Omit<Reader, keyof BulkGrantReader | keyof MemberReader> {
+): Omit<Reader, keyof BulkGrantReader | keyof MemberReader | "latestReactions"> {
   const all = <K extends Kind>(kind: K): Records[K][] => allOf(records, kind);
 
   return {
@@ -101,7 +102,7 @@ export function createReader(
     },
 
     ...reservationReads(records),
-    ...reactionReads(records),
+    ...{ ...reactionReads(records), ...eventReads(records) },
   };
 }
 

@@ -3,7 +3,11 @@
  * inject faults through hooks: one before a request takes effect, one before its answer is sent,
  * and one before each item of a transaction is applied.
  */
-import type { BulkGrantReport, SheetStore } from "../../../src/app/ports/bulk-grants.ts";
+import type {
+  BulkGrantReport,
+  RuleChangeReport,
+  SheetStore,
+} from "../../../src/app/ports/bulk-grants.ts";
 import type { Clock, Now } from "../../../src/app/ports/clock.ts";
 import type { Deps, Reader } from "../../../src/app/ports/deps.ts";
 import type { Purger } from "../../../src/app/ports/reactions.ts";
@@ -242,6 +246,8 @@ export interface MemoryDeps {
   readonly clock: SettableClock;
   /** The reports that were sent. */
   readonly reports: readonly BulkGrantReport[];
+  /** What was told about changes of bulk rules. */
+  readonly ruleChanges: readonly RuleChangeReport[];
   /** The dependencies of another process on the same store: with its own engine and cache. */
   process(): Deps;
 }
@@ -263,6 +269,7 @@ export function memoryDeps(
       reader,
       clock,
       storeSilenceMs: () => 0,
+      storeThrottles: () => ({ byTable: new Map(), byTarget: [] }),
       programs,
       workflows: noWorkflows,
       owners: createTargetOwnerCache(reader),
@@ -272,9 +279,15 @@ export function memoryDeps(
       sheets,
       reporter,
       historyMs: 90 * 24 * 3_600_000,
-      coolDownMs: 24 * 3_600_000,
       background: (work) => void work().catch(() => undefined),
     };
   };
-  return { deps: process(), store, clock, reports: reporter.reports, process };
+  return {
+    deps: process(),
+    store,
+    clock,
+    reports: reporter.reports,
+    ruleChanges: reporter.ruleChanges,
+    process,
+  };
 }

@@ -22,7 +22,7 @@ export function callerChecks(session: Session): Check[] {
 interface Server {
   readonly url: string;
   hasAnswered?: true;
-  /** How far its clock is ahead of this machine's, if it has told its time. */
+  /** How far its clock is ahead of this machine's, if its answers had a time. */
   aheadMs?: number;
 }
 

@@ -1,19 +1,24 @@
-/** Reads the one message of a unary request from the chunks of its body. */
+/** Reads the one message of a request from the chunks of its body. */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { EnvelopedMessage } from "@connectrpc/connect/protocol";
 
 /** The flags and the length that precede a message. */
 const prefixBytes = 5;
 
-interface MessageReader {
+type MethodKind = "unary" | "server-streaming";
+
+export interface MessageReader {
   /** Throws a ConnectError as soon as the body is known to be wrong. */
   push(chunk: Buffer): void;
   /** Returns the message of a body that is complete, still compressed if it was. */
   end(): EnvelopedMessage;
 }
 
-/** The memory follows the bytes that arrived, not the length that a client announces. */
-export function createMessageReader(readMaxBytes: number): MessageReader {
+/**
+ * The memory follows the bytes that arrived, not the length that a client announces. Errors name
+ * the kind of the method as those of Connect do.
+ */
+export function createMessageReader(readMaxBytes: number, kind: MethodKind): MessageReader {
   let message: EnvelopedMessage | undefined;
   let buffered = Buffer.alloc(0);
   let used = 0;
@@ -46,7 +51,7 @@ export function createMessageReader(readMaxBytes: number): MessageReader {
   }
 
   function take(bytes: Buffer): void {
-    if (message) throw malformed("received extra input message for unary method");
+    if (message) throw malformed(`received extra input message for ${kind} method`);
     message = { flags: bytes.readUInt8(0), data: bytes.subarray(prefixBytes) };
   }
 
@@ -65,7 +70,7 @@ export function createMessageReader(readMaxBytes: number): MessageReader {
     if (used > 0) {
       throw new ConnectError("protocol error: incomplete envelope", Code.InvalidArgument);
     }
-    if (!message) throw malformed("missing input message for unary method");
+    if (!message) throw malformed(`missing input message for ${kind} method`);
     return message;
   }
 

@@ -1,4 +1,4 @@
-/** Collects the methods that a router serves, and what is needed to call the unary ones. */
+/** Collects the methods that a router serves, and what is needed to call those of gRPC. */
 import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
@@ -21,12 +21,17 @@ export interface Limits {
 /** Unknown fields are dropped, because to keep many of them takes long. */
 export const binaryOptions = { readUnknownFields: false };
 
-/** A unary method with its implementation. */
-export interface UnaryMethod {
-  readonly spec: Extract<MethodImplSpec, { kind: "unary" }>;
+type UnarySpec = Extract<MethodImplSpec, { kind: "unary" }>;
+type ServerStreamSpec = Extract<MethodImplSpec, { kind: "server_streaming" }>;
+
+/** A method whose requests are one message, with its implementation. */
+export interface ServedMethod<Spec = UnarySpec | ServerStreamSpec> {
+  readonly spec: Spec;
   /** Decides by the headers whether the call is let in. */
   readonly gate: Options["requestGate"];
   readonly interceptors: Interceptor[];
+  /** Ends streams of answers when it aborts. */
+  readonly shutdownSignal: AbortSignal | undefined;
   readonly limits: Limits;
   /** Throws a ConnectError for what is not a message of the method. */
   parse(bytes: Uint8Array): MessageShape<DescMessage>;
@@ -34,11 +39,15 @@ export interface UnaryMethod {
   serialize(message: MessageShape<DescMessage>): Uint8Array;
 }
 
+export type UnaryMethod = ServedMethod<UnarySpec>;
+export type ServerStreamMethod = ServedMethod<ServerStreamSpec>;
+
 /** The methods of a server by path, such as `/package.Service/Method`. */
 export interface Methods {
   /** Whether there is such a method, unary or streaming; a query behind the path does not count. */
   has(path: string): boolean;
   unary(path: string): UnaryMethod | undefined;
+  serverStream(path: string): ServerStreamMethod | undefined;
   /** How long a stream for this path may be open in ms; undefined for ever. */
   lifeMs(path: string): number | undefined;
 }
@@ -51,10 +60,14 @@ export interface Methods {
 export function collectMethods(routes: Routes, limits: Limits) {
   const lives = new Map<string, number | undefined>();
   const unary = new Map<string, UnaryMethod>();
+  const serverStreams = new Map<string, ServerStreamMethod>();
   const add = (spec: MethodImplSpec, options: Options = {}) => {
     const path = createMethodUrl("/", spec.method);
     lives.set(path, lifeMs(spec.method, limits.maxTimeoutMs));
-    if (spec.kind === "unary") unary.set(path, unaryMethod(spec, options, limits));
+    if (spec.kind === "unary") unary.set(path, servedMethod(spec, options, limits));
+    if (spec.kind === "server_streaming") {
+      serverStreams.set(path, servedMethod(spec, options, limits));
+    }
   };
   const collecting = (router: ConnectRouter): ConnectRouter => {
     const self: ConnectRouter = {
@@ -78,6 +91,7 @@ export function collectMethods(routes: Routes, limits: Limits) {
   const methods: Methods = {
     has: (path) => lives.has(withoutQuery(path)),
     unary: (path) => unary.get(path),
+    serverStream: (path) => serverStreams.get(path),
     lifeMs: (path) => (methods.has(path) ? lives.get(withoutQuery(path)) : defaultTimeLimitMs),
   };
   return { routes: (router: ConnectRouter) => routes(collecting(router)), methods };
@@ -105,12 +119,16 @@ type Routes = (router: ConnectRouter) => void;
 
 type Options = NonNullable<Parameters<ConnectRouter["rpc"]>[2]>;
 
-function unaryMethod(spec: UnaryMethod["spec"], options: Options, defaults: Limits): UnaryMethod {
+function servedMethod<Spec extends ServedMethod["spec"]>(
+  spec: Spec,
+  options: Options,
+  defaults: Limits,
+): ServedMethod<Spec> {
   const { readMaxBytes, writeMaxBytes, maxTimeoutMs } = { ...defaults, ...options };
   const limits = { readMaxBytes, writeMaxBytes, maxTimeoutMs };
   const lookup = createMethodSerializationLookup(spec.method, binaryOptions, undefined, limits);
   const { parse } = lookup.getI(true);
   const { serialize } = lookup.getO(true);
-  const { requestGate: gate, interceptors = [] } = options;
-  return { spec, gate, interceptors, limits, parse, serialize };
+  const { requestGate: gate, interceptors = [], shutdownSignal } = options;
+  return { spec, gate, interceptors, shutdownSignal, limits, parse, serialize };
 }

@@ -8,18 +8,31 @@ import {
   setTrailerStatus,
 } from "@connectrpc/connect/protocol-grpc";
 
-/** What a unary call answers: one message, or an error. */
+/** The end of an answer: an error, the last or only message, or no further message. */
 type Answer = { readonly encoding: string | undefined } & (
-  | { readonly body: EnvelopedMessage }
   | { readonly error: ConnectError }
+  | { readonly body: EnvelopedMessage }
+  | { readonly isComplete: true }
 );
 
-/** Sends headers, message and trailers. Does nothing for a client that has left. */
+/** Sends the headers. Messages may then be written to the stream. */
+export function beginAnswer(
+  stream: ServerHttp2Stream,
+  context: HandlerContext,
+  encoding: string | undefined,
+): void {
+  const header: OutgoingHttpHeaders = { ":status": 200, "content-type": contentTypeProto };
+  if (encoding) header["grpc-encoding"] = encoding;
+  copy(context.responseHeader, header);
+  stream.respond(header, { waitForTrailers: true });
+}
+
+/**
+ * Sends the headers, if they were not sent yet, the message, and the trailers. Does nothing for a
+ * client that has left.
+ */
 export function respond(stream: ServerHttp2Stream, context: HandlerContext, answer: Answer): void {
   if (stream.closed || stream.destroyed) return;
-  const header: OutgoingHttpHeaders = { ":status": 200, "content-type": contentTypeProto };
-  if (answer.encoding) header["grpc-encoding"] = answer.encoding;
-  copy(context.responseHeader, header);
   const trailer: OutgoingHttpHeaders = { "grpc-status": grpcStatusOk };
   if ("error" in answer) setTrailerStatus(context.responseTrailer, answer.error);
   copy(context.responseTrailer, trailer);
@@ -27,12 +40,9 @@ export function respond(stream: ServerHttp2Stream, context: HandlerContext, answ
     stream.sendTrailers(trailer);
     closeAnswered(stream);
   });
-  stream.respond(header, { waitForTrailers: true });
-  if ("body" in answer) {
-    stream.end(encodeEnvelope(answer.body.flags, answer.body.data));
-    return;
-  }
-  stream.end();
+  if (!stream.headersSent) beginAnswer(stream, context, answer.encoding);
+  if ("body" in answer) stream.end(encodeEnvelope(answer.body.flags, answer.body.data));
+  else stream.end();
 }
 
 /** In this time the rest of an answered request may come, and is dropped. */

@@ -3,6 +3,7 @@ import * as http2 from "node:http2";
 import { UnbufferedResponse } from "../unbuffered-response.ts";
 import type { Methods } from "./methods.ts";
 import { closeAnswered, respondUnimplemented } from "./respond.ts";
+import { serveServerStream } from "./serve-server-stream.ts";
 import { serveUnary } from "./serve-unary.ts";
 import { byTurns } from "./turns.ts";
 
@@ -13,6 +14,12 @@ type StreamListener = (
   rawHeaders: string[],
 ) => void;
 
+/**
+ * How many streams of answers begin in one turn, at most. Thousands come back at once when another
+ * server has stopped: the other calls are served between them.
+ */
+const openingsPerTurn = 4;
+
 type RequestHandler = Parameters<typeof http2.createServer>[1];
 
 const grpcType = /^application\/grpc(?:$|[+;])/i;
@@ -21,9 +28,10 @@ const grpcType = /^application\/grpc(?:$|[+;])/i;
 const binaryTypes: ReadonlySet<string> = new Set(["application/grpc", "application/grpc+proto"]);
 
 /**
- * Serves the streams of `server`: unary gRPC calls, and gRPC calls of unknown methods. All other
- * streams (gRPC with streams or JSON, gRPC-Web, Connect) go to `handle`, by way of a server that
- * never listens: the objects of Node's compatibility API are made for these streams only.
+ * Serves the streams of `server`: gRPC calls whose requests are one message, and gRPC calls of
+ * unknown methods. All other streams (gRPC with uploads or JSON, gRPC-Web, Connect) go to `handle`,
+ * by way of a server that never listens: the objects of Node's compatibility API are made for these
+ * streams only.
  */
 export function serveStreams(
   server: http2.Http2Server | http2.Http2SecureServer,
@@ -35,11 +43,9 @@ export function serveStreams(
     const { ":method": verb, ":path": path = "", "content-type": type = "" } = header;
     // A client that expects "100 Continue" gets it from the compatibility API.
     if (verb === "POST" && header.expect === undefined) {
-      const method = binaryTypes.has(type) ? methods.unary(path) : undefined;
-      if (method) {
-        serveUnary(method, stream, header).catch(() => {
-          stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
-        });
+      const served = binaryTypes.has(type) ? serveMethod(methods, path, stream, header) : undefined;
+      if (served) {
+        served.catch(() => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR));
         return;
       }
       if (grpcType.test(type) && !methods.has(path)) {
@@ -51,7 +57,28 @@ export function serveStreams(
     stream.once("wantTrailers", () => closeAnswered(stream));
     closeLater(stream, methods.lifeMs(path));
   };
-  server.on("stream", byTurns(serve));
+  const open = byTurns(serve, openingsPerTurn);
+  const begin: StreamListener = (stream, header, ...others) => {
+    const isOpening = methods.serverStream(header[":path"] ?? "") !== undefined;
+    if (isOpening) open(stream, header, ...others);
+    else serve(stream, header, ...others);
+  };
+  server.on("stream", byTurns(begin));
+}
+
+/** Undefined if the path is of no method whose requests are one message. */
+function serveMethod(
+  methods: Methods,
+  path: string,
+  stream: http2.ServerHttp2Stream,
+  header: http2.IncomingHttpHeaders,
+): Promise<void> | undefined {
+  const unary = methods.unary(path);
+  if (unary) return serveUnary(unary, stream, header);
+  const serverStream = methods.serverStream(path);
+  if (!serverStream) return undefined;
+  closeLater(stream, methods.lifeMs(path));
+  return serveServerStream(serverStream, stream, header);
 }
 
 /** Closes a stream that its client keeps open, such as one whose answer it does not read. */

@@ -9,7 +9,7 @@ const defaultCallsPerTurn = 32;
 
 /**
  * Wraps a listener of a server's streams: it gets at most so many in one turn of the event loop,
- * and those that wait are taken from their connections in rotation. A stream that ended while it
+ * and the waiting ones are taken from their connections in rotation. A stream that ended while it
  * waited is dropped.
  */
 export function byTurns<Rest extends unknown[]>(
@@ -27,7 +27,7 @@ export function byTurns<Rest extends unknown[]>(
     for (const [session, calls] of waiting) {
       if (left === 0) break;
       const call = calls.shift();
-      // Set again, a connection comes after the others.
+      // Set again, a connection comes after all other connections.
       waiting.delete(session);
       if (calls.length > 0) waiting.set(session, calls);
       if (call && !call[0].destroyed) start(...call);

@@ -2,16 +2,16 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { BlockProblem } from "../../../app/ports/bulk-grants.ts";
 import type {
-  Action,
-  ActionName,
-  Approval,
+  Announcement,
   BulkGrant,
   BulkGrantState,
   CheckCounts,
   Revision,
   RunCounts,
+  SheetPlace,
 } from "../../../domain/bulk-grant.ts";
-import type { RowCode, SheetRow } from "../../../domain/sheet.ts";
+import type { CountedPoints } from "../../../domain/counted-points.ts";
+import type { RowCode, RowProblem, SheetRow } from "../../../domain/sheet.ts";
 import {
   type Item,
   N,
@@ -25,6 +25,13 @@ import {
   text,
   texts,
 } from "../sdk/attributes.ts";
+import {
+  decodeAction,
+  decodeApproval,
+  encodeAction,
+  encodeApproval,
+} from "./bulk-grant-actions.ts";
+import { numberedKey } from "./bulk-keys.ts";
 import { decodeCaller, encodeCaller } from "./callers.ts";
 import type { Codec } from "./codec.ts";
 
@@ -40,8 +47,11 @@ export const bulkGrant: Codec<"bulkGrant"> = {
     ...(value.grantedBefore !== undefined && { g: N(value.grantedBefore) }),
     ...(value.checked && { c: encodeCheck(value.checked) }),
     a: { L: value.approvals.map(encodeApproval) },
+    ...(value.raisedApprovalCount !== undefined && { ra: N(value.raisedApprovalCount) }),
+    ...(value.counted && { k: encodeCounted(value.counted) }),
     rt: N(value.remindTime),
     ...(value.reminded && { rd: { BOOL: true } }),
+    ...(value.announced && { an: S(value.announced) }),
     xt: N(value.expireTime),
     ...(value.pause && { pa: encodeAction(value.pause) }),
     ...(value.cancelRequest && { ca: encodeAction(value.cancelRequest) }),
@@ -49,8 +59,11 @@ export const bulkGrant: Codec<"bulkGrant"> = {
     ...(value.startTime !== undefined && { b: N(value.startTime) }),
     ...(value.endTime !== undefined && { d: N(value.endTime) }),
     ...(value.result && encodeResult(value.result)),
+    ...(value.movedTo && { mv: encodePlace(value.movedTo) }),
+    ...(value.failedRowsAt && { fr: encodePlace(value.failedRowsAt) }),
     ...(value.report && { y: S(value.report) }),
     h: { L: value.actions.map(encodeAction) },
+    q: N(value.actionCount),
   }),
   decode: (item) => {
     const [, programId, bulkGrantId] = parts(item, "pk") as [string, string, string];
@@ -64,8 +77,11 @@ export const bulkGrant: Codec<"bulkGrant"> = {
       ...(item.g && { grantedBefore: num(item, "g") }),
       ...(item.c && { checked: decodeCheck(item) }),
       approvals: (item.a?.L ?? []).map(decodeApproval),
+      ...(item.ra && { raisedApprovalCount: num(item, "ra") }),
+      ...(item.k && { counted: decodeCounted(item) }),
       remindTime: num(item, "rt"),
       ...(item.rd && { reminded: true as const }),
+      ...(item.an && { announced: text(item, "an") as Announcement }),
       expireTime: num(item, "xt"),
       ...(item.pa && { pause: decodeAction(item.pa) }),
       ...(item.ca && { cancelRequest: decodeAction(item.ca) }),
@@ -73,8 +89,11 @@ export const bulkGrant: Codec<"bulkGrant"> = {
       ...(item.b && { startTime: num(item, "b") }),
       ...(item.d && { endTime: num(item, "d") }),
       ...(item.o && { result: decodeResult(item) }),
+      ...(item.mv && { movedTo: decodePlace(item.mv) }),
+      ...(item.fr && { failedRowsAt: decodePlace(item.fr) }),
       ...(item.y && { report: text(item, "y") as NonNullable<BulkGrant["report"]> }),
       actions: (item.h?.L ?? []).map(decodeAction),
+      actionCount: num(item, "q"),
     };
   },
 };
@@ -88,10 +107,7 @@ export const timeKey = (time: number): string => pad(time, 15);
 
 export const bulkRevision: Codec<"bulkRevision"> = {
   table: "bulk",
-  key: (id) => {
-    const [programId, bulkGrantId, number] = id.split("#");
-    return { pk: S(`G#${programId}#${bulkGrantId}`), sk: S(`R#${pad(Number(number), 6)}`) };
-  },
+  key: (id) => numberedKey("R", id),
   encode: encodeRevision,
   decode: decodeRevision,
 };
@@ -109,8 +125,11 @@ function encodeRevision(value: Revision): Item {
     a: N(value.requiredApprovalCount),
     ...(value.exceededMaxTotalPoints !== undefined && { e: N(value.exceededMaxTotalPoints) }),
     ...encodeCaller("w", value.submitter),
+    ...(value.starter && encodeCaller("b", value.starter)),
     t: N(value.submitTime),
+    ...(value.title !== undefined && { l: S(value.title) }),
     ...(value.source !== undefined && { f: S(value.source) }),
+    ...(value.sourceUrl !== undefined && { fu: S(value.sourceUrl) }),
     ...(value.reversedBulkGrantId !== undefined && { y: S(value.reversedBulkGrantId) }),
     ...(value.sameContentBulkGrantId !== undefined && { s: S(value.sameContentBulkGrantId) }),
   };
@@ -128,8 +147,11 @@ function decodeRevision(item: Item): Revision {
     requiredApprovalCount: num(item, "a"),
     ...(item.e && { exceededMaxTotalPoints: num(item, "e") }),
     submitter: decodeCaller(item, "w"),
+    ...(item.b && { starter: decodeCaller(item, "b") }),
     submitTime: num(item, "t"),
+    ...(item.l && { title: text(item, "l") }),
     ...(item.f && { source: text(item, "f") }),
+    ...(item.fu && { sourceUrl: text(item, "fu") }),
     ...(item.y && { reversedBulkGrantId: text(item, "y") }),
     ...(item.s && { sameContentBulkGrantId: text(item, "s") }),
   };
@@ -141,6 +163,14 @@ const encodeCheck = (checked: CheckCounts) =>
 function decodeCheck(item: Item): CheckCounts {
   const [invalidCount = 0, alreadyGrantedCount = 0, alreadyGrantedPoints = 0] = nums(item, "c");
   return { invalidCount, alreadyGrantedCount, alreadyGrantedPoints };
+}
+
+const encodeCounted = ({ hour, approvalCount, points }: CountedPoints) =>
+  numbers([hour, approvalCount, points]);
+
+function decodeCounted(item: Item): CountedPoints {
+  const [hour = 0, approvalCount = 0, points = 0] = nums(item, "k");
+  return { hour, approvalCount, points };
 }
 
 const encodeResult = (result: RunCounts): Item => ({
@@ -161,44 +191,13 @@ function decodeResult(item: Item): RunCounts {
   return { grantedCount, grantedPoints, failedCount, notRunCount, problemCounts };
 }
 
-const encodeApproval = (approval: Approval): AttributeValue => encodeActed(approval, []);
-
-function decodeApproval({ L: [service, time, reason, subject] = [] }: AttributeValue): Approval {
-  return decodeActed(service, time, reason, subject);
-}
-
-const encodeAction = ({ action, revision, ...approval }: Action): AttributeValue =>
-  encodeActed(approval, [S(action), N(revision)]);
-
-function decodeAction(value: AttributeValue): Action {
-  const [service, time, reason, action, revision, subject] = value.L ?? [];
-  return {
-    ...decodeActed(service, time, reason, subject),
-    action: action?.S as ActionName,
-    revision: Number(revision?.N),
-  };
-}
-
-/** A list of service, time, reason, `further` values, and the subject if it is not the service. */
-const encodeActed = (
-  { caller: { service, subject }, time, reason }: Approval,
-  further: AttributeValue[],
-): AttributeValue => ({
-  L: [S(service), N(time), S(reason), ...further, ...(subject === service ? [] : [S(subject)])],
+/** A list of the name and, if there is one, the address. */
+const encodePlace = ({ name, url }: SheetPlace): AttributeValue => ({
+  L: [S(name), ...(url === undefined ? [] : [S(url)])],
 });
 
-function decodeActed(
-  caller: AttributeValue | undefined,
-  time: AttributeValue | undefined,
-  reason: AttributeValue | undefined,
-  subject: AttributeValue | undefined,
-): Approval {
-  const service = caller?.S ?? "";
-  return {
-    caller: { service, subject: subject?.S ?? service },
-    time: Number(time?.N),
-    reason: reason?.S ?? "",
-  };
+function decodePlace({ L: [name, url] = [] }: AttributeValue): SheetPlace {
+  return { name: name?.S ?? "", ...(url?.S !== undefined && { url: url.S }) };
 }
 
 export const bulkContent: Codec<"bulkContent"> = {
@@ -238,16 +237,19 @@ export const pendingUpload: Codec<"pendingUpload"> = {
 export const blockCheck: Codec<"blockCheck"> = {
   table: "bulk",
   key: (id) => blockKey("C", id),
-  encode: ({ revision, alreadyGranted, alreadyGrantedPoints, problems }) => ({
+  encode: ({ revision, alreadyGranted, alreadyGrantedPoints, problems, ...accounts }) => ({
     r: N(revision),
     g: numbers(alreadyGranted),
     p: N(alreadyGrantedPoints),
+    a: numbers([accounts.withoutAccountCount, accounts.frozenCount]),
     e: { L: problems.map(encodeProblem) },
   }),
   decode: (item) => ({
     revision: num(item, "r"),
     alreadyGranted: nums(item, "g"),
     alreadyGrantedPoints: num(item, "p"),
+    withoutAccountCount: nums(item, "a")[0] ?? 0,
+    frozenCount: nums(item, "a")[1] ?? 0,
     problems: (item.e?.L ?? []).map(decodeProblem),
   }),
 };
@@ -311,24 +313,23 @@ export function decodeRows(item: Item): SheetRow[] {
   }));
 }
 
-function encodeExtras({ rawPoints, problem }: SheetRow, index: number): AttributeValue[] {
-  if (rawPoints === undefined && !problem) return [];
+function encodeExtras({ rawPoints, problems }: SheetRow, index: number): AttributeValue[] {
+  if (rawPoints === undefined && !problems) return [];
   const attributes = {
     i: N(index),
     ...(rawPoints !== undefined && { x: S(rawPoints) }),
-    ...(problem && { c: S(problem.code) }),
-    ...(problem?.detail !== undefined && { d: S(problem.detail) }),
+    ...(problems && { e: { L: problems.map((problem) => ({ M: itemOf(problem) })) } }),
   };
   return [{ M: attributes }];
 }
 
-const decodeExtras = (item: Item): Pick<SheetRow, "rawPoints" | "problem"> => ({
+const decodeExtras = (item: Item): Pick<SheetRow, "rawPoints" | "problems"> => ({
   ...(item.x && { rawPoints: text(item, "x") }),
-  ...(item.c && { problem: problemIn(item) }),
+  ...(item.e && { problems: (item.e.L ?? []).map(({ M = {} }) => problemIn(M)) }),
 });
 
-const encodeProblem = ({ index, code, detail }: BlockProblem): AttributeValue => ({
-  M: { i: N(index), c: S(code), ...(detail !== undefined && { d: S(detail) }) },
+const encodeProblem = ({ index, ...problem }: BlockProblem): AttributeValue => ({
+  M: { i: N(index), ...itemOf(problem) },
 });
 
 const decodeProblem = ({ M = {} }: AttributeValue): BlockProblem => ({
@@ -336,7 +337,12 @@ const decodeProblem = ({ M = {} }: AttributeValue): BlockProblem => ({
   ...problemIn(M),
 });
 
-const problemIn = (item: Item) => ({
+const itemOf = ({ code, detail }: RowProblem): Item => ({
+  c: S(code),
+  ...(detail !== undefined && { d: S(detail) }),
+});
+
+const problemIn = (item: Item): RowProblem => ({
   code: text(item, "c") as RowCode,
   ...(item.d && { detail: text(item, "d") }),
 });

@@ -1,6 +1,7 @@
 /** The codecs by kind of record, and the items that they make. */
 import type { Kind, Records, Ref } from "../../../app/ports/records.ts";
 import { type Item, N, num } from "../sdk/attributes.ts";
+import { bulkAction } from "./bulk-grant-actions.ts";
 import {
   blockCheck,
   blockOutcome,
@@ -10,8 +11,19 @@ import {
   pendingUpload,
   revisionContent,
 } from "./bulk-grants.ts";
+import { bulkRules, earlierBulkRules, pointsWindow } from "./bulk-rules.ts";
+import { bulkSummary } from "./bulk-summaries.ts";
 import type { Codec } from "./codec.ts";
-import { inbox, mutedPerson, notifiedEvent, readGroup, unreadGroup } from "./notifications.ts";
+import { eventActor, eventOwner, notificationEvent, notifiedEvent } from "./events.ts";
+import {
+  closedGroups,
+  inbox,
+  mutedPerson,
+  mutedTarget,
+  readGroup,
+  readMark,
+  unreadGroup,
+} from "./notifications.ts";
 import { account, entry, event, program, testClock } from "./points.ts";
 import { pendingPurge, reaction, target } from "./reactions.ts";
 import { reservation } from "./reservations.ts";
@@ -29,16 +41,27 @@ const codecs: { readonly [K in Kind]: Codec<K> } = {
   reaction,
   inbox,
   unreadGroup,
+  closedGroups,
   readGroup,
+  readMark,
   mutedPerson,
+  mutedTarget,
   notifiedEvent,
+  notificationEvent,
+  eventActor,
+  eventOwner,
   bulkGrant,
   bulkRevision,
+  bulkSummary,
+  bulkAction,
   bulkContent,
   revisionContent,
   pendingUpload,
   blockCheck,
   blockOutcome,
+  bulkRules,
+  earlierBulkRules,
+  pointsWindow,
   testClock,
 };
 

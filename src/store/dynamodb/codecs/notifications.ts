@@ -2,13 +2,20 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { personHashLength } from "../../../domain/inbox.ts";
 import {
-  type Group,
-  type Member,
-  type UnreadGroup,
-  versionOf,
-} from "../../../domain/unread-group.ts";
-import { type Item, N, num, pad, parts, S, strings, text, texts } from "../sdk/attributes.ts";
+  N,
+  num,
+  numbersByName,
+  numsByName,
+  pad,
+  parts,
+  S,
+  strings,
+  text,
+  texts,
+} from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
+import { decodeChanges, decodeGroup, encodeChanges, encodeGroup } from "./groups.ts";
+import { decodeVarints, encodeVarints } from "./varints.ts";
 
 /** The partition of an owner's inbox and unread groups. */
 export const inboxKey = (ownerId: string): AttributeValue => S(`I#${ownerId}`);
@@ -19,22 +26,31 @@ export const inbox: Codec<"inbox"> = {
   encode: ({ preferences, ...value }) => ({
     n: N(value.version),
     g: N(value.notificationCount),
+    ...(value.closedCount > 0 && { c: N(value.closedCount) }),
     p: N(value.actorCount),
     ...(value.seenVersion > 0 && { s: N(value.seenVersion) }),
     ...(value.unseen.length > 0 && { u: { B: encodeVersions(value.unseen) } }),
     ...(value.olderUnseenCount > 0 && { y: N(value.olderUnseenCount) }),
+    ...(Object.keys(value.kindCounts).length > 0 && { b: numbersByName(value.kindCounts) }),
     ...(preferences.allMuted && { a: { BOOL: true } }),
     ...(preferences.mutedKinds.length > 0 && { k: strings(preferences.mutedKinds) }),
+    ...(preferences.mutedEventKinds.length > 0 && { ke: strings(preferences.mutedEventKinds) }),
     ...(value.mutedPeople.length > 0 && { m: S(value.mutedPeople.join("")) }),
   }),
   decode: (item) => ({
     version: num(item, "n"),
     notificationCount: num(item, "g"),
+    closedCount: num(item, "c"),
     actorCount: num(item, "p"),
     seenVersion: num(item, "s"),
     unseen: decodeVersions(item.u?.B),
     olderUnseenCount: num(item, "y"),
-    preferences: { allMuted: item.a?.BOOL === true, mutedKinds: texts(item, "k") },
+    kindCounts: numsByName(item, "b"),
+    preferences: {
+      allMuted: item.a?.BOOL === true,
+      mutedKinds: texts(item, "k"),
+      mutedEventKinds: texts(item, "ke"),
+    },
     mutedPeople: text(item, "m").match(personHash) ?? [],
   }),
 };
@@ -42,81 +58,99 @@ export const inbox: Codec<"inbox"> = {
 /** The hashes of muted people are stored one after another. */
 const personHash = new RegExp(`.{${personHashLength}}`, "g");
 
-/**
- * Versions, latest first, as the first one and the differences of the next ones: 7 bits a byte, the
- * lowest first, and 128 added to each byte but the last (LEB128). So 99 of them fit into an inbox.
- */
-function encodeVersions(versions: readonly number[]): Uint8Array {
-  const bytes: number[] = [];
-  for (const [i, version] of versions.entries()) {
-    let rest = i === 0 ? version : (versions[i - 1] as number) - version;
-    for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-    bytes.push(rest);
-  }
-  return Uint8Array.from(bytes);
-}
+/** Versions, latest first, as the first one and the differences of the next ones. */
+const encodeVersions = (versions: readonly number[]): Uint8Array =>
+  encodeVarints(versions.map((each, i) => (i === 0 ? each : (versions[i - 1] as number) - each)));
 
-function decodeVersions(stored: Uint8Array = new Uint8Array()): number[] {
-  const versions: number[] = [];
-  let difference = 0;
-  let factor = 1;
-  for (const byte of stored) {
-    difference += (byte % 128) * factor;
-    factor *= 128;
-    if (byte >= 128) continue;
-    const before = versions.at(-1);
-    versions.push(before === undefined ? difference : before - difference);
-    difference = 0;
-    factor = 1;
-  }
-  return versions;
+function decodeVersions(stored: Uint8Array | undefined): number[] {
+  let version = 0;
+  return decodeVarints(stored).map((each, i) => {
+    version = i === 0 ? each : version - each;
+    return version;
+  });
 }
 
 export const unreadGroup: Codec<"unreadGroup"> = {
   table: "notifications",
-  key: (id) => {
-    const [ownerId, name] = split(id);
-    return { pk: inboxKey(ownerId), sk: S(`U#${name}`) };
+  key: (name) => {
+    const [ownerId, kind, type, id, generation] = name.split("#");
+    const open = `U#${kind}#${type}#${id}`;
+    const sk = generation === undefined ? open : `${open}#${pad(Number(generation), 15)}`;
+    return { pk: inboxKey(ownerId as string), sk: S(sk) };
   },
-  encode: (value) => {
-    return {
-      l: N(versionOf(value)),
-      ...encodeGroup(value),
-      r: S(encodeRecent(value.recent)),
-      ...(value.leaveCount > 0 && { e: S(encodeNumbers([value.leaveCount, value.leaveTime])) }),
-    };
-  },
+  encode: ({ closed, ...value }) => ({
+    ...encodeGroup(value),
+    g: N(value.generation),
+    ...encodeChanges(value),
+    ...(closed && { e: N(closed.endVersion) }),
+    ...(closed?.wasRead && { w: { BOOL: true } }),
+  }),
   decode: (item) => {
     const [, kind, type, id] = parts(item, "sk") as [string, string, string, string];
-    const [leaveCount = 0, leaveTime = 0] = decodeNumbers(text(item, "e"));
+    const generation = num(item, "g");
+    const changes = decodeChanges(item, generation);
+    const closed = item.e && { endVersion: num(item, "e"), wasRead: item.w?.BOOL === true };
     return {
       kind,
       target: { type, id },
-      ...decodeGroup(item),
-      leaveCount,
-      leaveTime,
-      recent: decodeRecent(text(item, "r")),
+      ...decodeGroup(item, generation),
+      ...changes,
+      ...(closed && { closed }),
     };
   },
 };
 
-/** The version `middle` is stored as its difference from `after`. */
-const encodeRecent = (recent: UnreadGroup["recent"]): string => {
-  const { after, count, middle, lateCount, middleTime } = recent;
-  return encodeNumbers([after, count, middle - after, lateCount, middleTime]);
+/**
+ * The kinds, each once, and three numbers of each group by generation: the index of its kind, the
+ * versions since the generation before, and those to its end.
+ */
+export const closedGroups: Codec<"closedGroups"> = {
+  table: "notifications",
+  key: (name) => {
+    const [ownerId, target] = split(name);
+    return { pk: inboxKey(ownerId), sk: S(`C#${target}`) };
+  },
+  encode: ({ ranges }) => {
+    const kinds = [...new Set(ranges.map(({ kind }) => kind))];
+    const sorted = ranges.toSorted((a, b) => a.generation - b.generation);
+    const numbers = sorted.flatMap(({ kind, generation, endVersion }, i) => [
+      kinds.indexOf(kind),
+      generation - (sorted[i - 1]?.generation ?? 0),
+      endVersion - generation,
+    ]);
+    return { k: strings(kinds), r: { B: encodeVarints(numbers) } };
+  },
+  decode: (item) => {
+    const [kinds, numbers] = [texts(item, "k"), decodeVarints(item.r?.B)];
+    let generation = 0;
+    const ranges = Array.from({ length: numbers.length / 3 }, (_, i) => {
+      const [kind = 0, after = 0, length = 0] = numbers.slice(3 * i, 3 * i + 3);
+      generation += after;
+      return { kind: kinds[kind] as string, generation, endVersion: generation + length };
+    });
+    return { ranges };
+  },
 };
 
-function decodeRecent(stored: string): UnreadGroup["recent"] {
-  const [after = 0, count = 0, difference = 0, lateCount = 0, middleTime = 0] =
-    decodeNumbers(stored);
-  return { after, count, middle: after + difference, lateCount, middleTime };
-}
-
-/** Numbers as one short text, in base 36. */
-const encodeNumbers = (all: readonly number[]): string =>
-  all.map((each) => each.toString(36)).join(".");
-const decodeNumbers = (stored: string): number[] =>
-  stored === "" ? [] : stored.split(".").map((each) => Number.parseInt(each, 36));
+/** When an owner has last read reactions of one kind to one target. */
+export const readMark: Codec<"readMark"> = {
+  table: "notifications",
+  key: (id) => {
+    const [ownerId, name] = split(id);
+    return { pk: inboxKey(ownerId), sk: S(`R#${name}`) };
+  },
+  encode: (value) => ({
+    n: N(value.version),
+    d: N(value.readTime),
+    ttl: N(Math.ceil(value.expireTime / 1_000)),
+    x: N(value.expireTime),
+  }),
+  decode: (item) => ({
+    version: num(item, "n"),
+    readTime: num(item, "d"),
+    expireTime: num(item, "x"),
+  }),
+};
 
 /** A muted person of an owner, so that they can be listed: the inbox has only hashes. */
 export const mutedPerson: Codec<"mutedPerson"> = {
@@ -132,39 +166,33 @@ export const mutedPerson: Codec<"mutedPerson"> = {
 /** The partition of the people whom an owner has muted. */
 export const mutedPeopleKey = (ownerId: string): AttributeValue => S(`M#${ownerId}`);
 
-/** An event that a service has reported by Notify; of Meguri's own events the service is empty. */
-export const notifiedEvent: Codec<"notifiedEvent"> = {
+/** A muted target of an owner, so that they can be listed: reactions read it from the target. */
+export const mutedTarget: Codec<"mutedTarget"> = {
   table: "notifications",
-  key: (id) => {
-    const [ownerId, name] = split(id);
-    const [service, eventId] = split(name);
-    return { pk: S(`E#${ownerId}#${service}`), sk: S(eventId) };
+  key: (name) => {
+    const [ownerId, target] = split(name);
+    return { pk: mutedTargetsKey(ownerId), sk: S(target) };
   },
-  encode: (value) => ({
-    h: S(value.hash),
-    ...(!value.notified && { q: { BOOL: true } }),
-    x: N(value.expireTime),
-    ttl: N(Math.ceil(value.expireTime / 1_000)),
-  }),
-  decode: (item) => ({
-    hash: text(item, "h"),
-    notified: item.q === undefined,
-    expireTime: num(item, "x"),
-  }),
+  encode: (value) => ({ t: N(value.time) }),
+  decode: (item) => {
+    const [type, id] = parts(item, "sk") as [string, string];
+    return { target: { type, id }, time: num(item, "t") };
+  },
 };
+
+/** The partition of the targets that an owner has muted. */
+export const mutedTargetsKey = (ownerId: string): AttributeValue => S(`T#${ownerId}`);
 
 /** The partition of an owner's read groups. */
 export const readGroupsKey = (ownerId: string): AttributeValue => S(`H#${ownerId}`);
-
-/** Sorts behind the sort keys of all read groups of a version below `version`. */
-export const readGroupsBefore = (version: number): AttributeValue => S(pad(version, 15));
 
 export const readGroup: Codec<"readGroup"> = {
   table: "notifications",
   key: (id) => {
     const [ownerId, name] = split(id);
-    const [version, group] = split(name);
-    return { pk: readGroupsKey(ownerId), sk: S(`${pad(Number(version), 15)}#${group}`) };
+    const end = name.lastIndexOf("#") + 1;
+    const generation = pad(Number(name.slice(end)), 15);
+    return { pk: readGroupsKey(ownerId), sk: S(`${name.slice(0, end)}${generation}`) };
   },
   encode: (value) => ({
     ...encodeGroup(value),
@@ -173,11 +201,11 @@ export const readGroup: Codec<"readGroup"> = {
     ttl: N(Math.ceil(value.expireTime / 1_000)),
   }),
   decode: (item) => {
-    const [, kind, type, id] = parts(item, "sk") as [string, string, string, string];
+    const [kind, type, id, generation] = parts(item, "sk") as [string, string, string, string];
     return {
       kind,
       target: { type, id },
-      ...decodeGroup(item),
+      ...decodeGroup(item, Number(generation)),
       readTime: num(item, "d"),
       expireTime: num(item, "x"),
     };
@@ -188,37 +216,4 @@ export const readGroup: Codec<"readGroup"> = {
 export function split(id: string): [string, string] {
   const at = id.indexOf("#");
   return [id.slice(0, at), id.slice(at + 1)];
-}
-
-const encodeGroup = (value: Group): Item => ({
-  p: N(value.actorCount),
-  a: encodeMembers(value.firstMembers),
-  z: encodeMembers(value.latestMembers),
-});
-
-const decodeGroup = (item: Item) => ({
-  actorCount: num(item, "p"),
-  firstMembers: decodeMembers(item, "a"),
-  latestMembers: decodeMembers(item, "z"),
-});
-
-/** Three texts for each member: id, name, and version and time in base 36. */
-const encodeMembers = (members: readonly Member[]): AttributeValue =>
-  strings(
-    members.flatMap(({ userId, displayName, version, createTime }) => [
-      userId,
-      displayName,
-      encodeNumbers([version, createTime]),
-    ]),
-  );
-
-function decodeMembers(item: Item, name: string): Member[] {
-  const flat = texts(item, name);
-  const members: Member[] = [];
-  for (let i = 0; i < flat.length; i += 3) {
-    const [userId, displayName, joined] = flat.slice(i, i + 3) as [string, string, string];
-    const [version = 0, createTime = 0] = decodeNumbers(joined);
-    members.push({ userId, displayName, version, createTime });
-  }
-  return members;
 }

@@ -1,5 +1,4 @@
 /** How programs, accounts, ledger entries, event keys and the test clock are stored. */
-import { inBatches } from "../../../app/ports/pages.ts";
 import {
   type EntryType,
   type EventName,
@@ -9,7 +8,6 @@ import {
   type Origin,
   type Totals,
 } from "../../../domain/ledger.ts";
-import type { BulkRules } from "../../../domain/program.ts";
 import {
   type Item,
   N,
@@ -28,7 +26,7 @@ import { type Codec, shardOf } from "./codec.ts";
 export const program: Codec<"program"> = {
   table: "points",
   key: (id) => ({ pk: S("P"), sk: S(id) }),
-  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, notices, bulkRules }) => ({
+  encode: ({ timeZone, lifetimes, createTime, reservationPause: pause, notices }) => ({
     z: S(timeZone),
     l: numbers(
       lifetimes.flatMap(({ lifetimeMonths, effectiveTime }) => [lifetimeMonths, effectiveTime]),
@@ -37,7 +35,6 @@ export const program: Codec<"program"> = {
     ...(pause && { pt: N(pause.time), ...encodeCaller("pw", pause.caller) }),
     ...(pause?.reason && { pr: S(pause.reason) }),
     ...(notices && { ne: N(notices.expiryDays), ng: { BOOL: notices.reservedGrants } }),
-    ...(bulkRules && { br: numbers(encodeRules(bulkRules)) }),
   }),
   decode: (item) => {
     const pause = {
@@ -58,35 +55,9 @@ export const program: Codec<"program"> = {
       createTime: num(item, "t"),
       ...(item.pt && { reservationPause: pause }),
       ...(item.ne && { notices }),
-      ...(item.br && { bulkRules: decodeRules(nums(item, "br")) }),
     };
   },
 };
-
-/** The two caps and the approvals above the tiers, then points and approvals of each tier. */
-const encodeRules = ({
-  maxPointsPerRow,
-  maxTotalPoints,
-  requiredApprovalCount,
-  tiers,
-}: BulkRules) => [
-  maxPointsPerRow,
-  maxTotalPoints,
-  requiredApprovalCount,
-  ...tiers.flatMap(({ maxTotalPoints, requiredApprovalCount }) => [
-    maxTotalPoints,
-    requiredApprovalCount,
-  ]),
-];
-
-function decodeRules(flat: readonly number[]): BulkRules {
-  const [maxPointsPerRow = 0, maxTotalPoints = 0, requiredApprovalCount = 0, ...rest] = flat;
-  const tiers = inBatches(rest, 2).map(([maxTotalPoints = 0, requiredApprovalCount = 0]) => ({
-    maxTotalPoints,
-    requiredApprovalCount,
-  }));
-  return { maxPointsPerRow, maxTotalPoints, tiers, requiredApprovalCount };
-}
 
 /** The totals in their stored order, by names without the unit, which entries have, too. */
 const totalNames = ["issued", "used", "expired", "refunded", "revoked"] as const;

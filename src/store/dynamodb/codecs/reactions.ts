@@ -1,9 +1,20 @@
 /** How targets, pending purges and reactions are stored. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { DomainError } from "../../../domain/errors.ts";
-import { isEventKind, kindName, type StoredKind } from "../../../domain/kinds.ts";
-import { noActor, type TargetName } from "../../../domain/target.ts";
-import { N, num, optional, parts, S, text } from "../sdk/attributes.ts";
+import { kindName, type StoredKind } from "../../../domain/kinds.ts";
+import type { LatestActors } from "../../../domain/latest-actors.ts";
+import type { TargetName } from "../../../domain/target.ts";
+import {
+  type Item,
+  N,
+  num,
+  numbersByName,
+  numsByName,
+  optional,
+  parts,
+  S,
+  text,
+} from "../sdk/attributes.ts";
 import type { Codec } from "./codec.ts";
 
 export const target: Codec<"target"> = {
@@ -11,11 +22,10 @@ export const target: Codec<"target"> = {
   key: (id) => ({ pk: S(`T#${id}`), sk: S("T") }),
   encode: (value) => ({
     o: S(value.ownerId),
-    k: {
-      M: Object.fromEntries(Object.entries(value.counts).map(([kind, count]) => [kind, N(count)])),
-    },
+    k: numbersByName(value.counts),
     c: N(value.createTime),
     l: N(value.updateTime),
+    ...(value.latest && encodeLatest(value.latest)),
     ...(value.title !== "" && { h: S(value.title) }),
     ...(value.link !== "" && { u: S(value.link) }),
     ...(value.muted && { m: { BOOL: true } }),
@@ -23,14 +33,14 @@ export const target: Codec<"target"> = {
   }),
   decode: (item) => {
     const [, type, id] = parts(item, "pk") as [string, string, string];
-    const counts = Object.entries(item.k?.M ?? {});
     return {
       type,
       id,
       ownerId: text(item, "o"),
       title: text(item, "h"),
       link: text(item, "u"),
-      counts: Object.fromEntries(counts.map(([kind, count]) => [kind, Number(count.N)])),
+      counts: numsByName(item, "k"),
+      ...(item.y && { latest: { time: num(item, "y"), byKind: decodeLatest(item) } }),
       muted: item.m?.BOOL === true,
       createTime: num(item, "c"),
       updateTime: num(item, "l"),
@@ -39,8 +49,26 @@ export const target: Codec<"target"> = {
   },
 };
 
-/** A key cannot be empty. No user id contains `#`. */
-const noActorKey = "#";
+/** By kind ids and versions in base 36: `ann#1k#bo#1j`. No user id contains `#`. */
+function encodeLatest({ time, byKind }: LatestActors): Item {
+  const kinds = Object.entries(byKind).map(([kind, known]) => {
+    const texts = known.flatMap(({ userId, version }) => [userId, version.toString(36)]);
+    return [kind, S(texts.join("#"))];
+  });
+  return { y: N(time), ...(kinds.length > 0 && { a: { M: Object.fromEntries(kinds) } }) };
+}
+
+function decodeLatest(item: Item): LatestActors["byKind"] {
+  const kinds = Object.entries(item.a?.M ?? {}).map(([kind, { S: stored = "" }]) => {
+    const pairs = stored.matchAll(/([^#]+)#([^#]+)/g);
+    const known = Array.from(pairs, ([, userId = "", version = ""]) => ({
+      userId,
+      version: Number.parseInt(version, 36),
+    }));
+    return [kind, known];
+  });
+  return Object.fromEntries(kinds);
+}
 
 /** The one partition of all pending purges. */
 export const pendingPurgesKey: AttributeValue = S("P");
@@ -55,9 +83,18 @@ export const pendingPurge: Codec<"pendingPurge"> = {
   },
 };
 
+/** The last part of a partition's key leaves room for further shards of one kind. */
+const onlyShard = 0;
+
 /** The partition of all reactions of one kind to a target. */
 export const reactionsKey = ({ type, id }: TargetName, kind: StoredKind): AttributeValue =>
-  S(`R#${type}#${id}#${kind}`);
+  S(`R#${type}#${id}#${kind}#${onlyShard}`);
+
+/** The target whose partition this is, or that of its reactions. */
+export function targetOf(pk: string): TargetName | undefined {
+  const [, type, id] = /^[TR]#([^#]+)#([^#]+)/.exec(pk) ?? [];
+  return type !== undefined && id !== undefined ? { type, id } : undefined;
+}
 
 /** A partition with a local index, here `by-n`, has a limit of its size. */
 const partitionLimit = "10 GB";
@@ -74,36 +111,45 @@ export const reaction: Codec<"reaction"> = {
   table: "reactions",
   key: (name) => {
     const [type, id, kind, userId] = name.split("#") as [string, string, string, string];
-    return { pk: reactionsKey({ type, id }, kind), sk: S(userId || noActorKey) };
+    return { pk: reactionsKey({ type, id }, kind), sk: S(userId) };
   },
   encode: (value) => {
     if (!("userId" in value)) {
-      return { e: N(value.quietUntil), ttl: N(Math.ceil(value.quietUntil / 1_000)) };
+      const { place, readTime, expireTime } = value;
+      return {
+        ...(place && { o: N(place.version) }),
+        ...(place?.generation !== undefined && { g: N(place.generation) }),
+        ...(readTime !== undefined && { d: N(readTime) }),
+        x: N(expireTime),
+        ttl: N(Math.ceil(expireTime / 1_000)),
+      };
     }
-    const time = N(value.createTime);
     return {
       a: S(value.displayName),
       n: N(value.version),
-      // Without `t` an item is not in the index by person, which lists reactions only.
-      ...(isEventKind(value.kind) ? { w: time } : { t: time }),
+      t: N(value.createTime),
       ...(!value.notified && { q: { BOOL: true } }),
-      ...(value.quietUntil !== undefined && { e: N(value.quietUntil) }),
+      ...(value.readTime !== undefined && { d: N(value.readTime) }),
     };
   },
   decode: (item) => {
-    const quietUntil = optional(item, "e");
-    if (!item.n) return { quietUntil: quietUntil ?? 0 };
+    const readTime = optional(item, "d");
+    const read = readTime !== undefined && { readTime };
+    if (!item.n) {
+      const generation = item.g && { generation: num(item, "g") };
+      const place = item.o && { version: num(item, "o"), ...generation };
+      return { ...(place && { place }), ...read, expireTime: num(item, "x") };
+    }
     const [, type, id, kind] = parts(item, "pk") as [string, string, string, string];
-    const person = text(item, "sk");
     return {
       target: { type, id },
       kind,
-      userId: person === noActorKey ? noActor : person,
+      userId: text(item, "sk"),
       displayName: text(item, "a"),
       version: num(item, "n"),
       notified: item.q === undefined,
-      createTime: num(item, item.t ? "t" : "w"),
-      ...(quietUntil !== undefined && { quietUntil }),
+      createTime: num(item, "t"),
+      ...read,
     };
   },
 };

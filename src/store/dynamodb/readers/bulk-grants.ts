@@ -20,6 +20,7 @@ import {
   timeKey,
   uploadKey,
 } from "../codecs/bulk-grants.ts";
+import { bulkRulesKey, decodeChange, ruleChangeRange } from "../codecs/bulk-rules.ts";
 import { type Item, S } from "../sdk/attributes.ts";
 import { orUnavailable } from "../sdk/client.ts";
 import { query } from "../sdk/query-pages.ts";
@@ -72,6 +73,15 @@ export function bulkGrantReads(client: DynamoDBClient, bulk: string): BulkGrantR
         ConsistentRead: true,
         KeyConditionExpression: "pk = :p",
         ExpressionAttributeValues: { ":p": pendingUploadsKey },
+      }),
+
+    ruleChanges: (programId, page) =>
+      query(client, page, decodeChange, {
+        TableName: bulk,
+        ConsistentRead: true,
+        ScanIndexForward: false,
+        KeyConditionExpression: "pk = :p AND sk BETWEEN :from AND :to",
+        ExpressionAttributeValues: { ":p": bulkRulesKey(programId), ...ruleChangeRange },
       }),
   };
 }

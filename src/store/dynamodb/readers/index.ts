@@ -7,18 +7,21 @@ import { createDynamoItemStore } from "../item-store.ts";
 import type { Clients } from "../sdk/client.ts";
 import type { TableName } from "../tables.ts";
 import { bulkGrantReads } from "./bulk-grants.ts";
+import { eventReads } from "./events.ts";
 import { notificationReads } from "./notifications.ts";
 import { pointsReads } from "./points.ts";
-import { reactionReads } from "./reactions.ts";
+import { latestReads, reactionReads } from "./reactions.ts";
 import { reservationReads } from "./reservations.ts";
 
-/** Reads by the client that retries, except for the members of groups. */
+/** Reads by the client that retries, except for what lookups of the engine read. */
 export function createDynamoReader({ retrying, single }: Clients, tableName: TableName): Reader {
   return {
     ...recordReads(createDynamoItemStore(retrying, tableName)),
     ...pointsReads(retrying, tableName("points")),
     ...reservationReads(retrying, tableName("reservations")),
     ...reactionReads(retrying, tableName("reactions")),
+    ...latestReads(single, tableName("reactions")),
+    ...eventReads(retrying, tableName("reactions")),
     ...notificationReads(retrying, tableName),
     ...memberReads(single, tableName("reactions")),
     ...bulkGrantReads(retrying, tableName("bulk")),

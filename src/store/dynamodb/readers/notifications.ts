@@ -1,15 +1,16 @@
 /** Reads lists of unread and read groups, and many inboxes at once. */
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { type AttributeValue, type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { MemberReader, NotificationReader } from "../../../app/ports/notifications.ts";
 import { inBatches } from "../../../app/ports/pages.ts";
-import { inboxRef } from "../../../app/ports/records.ts";
+import { inboxRef, readGroupRef } from "../../../app/ports/records.ts";
 import type { Inbox } from "../../../domain/inbox.ts";
 import {
   inboxKey,
   mutedPeopleKey,
   mutedPerson,
+  mutedTarget,
+  mutedTargetsKey,
   readGroup,
-  readGroupsBefore,
   readGroupsKey,
   unreadGroup,
 } from "../codecs/notifications.ts";
@@ -41,16 +42,36 @@ export function notificationReads(
     readGroups: (ownerId, now, page, before = maxVersion) =>
       query(client, page, readGroup.decode, {
         TableName: notifications,
+        IndexName: byLastIndex,
         ConsistentRead: true,
         ScanIndexForward: false,
-        KeyConditionExpression: "pk = :o AND sk < :before",
+        KeyConditionExpression: "pk = :o AND l < :before",
         FilterExpression: "x > :now",
         ExpressionAttributeValues: {
           ":o": readGroupsKey(ownerId),
-          ":before": readGroupsBefore(before),
+          ":before": N(before),
           ":now": N(now),
         },
       }),
+
+    async readGroupFrom({ ownerId, target, kind }, version) {
+      const from = readGroup.key(readGroupRef(ownerId, target, kind, 0).id);
+      const to = readGroup.key(readGroupRef(ownerId, target, kind, version).id);
+      const command = new QueryCommand({
+        TableName: notifications,
+        ConsistentRead: true,
+        ScanIndexForward: false,
+        KeyConditionExpression: "pk = :o AND sk BETWEEN :from AND :to",
+        ExpressionAttributeValues: {
+          ":o": readGroupsKey(ownerId),
+          ":from": from.sk as AttributeValue,
+          ":to": to.sk as AttributeValue,
+        },
+        Limit: 1,
+      });
+      const { Items: [item] = [] } = await orUnavailable(client.send(command));
+      return item && readGroup.decode(item);
+    },
 
     mutedPeople: (ownerId, page) =>
       query(client, page, mutedPerson.decode, {
@@ -58,6 +79,14 @@ export function notificationReads(
         ConsistentRead: true,
         KeyConditionExpression: "pk = :o",
         ExpressionAttributeValues: { ":o": mutedPeopleKey(ownerId) },
+      }),
+
+    mutedTargets: (ownerId, page) =>
+      query(client, page, mutedTarget.decode, {
+        TableName: notifications,
+        ConsistentRead: true,
+        KeyConditionExpression: "pk = :o",
+        ExpressionAttributeValues: { ":o": mutedTargetsKey(ownerId) },
       }),
 
     async inboxes(ownerIds) {

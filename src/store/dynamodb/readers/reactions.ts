@@ -1,25 +1,46 @@
 /** Reads lists of reactions and of pending purges. */
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { type DynamoDBClient, QueryCommand } from "@aws-sdk/client-dynamodb";
 import type { ReactionReader } from "../../../app/ports/reactions.ts";
+import type { StoredKind } from "../../../domain/kinds.ts";
+import type { TargetName } from "../../../domain/target.ts";
 import { pendingPurge, pendingPurgesKey, reactionsKey } from "../codecs/reactions.ts";
-import { activeReaction, notifiedIn } from "../group-members.ts";
+import { activeReaction, membersIn } from "../group-members.ts";
+import { orUnavailable } from "../sdk/client.ts";
 import { query } from "../sdk/query-pages.ts";
 import { byPersonIndex, byVersionIndex } from "../tables.ts";
 
-export function reactionReads(client: DynamoDBClient, reactions: string): ReactionReader {
+/** A query for all reactions of one kind to a target, by version. */
+const allOf = (target: TargetName, kind: StoredKind) => ({
+  IndexName: byVersionIndex,
+  ConsistentRead: true,
+  KeyConditionExpression: "pk = :p",
+  ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
+});
+
+/** Reads by `client`, which sends each request once. */
+export const latestReads = (
+  client: DynamoDBClient,
+  TableName: string,
+): Pick<ReactionReader, "latestReactions"> => ({
+  async latestReactions(target, kind, Limit) {
+    const range = { TableName, ...allOf(target, kind), ScanIndexForward: false };
+    const { Items = [] } = await orUnavailable(client.send(new QueryCommand({ ...range, Limit })));
+    return Items.map(activeReaction);
+  },
+});
+
+export function reactionReads(
+  client: DynamoDBClient,
+  reactions: string,
+): Omit<ReactionReader, "latestReactions"> {
   return {
     reactions: ({ target, kind, notified }, page) =>
       query(client, page, activeReaction, {
         TableName: reactions,
         ScanIndexForward: false,
         ...(notified
-          ? notifiedIn(target, kind, notified.from, notified.to)
-          : {
-              IndexName: byVersionIndex,
-              ConsistentRead: true,
-              KeyConditionExpression: "pk = :p",
-              ExpressionAttributeValues: { ":p": reactionsKey(target, kind) },
-            }),
+          ? membersIn({ target, kind }, notified.from, notified.to)
+          : allOf(target, kind)),
       }),
 
     reactionsOfUser: (userId, page) =>

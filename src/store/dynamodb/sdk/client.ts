@@ -5,8 +5,10 @@ import { isServerError, isThrottlingError, isTransientError } from "@smithy/core
 import type { ClockSkew } from "../../../app/ports/clock.ts";
 import { readClocks } from "../../../app/ports/clock-reading.ts";
 import { requestMs } from "../../../app/ports/engine.ts";
+import type { StoreThrottles } from "../../../app/ports/store-throttles.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
+import { createThrottleCounts, throttleErrors } from "./throttle-counts.ts";
 
 /** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
 interface DynamoConfig {
@@ -22,6 +24,8 @@ export interface Clients extends ClockSkew {
   readonly single: DynamoDBClient;
   /** For how long requests of one operation have waited while none of it was answered, in ms. */
   silenceMs(): number;
+  /** What was throttled, attempt by attempt. */
+  throttles(): StoreThrottles;
   close(): void;
 }
 
@@ -55,16 +59,19 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
   });
   const skew = createSkewEstimator(readClocks);
   const attempts = new Map<string, Attempts>();
+  const throttleCounts = createThrottleCounts();
   for (const client of [retrying, single]) {
     removeMiddleware(client);
     observeSkew(client, skew);
     observeAttempts(client, attempts);
+    throttleCounts.observe(client);
   }
   return {
     retrying,
     single,
     skewMs: skew.skewMs,
     offsetMs: skew.offsetMs,
+    throttles: throttleCounts.current,
     silenceMs: () => Math.max(0, ...[...attempts.values()].map(silenceOf)),
     close: () => {
       retrying.destroy();
@@ -186,13 +193,6 @@ export function isTransient(error: unknown): boolean {
   return isForeignAnswer || connectionCodes.test(code ?? "");
 }
 
-/** The names of DynamoDB's throttling errors: the request had no effect. */
-export const throttles: ReadonlySet<string> = new Set([
-  "ProvisionedThroughputExceededException",
-  "RequestLimitExceeded",
-  "ThrottlingException",
-]);
-
 /**
  * Waits for a request. Throws THROTTLED if it was throttled and STORE_UNAVAILABLE if the store is
  * away, both without the store's own message.
@@ -201,7 +201,7 @@ export async function orUnavailable<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
   } catch (error) {
-    if (throttles.has((error as Error).name)) throw throttled();
+    if (throttleErrors.has((error as Error).name)) throw throttled();
     if (!isTransient(error)) throw error;
     throw new DomainError("STORE_UNAVAILABLE", "the store gave no answer");
   }

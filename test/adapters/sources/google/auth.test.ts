@@ -32,7 +32,7 @@ describe("a token", () => {
     await source.listNew();
     await source.move({ path: "spring.csv" }, "done");
     google.spreadsheet.addTab("Spring", [["user_id"]]);
-    await text(await sheetSource().open({ path: "Spring" }));
+    await text((await sheetSource().open({ path: "Spring" })).csv);
     expect(google.claims.map(({ scope }) => scope)).toEqual([
       "https://www.googleapis.com/auth/drive",
       "https://www.googleapis.com/auth/spreadsheets",
@@ -90,8 +90,8 @@ describe("a call that Google answers once with", () => {
 
   test("429 for the bytes of a file is repeated", async () => {
     google.failNext({ line: /^GET .*\/file-/, status: 429 });
-    const bytes = await driveSource().open({ path: "spring.csv" });
-    expect(await text(bytes)).toBe("user_id,points\naoi,100\n");
+    const { csv } = await driveSource().open({ path: "spring.csv" });
+    expect(await text(csv)).toBe("user_id,points\naoi,100\n");
   });
 });
 

@@ -1,9 +1,10 @@
 /** A Drive folder as a source of rows, against Google's REST API on loopback. */
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createDriveSource } from "../../../../src/adapters/sources/google/drive.ts";
 import type { Source } from "../../../../src/adapters/sources/source.ts";
+import { sheetOfErrors } from "../../../support/fixtures/sheets.ts";
 import { type GoogleServer, startGoogleServer } from "../../../support/servers/google-server.ts";
 
 const csv = "user_id,points\naoi,100\n";
@@ -30,7 +31,7 @@ const openSource = () =>
 const newFiles = async () => (await source.listNew()).items;
 const add = (name: string, content: string) => google.drive.add({ name, folderId, content });
 const read = async (path: string, version?: string) =>
-  text(await source.open({ path, ...(version !== undefined && { version }) }));
+  text((await source.open({ path, ...(version !== undefined && { version }) })).csv);
 const namesIn = (name: string) =>
   google.drive.foldersNamed(name, folderId).map((id) => google.drive.namesIn(id));
 const hasCode = (reason: string) => expect.objectContaining({ reason });
@@ -179,6 +180,75 @@ test("a folder that is not shared with the service account is no refusal", async
   await expect(reading).rejects.toEqual(expect.objectContaining({ status: 404 }));
 });
 
-test("people find the files at the folder's address", () => {
-  expect(source.urlOf("spring.csv")).toBe(`https://drive.google.com/drive/folders/${folderId}`);
+test("people find a file at its own address, also after its move", async () => {
+  const id = add("spring.csv", csv);
+  const url = `https://drive.google.com/file/d/${id}/view?usp=drivesdk`;
+  expect((await source.open({ path: "spring.csv" })).url).toBe(url);
+  expect(await source.move({ path: "spring.csv" }, "failed")).toEqual({
+    name: "failed/spring.csv",
+    url,
+  });
+});
+
+test("a folder that is in the trash is made again", async () => {
+  google.drive.trash(google.drive.addFolder("done", folderId));
+  add("spring.csv", csv);
+  await source.move({ path: "spring.csv" }, "done");
+  expect(namesIn("done")).toEqual([[], ["spring.csv"]]);
+});
+
+test("a file named done is no folder", async () => {
+  add("done", csv);
+  add("spring.csv", csv);
+  await source.move({ path: "spring.csv" }, "done");
+  expect(namesIn("done")).toEqual([["spring.csv"]]);
+});
+
+describe("errors", () => {
+  const writeErrors = (path: string, ...rows: string[]) =>
+    source.writeErrors({ path }, sheetOfErrors(rows));
+  const folderNamed = (name: string) => google.drive.foldersNamed(name, folderId)[0] ?? "";
+
+  test("are beside the file, under one address, and are no new file", async () => {
+    add("spring.csv", csv);
+    const first = await writeErrors("spring.csv", "u-1");
+    await source.move({ path: "spring.csv" }, "failed");
+    expect(await writeErrors("spring.csv", "u-2")).toEqual(first);
+    expect(namesIn("failed")).toEqual([["spring.csv", "spring.errors.csv"]]);
+    const id = google.drive.idOf("spring.errors.csv", folderNamed("failed"));
+    expect(first).toEqual({
+      name: "failed/spring.errors.csv",
+      url: `https://drive.google.com/file/d/${id}/view?usp=drivesdk`,
+    });
+    expect(google.drive.contentOf(id)).toBe('\ufeff"user_id"\r\n"u-2"\r\n');
+    expect(await newFiles()).toEqual([]);
+  });
+
+  test("that two workers write at once are in one file", async () => {
+    const failed = google.drive.addFolder("failed", folderId);
+    google.beforeNext(/^POST \/drive\/v3\/files$/, () => {
+      google.drive.add({ name: "spring.errors.csv", folderId: failed, content: "" });
+    });
+    await writeErrors("spring.csv", "u-1");
+    expect(namesIn("failed")).toEqual([["spring.errors.csv"]]);
+    const id = google.drive.idOf("spring.errors.csv", failed);
+    expect(google.drive.contentOf(id)).toContain("u-1");
+  });
+
+  test("are written again when Google's answer is lost", async () => {
+    google.failNext({ line: /^PATCH \/upload/, status: 503, isExecuted: true });
+    google.failNext({ line: /^PATCH \/upload/, status: 429 });
+    const error = await writeErrors("spring.csv", "u-1").catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({ status: 503 });
+    await writeErrors("spring.csv", "u-2");
+    const id = google.drive.idOf("spring.errors.csv", folderNamed("failed"));
+    expect(google.drive.contentOf(id)).toContain("u-2");
+  });
+
+  test("that are dropped again leave their name to the next ones", async () => {
+    add("spring.errors.csv", "corrected");
+    await source.move({ path: "spring.errors.csv" }, "failed");
+    await writeErrors("spring.errors.csv", "u-1");
+    expect(namesIn("failed")).toEqual([["spring.errors-2.csv", "spring.errors.csv"]]);
+  });
 });

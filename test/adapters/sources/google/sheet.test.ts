@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createSheetSource } from "../../../../src/adapters/sources/google/sheet.ts";
 import type { Source } from "../../../../src/adapters/sources/source.ts";
+import { failedRowsSheet } from "../../../../src/app/bulk-grants/write-sheet.ts";
 import type { FailedRow } from "../../../../src/app/ports/bulk-grants.ts";
 import { type GoogleServer, startGoogleServer } from "../../../support/servers/google-server.ts";
 
@@ -19,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => google.close());
 
-const read = async (path: string) => text(await source.open({ path }));
+const read = async (path: string) => text((await source.open({ path })).csv);
 const refused = expect.objectContaining({ reason: "INVALID_REQUEST" });
 
 describe("a tab is read as CSV", () => {
@@ -36,6 +37,26 @@ describe("a tab is read as CSV", () => {
         '007,20,"a ""good"", long one"\n' +
         "42,0.5,TRUE\n",
     );
+  });
+
+  test("unless it has more bytes than the reader takes", async () => {
+    google.spreadsheet.addTab("Small", [
+      ["user_id", "points"],
+      ["a", 1],
+    ]);
+    google.spreadsheet.addTab("Large", [
+      ["user_id", "points"],
+      ["a".repeat(1_000), 1],
+    ]);
+    const { keyFile: key_file, endpoint } = google;
+    const small = createSheetSource({ spreadsheet_id: "spreadsheet-1", key_file, endpoint }, 1_000);
+    expect(await text((await small.open({ path: "Small" })).csv)).toBe("user_id,points\na,1\n");
+    await expect(small.open({ path: "Large" })).rejects.toMatchObject({
+      reason: "LIMIT_EXCEEDED",
+      message: expect.stringContaining("start the workflow bulkGrantFromSource"),
+      metadata: { limit: "1000" },
+    });
+    expect(await read("Large")).toContain("aaa");
   });
 
   test("with the empty cells at the end of a row, and with empty rows", async () => {
@@ -105,8 +126,8 @@ test("a tab that does not exist cannot be opened", async () => {
 
 test("a tab with another version is refused at its end", async () => {
   google.spreadsheet.addTab("Spring", [["user_id", "points"]]);
-  const bytes = await source.open({ path: "Spring", version: "0123456789ab" });
-  await expect(text(bytes)).rejects.toEqual(refused);
+  const { csv } = await source.open({ path: "Spring", version: "0123456789ab" });
+  await expect(text(csv)).rejects.toEqual(refused);
 });
 
 test("tabs are not picked up and not moved", async () => {
@@ -116,8 +137,10 @@ test("tabs are not picked up and not moved", async () => {
   expect(google.spreadsheet.titles).toEqual(["Spring"]);
 });
 
-test("people find a tab at the spreadsheet's address", () => {
-  expect(source.urlOf("Spring")).toBe("https://docs.google.com/spreadsheets/d/spreadsheet-1/edit");
+test("people find a tab at its address in the spreadsheet", async () => {
+  for (const title of ["Spring", "Summer"]) google.spreadsheet.addTab(title, []);
+  const { url } = await source.open({ path: "Summer" });
+  expect(url).toBe("https://docs.google.com/spreadsheets/d/spreadsheet-1/edit#gid=1");
 });
 
 describe("failed rows are written to a new tab", () => {
@@ -129,21 +152,21 @@ describe("failed rows are written to a new tab", () => {
   ];
   const failed = (line: number, userId: string): FailedRow => ({
     row: { line, userId, points: 100, reason: "" },
-    problem: { code: "ACCOUNT_FROZEN" },
+    problems: [{ code: "ACCOUNT_FROZEN" }],
   });
   async function* each(rows: readonly FailedRow[]) {
     yield* rows;
   }
   const write = async (rows: readonly FailedRow[]) =>
-    source.writeFailures?.("Spring", of, each(rows));
+    source.writeErrors({ path: "Spring" }, failedRowsSheet(each(rows), of));
 
   test("as they were, with their errors, and without running a formula", async () => {
     google.spreadsheet.addTab("Spring", []);
-    await write([
+    const place = await write([
       failed(2, "007"),
       {
         row: { line: 5, userId: "=IMPORTXML(1)", points: 0, reason: "+1", rawPoints: "=1+1" },
-        problem: { code: "POINTS_MALFORMED" },
+        problems: [{ code: "POINTS_MALFORMED" }, { code: "ACCOUNT_FROZEN" }],
       },
     ]);
     const name = ["spring-26", 2];
@@ -151,11 +174,16 @@ describe("failed rows are written to a new tab", () => {
       header,
       ["007", 100, "", ...name, 2, "ACCOUNT_FROZEN", "the account is frozen"],
       [
-        ...["=IMPORTXML(1)", "=1+1", "+1", ...name, 5, "POINTS_MALFORMED"],
-        "points: a whole number of 1 to 1000000000",
+        ...["=IMPORTXML(1)", "=1+1", "+1", ...name, 5],
+        "POINTS_MALFORMED, ACCOUNT_FROZEN",
+        "points: a whole number of 1 to 1000000000; the account is frozen",
       ],
     ]);
     expect(google.spreadsheet.titles).toEqual(["Spring", title]);
+    expect(place).toEqual({
+      name: title,
+      url: "https://docs.google.com/spreadsheets/d/spreadsheet-1/edit#gid=1",
+    });
   });
 
   test("in several requests, which can be read again as a sheet", async () => {

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/bulkgrants/v1/bulk_grant.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant: GenFile = /*@__PURE__*/
-  fileDesc("CiVtZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50LnByb3RvEhRtZWd1cmkuYnVsa2dyYW50cy52MSLEDwoJQnVsa0dyYW50EhIKCnByb2dyYW1faWQYASABKAkSFQoNYnVsa19ncmFudF9pZBgCIAEoCRI0CgVzdGF0ZRgDIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIQCghyZXZpc2lvbhgEIAEoBRIOCgZkaWdlc3QYBSABKAkSEwoLcm93c19kaWdlc3QYBiABKAkSEQoJcm93X2NvdW50GAcgASgFEhQKDHRvdGFsX3BvaW50cxgIIAEoAxIhChlleGNlZWRlZF9tYXhfdG90YWxfcG9pbnRzGAkgASgDEisKCXN1Ym1pdHRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEg4KBnNvdXJjZRgLIAEoCRIeChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAwgASgJEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGA0gASgJEhUKDWludmFsaWRfY291bnQYDiABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GA8gASgFEh4KFmFscmVhZHlfZ3JhbnRlZF9wb2ludHMYECABKAMSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYESABKAUSOwoJYXBwcm92YWxzGBIgAygLMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFwcHJvdmFsEgsKA3J1bhgTIAEoBRI2CgZyZXN1bHQYFCABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuUmVzdWx0EjUKBXBhdXNlGBUgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhI+Cg5jYW5jZWxfcmVxdWVzdBgWIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SNwoHYWN0aW9ucxgXIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SLwoLY3JlYXRlX3RpbWUYGCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGBkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtzdWJtaXRfdGltZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGV4ZWN1dGVfdGltZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRfdGltZRgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYHiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGm4KCEFwcHJvdmFsEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRrfAgoGQWN0aW9uEjkKBHR5cGUYASABKA4yKy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuQWN0aW9uLlR5cGUSEAoIcmV2aXNpb24YAiABKAUSKAoGY2FsbGVyGAMgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAUgASgJIqMBCgRUeXBlEhQKEFRZUEVfVU5TUEVDSUZJRUQQABIPCgtUWVBFX1NVQk1JVBABEhAKDFRZUEVfQVBQUk9WRRACEg8KC1RZUEVfUkVKRUNUEAMSDwoLVFlQRV9DQU5DRUwQBBIOCgpUWVBFX1BBVVNFEAUSDwoLVFlQRV9SRVNVTUUQBhIOCgpUWVBFX1JFVFJZEAcSDwoLVFlQRV9FWFBJUkUQCBqdAQoGUmVzdWx0EhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFEhUKDW5vdF9ydW5fY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQi4gEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASFAoQU1RBVEVfVkFMSURBVElORxABEhEKDVNUQVRFX0lOVkFMSUQQAhIbChdTVEFURV9BV0FJVElOR19BUFBST1ZBTBADEhIKDlNUQVRFX1JFSkVDVEVEEAQSEgoOU1RBVEVfQVBQUk9WRUQQBRIRCg1TVEFURV9SVU5OSU5HEAYSDgoKU1RBVEVfRE9ORRAHEhwKGFNUQVRFX0RPTkVfV0lUSF9GQUlMVVJFUxAIEhMKD1NUQVRFX0NBTkNFTExFRBAJIlgKEUJ1bGtHcmFudFByb2dyZXNzEhUKDWdyYW50ZWRfY291bnQYASABKAUSFgoOZ3JhbnRlZF9wb2ludHMYAiABKAMSFAoMZmFpbGVkX2NvdW50GAMgASgFIiwKCUNvZGVDb3VudBIMCgRjb2RlGAEgASgJEhEKCXJvd19jb3VudBgCIAEoBSJQChBCdWxrR3JhbnRQcm9ibGVtEgwKBGxpbmUYASABKAUSDwoHdXNlcl9pZBgCIAEoCRIMCgRjb2RlGAMgASgJEg8KB21lc3NhZ2UYBCABKAki7QIKDEJ1bGtHcmFudFJvdxIMCgRsaW5lGAEgASgFEg8KB3VzZXJfaWQYAiABKAkSDgoGcG9pbnRzGAMgASgDEhIKCnJhd19wb2ludHMYBCABKAkSDgoGcmVhc29uGAUgASgJEjcKBXN0YXRlGAYgASgOMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50Um93LlN0YXRlEjcKB3Byb2JsZW0YByABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRQcm9ibGVtIpcBCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhEKDVNUQVRFX1BFTkRJTkcQARIRCg1TVEFURV9HUkFOVEVEEAISGQoVU1RBVEVfQUxSRUFEWV9HUkFOVEVEEAMSEQoNU1RBVEVfSU5WQUxJRBAEEhAKDFNUQVRFX0ZBSUxFRBAFEhEKDVNUQVRFX05PVF9SVU4QBiKhAgoKU2hlZXRDaGVjaxIRCglyb3dfY291bnQYASABKAUSFAoMdG90YWxfcG9pbnRzGAIgASgDEhUKDWludmFsaWRfY291bnQYAyABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GAQgASgFEjcKDnByb2JsZW1fY291bnRzGAUgAygLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQ29kZUNvdW50EjgKCHByb2JsZW1zGAYgAygLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvYmxlbRIiChpzYW1lX2NvbnRlbnRfYnVsa19ncmFudF9pZBgHIAEoCRIdChV0cmltbWVkX3VzZXJfaWRfY291bnQYCCABKAVCN1o1bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvYnVsa2dyYW50cy92MTtidWxrZ3JhbnRzdjFiBnByb3RvMw", [file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
+  fileDesc("CiVtZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50LnByb3RvEhRtZWd1cmkuYnVsa2dyYW50cy52MSLKEQoJQnVsa0dyYW50EhIKCnByb2dyYW1faWQYASABKAkSFQoNYnVsa19ncmFudF9pZBgCIAEoCRI0CgVzdGF0ZRgDIAEoDjIlLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5TdGF0ZRIQCghyZXZpc2lvbhgEIAEoBRIOCgZkaWdlc3QYBSABKAkSEwoLcm93c19kaWdlc3QYBiABKAkSEQoJcm93X2NvdW50GAcgASgFEhQKDHRvdGFsX3BvaW50cxgIIAEoAxIhChlleGNlZWRlZF9tYXhfdG90YWxfcG9pbnRzGAkgASgDEisKCXN1Ym1pdHRlchgKIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEg4KBnNvdXJjZRgLIAEoCRIeChZyZXZlcnNlZF9idWxrX2dyYW50X2lkGAwgASgJEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGA0gASgJEhUKDWludmFsaWRfY291bnQYDiABKAUSHQoVYWxyZWFkeV9ncmFudGVkX2NvdW50GA8gASgFEh4KFmFscmVhZHlfZ3JhbnRlZF9wb2ludHMYECABKAMSHwoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYESABKAUSOwoJYXBwcm92YWxzGBIgAygLMigubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFwcHJvdmFsEgsKA3J1bhgTIAEoBRI2CgZyZXN1bHQYFCABKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuUmVzdWx0EjUKBXBhdXNlGBUgASgLMiYubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LkFjdGlvbhI+Cg5jYW5jZWxfcmVxdWVzdBgWIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SNwoHYWN0aW9ucxgXIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudC5BY3Rpb24SLwoLY3JlYXRlX3RpbWUYGCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGBkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtzdWJtaXRfdGltZRgaIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYGyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGV4ZWN1dGVfdGltZRgcIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKc3RhcnRfdGltZRgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYHiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBXRpdGxlGB8gASgJEikKB3N0YXJ0ZXIYICABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlchIdChVyYWlzZWRfYXBwcm92YWxfY291bnQYISABKAUSEgoKc291cmNlX3VybBgiIAEoCRIyCghtb3ZlZF90bxgjIAEoCzIgLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0UGxhY2USOAoOZmFpbGVkX3Jvd3NfYXQYJCABKAsyIC5tZWd1cmkuYnVsa2dyYW50cy52MS5TaGVldFBsYWNlGm4KCEFwcHJvdmFsEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRqKAwoGQWN0aW9uEjkKBHR5cGUYASABKA4yKy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuQWN0aW9uLlR5cGUSEAoIcmV2aXNpb24YAiABKAUSKAoGY2FsbGVyGAMgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAUgASgJEikKB3N0YXJ0ZXIYBiABKAsyGC5tZWd1cmkuYWNjZXNzLnYxLkNhbGxlciKjAQoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASDwoLVFlQRV9TVUJNSVQQARIQCgxUWVBFX0FQUFJPVkUQAhIPCgtUWVBFX1JFSkVDVBADEg8KC1RZUEVfQ0FOQ0VMEAQSDgoKVFlQRV9QQVVTRRAFEg8KC1RZUEVfUkVTVU1FEAYSDgoKVFlQRV9SRVRSWRAHEg8KC1RZUEVfRVhQSVJFEAganQEKBlJlc3VsdBIVCg1ncmFudGVkX2NvdW50GAEgASgFEhYKDmdyYW50ZWRfcG9pbnRzGAIgASgDEhQKDGZhaWxlZF9jb3VudBgDIAEoBRIVCg1ub3RfcnVuX2NvdW50GAQgASgFEjcKDnByb2JsZW1fY291bnRzGAUgAygLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQ29kZUNvdW50IuIBCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhQKEFNUQVRFX1ZBTElEQVRJTkcQARIRCg1TVEFURV9JTlZBTElEEAISGwoXU1RBVEVfQVdBSVRJTkdfQVBQUk9WQUwQAxISCg5TVEFURV9SRUpFQ1RFRBAEEhIKDlNUQVRFX0FQUFJPVkVEEAUSEQoNU1RBVEVfUlVOTklORxAGEg4KClNUQVRFX0RPTkUQBxIcChhTVEFURV9ET05FX1dJVEhfRkFJTFVSRVMQCBITCg9TVEFURV9DQU5DRUxMRUQQCSInCgpTaGVldFBsYWNlEgwKBG5hbWUYASABKAkSCwoDdXJsGAIgASgJItECChFCdWxrR3JhbnRSZXZpc2lvbhIQCghyZXZpc2lvbhgBIAEoBRITCgtyb3dzX2RpZ2VzdBgCIAEoCRIRCglyb3dfY291bnQYAyABKAUSFAoMdG90YWxfcG9pbnRzGAQgASgDEisKCXN1Ym1pdHRlchgFIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEi8KC3N1Ym1pdF90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgxleGVjdXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnNvdXJjZRgIIAEoCRINCgV0aXRsZRgJIAEoCRIpCgdzdGFydGVyGAogASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISEgoKc291cmNlX3VybBgLIAEoCSJYChFCdWxrR3JhbnRQcm9ncmVzcxIVCg1ncmFudGVkX2NvdW50GAEgASgFEhYKDmdyYW50ZWRfcG9pbnRzGAIgASgDEhQKDGZhaWxlZF9jb3VudBgDIAEoBSIsCglDb2RlQ291bnQSDAoEY29kZRgBIAEoCRIRCglyb3dfY291bnQYAiABKAUiUAoQQnVsa0dyYW50UHJvYmxlbRIMCgRsaW5lGAEgASgFEg8KB3VzZXJfaWQYAiABKAkSDAoEY29kZRgDIAEoCRIPCgdtZXNzYWdlGAQgASgJIu4CCgxCdWxrR3JhbnRSb3cSDAoEbGluZRgBIAEoBRIPCgd1c2VyX2lkGAIgASgJEg4KBnBvaW50cxgDIAEoAxISCgpyYXdfcG9pbnRzGAQgASgJEg4KBnJlYXNvbhgFIAEoCRI3CgVzdGF0ZRgGIAEoDjIoLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFJvdy5TdGF0ZRI4Cghwcm9ibGVtcxgHIAMoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFByb2JsZW0ilwEKBVN0YXRlEhUKEVNUQVRFX1VOU1BFQ0lGSUVEEAASEQoNU1RBVEVfUEVORElORxABEhEKDVNUQVRFX0dSQU5URUQQAhIZChVTVEFURV9BTFJFQURZX0dSQU5URUQQAxIRCg1TVEFURV9JTlZBTElEEAQSEAoMU1RBVEVfRkFJTEVEEAUSEQoNU1RBVEVfTk9UX1JVThAGIrYCCgpTaGVldENoZWNrEhEKCXJvd19jb3VudBgBIAEoBRIUCgx0b3RhbF9wb2ludHMYAiABKAMSFQoNaW52YWxpZF9jb3VudBgDIAEoBRIdChVhbHJlYWR5X2dyYW50ZWRfY291bnQYBCABKAUSNwoOcHJvYmxlbV9jb3VudHMYBSADKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5Db2RlQ291bnQSOAoIcHJvYmxlbXMYBiADKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRQcm9ibGVtEiIKGnNhbWVfY29udGVudF9idWxrX2dyYW50X2lkGAcgASgJEh0KFXRyaW1tZWRfdXNlcl9pZF9jb3VudBgIIAEoBRITCgtyb3dzX2RpZ2VzdBgJIAEoCUI3WjVtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9idWxrZ3JhbnRzL3YxO2J1bGtncmFudHN2MWIGcHJvdG8z", [file_google_protobuf_timestamp, file_meguri_access_v1_caller]);
 
 /**
  * BulkGrant is a named campaign that grants points to many users, one row for each. A sheet that is
@@ -120,7 +120,7 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
   sameContentBulkGrantId: string;
 
   /**
-   * The rows that the validation found wrong. 0 or more; 0 in VALIDATING.
+   * The rows that the validation found wrong, each counted once. 0 or more; 0 in VALIDATING.
    *
    * @generated from field: int32 invalid_count = 14;
    */
@@ -142,9 +142,9 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
   alreadyGrantedPoints: bigint;
 
   /**
-   * How many approvals it needs, 0 to 2, by the program's tiers when it was submitted. Rows that
-   * earlier revisions have granted and this sheet leaves out count, too: then the end of the
-   * validation may require more, with another digest.
+   * How many approvals it needs, 0 to 2, by the program's tiers and what they count of the last 24
+   * hours. Rows that earlier revisions have granted and this sheet leaves out count, too. The end of
+   * the validation may require more than the submission, with another digest.
    *
    * @generated from field: int32 required_approval_count = 17;
    */
@@ -187,7 +187,7 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
   cancelRequest?: BulkGrant_Action | undefined;
 
   /**
-   * Who did what and when: the latest 20, oldest first.
+   * Who did what and when: the latest 20, oldest first. ListBulkGrantActions has all of them.
    *
    * @generated from field: repeated meguri.bulkgrants.v1.BulkGrant.Action actions = 23;
    */
@@ -241,6 +241,54 @@ export type BulkGrant = Message<"meguri.bulkgrants.v1.BulkGrant"> & {
    * @generated from field: google.protobuf.Timestamp end_time = 30;
    */
   endTime?: Timestamp | undefined;
+
+  /**
+   * What people call the current revision: at most 96 bytes. Empty when it was submitted without a
+   * title; then readers show the id.
+   *
+   * @generated from field: string title = 31;
+   */
+  title: string;
+
+  /**
+   * Who started the run that submitted a sheet of a source, and so cannot approve it: the service
+   * is "temporal", and the subject is the name in the run's input, or "schedule/" and the id of its
+   * schedule, or else the identity of the Temporal client. Not verified. Unset for what was
+   * submitted by a call.
+   *
+   * @generated from field: meguri.access.v1.Caller starter = 32;
+   */
+  starter?: Caller | undefined;
+
+  /**
+   * How many approvals it needs since the rules became stricter while it waited: more than
+   * required_approval_count, which its digest names. Set with an approval; 0 otherwise.
+   *
+   * @generated from field: int32 raised_approval_count = 33;
+   */
+  raisedApprovalCount: number;
+
+  /**
+   * Where people find the source in a browser, also after a move. Empty when it has no address.
+   *
+   * @generated from field: string source_url = 34;
+   */
+  sourceUrl: string;
+
+  /**
+   * Where the sheet is since a pick-up has moved it. Unset when it is where it was.
+   *
+   * @generated from field: meguri.bulkgrants.v1.SheetPlace moved_to = 35;
+   */
+  movedTo?: SheetPlace | undefined;
+
+  /**
+   * Where the source has the rows that were not granted, with what is wrong. Unset before they are
+   * written.
+   *
+   * @generated from field: meguri.bulkgrants.v1.SheetPlace failed_rows_at = 36;
+   */
+  failedRowsAt?: SheetPlace | undefined;
 };
 
 /**
@@ -327,6 +375,13 @@ export type BulkGrant_Action = Message<"meguri.bulkgrants.v1.BulkGrant.Action"> 
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * Of SUBMIT, the starter of the revision. Unset otherwise.
+   *
+   * @generated from field: meguri.access.v1.Caller starter = 6;
+   */
+  starter?: Caller | undefined;
 };
 
 /**
@@ -565,6 +620,127 @@ export const BulkGrant_StateSchema: GenEnum<BulkGrant_State> = /*@__PURE__*/
   enumDesc(file_meguri_bulkgrants_v1_bulk_grant, 0, 0);
 
 /**
+ * SheetPlace is where people find a sheet of a source.
+ *
+ * @generated from message meguri.bulkgrants.v1.SheetPlace
+ */
+export type SheetPlace = Message<"meguri.bulkgrants.v1.SheetPlace"> & {
+  /**
+   * The name of a configured source, "/" and the path of a file, or of a tab, in it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its address in a browser. Empty when it has none.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SheetPlace.
+ * Use `create(SheetPlaceSchema)` to create a new message.
+ */
+export const SheetPlaceSchema: GenMessage<SheetPlace> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 1);
+
+/**
+ * BulkGrantRevision is one revision of the sheet of a bulk grant. It never changes.
+ *
+ * @generated from message meguri.bulkgrants.v1.BulkGrantRevision
+ */
+export type BulkGrantRevision = Message<"meguri.bulkgrants.v1.BulkGrantRevision"> & {
+  /**
+   * Its number, 1 or more.
+   *
+   * @generated from field: int32 revision = 1;
+   */
+  revision: number;
+
+  /**
+   * SHA-256 of all rows in order, in base64url without padding.
+   *
+   * @generated from field: string rows_digest = 2;
+   */
+  rowsDigest: string;
+
+  /**
+   * The rows, 1 to 200,000.
+   *
+   * @generated from field: int32 row_count = 3;
+   */
+  rowCount: number;
+
+  /**
+   * The sum of the points of all rows that are not wrong in themselves. 0 or more.
+   *
+   * @generated from field: int64 total_points = 4;
+   */
+  totalPoints: bigint;
+
+  /**
+   * Who submitted it. Of a sheet of a source, the identity of the source.
+   *
+   * @generated from field: meguri.access.v1.Caller submitter = 5;
+   */
+  submitter?: Caller | undefined;
+
+  /**
+   * The instant at which it was submitted.
+   *
+   * @generated from field: google.protobuf.Timestamp submit_time = 6;
+   */
+  submitTime?: Timestamp | undefined;
+
+  /**
+   * When its rows were to be granted. Unset means as soon as it is approved.
+   *
+   * @generated from field: google.protobuf.Timestamp execute_time = 7;
+   */
+  executeTime?: Timestamp | undefined;
+
+  /**
+   * Where the rows come from: the name of a configured source, "/" and the path of the file in it.
+   * Empty for an upload.
+   *
+   * @generated from field: string source = 8;
+   */
+  source: string;
+
+  /**
+   * What people call it: at most 96 bytes. Empty when it was submitted without a title.
+   *
+   * @generated from field: string title = 9;
+   */
+  title: string;
+
+  /**
+   * Who started the run that submitted it from a source. Not verified. Unset for what was submitted
+   * by a call.
+   *
+   * @generated from field: meguri.access.v1.Caller starter = 10;
+   */
+  starter?: Caller | undefined;
+
+  /**
+   * Where people find the source in a browser, also after a move. Empty when it has no address.
+   *
+   * @generated from field: string source_url = 11;
+   */
+  sourceUrl: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.BulkGrantRevision.
+ * Use `create(BulkGrantRevisionSchema)` to create a new message.
+ */
+export const BulkGrantRevisionSchema: GenMessage<BulkGrantRevision> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 2);
+
+/**
  * BulkGrantProgress is how far the run over the current revision has come.
  *
  * @generated from message meguri.bulkgrants.v1.BulkGrantProgress
@@ -597,7 +773,7 @@ export type BulkGrantProgress = Message<"meguri.bulkgrants.v1.BulkGrantProgress"
  * Use `create(BulkGrantProgressSchema)` to create a new message.
  */
 export const BulkGrantProgressSchema: GenMessage<BulkGrantProgress> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 1);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 3);
 
 /**
  * CodeCount is a number of rows with one code.
@@ -625,20 +801,21 @@ export type CodeCount = Message<"meguri.bulkgrants.v1.CodeCount"> & {
  * Use `create(CodeCountSchema)` to create a new message.
  */
 export const CodeCountSchema: GenMessage<CodeCount> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 2);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 4);
 
 /**
  * BulkGrantProblem is what is wrong with a row or with a whole sheet.
  *
  * Codes of rows, found in the sheet: USER_MISSING, USER_MALFORMED, POINTS_MISSING,
- * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, COLUMNS_DIFFER,
- * USER_TWICE, OTHER_BULK_GRANT. Found in the store or by the run: ID_REUSED (this bulk grant has granted the
- * user other points), ACCOUNT_FROZEN, LIMIT_EXCEEDED, LEDGER_ENTRY_NOT_FOUND (a reversal finds no
- * grant), CONTENDED, THROTTLED, NOT_RUN (it ended before the row), INTERNAL.
+ * POINTS_MALFORMED, POINTS_ABOVE_CAP, REASON_TOO_LONG, REASON_MALFORMED, QUOTE_NOT_CLOSED,
+ * CSV_MALFORMED, LINE_TOO_LONG, COLUMNS_DIFFER, USER_TWICE, OTHER_BULK_GRANT. Found in the store or
+ * by the run: ID_REUSED (this bulk grant has granted the user other points), ACCOUNT_FROZEN,
+ * LIMIT_EXCEEDED, LEDGER_ENTRY_NOT_FOUND (a reversal finds no grant), CONTENDED, THROTTLED, NOT_RUN
+ * (it ended before the row), INTERNAL.
  *
  * Codes of whole sheets: EMPTY, HEADER_MISSING, COLUMN_MISSING, COLUMN_UNKNOWN, COLUMN_TWICE,
- * ENCODING_WRONG, NUL_BYTE, QUOTE_NOT_CLOSED, CSV_MALFORMED, TOO_MANY_ROWS, TOO_LARGE,
- * TOTAL_ABOVE_CAP.
+ * ENCODING_WRONG, NUL_BYTE, TOO_MANY_ROWS, TOO_LARGE, TOTAL_ABOVE_CAP, and of the first line also
+ * QUOTE_NOT_CLOSED, CSV_MALFORMED and LINE_TOO_LONG.
  *
  * @generated from message meguri.bulkgrants.v1.BulkGrantProblem
  */
@@ -678,10 +855,10 @@ export type BulkGrantProblem = Message<"meguri.bulkgrants.v1.BulkGrantProblem"> 
  * Use `create(BulkGrantProblemSchema)` to create a new message.
  */
 export const BulkGrantProblemSchema: GenMessage<BulkGrantProblem> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 3);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 5);
 
 /**
- * BulkGrantRow is a row of the current revision.
+ * BulkGrantRow is a row of a revision.
  *
  * @generated from message meguri.bulkgrants.v1.BulkGrantRow
  */
@@ -729,11 +906,11 @@ export type BulkGrantRow = Message<"meguri.bulkgrants.v1.BulkGrantRow"> & {
   state: BulkGrantRow_State;
 
   /**
-   * What is wrong. Unset unless the state is INVALID, FAILED or NOT_RUN.
+   * Everything that is wrong. Empty unless the state is INVALID, FAILED or NOT_RUN.
    *
-   * @generated from field: meguri.bulkgrants.v1.BulkGrantProblem problem = 7;
+   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrantProblem problems = 7;
    */
-  problem?: BulkGrantProblem | undefined;
+  problems: BulkGrantProblem[];
 };
 
 /**
@@ -741,7 +918,7 @@ export type BulkGrantRow = Message<"meguri.bulkgrants.v1.BulkGrantRow"> & {
  * Use `create(BulkGrantRowSchema)` to create a new message.
  */
 export const BulkGrantRowSchema: GenMessage<BulkGrantRow> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 4);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 6);
 
 /**
  * State is what has become of a row.
@@ -810,7 +987,7 @@ export type BulkGrantRow_State = (typeof BulkGrantRow_State)[keyof typeof BulkGr
  * Describes the enum meguri.bulkgrants.v1.BulkGrantRow.State.
  */
 export const BulkGrantRow_StateSchema: GenEnum<BulkGrantRow_State> = /*@__PURE__*/
-  enumDesc(file_meguri_bulkgrants_v1_bulk_grant, 4, 0);
+  enumDesc(file_meguri_bulkgrants_v1_bulk_grant, 6, 0);
 
 /**
  * SheetCheck is what a check of rows has found, of which nothing is kept.
@@ -833,7 +1010,7 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
   totalPoints: bigint;
 
   /**
-   * The rows that are wrong. 0 or more.
+   * The rows that are wrong, each counted once. 0 or more.
    *
    * @generated from field: int32 invalid_count = 3;
    */
@@ -847,14 +1024,16 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
   alreadyGrantedCount: number;
 
   /**
-   * All problems by their code. Empty means that the rows could be submitted.
+   * All problems by their code; a row with two codes counts under both. Empty means that the rows
+   * could be submitted.
    *
    * @generated from field: repeated meguri.bulkgrants.v1.CodeCount problem_counts = 5;
    */
   problemCounts: CodeCount[];
 
   /**
-   * The first 1,000 problems in the order of the lines.
+   * The first 1,000 problems: those of the first line, then those of the rows in the order of the
+   * lines, then those of the whole sheet. A row has one for each thing that is wrong with it.
    *
    * @generated from field: repeated meguri.bulkgrants.v1.BulkGrantProblem problems = 6;
    */
@@ -873,6 +1052,14 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
    * @generated from field: int32 trimmed_user_id_count = 8;
    */
   trimmedUserIdCount: number;
+
+  /**
+   * SHA-256 of all rows that were read, in order, in base64url without padding: the rows_digest that
+   * a bulk grant with these rows has.
+   *
+   * @generated from field: string rows_digest = 9;
+   */
+  rowsDigest: string;
 };
 
 /**
@@ -880,5 +1067,5 @@ export type SheetCheck = Message<"meguri.bulkgrants.v1.SheetCheck"> & {
  * Use `create(SheetCheckSchema)` to create a new message.
  */
 export const SheetCheckSchema: GenMessage<SheetCheck> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 5);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant, 7);
 

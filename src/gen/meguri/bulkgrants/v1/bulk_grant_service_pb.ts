@@ -8,8 +8,10 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { BulkGrant, BulkGrant_State, BulkGrantProgress, BulkGrantRow, BulkGrantRow_State, SheetCheck } from "./bulk_grant_pb.ts";
+import type { BulkGrant, BulkGrant_Action, BulkGrant_State, BulkGrantProgress, BulkGrantRevision, BulkGrantRow, BulkGrantRow_State, SheetCheck } from "./bulk_grant_pb.ts";
 import { file_meguri_bulkgrants_v1_bulk_grant } from "./bulk_grant_pb.ts";
+import type { BulkGrantSummary } from "./bulk_grant_summary_pb.ts";
+import { file_meguri_bulkgrants_v1_bulk_grant_summary } from "./bulk_grant_summary_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
@@ -17,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/bulkgrants/v1/bulk_grant_service.proto.
  */
 export const file_meguri_bulkgrants_v1_bulk_grant_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3NlcnZpY2UucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxItEDChZVcGxvYWRCdWxrR3JhbnRSZXF1ZXN0EkUKBmhlYWRlchgBIAEoCzIzLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuSGVhZGVySAASHgoJY3N2X2NodW5rGAIgASgMQgm6SAZ6BBjg1ANIABItCgRyb3dzGAMgASgLMh0ubWVndXJpLmJ1bGtncmFudHMudjEuTmV3Um93c0gAEj8KA2VuZBgEIAEoCzIwLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuRW5kSAAaxgEKBkhlYWRlchIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARI8CgxleGVjdXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSIgoRcmVwbGFjZWRfcmV2aXNpb24YBSABKAVCB7pIBBoCKAAaBQoDRW5kQhAKB2NvbnRlbnQSBbpIAggBIkAKB05ld1Jvd3MSNQoEcm93cxgBIAMoCzIcLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLk5ld1Jvd0IJukgGkgEDEPQDIk0KBk5ld1JvdxIZCgd1c2VyX2lkGAEgASgJQgi6SAVyAyiAAhIOCgZwb2ludHMYAiABKAMSGAoGcmVhc29uGAMgASgJQgi6SAVyAyiACCKjAQoXVXBsb2FkQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIQCghyZXBsYXllZBgCIAEoCBIvCgVjaGVjaxgDIAEoCzIgLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlNoZWV0Q2hlY2sSEAoIcmV2aXNpb24YBCABKAUitAEKEUNoZWNrU2hlZXRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhkKA2NzdhgDIAEoDEIKukgHegUYgICAAUgAEi0KBHJvd3MYBCABKAsyHS5tZWd1cmkuYnVsa2dyYW50cy52MS5OZXdSb3dzSABCEAoHY29udGVudBIFukgCCAEiRQoSQ2hlY2tTaGVldFJlc3BvbnNlEi8KBWNoZWNrGAEgASgLMiAubWVndXJpLmJ1bGtncmFudHMudjEuU2hlZXRDaGVjayJaChNHZXRCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABIoYBChRHZXRCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EjkKCHByb2dyZXNzGAIgASgLMicubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvZ3Jlc3MiuwIKFUxpc3RCdWxrR3JhbnRzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEj4KBXN0YXRlGAIgASgOMiUubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LlN0YXRlQgi6SAWCAQIQARJAChBjcmVhdGVfdGltZV9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARJCChJjcmVhdGVfdGltZV9iZWZvcmUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEhoKCXBhZ2Vfc2l6ZRgFIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAYgASgJQgm6SAZyBODqMAEiZwoWTGlzdEJ1bGtHcmFudHNSZXNwb25zZRI0CgtidWxrX2dyYW50cxgBIAMoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki3QEKGExpc3RCdWxrR3JhbnRSb3dzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARJBCgVzdGF0ZRgDIAEoDjIoLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFJvdy5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAQgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBSABKAlCCbpIBnIE4OowASJmChlMaXN0QnVsa0dyYW50Um93c1Jlc3BvbnNlEjAKBHJvd3MYASADKAsyIi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRSb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChdBcHByb3ZlQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZkaWdlc3QYAyABKAlCCbpIBnIEyOowARIZCgZyZWFzb24YBCABKAlCCbpIBnIE2OowASJPChhBcHByb3ZlQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudCJ4ChZSZWplY3RCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhkKBnJlYXNvbhgDIAEoCUIJukgGcgTY6jABIk4KF1JlamVjdEJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQieAoWQ2FuY2VsQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJOChdDYW5jZWxCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IncKFVBhdXNlQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJNChZQYXVzZUJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQieAoWUmVzdW1lQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJOChdSZXN1bWVCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IncKFVJldHJ5QnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJNChZSZXRyeUJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQi6wEKF1JldmVyc2VCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEikKFnJldmVyc2VkX2J1bGtfZ3JhbnRfaWQYAyABKAlCCbpIBnIEiOowARI8CgxleGVjdXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEiIKEXJlcGxhY2VkX3JldmlzaW9uGAUgASgFQge6SAQaAigAInMKGFJldmVyc2VCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EhAKCHJlcGxheWVkGAIgASgIEhAKCHJldmlzaW9uGAMgASgFImcKIEV4cG9ydEZhaWxlZEJ1bGtHcmFudFJvd3NSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABIjYKIUV4cG9ydEZhaWxlZEJ1bGtHcmFudFJvd3NSZXNwb25zZRIRCgljc3ZfY2h1bmsYASABKAwiXAoVV2F0Y2hCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABIoAEChZXYXRjaEJ1bGtHcmFudFJlc3BvbnNlEkUKBnVwZGF0ZRgBIAEoCzIzLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLldhdGNoQnVsa0dyYW50UmVzcG9uc2UuVXBkYXRlSAASPwoDZW5kGAIgASgLMjAubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZS5FbmRIABp4CgZVcGRhdGUSMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBI5Cghwcm9ncmVzcxgCIAEoCzInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFByb2dyZXNzGtgBCgNFbmQSRQoFY2F1c2UYASABKA4yNi5tZWd1cmkuYnVsa2dyYW50cy52MS5XYXRjaEJ1bGtHcmFudFJlc3BvbnNlLkVuZC5DYXVzZRIvCgxyZW9wZW5fZGVsYXkYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iWQoFQ2F1c2USFQoRQ0FVU0VfVU5TUEVDSUZJRUQQABIPCgtDQVVTRV9GSU5BTBABEhQKEENBVVNFX1RJTUVfTElNSVQQAhISCg5DQVVTRV9EUkFJTklORxADQgkKB2NvbnRlbnQy/w4KEEJ1bGtHcmFudFNlcnZpY2USkQEKD1VwbG9hZEJ1bGtHcmFudBIsLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QaLS5tZWd1cmkuYnVsa2dyYW50cy52MS5VcGxvYWRCdWxrR3JhbnRSZXNwb25zZSIfkAICsrsYC2J1bGsuc3VibWl0ursYAwiEB8C7GICACCgBEoEBCgpDaGVja1NoZWV0EicubWVndXJpLmJ1bGtncmFudHMudjEuQ2hlY2tTaGVldFJlcXVlc3QaKC5tZWd1cmkuYnVsa2dyYW50cy52MS5DaGVja1NoZWV0UmVzcG9uc2UiIJACArK7GAtidWxrLnN1Ym1pdLq7GAMI2ATAuxiAgIQBEncKDEdldEJ1bGtHcmFudBIpLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkdldEJ1bGtHcmFudFJlcXVlc3QaKi5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBJ9Cg5MaXN0QnVsa0dyYW50cxIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEUxpc3RCdWxrR3JhbnRSb3dzEi4ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXF1ZXN0Gi8ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBKGAQoQQXBwcm92ZUJ1bGtHcmFudBItLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkFwcHJvdmVCdWxrR3JhbnRSZXF1ZXN0Gi4ubWVndXJpLmJ1bGtncmFudHMudjEuQXBwcm92ZUJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEoMBCg9SZWplY3RCdWxrR3JhbnQSLC5tZWd1cmkuYnVsa2dyYW50cy52MS5SZWplY3RCdWxrR3JhbnRSZXF1ZXN0Gi0ubWVndXJpLmJ1bGtncmFudHMudjEuUmVqZWN0QnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLmFwcHJvdmUSgwEKD0NhbmNlbEJ1bGtHcmFudBIsLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkNhbmNlbEJ1bGtHcmFudFJlcXVlc3QaLS5tZWd1cmkuYnVsa2dyYW50cy52MS5DYW5jZWxCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsub3BlcmF0ZRKAAQoOUGF1c2VCdWxrR3JhbnQSKy5tZWd1cmkuYnVsa2dyYW50cy52MS5QYXVzZUJ1bGtHcmFudFJlcXVlc3QaLC5tZWd1cmkuYnVsa2dyYW50cy52MS5QYXVzZUJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5vcGVyYXRlEoMBCg9SZXN1bWVCdWxrR3JhbnQSLC5tZWd1cmkuYnVsa2dyYW50cy52MS5SZXN1bWVCdWxrR3JhbnRSZXF1ZXN0Gi0ubWVndXJpLmJ1bGtncmFudHMudjEuUmVzdW1lQnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSgAEKDlJldHJ5QnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuUmV0cnlCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuUmV0cnlCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsub3BlcmF0ZRKMAQoQUmV2ZXJzZUJ1bGtHcmFudBItLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldmVyc2VCdWxrR3JhbnRSZXF1ZXN0Gi4ubWVndXJpLmJ1bGtncmFudHMudjEuUmV2ZXJzZUJ1bGtHcmFudFJlc3BvbnNlIhmQAgKyuxgLYnVsay5zdWJtaXS6uxgDCNgEEqABChlFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzEjYubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93c1JlcXVlc3QaNy5tZWd1cmkuYnVsa2dyYW50cy52MS5FeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQwARJ/Cg5XYXRjaEJ1bGtHcmFudBIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLldhdGNoQnVsa0dyYW50UmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLldhdGNoQnVsa0dyYW50UmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQwAUI3WjVtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9idWxrZ3JhbnRzL3YxO2J1bGtncmFudHN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_bulkgrants_v1_bulk_grant, file_meguri_rules_v1_rules]);
+  fileDesc("Ci1tZWd1cmkvYnVsa2dyYW50cy92MS9idWxrX2dyYW50X3NlcnZpY2UucHJvdG8SFG1lZ3VyaS5idWxrZ3JhbnRzLnYxIu0DChZVcGxvYWRCdWxrR3JhbnRSZXF1ZXN0EkUKBmhlYWRlchgBIAEoCzIzLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuSGVhZGVySAASHgoJY3N2X2NodW5rGAIgASgMQgm6SAZ6BBjg1ANIABItCgRyb3dzGAMgASgLMh0ubWVndXJpLmJ1bGtncmFudHMudjEuTmV3Um93c0gAEj8KA2VuZBgEIAEoCzIwLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlcXVlc3QuRW5kSAAa4gEKBkhlYWRlchIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARI8CgxleGVjdXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSIgoRcmVwbGFjZWRfcmV2aXNpb24YBSABKAVCB7pIBBoCKAASGgoFdGl0bGUYBiABKAlCC7pICHIG0OowAShgGgUKA0VuZEIQCgdjb250ZW50EgW6SAIIASJACgdOZXdSb3dzEjUKBHJvd3MYASADKAsyHC5tZWd1cmkuYnVsa2dyYW50cy52MS5OZXdSb3dCCbpIBpIBAxD0AyJNCgZOZXdSb3cSGQoHdXNlcl9pZBgBIAEoCUIIukgFcgMogAISDgoGcG9pbnRzGAIgASgDEhgKBnJlYXNvbhgDIAEoCUIIukgFcgMogAgiowEKF1VwbG9hZEJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQSEAoIcmVwbGF5ZWQYAiABKAgSLwoFY2hlY2sYAyABKAsyIC5tZWd1cmkuYnVsa2dyYW50cy52MS5TaGVldENoZWNrEhAKCHJldmlzaW9uGAQgASgFIrcCChZTdWJtaXRCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhkKA2NzdhgDIAEoDEIKukgHegUYgICAAkgAEi0KBHJvd3MYBCABKAsyHS5tZWd1cmkuYnVsa2dyYW50cy52MS5OZXdSb3dzSAASPAoMZXhlY3V0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIiChFyZXBsYWNlZF9yZXZpc2lvbhgGIAEoBUIHukgEGgIoABIaCgV0aXRsZRgHIAEoCUILukgIcgbQ6jABKGBCEAoHY29udGVudBIFukgCCAEicgoXU3VibWl0QnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIQCghyZXBsYXllZBgCIAEoCBIQCghyZXZpc2lvbhgDIAEoBSKeAgogU3VibWl0QnVsa0dyYW50RnJvbVNvdXJjZVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGQoGc291cmNlGAMgASgJQgm6SAZyBKjqMAESHAoEcGF0aBgEIAEoCUIOukgLcgnQ6jABIAEogAgSPAoMZXhlY3V0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARIiChFyZXBsYWNlZF9yZXZpc2lvbhgGIAEoBUIHukgEGgIoABIaCgV0aXRsZRgHIAEoCUILukgIcgbQ6jABKGAifAohU3VibWl0QnVsa0dyYW50RnJvbVNvdXJjZVJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQSEAoIcmVwbGF5ZWQYAiABKAgSEAoIcmV2aXNpb24YAyABKAUitAEKEUNoZWNrU2hlZXRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhkKA2NzdhgDIAEoDEIKukgHegUYgICAAUgAEi0KBHJvd3MYBCABKAsyHS5tZWd1cmkuYnVsa2dyYW50cy52MS5OZXdSb3dzSABCEAoHY29udGVudBIFukgCCAEiRQoSQ2hlY2tTaGVldFJlc3BvbnNlEi8KBWNoZWNrGAEgASgLMiAubWVndXJpLmJ1bGtncmFudHMudjEuU2hlZXRDaGVjayJaChNHZXRCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABIoYBChRHZXRCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EjkKCHByb2dyZXNzGAIgASgLMicubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvZ3Jlc3MigAEKGkdldEJ1bGtHcmFudFN1bW1hcnlSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEh0KCHJldmlzaW9uGAMgASgFQgu6SAgaBhi/hD0oACJWChtHZXRCdWxrR3JhbnRTdW1tYXJ5UmVzcG9uc2USNwoHc3VtbWFyeRgBIAEoCzImLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFN1bW1hcnkiuwIKFUxpc3RCdWxrR3JhbnRzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEj4KBXN0YXRlGAIgASgOMiUubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50LlN0YXRlQgi6SAWCAQIQARJAChBjcmVhdGVfdGltZV9mcm9tGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKukgHsgEEiOowARJCChJjcmVhdGVfdGltZV9iZWZvcmUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEhoKCXBhZ2Vfc2l6ZRgFIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAYgASgJQgm6SAZyBODqMAEiZwoWTGlzdEJ1bGtHcmFudHNSZXNwb25zZRI0CgtidWxrX2dyYW50cxgBIAMoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki+AEKGExpc3RCdWxrR3JhbnRSb3dzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARJBCgVzdGF0ZRgDIAEoDjIoLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudFJvdy5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAQgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBSABKAlCCbpIBnIE4OowARIZCghyZXZpc2lvbhgGIAEoBUIHukgEGgIoACJmChlMaXN0QnVsa0dyYW50Um93c1Jlc3BvbnNlEjAKBHJvd3MYASADKAsyIi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnRSb3cSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIp0BChtMaXN0QnVsa0dyYW50QWN0aW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASJwChxMaXN0QnVsa0dyYW50QWN0aW9uc1Jlc3BvbnNlEjcKB2FjdGlvbnMYASADKAsyJi5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQuQWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKfAQodTGlzdEJ1bGtHcmFudFJldmlzaW9uc1JlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASJ1Ch5MaXN0QnVsa0dyYW50UmV2aXNpb25zUmVzcG9uc2USOgoJcmV2aXNpb25zGAEgAygLMicubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UmV2aXNpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpQBChdBcHByb3ZlQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZkaWdlc3QYAyABKAlCCbpIBnIEyOowARIZCgZyZWFzb24YBCABKAlCCbpIBnIE2OowASJPChhBcHByb3ZlQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudCJ4ChZSZWplY3RCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEhkKBnJlYXNvbhgDIAEoCUIJukgGcgTY6jABIk4KF1JlamVjdEJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQieAoWQ2FuY2VsQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJOChdDYW5jZWxCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IncKFVBhdXNlQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJNChZQYXVzZUJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQieAoWUmVzdW1lQnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJOChdSZXN1bWVCdWxrR3JhbnRSZXNwb25zZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50IncKFVJldHJ5QnVsa0dyYW50UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowARIZCgZyZWFzb24YAyABKAlCCbpIBnIE2OowASJNChZSZXRyeUJ1bGtHcmFudFJlc3BvbnNlEjMKCmJ1bGtfZ3JhbnQYASABKAsyHy5tZWd1cmkuYnVsa2dyYW50cy52MS5CdWxrR3JhbnQihwIKF1JldmVyc2VCdWxrR3JhbnRSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEsOowAci7GAESIAoNYnVsa19ncmFudF9pZBgCIAEoCUIJukgGcgSI6jABEikKFnJldmVyc2VkX2J1bGtfZ3JhbnRfaWQYAyABKAlCCbpIBnIEiOowARI8CgxleGVjdXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgq6SAeyAQSI6jABEiIKEXJlcGxhY2VkX3JldmlzaW9uGAUgASgFQge6SAQaAigAEhoKBXRpdGxlGAYgASgJQgu6SAhyBtDqMAEoYCJzChhSZXZlcnNlQnVsa0dyYW50UmVzcG9uc2USMwoKYnVsa19ncmFudBgBIAEoCzIfLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkJ1bGtHcmFudBIQCghyZXBsYXllZBgCIAEoCBIQCghyZXZpc2lvbhgDIAEoBSJnCiBFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowASI2CiFFeHBvcnRGYWlsZWRCdWxrR3JhbnRSb3dzUmVzcG9uc2USEQoJY3N2X2NodW5rGAEgASgMImIKG0V4cG9ydEJ1bGtHcmFudEF1ZGl0UmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBLDqMAHIuxgBEiAKDWJ1bGtfZ3JhbnRfaWQYAiABKAlCCbpIBnIEiOowASIxChxFeHBvcnRCdWxrR3JhbnRBdWRpdFJlc3BvbnNlEhEKCWNzdl9jaHVuaxgBIAEoDCJcChVXYXRjaEJ1bGtHcmFudFJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSw6jAByLsYARIgCg1idWxrX2dyYW50X2lkGAIgASgJQgm6SAZyBIjqMAEigAQKFldhdGNoQnVsa0dyYW50UmVzcG9uc2USRQoGdXBkYXRlGAEgASgLMjMubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZS5VcGRhdGVIABI/CgNlbmQYAiABKAsyMC5tZWd1cmkuYnVsa2dyYW50cy52MS5XYXRjaEJ1bGtHcmFudFJlc3BvbnNlLkVuZEgAGngKBlVwZGF0ZRIzCgpidWxrX2dyYW50GAEgASgLMh8ubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50EjkKCHByb2dyZXNzGAIgASgLMicubWVndXJpLmJ1bGtncmFudHMudjEuQnVsa0dyYW50UHJvZ3Jlc3Ma2AEKA0VuZBJFCgVjYXVzZRgBIAEoDjI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLldhdGNoQnVsa0dyYW50UmVzcG9uc2UuRW5kLkNhdXNlEi8KDHJlb3Blbl9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJZCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEg8KC0NBVVNFX0ZJTkFMEAESFAoQQ0FVU0VfVElNRV9MSU1JVBACEhIKDkNBVVNFX0RSQUlOSU5HEANCCQoHY29udGVudDKJFgoQQnVsa0dyYW50U2VydmljZRKRAQoPVXBsb2FkQnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuVXBsb2FkQnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlVwbG9hZEJ1bGtHcmFudFJlc3BvbnNlIh+QAgKyuxgLYnVsay5zdWJtaXS6uxgDCIQHwLsYgIAIKAESkAEKD1N1Ym1pdEJ1bGtHcmFudBIsLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlN1Ym1pdEJ1bGtHcmFudFJlcXVlc3QaLS5tZWd1cmkuYnVsa2dyYW50cy52MS5TdWJtaXRCdWxrR3JhbnRSZXNwb25zZSIgkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBMC7GICAhAISpwEKGVN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2USNi5tZWd1cmkuYnVsa2dyYW50cy52MS5TdWJtaXRCdWxrR3JhbnRGcm9tU291cmNlUmVxdWVzdBo3Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlN1Ym1pdEJ1bGtHcmFudEZyb21Tb3VyY2VSZXNwb25zZSIZkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBBKBAQoKQ2hlY2tTaGVldBInLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkNoZWNrU2hlZXRSZXF1ZXN0GigubWVndXJpLmJ1bGtncmFudHMudjEuQ2hlY2tTaGVldFJlc3BvbnNlIiCQAgKyuxgLYnVsay5zdWJtaXS6uxgDCNgEwLsYgICEARJ3CgxHZXRCdWxrR3JhbnQSKS5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRSZXF1ZXN0GioubWVndXJpLmJ1bGtncmFudHMudjEuR2V0QnVsa0dyYW50UmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQSjAEKE0dldEJ1bGtHcmFudFN1bW1hcnkSMC5tZWd1cmkuYnVsa2dyYW50cy52MS5HZXRCdWxrR3JhbnRTdW1tYXJ5UmVxdWVzdBoxLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkdldEJ1bGtHcmFudFN1bW1hcnlSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBJ9Cg5MaXN0QnVsa0dyYW50cxIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkxpc3RCdWxrR3JhbnRzUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEUxpc3RCdWxrR3JhbnRSb3dzEi4ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXF1ZXN0Gi8ubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJvd3NSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZBKPAQoUTGlzdEJ1bGtHcmFudEFjdGlvbnMSMS5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50QWN0aW9uc1JlcXVlc3QaMi5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50QWN0aW9uc1Jlc3BvbnNlIhCQAgGyuxgJYnVsay5yZWFkEpUBChZMaXN0QnVsa0dyYW50UmV2aXNpb25zEjMubWVndXJpLmJ1bGtncmFudHMudjEuTGlzdEJ1bGtHcmFudFJldmlzaW9uc1JlcXVlc3QaNC5tZWd1cmkuYnVsa2dyYW50cy52MS5MaXN0QnVsa0dyYW50UmV2aXNpb25zUmVzcG9uc2UiEJACAbK7GAlidWxrLnJlYWQShgEKEEFwcHJvdmVCdWxrR3JhbnQSLS5tZWd1cmkuYnVsa2dyYW50cy52MS5BcHByb3ZlQnVsa0dyYW50UmVxdWVzdBouLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkFwcHJvdmVCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsuYXBwcm92ZRKDAQoPUmVqZWN0QnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuUmVqZWN0QnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJlamVjdEJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEoMBCg9DYW5jZWxCdWxrR3JhbnQSLC5tZWd1cmkuYnVsa2dyYW50cy52MS5DYW5jZWxCdWxrR3JhbnRSZXF1ZXN0Gi0ubWVndXJpLmJ1bGtncmFudHMudjEuQ2FuY2VsQnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSgAEKDlBhdXNlQnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuUGF1c2VCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuUGF1c2VCdWxrR3JhbnRSZXNwb25zZSITkAICsrsYDGJ1bGsub3BlcmF0ZRKDAQoPUmVzdW1lQnVsa0dyYW50EiwubWVndXJpLmJ1bGtncmFudHMudjEuUmVzdW1lQnVsa0dyYW50UmVxdWVzdBotLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJlc3VtZUJ1bGtHcmFudFJlc3BvbnNlIhOQAgKyuxgMYnVsay5vcGVyYXRlEoABCg5SZXRyeUJ1bGtHcmFudBIrLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldHJ5QnVsa0dyYW50UmVxdWVzdBosLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldHJ5QnVsa0dyYW50UmVzcG9uc2UiE5ACArK7GAxidWxrLm9wZXJhdGUSjAEKEFJldmVyc2VCdWxrR3JhbnQSLS5tZWd1cmkuYnVsa2dyYW50cy52MS5SZXZlcnNlQnVsa0dyYW50UmVxdWVzdBouLm1lZ3VyaS5idWxrZ3JhbnRzLnYxLlJldmVyc2VCdWxrR3JhbnRSZXNwb25zZSIZkAICsrsYC2J1bGsuc3VibWl0ursYAwjYBBKgAQoZRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93cxI2Lm1lZ3VyaS5idWxrZ3JhbnRzLnYxLkV4cG9ydEZhaWxlZEJ1bGtHcmFudFJvd3NSZXF1ZXN0GjcubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0RmFpbGVkQnVsa0dyYW50Um93c1Jlc3BvbnNlIhCQAgGyuxgJYnVsay5yZWFkMAESkQEKFEV4cG9ydEJ1bGtHcmFudEF1ZGl0EjEubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0QnVsa0dyYW50QXVkaXRSZXF1ZXN0GjIubWVndXJpLmJ1bGtncmFudHMudjEuRXhwb3J0QnVsa0dyYW50QXVkaXRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZDABEn8KDldhdGNoQnVsa0dyYW50EisubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXF1ZXN0GiwubWVndXJpLmJ1bGtncmFudHMudjEuV2F0Y2hCdWxrR3JhbnRSZXNwb25zZSIQkAIBsrsYCWJ1bGsucmVhZDABQjdaNW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL2J1bGtncmFudHMvdjE7YnVsa2dyYW50c3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_bulkgrants_v1_bulk_grant, file_meguri_bulkgrants_v1_bulk_grant_summary, file_meguri_rules_v1_rules]);
 
 /**
  * UploadBulkGrantRequest is one message of the stream that UploadBulkGrant takes.
@@ -115,6 +117,15 @@ export type UploadBulkGrantRequest_Header = Message<"meguri.bulkgrants.v1.Upload
    * @generated from field: int32 replaced_revision = 5;
    */
   replacedRevision: number;
+
+  /**
+   * What people call it, in any script: at most 96 bytes, without control characters and
+   * bidirectional controls. Not part of the content: a replay keeps the title that it had. Empty
+   * means that the id is shown.
+   *
+   * @generated from field: string title = 6;
+   */
+  title: string;
 };
 
 /**
@@ -240,6 +251,222 @@ export const UploadBulkGrantResponseSchema: GenMessage<UploadBulkGrantResponse> 
   messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 3);
 
 /**
+ * SubmitBulkGrantRequest has the sheet to be submitted.
+ *
+ * @generated from message meguri.bulkgrants.v1.SubmitBulkGrantRequest
+ */
+export type SubmitBulkGrantRequest = Message<"meguri.bulkgrants.v1.SubmitBulkGrantRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The id that the caller chose, unique in the program for good: 1 to 64 visible ASCII characters
+   * without "#". Required.
+   *
+   * @generated from field: string bulk_grant_id = 2;
+   */
+  bulkGrantId: string;
+
+  /**
+   * The rows. Required.
+   *
+   * @generated from oneof meguri.bulkgrants.v1.SubmitBulkGrantRequest.content
+   */
+  content: {
+    /**
+     * A sheet, at most 4 MiB.
+     *
+     * @generated from field: bytes csv = 3;
+     */
+    value: Uint8Array;
+    case: "csv";
+  } | {
+    /**
+     * Rows without a sheet, at most 64 KiB of them.
+     *
+     * @generated from field: meguri.bulkgrants.v1.NewRows rows = 4;
+     */
+    value: NewRows;
+    case: "rows";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * When the rows are granted, in the years 1970 to 9999 and at most five years ahead; one in the
+   * past means at once. Unset means as soon as it is approved.
+   *
+   * @generated from field: google.protobuf.Timestamp execute_time = 5;
+   */
+  executeTime?: Timestamp | undefined;
+
+  /**
+   * The revision that this one replaces, as in UploadBulkGrant. 0 means that the same content
+   * changes nothing.
+   *
+   * @generated from field: int32 replaced_revision = 6;
+   */
+  replacedRevision: number;
+
+  /**
+   * What people call it, as in UploadBulkGrant: at most 96 bytes, without control characters and
+   * bidirectional controls. Empty means that the id is shown.
+   *
+   * @generated from field: string title = 7;
+   */
+  title: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SubmitBulkGrantRequest.
+ * Use `create(SubmitBulkGrantRequestSchema)` to create a new message.
+ */
+export const SubmitBulkGrantRequestSchema: GenMessage<SubmitBulkGrantRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 4);
+
+/**
+ * SubmitBulkGrantResponse answers SubmitBulkGrant.
+ *
+ * @generated from message meguri.bulkgrants.v1.SubmitBulkGrantResponse
+ */
+export type SubmitBulkGrantResponse = Message<"meguri.bulkgrants.v1.SubmitBulkGrantResponse"> & {
+  /**
+   * The bulk grant as it is now.
+   *
+   * @generated from field: meguri.bulkgrants.v1.BulkGrant bulk_grant = 1;
+   */
+  bulkGrant?: BulkGrant | undefined;
+
+  /**
+   * Whether a revision had the same content before, so that this call changed nothing.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+
+  /**
+   * The revision that has the content: the current one or, replayed, perhaps an earlier one that
+   * has been replaced since.
+   *
+   * @generated from field: int32 revision = 3;
+   */
+  revision: number;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SubmitBulkGrantResponse.
+ * Use `create(SubmitBulkGrantResponseSchema)` to create a new message.
+ */
+export const SubmitBulkGrantResponseSchema: GenMessage<SubmitBulkGrantResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 5);
+
+/**
+ * SubmitBulkGrantFromSourceRequest names the file to be submitted.
+ *
+ * @generated from message meguri.bulkgrants.v1.SubmitBulkGrantFromSourceRequest
+ */
+export type SubmitBulkGrantFromSourceRequest = Message<"meguri.bulkgrants.v1.SubmitBulkGrantFromSourceRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The id that the caller chose, unique in the program for good: 1 to 64 visible ASCII characters
+   * without "#". Required.
+   *
+   * @generated from field: string bulk_grant_id = 2;
+   */
+  bulkGrantId: string;
+
+  /**
+   * The name of a configured source: 1 to 32 lower-case letters, digits and hyphens. Required.
+   *
+   * @generated from field: string source = 3;
+   */
+  source: string;
+
+  /**
+   * The path of the file in the source, such as "2026/spring.csv", or the title of a tab: 1 to
+   * 1,024 bytes, without control characters and bidirectional controls. Required.
+   *
+   * @generated from field: string path = 4;
+   */
+  path: string;
+
+  /**
+   * When the rows are granted, in the years 1970 to 9999 and at most five years ahead; one in the
+   * past means at once. Unset means as soon as it is approved.
+   *
+   * @generated from field: google.protobuf.Timestamp execute_time = 5;
+   */
+  executeTime?: Timestamp | undefined;
+
+  /**
+   * The revision that this one replaces, as in UploadBulkGrant. 0 means that the same content
+   * changes nothing.
+   *
+   * @generated from field: int32 replaced_revision = 6;
+   */
+  replacedRevision: number;
+
+  /**
+   * What people call it, as in UploadBulkGrant: at most 96 bytes, without control characters and
+   * bidirectional controls. Empty means that the id is shown.
+   *
+   * @generated from field: string title = 7;
+   */
+  title: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SubmitBulkGrantFromSourceRequest.
+ * Use `create(SubmitBulkGrantFromSourceRequestSchema)` to create a new message.
+ */
+export const SubmitBulkGrantFromSourceRequestSchema: GenMessage<SubmitBulkGrantFromSourceRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 6);
+
+/**
+ * SubmitBulkGrantFromSourceResponse answers SubmitBulkGrantFromSource.
+ *
+ * @generated from message meguri.bulkgrants.v1.SubmitBulkGrantFromSourceResponse
+ */
+export type SubmitBulkGrantFromSourceResponse = Message<"meguri.bulkgrants.v1.SubmitBulkGrantFromSourceResponse"> & {
+  /**
+   * The bulk grant as it is now.
+   *
+   * @generated from field: meguri.bulkgrants.v1.BulkGrant bulk_grant = 1;
+   */
+  bulkGrant?: BulkGrant | undefined;
+
+  /**
+   * Whether a revision had the same content before, so that this call changed nothing.
+   *
+   * @generated from field: bool replayed = 2;
+   */
+  replayed: boolean;
+
+  /**
+   * The revision that has the content: the current one or, replayed, perhaps an earlier one that
+   * has been replaced since.
+   *
+   * @generated from field: int32 revision = 3;
+   */
+  revision: number;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.SubmitBulkGrantFromSourceResponse.
+ * Use `create(SubmitBulkGrantFromSourceResponseSchema)` to create a new message.
+ */
+export const SubmitBulkGrantFromSourceResponseSchema: GenMessage<SubmitBulkGrantFromSourceResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 7);
+
+/**
  * CheckSheetRequest has the sheet to be checked.
  *
  * @generated from message meguri.bulkgrants.v1.CheckSheetRequest
@@ -289,7 +516,7 @@ export type CheckSheetRequest = Message<"meguri.bulkgrants.v1.CheckSheetRequest"
  * Use `create(CheckSheetRequestSchema)` to create a new message.
  */
 export const CheckSheetRequestSchema: GenMessage<CheckSheetRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 4);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 8);
 
 /**
  * CheckSheetResponse answers CheckSheet.
@@ -310,7 +537,7 @@ export type CheckSheetResponse = Message<"meguri.bulkgrants.v1.CheckSheetRespons
  * Use `create(CheckSheetResponseSchema)` to create a new message.
  */
 export const CheckSheetResponseSchema: GenMessage<CheckSheetResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 5);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 9);
 
 /**
  * GetBulkGrantRequest names the bulk grant to be read.
@@ -339,7 +566,7 @@ export type GetBulkGrantRequest = Message<"meguri.bulkgrants.v1.GetBulkGrantRequ
  * Use `create(GetBulkGrantRequestSchema)` to create a new message.
  */
 export const GetBulkGrantRequestSchema: GenMessage<GetBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 6);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 10);
 
 /**
  * GetBulkGrantResponse answers GetBulkGrant.
@@ -367,7 +594,64 @@ export type GetBulkGrantResponse = Message<"meguri.bulkgrants.v1.GetBulkGrantRes
  * Use `create(GetBulkGrantResponseSchema)` to create a new message.
  */
 export const GetBulkGrantResponseSchema: GenMessage<GetBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 7);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 11);
+
+/**
+ * GetBulkGrantSummaryRequest names the revision whose summary is read.
+ *
+ * @generated from message meguri.bulkgrants.v1.GetBulkGrantSummaryRequest
+ */
+export type GetBulkGrantSummaryRequest = Message<"meguri.bulkgrants.v1.GetBulkGrantSummaryRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
+   * Required.
+   *
+   * @generated from field: string bulk_grant_id = 2;
+   */
+  bulkGrantId: string;
+
+  /**
+   * The revision, 0 to 999,999. 0 means the current one.
+   *
+   * @generated from field: int32 revision = 3;
+   */
+  revision: number;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.GetBulkGrantSummaryRequest.
+ * Use `create(GetBulkGrantSummaryRequestSchema)` to create a new message.
+ */
+export const GetBulkGrantSummaryRequestSchema: GenMessage<GetBulkGrantSummaryRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 12);
+
+/**
+ * GetBulkGrantSummaryResponse answers GetBulkGrantSummary.
+ *
+ * @generated from message meguri.bulkgrants.v1.GetBulkGrantSummaryResponse
+ */
+export type GetBulkGrantSummaryResponse = Message<"meguri.bulkgrants.v1.GetBulkGrantSummaryResponse"> & {
+  /**
+   * The summary.
+   *
+   * @generated from field: meguri.bulkgrants.v1.BulkGrantSummary summary = 1;
+   */
+  summary?: BulkGrantSummary | undefined;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.GetBulkGrantSummaryResponse.
+ * Use `create(GetBulkGrantSummaryResponseSchema)` to create a new message.
+ */
+export const GetBulkGrantSummaryResponseSchema: GenMessage<GetBulkGrantSummaryResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 13);
 
 /**
  * ListBulkGrantsRequest requests one page of bulk grants.
@@ -427,7 +711,7 @@ export type ListBulkGrantsRequest = Message<"meguri.bulkgrants.v1.ListBulkGrants
  * Use `create(ListBulkGrantsRequestSchema)` to create a new message.
  */
 export const ListBulkGrantsRequestSchema: GenMessage<ListBulkGrantsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 8);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 14);
 
 /**
  * ListBulkGrantsResponse answers ListBulkGrants.
@@ -455,7 +739,7 @@ export type ListBulkGrantsResponse = Message<"meguri.bulkgrants.v1.ListBulkGrant
  * Use `create(ListBulkGrantsResponseSchema)` to create a new message.
  */
 export const ListBulkGrantsResponseSchema: GenMessage<ListBulkGrantsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 9);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 15);
 
 /**
  * ListBulkGrantRowsRequest requests one page of rows.
@@ -500,6 +784,13 @@ export type ListBulkGrantRowsRequest = Message<"meguri.bulkgrants.v1.ListBulkGra
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
+
+  /**
+   * The revision whose rows are listed, 1 or more. 0 means the current one.
+   *
+   * @generated from field: int32 revision = 6;
+   */
+  revision: number;
 };
 
 /**
@@ -507,7 +798,7 @@ export type ListBulkGrantRowsRequest = Message<"meguri.bulkgrants.v1.ListBulkGra
  * Use `create(ListBulkGrantRowsRequestSchema)` to create a new message.
  */
 export const ListBulkGrantRowsRequestSchema: GenMessage<ListBulkGrantRowsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 10);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 16);
 
 /**
  * ListBulkGrantRowsResponse answers ListBulkGrantRows.
@@ -535,7 +826,153 @@ export type ListBulkGrantRowsResponse = Message<"meguri.bulkgrants.v1.ListBulkGr
  * Use `create(ListBulkGrantRowsResponseSchema)` to create a new message.
  */
 export const ListBulkGrantRowsResponseSchema: GenMessage<ListBulkGrantRowsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 11);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 17);
+
+/**
+ * ListBulkGrantActionsRequest requests one page of actions.
+ *
+ * @generated from message meguri.bulkgrants.v1.ListBulkGrantActionsRequest
+ */
+export type ListBulkGrantActionsRequest = Message<"meguri.bulkgrants.v1.ListBulkGrantActionsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
+   * Required.
+   *
+   * @generated from field: string bulk_grant_id = 2;
+   */
+  bulkGrantId: string;
+
+  /**
+   * The largest number of actions in the answer, 0 or more; more than 200 counts as 200. 0 means
+   * 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.ListBulkGrantActionsRequest.
+ * Use `create(ListBulkGrantActionsRequestSchema)` to create a new message.
+ */
+export const ListBulkGrantActionsRequestSchema: GenMessage<ListBulkGrantActionsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 18);
+
+/**
+ * ListBulkGrantActionsResponse answers ListBulkGrantActions.
+ *
+ * @generated from message meguri.bulkgrants.v1.ListBulkGrantActionsResponse
+ */
+export type ListBulkGrantActionsResponse = Message<"meguri.bulkgrants.v1.ListBulkGrantActionsResponse"> & {
+  /**
+   * The actions, oldest first.
+   *
+   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrant.Action actions = 1;
+   */
+  actions: BulkGrant_Action[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.ListBulkGrantActionsResponse.
+ * Use `create(ListBulkGrantActionsResponseSchema)` to create a new message.
+ */
+export const ListBulkGrantActionsResponseSchema: GenMessage<ListBulkGrantActionsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 19);
+
+/**
+ * ListBulkGrantRevisionsRequest requests one page of revisions.
+ *
+ * @generated from message meguri.bulkgrants.v1.ListBulkGrantRevisionsRequest
+ */
+export type ListBulkGrantRevisionsRequest = Message<"meguri.bulkgrants.v1.ListBulkGrantRevisionsRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
+   * Required.
+   *
+   * @generated from field: string bulk_grant_id = 2;
+   */
+  bulkGrantId: string;
+
+  /**
+   * The largest number of revisions in the answer, 0 or more; more than 200 counts as 200. 0 means
+   * 50.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first page.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.ListBulkGrantRevisionsRequest.
+ * Use `create(ListBulkGrantRevisionsRequestSchema)` to create a new message.
+ */
+export const ListBulkGrantRevisionsRequestSchema: GenMessage<ListBulkGrantRevisionsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 20);
+
+/**
+ * ListBulkGrantRevisionsResponse answers ListBulkGrantRevisions.
+ *
+ * @generated from message meguri.bulkgrants.v1.ListBulkGrantRevisionsResponse
+ */
+export type ListBulkGrantRevisionsResponse = Message<"meguri.bulkgrants.v1.ListBulkGrantRevisionsResponse"> & {
+  /**
+   * The revisions, the first one first.
+   *
+   * @generated from field: repeated meguri.bulkgrants.v1.BulkGrantRevision revisions = 1;
+   */
+  revisions: BulkGrantRevision[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.ListBulkGrantRevisionsResponse.
+ * Use `create(ListBulkGrantRevisionsResponseSchema)` to create a new message.
+ */
+export const ListBulkGrantRevisionsResponseSchema: GenMessage<ListBulkGrantRevisionsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 21);
 
 /**
  * ApproveBulkGrantRequest names what is approved.
@@ -578,7 +1015,7 @@ export type ApproveBulkGrantRequest = Message<"meguri.bulkgrants.v1.ApproveBulkG
  * Use `create(ApproveBulkGrantRequestSchema)` to create a new message.
  */
 export const ApproveBulkGrantRequestSchema: GenMessage<ApproveBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 12);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 22);
 
 /**
  * ApproveBulkGrantResponse answers ApproveBulkGrant.
@@ -599,7 +1036,7 @@ export type ApproveBulkGrantResponse = Message<"meguri.bulkgrants.v1.ApproveBulk
  * Use `create(ApproveBulkGrantResponseSchema)` to create a new message.
  */
 export const ApproveBulkGrantResponseSchema: GenMessage<ApproveBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 13);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 23);
 
 /**
  * RejectBulkGrantRequest names the bulk grant to be rejected.
@@ -635,7 +1072,7 @@ export type RejectBulkGrantRequest = Message<"meguri.bulkgrants.v1.RejectBulkGra
  * Use `create(RejectBulkGrantRequestSchema)` to create a new message.
  */
 export const RejectBulkGrantRequestSchema: GenMessage<RejectBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 14);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 24);
 
 /**
  * RejectBulkGrantResponse answers RejectBulkGrant.
@@ -656,7 +1093,7 @@ export type RejectBulkGrantResponse = Message<"meguri.bulkgrants.v1.RejectBulkGr
  * Use `create(RejectBulkGrantResponseSchema)` to create a new message.
  */
 export const RejectBulkGrantResponseSchema: GenMessage<RejectBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 15);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 25);
 
 /**
  * CancelBulkGrantRequest names the bulk grant to be cancelled.
@@ -692,7 +1129,7 @@ export type CancelBulkGrantRequest = Message<"meguri.bulkgrants.v1.CancelBulkGra
  * Use `create(CancelBulkGrantRequestSchema)` to create a new message.
  */
 export const CancelBulkGrantRequestSchema: GenMessage<CancelBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 16);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 26);
 
 /**
  * CancelBulkGrantResponse answers CancelBulkGrant.
@@ -713,7 +1150,7 @@ export type CancelBulkGrantResponse = Message<"meguri.bulkgrants.v1.CancelBulkGr
  * Use `create(CancelBulkGrantResponseSchema)` to create a new message.
  */
 export const CancelBulkGrantResponseSchema: GenMessage<CancelBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 17);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 27);
 
 /**
  * PauseBulkGrantRequest names the bulk grant to be paused.
@@ -749,7 +1186,7 @@ export type PauseBulkGrantRequest = Message<"meguri.bulkgrants.v1.PauseBulkGrant
  * Use `create(PauseBulkGrantRequestSchema)` to create a new message.
  */
 export const PauseBulkGrantRequestSchema: GenMessage<PauseBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 18);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 28);
 
 /**
  * PauseBulkGrantResponse answers PauseBulkGrant.
@@ -770,7 +1207,7 @@ export type PauseBulkGrantResponse = Message<"meguri.bulkgrants.v1.PauseBulkGran
  * Use `create(PauseBulkGrantResponseSchema)` to create a new message.
  */
 export const PauseBulkGrantResponseSchema: GenMessage<PauseBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 19);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 29);
 
 /**
  * ResumeBulkGrantRequest names the bulk grant to be resumed.
@@ -806,7 +1243,7 @@ export type ResumeBulkGrantRequest = Message<"meguri.bulkgrants.v1.ResumeBulkGra
  * Use `create(ResumeBulkGrantRequestSchema)` to create a new message.
  */
 export const ResumeBulkGrantRequestSchema: GenMessage<ResumeBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 20);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 30);
 
 /**
  * ResumeBulkGrantResponse answers ResumeBulkGrant.
@@ -827,7 +1264,7 @@ export type ResumeBulkGrantResponse = Message<"meguri.bulkgrants.v1.ResumeBulkGr
  * Use `create(ResumeBulkGrantResponseSchema)` to create a new message.
  */
 export const ResumeBulkGrantResponseSchema: GenMessage<ResumeBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 21);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 31);
 
 /**
  * RetryBulkGrantRequest names the bulk grant whose failed rows are run again.
@@ -863,7 +1300,7 @@ export type RetryBulkGrantRequest = Message<"meguri.bulkgrants.v1.RetryBulkGrant
  * Use `create(RetryBulkGrantRequestSchema)` to create a new message.
  */
 export const RetryBulkGrantRequestSchema: GenMessage<RetryBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 22);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 32);
 
 /**
  * RetryBulkGrantResponse answers RetryBulkGrant.
@@ -884,7 +1321,7 @@ export type RetryBulkGrantResponse = Message<"meguri.bulkgrants.v1.RetryBulkGran
  * Use `create(RetryBulkGrantResponseSchema)` to create a new message.
  */
 export const RetryBulkGrantResponseSchema: GenMessage<RetryBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 23);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 33);
 
 /**
  * ReverseBulkGrantRequest describes a reversal.
@@ -930,6 +1367,14 @@ export type ReverseBulkGrantRequest = Message<"meguri.bulkgrants.v1.ReverseBulkG
    * @generated from field: int32 replaced_revision = 5;
    */
   replacedRevision: number;
+
+  /**
+   * What people call the reversal, as in UploadBulkGrant: at most 96 bytes, without control
+   * characters and bidirectional controls. Empty means that the id is shown.
+   *
+   * @generated from field: string title = 6;
+   */
+  title: string;
 };
 
 /**
@@ -937,7 +1382,7 @@ export type ReverseBulkGrantRequest = Message<"meguri.bulkgrants.v1.ReverseBulkG
  * Use `create(ReverseBulkGrantRequestSchema)` to create a new message.
  */
 export const ReverseBulkGrantRequestSchema: GenMessage<ReverseBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 24);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 34);
 
 /**
  * ReverseBulkGrantResponse answers ReverseBulkGrant.
@@ -973,7 +1418,7 @@ export type ReverseBulkGrantResponse = Message<"meguri.bulkgrants.v1.ReverseBulk
  * Use `create(ReverseBulkGrantResponseSchema)` to create a new message.
  */
 export const ReverseBulkGrantResponseSchema: GenMessage<ReverseBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 25);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 35);
 
 /**
  * ExportFailedBulkGrantRowsRequest names the bulk grant whose failed rows are exported.
@@ -1002,7 +1447,7 @@ export type ExportFailedBulkGrantRowsRequest = Message<"meguri.bulkgrants.v1.Exp
  * Use `create(ExportFailedBulkGrantRowsRequestSchema)` to create a new message.
  */
 export const ExportFailedBulkGrantRowsRequestSchema: GenMessage<ExportFailedBulkGrantRowsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 26);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 36);
 
 /**
  * ExportFailedBulkGrantRowsResponse is one message of the stream that answers
@@ -1024,7 +1469,60 @@ export type ExportFailedBulkGrantRowsResponse = Message<"meguri.bulkgrants.v1.Ex
  * Use `create(ExportFailedBulkGrantRowsResponseSchema)` to create a new message.
  */
 export const ExportFailedBulkGrantRowsResponseSchema: GenMessage<ExportFailedBulkGrantRowsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 27);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 37);
+
+/**
+ * ExportBulkGrantAuditRequest names the bulk grant whose rows are exported.
+ *
+ * @generated from message meguri.bulkgrants.v1.ExportBulkGrantAuditRequest
+ */
+export type ExportBulkGrantAuditRequest = Message<"meguri.bulkgrants.v1.ExportBulkGrantAuditRequest"> & {
+  /**
+   * The program: 1 to 32 lower-case letters, digits and hyphens. Empty means "default".
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The id of the bulk grant, unique in the program: 1 to 64 visible ASCII characters without "#".
+   * Required.
+   *
+   * @generated from field: string bulk_grant_id = 2;
+   */
+  bulkGrantId: string;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.ExportBulkGrantAuditRequest.
+ * Use `create(ExportBulkGrantAuditRequestSchema)` to create a new message.
+ */
+export const ExportBulkGrantAuditRequestSchema: GenMessage<ExportBulkGrantAuditRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 38);
+
+/**
+ * ExportBulkGrantAuditResponse is one message of the stream that answers ExportBulkGrantAudit.
+ *
+ * @generated from message meguri.bulkgrants.v1.ExportBulkGrantAuditResponse
+ */
+export type ExportBulkGrantAuditResponse = Message<"meguri.bulkgrants.v1.ExportBulkGrantAuditResponse"> & {
+  /**
+   * The next piece, cut anywhere, of CSV in UTF-8 with a byte order mark. Its columns are revision,
+   * line, user_id, points, reason, outcome (a state of BulkGrantRow), error_codes, ledger_number
+   * (of the entry that granted or revoked the points; empty where there is none), granted_points
+   * (of that entry) and approvers (of the revision).
+   *
+   * @generated from field: bytes csv_chunk = 1;
+   */
+  csvChunk: Uint8Array;
+};
+
+/**
+ * Describes the message meguri.bulkgrants.v1.ExportBulkGrantAuditResponse.
+ * Use `create(ExportBulkGrantAuditResponseSchema)` to create a new message.
+ */
+export const ExportBulkGrantAuditResponseSchema: GenMessage<ExportBulkGrantAuditResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 39);
 
 /**
  * WatchBulkGrantRequest names the bulk grant that is watched.
@@ -1053,7 +1551,7 @@ export type WatchBulkGrantRequest = Message<"meguri.bulkgrants.v1.WatchBulkGrant
  * Use `create(WatchBulkGrantRequestSchema)` to create a new message.
  */
 export const WatchBulkGrantRequestSchema: GenMessage<WatchBulkGrantRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 28);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 40);
 
 /**
  * WatchBulkGrantResponse is one message of the stream that answers WatchBulkGrant.
@@ -1090,7 +1588,7 @@ export type WatchBulkGrantResponse = Message<"meguri.bulkgrants.v1.WatchBulkGran
  * Use `create(WatchBulkGrantResponseSchema)` to create a new message.
  */
 export const WatchBulkGrantResponseSchema: GenMessage<WatchBulkGrantResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 29);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 41);
 
 /**
  * Update is a bulk grant and its progress.
@@ -1118,7 +1616,7 @@ export type WatchBulkGrantResponse_Update = Message<"meguri.bulkgrants.v1.WatchB
  * Use `create(WatchBulkGrantResponse_UpdateSchema)` to create a new message.
  */
 export const WatchBulkGrantResponse_UpdateSchema: GenMessage<WatchBulkGrantResponse_Update> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 29, 0);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 41, 0);
 
 /**
  * End is the last message of a stream.
@@ -1147,7 +1645,7 @@ export type WatchBulkGrantResponse_End = Message<"meguri.bulkgrants.v1.WatchBulk
  * Use `create(WatchBulkGrantResponse_EndSchema)` to create a new message.
  */
 export const WatchBulkGrantResponse_EndSchema: GenMessage<WatchBulkGrantResponse_End> = /*@__PURE__*/
-  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 29, 1);
+  messageDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 41, 1);
 
 /**
  * Cause says why the server ends a stream.
@@ -1195,7 +1693,7 @@ export type WatchBulkGrantResponse_End_Cause = (typeof WatchBulkGrantResponse_En
  * Describes the enum meguri.bulkgrants.v1.WatchBulkGrantResponse.End.Cause.
  */
 export const WatchBulkGrantResponse_End_CauseSchema: GenEnum<WatchBulkGrantResponse_End_Cause> = /*@__PURE__*/
-  enumDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 29, 1, 0);
+  enumDesc(file_meguri_bulkgrants_v1_bulk_grant_service, 41, 1, 0);
 
 /**
  * BulkGrantService grants points to many users by one sheet: everything wrong is shown before
@@ -1247,9 +1745,46 @@ export const BulkGrantService: GenService<{
     output: typeof UploadBulkGrantResponseSchema;
   },
   /**
+   * SubmitBulkGrant submits a sheet in one request, for clients that cannot stream, such as a
+   * browser, a script in a spreadsheet or curl. Otherwise it is UploadBulkGrant: idempotent by
+   * bulk_grant_id, with the same answer and the same refusals. A sheet has at most 4 MiB (in JSON
+   * about 3 MiB, because of its base64); larger ones are sent by UploadBulkGrant. A request has 30
+   * seconds to arrive, and a call may take ten minutes.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE, ID_REUSED, INVALID_REQUEST (an execute_time more than
+   * five years ahead, or a sheet that cannot be read; then the metadata has the code and the line).
+   * Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.SubmitBulkGrant
+   */
+  submitBulkGrant: {
+    methodKind: "unary";
+    input: typeof SubmitBulkGrantRequestSchema;
+    output: typeof SubmitBulkGrantResponseSchema;
+  },
+  /**
+   * SubmitBulkGrantFromSource submits a file of a configured source, as UploadBulkGrant submits a
+   * sheet. The caller is the submitter, and so cannot approve it. Idempotent by bulk_grant_id. A
+   * server reads at most two files of a source at a time; a call may take ten minutes.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, WRONG_STATE, ID_REUSED, PERMISSION_DENIED (the source may not
+   * grant in the program, or the server may not read the file), LIMIT_EXCEEDED (the tab of a
+   * spreadsheet has more than 512 KiB; start the workflow bulkGrantFromSource), INVALID_REQUEST (no
+   * such source or file, an execute_time more than five years ahead, or a sheet that cannot be read;
+   * then the metadata has the code and the line).
+   * Retryable: SOURCE_UNAVAILABLE, CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.SubmitBulkGrantFromSource
+   */
+  submitBulkGrantFromSource: {
+    methodKind: "unary";
+    input: typeof SubmitBulkGrantFromSourceRequestSchema;
+    output: typeof SubmitBulkGrantFromSourceResponseSchema;
+  },
+  /**
    * CheckSheet checks a sheet in one request, for clients that cannot stream, such as a script in a
    * spreadsheet. It finds what UploadBulkGrant and the validation after it would find, and keeps
-   * nothing. A sheet that cannot be read is one problem in the answer, not an error. A sheet has at
+   * nothing. What keeps a sheet from being read is a problem in the answer, not an error. A sheet has at
    * most 2 MiB (in JSON about 1.5 MiB, because of its base64); larger ones are checked by
    * UploadBulkGrant with validate_only. A request has 30 seconds to arrive, and a call may take ten
    * minutes.
@@ -1276,6 +1811,21 @@ export const BulkGrantService: GenService<{
     output: typeof GetBulkGrantResponseSchema;
   },
   /**
+   * GetBulkGrantSummary reads what the validation has summed up of a revision: its points, reasons
+   * and largest rows, what differs from the revision before, and which users other bulk grants have
+   * as well. Strongly consistent.
+   *
+   * Refusals: BULK_GRANT_NOT_FOUND, SUMMARY_NOT_FOUND (the revision is still being validated, or
+   * there is none of this number).
+   *
+   * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.GetBulkGrantSummary
+   */
+  getBulkGrantSummary: {
+    methodKind: "unary";
+    input: typeof GetBulkGrantSummaryRequestSchema;
+    output: typeof GetBulkGrantSummaryResponseSchema;
+  },
+  /**
    * ListBulkGrants lists the bulk grants of a program by create_time, newest first. A change may
    * take about a second to show.
    *
@@ -1289,12 +1839,12 @@ export const BulkGrantService: GenService<{
     output: typeof ListBulkGrantsResponseSchema;
   },
   /**
-   * ListBulkGrantRows lists the rows of the current revision in the order of the sheet. With a
-   * state it reads up to 1,000 rows for a page, so pages may be short or empty while
-   * next_page_token is set. Strongly consistent.
+   * ListBulkGrantRows lists the rows of a revision in the order of the sheet. With a state it reads
+   * up to 1,000 rows for a page, so pages may be short or empty while next_page_token is set.
+   * Strongly consistent.
    *
-   * Refusals: BULK_GRANT_NOT_FOUND, INVALID_REQUEST (a page_token of another list or of an earlier
-   * revision).
+   * Refusals: BULK_GRANT_NOT_FOUND, INVALID_REQUEST (there is no such revision; a page_token of
+   * another list or, without a revision, of an earlier one).
    *
    * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.ListBulkGrantRows
    */
@@ -1302,6 +1852,32 @@ export const BulkGrantService: GenService<{
     methodKind: "unary";
     input: typeof ListBulkGrantRowsRequestSchema;
     output: typeof ListBulkGrantRowsResponseSchema;
+  },
+  /**
+   * ListBulkGrantActions lists everything that was done with a bulk grant, in all its revisions:
+   * who, when and why, oldest first. Strongly consistent.
+   *
+   * Refusals: BULK_GRANT_NOT_FOUND, INVALID_REQUEST (a page_token of another list).
+   *
+   * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.ListBulkGrantActions
+   */
+  listBulkGrantActions: {
+    methodKind: "unary";
+    input: typeof ListBulkGrantActionsRequestSchema;
+    output: typeof ListBulkGrantActionsResponseSchema;
+  },
+  /**
+   * ListBulkGrantRevisions lists the revisions of a bulk grant, the first one first. Strongly
+   * consistent.
+   *
+   * Refusals: BULK_GRANT_NOT_FOUND, INVALID_REQUEST (a page_token of another list).
+   *
+   * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.ListBulkGrantRevisions
+   */
+  listBulkGrantRevisions: {
+    methodKind: "unary";
+    input: typeof ListBulkGrantRevisionsRequestSchema;
+    output: typeof ListBulkGrantRevisionsResponseSchema;
   },
   /**
    * ApproveBulkGrant adds the caller's approval of the revision with this digest. The last approval
@@ -1418,6 +1994,20 @@ export const BulkGrantService: GenService<{
     methodKind: "server_streaming";
     input: typeof ExportFailedBulkGrantRowsRequestSchema;
     output: typeof ExportFailedBulkGrantRowsResponseSchema;
+  },
+  /**
+   * ExportBulkGrantAudit sends the rows of all revisions as CSV, the first revision first: what has
+   * become of each row, the ledger entry that granted it, and who approved its revision. The CSV is
+   * complete only if the stream ends without an error.
+   *
+   * Refusals: BULK_GRANT_NOT_FOUND.
+   *
+   * @generated from rpc meguri.bulkgrants.v1.BulkGrantService.ExportBulkGrantAudit
+   */
+  exportBulkGrantAudit: {
+    methodKind: "server_streaming";
+    input: typeof ExportBulkGrantAuditRequestSchema;
+    output: typeof ExportBulkGrantAuditResponseSchema;
   },
   /**
    * WatchBulkGrant sends a bulk grant and its progress at once, and again within about a second of

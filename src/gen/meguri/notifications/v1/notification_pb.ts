@@ -19,7 +19,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification.proto.
  */
 export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIrgECgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSOAoEdHlwZRgEIAEoDjIqLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmaWNhdGlvbi5UeXBlEhMKC2FjdG9yX2NvdW50GAUgASgDEjAKDGZpcnN0X2FjdG9ycxgGIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISMQoNbGF0ZXN0X2FjdG9ycxgHIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISDwoHdmVyc2lvbhgIIAEoAxIMCgRzZWVuGAkgASgIEi8KC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJcmVhZF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPwoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEQoNVFlQRV9SRUFDVElPThABEg4KClRZUEVfRVZFTlQQAiJyCgtVbnJlYWRDb3VudBITCgthY3Rvcl9jb3VudBgBIAEoAxIaChJub3RpZmljYXRpb25fY291bnQYAiABKAMSIQoZdW5zZWVuX25vdGlmaWNhdGlvbl9jb3VudBgDIAEoAxIPCgd2ZXJzaW9uGAQgASgDIoEBCgtQcmVmZXJlbmNlcxIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIRCglhbGxfbXV0ZWQYAiABKAgSJwoLbXV0ZWRfa2luZHMYAyADKAlCErpID5IBDBAIGAEiBnIEuOowARIVCgRldGFnGAQgASgJQge6SARyAhhAQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CiptZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb24ucHJvdG8SF21lZ3VyaS5ub3RpZmljYXRpb25zLnYxIoQFCgxOb3RpZmljYXRpb24SFwoPbm90aWZpY2F0aW9uX2lkGAEgASgJEisKBnRhcmdldBgCIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0EgwKBGtpbmQYAyABKAkSOAoEdHlwZRgEIAEoDjIqLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmaWNhdGlvbi5UeXBlEhMKC2FjdG9yX2NvdW50GAUgASgDEjAKDGZpcnN0X2FjdG9ycxgGIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISMQoNbGF0ZXN0X2FjdG9ycxgHIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISDwoHdmVyc2lvbhgIIAEoAxIMCgRzZWVuGAkgASgIEi8KC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJcmVhZF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLZXZlbnRfY291bnQYDiABKAMSNQoNbGF0ZXN0X2V2ZW50cxgPIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkV2ZW50Ij8KBFR5cGUSFAoQVFlQRV9VTlNQRUNJRklFRBAAEhEKDVRZUEVfUkVBQ1RJT04QARIOCgpUWVBFX0VWRU5UEAIijQEKBUV2ZW50EhAKCGV2ZW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSFAoMZGlzcGxheV9uYW1lGAMgASgJEgwKBGxpbmsYBCABKAkSDAoEZGF0YRgFIAEoDBIvCgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAibwoJS2luZENvdW50EgwKBGtpbmQYASABKAkSOAoEdHlwZRgCIAEoDjIqLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmaWNhdGlvbi5UeXBlEhoKEm5vdGlmaWNhdGlvbl9jb3VudBgDIAEoAyKrAQoLVW5yZWFkQ291bnQSEwoLYWN0b3JfY291bnQYASABKAMSGgoSbm90aWZpY2F0aW9uX2NvdW50GAIgASgDEiEKGXVuc2Vlbl9ub3RpZmljYXRpb25fY291bnQYAyABKAMSDwoHdmVyc2lvbhgEIAEoAxI3CgtraW5kX2NvdW50cxgFIAMoCzIiLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLktpbmRDb3VudCKwAQoLUHJlZmVyZW5jZXMSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSEQoJYWxsX211dGVkGAIgASgIEicKC211dGVkX2tpbmRzGAMgAygJQhK6SA+SAQwQCBgBIgZyBLjqMAESFQoEZXRhZxgEIAEoCUIHukgEcgIYQBItChFtdXRlZF9ldmVudF9raW5kcxgFIAMoCUISukgPkgEMEAgYASIGcgS46jABQj1aO21lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL25vdGlmaWNhdGlvbnMvdjE7bm90aWZpY2F0aW9uc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * Notification merges all reactions, or all events, of one kind about one target since the owner
@@ -29,8 +29,8 @@ export const file_meguri_notifications_v1_notification: GenFile = /*@__PURE__*/
  */
 export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   /**
-   * The opaque id of the notification, at most 512 characters. An unread notification keeps it while
-   * actors come and go; once it is read it has another one.
+   * The opaque id of the notification, at most 512 characters. The notification keeps it for ever,
+   * unread and read, and no other one ever has it.
    *
    * @generated from field: string notification_id = 1;
    */
@@ -58,7 +58,8 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
   type: Notification_Type;
 
   /**
-   * The number of actors in the notification, 1 or more. All events without an actor count as one.
+   * The number of different actors in the notification, 1 or more. All events without an actor count
+   * as one.
    *
    * @generated from field: int64 actor_count = 5;
    */
@@ -121,6 +122,20 @@ export type Notification = Message<"meguri.notifications.v1.Notification"> & {
    * @generated from field: google.protobuf.Timestamp expire_time = 13;
    */
   expireTime?: Timestamp | undefined;
+
+  /**
+   * The number of events in the notification. 0 for reactions.
+   *
+   * @generated from field: int64 event_count = 14;
+   */
+  eventCount: bigint;
+
+  /**
+   * The latest events, latest first, at most three. Empty for reactions.
+   *
+   * @generated from field: repeated meguri.notifications.v1.Event latest_events = 15;
+   */
+  latestEvents: Event[];
 };
 
 /**
@@ -172,6 +187,98 @@ export const Notification_TypeSchema: GenEnum<Notification_Type> = /*@__PURE__*/
   enumDesc(file_meguri_notifications_v1_notification, 0, 0);
 
 /**
+ * Event is something of which a service, or Meguri itself, notifies owners.
+ *
+ * @generated from message meguri.notifications.v1.Event
+ */
+export type Event = Message<"meguri.notifications.v1.Event"> & {
+  /**
+   * The id that the service gave to the event.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * The person who caused it. Empty for an event without an actor.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+
+  /**
+   * The person's name at the time, or the label of an event without an actor, at most 64 bytes; for
+   * display only.
+   *
+   * @generated from field: string display_name = 3;
+   */
+  displayName: string;
+
+  /**
+   * A link to the event: an http or https URL, or a path. At most 200 bytes. May be empty.
+   *
+   * @generated from field: string link = 4;
+   */
+  link: string;
+
+  /**
+   * What the service has attached, at most 256 bytes, which Meguri does not read.
+   *
+   * @generated from field: bytes data = 5;
+   */
+  data: Uint8Array;
+
+  /**
+   * The instant of the event.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 6;
+   */
+  createTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.Event.
+ * Use `create(EventSchema)` to create a new message.
+ */
+export const EventSchema: GenMessage<Event> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification, 1);
+
+/**
+ * KindCount is the number of unread notifications of one kind.
+ *
+ * @generated from message meguri.notifications.v1.KindCount
+ */
+export type KindCount = Message<"meguri.notifications.v1.KindCount"> & {
+  /**
+   * The kind, such as "like" or "comment".
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Whether it is a kind of reactions or of events.
+   *
+   * @generated from field: meguri.notifications.v1.Notification.Type type = 2;
+   */
+  type: Notification_Type;
+
+  /**
+   * The number of unread notifications of this kind, 1 or more.
+   *
+   * @generated from field: int64 notification_count = 3;
+   */
+  notificationCount: bigint;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.KindCount.
+ * Use `create(KindCountSchema)` to create a new message.
+ */
+export const KindCountSchema: GenMessage<KindCount> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification, 2);
+
+/**
  * UnreadCount is the content of an owner's badge.
  *
  * @generated from message meguri.notifications.v1.UnreadCount
@@ -206,6 +313,14 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
    * @generated from field: int64 version = 4;
    */
   version: bigint;
+
+  /**
+   * The number of unread notifications of each kind, for at most 16 kinds in alphabetical order. An
+   * owner with more kinds has notifications that only notification_count counts.
+   *
+   * @generated from field: repeated meguri.notifications.v1.KindCount kind_counts = 5;
+   */
+  kindCounts: KindCount[];
 };
 
 /**
@@ -213,7 +328,7 @@ export type UnreadCount = Message<"meguri.notifications.v1.UnreadCount"> & {
  * Use `create(UnreadCountSchema)` to create a new message.
  */
 export const UnreadCountSchema: GenMessage<UnreadCount> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 1);
+  messageDesc(file_meguri_notifications_v1_notification, 3);
 
 /**
  * Preferences say of what an owner is not notified. Whatever is muted is counted all the same, and
@@ -237,20 +352,28 @@ export type Preferences = Message<"meguri.notifications.v1.Preferences"> & {
   allMuted: boolean;
 
   /**
-   * The kinds of reactions and events of which the owner gets no new notifications, at most 8, each
-   * once. Answers have them in alphabetical order.
+   * The kinds of reactions of which the owner gets no new notifications, at most 8, each once.
+   * Answers have them in alphabetical order.
    *
    * @generated from field: repeated string muted_kinds = 3;
    */
   mutedKinds: string[];
 
   /**
-   * Changes whenever another field does. An update with an etag is refused unless it is that of the
-   * present preferences. At most 64 characters.
+   * Changes whenever another field does. An update needs the etag of the present preferences. At
+   * most 64 characters.
    *
    * @generated from field: string etag = 4;
    */
   etag: string;
+
+  /**
+   * The kinds of events of which the owner gets no new notifications, at most 8, each once. A kind of
+   * reactions of the same name is another one. Answers have them in alphabetical order.
+   *
+   * @generated from field: repeated string muted_event_kinds = 5;
+   */
+  mutedEventKinds: string[];
 };
 
 /**
@@ -258,5 +381,5 @@ export type Preferences = Message<"meguri.notifications.v1.Preferences"> & {
  * Use `create(PreferencesSchema)` to create a new message.
  */
 export const PreferencesSchema: GenMessage<Preferences> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification, 2);
+  messageDesc(file_meguri_notifications_v1_notification, 4);
 

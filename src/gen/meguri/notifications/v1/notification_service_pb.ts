@@ -8,7 +8,7 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { Duration, FieldMask } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Notification, Preferences, UnreadCount } from "./notification_pb.ts";
+import type { Event, Notification, Preferences, UnreadCount } from "./notification_pb.ts";
 import { file_meguri_notifications_v1_notification } from "./notification_pb.ts";
 import type { Actor } from "../../reactions/v1/actor_pb.ts";
 import { file_meguri_reactions_v1_actor } from "../../reactions/v1/actor_pb.ts";
@@ -21,7 +21,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file meguri/notifications/v1/notification_service.proto.
  */
 export const file_meguri_notifications_v1_notification_service: GenFile = /*@__PURE__*/
-  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEiigIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxJQCgVzdGF0ZRgCIAEoDjI3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdC5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASJACgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhAKDFNUQVRFX1VOUkVBRBABEg4KClNUQVRFX1JFQUQQAiJyChlMaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlEjwKDW5vdGlmaWNhdGlvbnMYASADKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjgKFUdldFVucmVhZENvdW50UmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAyJUChZHZXRVbnJlYWRDb3VudFJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50In0KG01hcmtOb3RpZmljYXRpb25SZWFkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAQSGAoHdmVyc2lvbhgDIAEoA0IHukgEIgIoASJrChxNYXJrTm90aWZpY2F0aW9uUmVhZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQiXAofTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBInQKIE1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlc3BvbnNlEhQKDG1hcmtlZF9jb3VudBgBIAEoAxI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJZChxNYXJrTm90aWZpY2F0aW9uc1NlZW5SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEhgKB3ZlcnNpb24YAiABKANCB7pIBCICKAEiWwodTWFya05vdGlmaWNhdGlvbnNTZWVuUmVzcG9uc2USOgoMdW5yZWFkX2NvdW50GAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQioAEKHUxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiABBIaCglwYWdlX3NpemUYAyABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgEIAEoCUIJukgGcgTg6jABImUKHkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXNwb25zZRIqCgZhY3RvcnMYASADKAsyGi5tZWd1cmkucmVhY3Rpb25zLnYxLkFjdG9yEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKBAgoYV2F0Y2hVbnJlYWRDb3VudHNSZXF1ZXN0EpoBCgd3YXRjaGVzGAEgAygLMjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXF1ZXN0LldhdGNoQlC6SE26AUMKDndhdGNoZXMudW5pcXVlEg9lYWNoIG93bmVyIG9uY2UaIHRoaXMubWFwKHcsIHcub3duZXJfaWQpLnVuaXF1ZSgpkgEECAEQZBpICgVXYXRjaBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIeCg1rbm93bl92ZXJzaW9uGAIgASgDQge6SAQiAigAIuIDChlXYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlEksKBnVwZGF0ZRgBIAEoCzI5Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2UuVXBkYXRlSAASRQoDZW5kGAIgASgLMjYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5FbmRIABpWCgZVcGRhdGUSEAoIb3duZXJfaWQYASABKAkSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQazQEKA0VuZBJLCgVjYXVzZRgBIAEoDjI8Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2UuRW5kLkNhdXNlEi8KDHJlb3Blbl9kZWxheRgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJICgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEhQKEENBVVNFX1RJTUVfTElNSVQQARISCg5DQVVTRV9EUkFJTklORxACQgkKB2NvbnRlbnQiywEKDU5vdGlmeVJlcXVlc3QSGwoIZXZlbnRfaWQYASABKAlCCbpIBnIEiOowARJACgt0YXJnZXRfbmFtZRgCIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIXCgRraW5kGAMgASgJQgm6SAZyBLjqMAESHgoHdXNlcl9pZBgEIAEoCUINukgGcgSQ6jAByLsYBBIiCgxkaXNwbGF5X25hbWUYBSABKAlCDLpICXIH0OowASiAAiI0Cg5Ob3RpZnlSZXNwb25zZRIQCghub3RpZmllZBgBIAEoCBIQCghyZXBsYXllZBgCIAEoCCI4ChVHZXRQcmVmZXJlbmNlc1JlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMiUwoWR2V0UHJlZmVyZW5jZXNSZXNwb25zZRI5CgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzIo4BChhVcGRhdGVQcmVmZXJlbmNlc1JlcXVlc3QSQQoLcHJlZmVyZW5jZXMYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5QcmVmZXJlbmNlc0IGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJWChlVcGRhdGVQcmVmZXJlbmNlc1Jlc3BvbnNlEjkKC3ByZWZlcmVuY2VzGAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUHJlZmVyZW5jZXMiYwoVU2V0UGVyc29uTXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEhoKB3VzZXJfaWQYAiABKAlCCbpIBnIEiOowARINCgVtdXRlZBgDIAEoCCIpChZTZXRQZXJzb25NdXRlZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgidAoWTGlzdE11dGVkUGVvcGxlUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABIkQKF0xpc3RNdXRlZFBlb3BsZVJlc3BvbnNlEhAKCHVzZXJfaWRzGAEgAygJEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKJAQoVU2V0VGFyZ2V0TXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEkAKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgq6SAPIAQHIuxgFEg0KBW11dGVkGAMgASgIIkUKFlNldFRhcmdldE11dGVkUmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQyxA8KE05vdGlmaWNhdGlvblNlcnZpY2USlQEKEUxpc3ROb3RpZmljYXRpb25zEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKMAQoOR2V0VW5yZWFkQ291bnQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRVbnJlYWRDb3VudFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXRVbnJlYWRDb3VudFJlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkEp8BChRNYXJrTm90aWZpY2F0aW9uUmVhZBI0Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25SZWFkUmVxdWVzdBo1Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2UiGpACArK7GBNub3RpZmljYXRpb25zLndyaXRlEqsBChhNYXJrQWxsTm90aWZpY2F0aW9uc1JlYWQSOC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXF1ZXN0GjkubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVzcG9uc2UiGpACArK7GBNub3RpZmljYXRpb25zLndyaXRlEqIBChVNYXJrTm90aWZpY2F0aW9uc1NlZW4SNS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uc1NlZW5SZXF1ZXN0GjYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvbnNTZWVuUmVzcG9uc2UiGpACArK7GBNub3RpZmljYXRpb25zLndyaXRlEqQBChZMaXN0Tm90aWZpY2F0aW9uQWN0b3JzEjYubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1JlcXVlc3QaNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSlwEKEVdhdGNoVW5yZWFkQ291bnRzEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZDABEnYKBk5vdGlmeRImLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk5vdGlmeVJlcXVlc3QaJy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZnlSZXNwb25zZSIbkAICsrsYFG5vdGlmaWNhdGlvbnMubm90aWZ5EowBCg5HZXRQcmVmZXJlbmNlcxIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFByZWZlcmVuY2VzUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkdldFByZWZlcmVuY2VzUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSlgEKEVVwZGF0ZVByZWZlcmVuY2VzEjEubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVXBkYXRlUHJlZmVyZW5jZXNSZXF1ZXN0GjIubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVXBkYXRlUHJlZmVyZW5jZXNSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSjQEKDlNldFBlcnNvbk11dGVkEi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0UGVyc29uTXV0ZWRSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuU2V0UGVyc29uTXV0ZWRSZXNwb25zZSIakAICsrsYE25vdGlmaWNhdGlvbnMud3JpdGUSjwEKD0xpc3RNdXRlZFBlb3BsZRIvLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFBlb3BsZVJlcXVlc3QaMC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0TXV0ZWRQZW9wbGVSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKNAQoOU2V0VGFyZ2V0TXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRUYXJnZXRNdXRlZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZUI9WjttZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9ub3RpZmljYXRpb25zL3YxO25vdGlmaWNhdGlvbnN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CjJtZWd1cmkvbm90aWZpY2F0aW9ucy92MS9ub3RpZmljYXRpb25fc2VydmljZS5wcm90bxIXbWVndXJpLm5vdGlmaWNhdGlvbnMudjEi3wIKGExpc3ROb3RpZmljYXRpb25zUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxJQCgVzdGF0ZRgCIAEoDjI3Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25zUmVxdWVzdC5TdGF0ZUIIukgFggECEAESGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowARIqCg5yZWFjdGlvbl9raW5kcxgFIAMoCUISukgPkgEMEBAYASIGcgS46jABEicKC2V2ZW50X2tpbmRzGAYgAygJQhK6SA+SAQwQEBgBIgZyBLjqMAEiQAoFU3RhdGUSFQoRU1RBVEVfVU5TUEVDSUZJRUQQABIQCgxTVEFURV9VTlJFQUQQARIOCgpTVEFURV9SRUFEEAIicgoZTGlzdE5vdGlmaWNhdGlvbnNSZXNwb25zZRI8Cg1ub3RpZmljYXRpb25zGAEgAygLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSI4ChVHZXRVbnJlYWRDb3VudFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMiVAoWR2V0VW5yZWFkQ291bnRSZXNwb25zZRI6Cgx1bnJlYWRfY291bnQYASABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJ9ChtNYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSIwoPbm90aWZpY2F0aW9uX2lkGAIgASgJQgq6SAdyBRABGIAEEhgKB3ZlcnNpb24YAyABKANCB7pIBCICKAEiqAEKHE1hcmtOb3RpZmljYXRpb25SZWFkUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudBI7Cgxub3RpZmljYXRpb24YAyABKAsyJS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZmljYXRpb24iXgoWR2V0Tm90aWZpY2F0aW9uUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAQiVgoXR2V0Tm90aWZpY2F0aW9uUmVzcG9uc2USOwoMbm90aWZpY2F0aW9uGAEgASgLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uImUKHU1hcmtOb3RpZmljYXRpb25VbnJlYWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiABCKqAQoeTWFya05vdGlmaWNhdGlvblVucmVhZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQSOwoMbm90aWZpY2F0aW9uGAMgASgLMiUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZpY2F0aW9uInwKGkRpc21pc3NOb3RpZmljYXRpb25SZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEiMKD25vdGlmaWNhdGlvbl9pZBgCIAEoCUIKukgHcgUQARiABBIYCgd2ZXJzaW9uGAMgASgDQge6SAQiAigBImoKG0Rpc21pc3NOb3RpZmljYXRpb25SZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEjoKDHVucmVhZF9jb3VudBgCIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IlwKH01hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSGAoHdmVyc2lvbhgCIAEoA0IHukgEIgIoASJ0CiBNYXJrQWxsTm90aWZpY2F0aW9uc1JlYWRSZXNwb25zZRIUCgxtYXJrZWRfY291bnQYASABKAMSOgoMdW5yZWFkX2NvdW50GAIgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuVW5yZWFkQ291bnQiWQocTWFya05vdGlmaWNhdGlvbnNTZWVuUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIYCgd2ZXJzaW9uGAIgASgDQge6SAQiAigBIlsKHU1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlEjoKDHVucmVhZF9jb3VudBgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlVucmVhZENvdW50IqABCh1MaXN0Tm90aWZpY2F0aW9uQWN0b3JzUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIjCg9ub3RpZmljYXRpb25faWQYAiABKAlCCrpIB3IFEAEYgAQSGgoJcGFnZV9zaXplGAMgASgFQge6SAQaAigAEh0KCnBhZ2VfdG9rZW4YBCABKAlCCbpIBnIE4OowASKVAQoeTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlEioKBmFjdG9ycxgBIAMoCzIaLm1lZ3VyaS5yZWFjdGlvbnMudjEuQWN0b3ISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEi4KBmV2ZW50cxgDIAMoCzIeLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkV2ZW50IoECChhXYXRjaFVucmVhZENvdW50c1JlcXVlc3QSmgEKB3dhdGNoZXMYASADKAsyNy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1JlcXVlc3QuV2F0Y2hCULpITboBQwoOd2F0Y2hlcy51bmlxdWUSD2VhY2ggb3duZXIgb25jZRogdGhpcy5tYXAodywgdy5vd25lcl9pZCkudW5pcXVlKCmSAQQIARBkGkgKBVdhdGNoEh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEh4KDWtub3duX3ZlcnNpb24YAiABKANCB7pIBCICKAAi4gMKGVdhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2USSwoGdXBkYXRlGAEgASgLMjkubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5VcGRhdGVIABJFCgNlbmQYAiABKAsyNi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5XYXRjaFVucmVhZENvdW50c1Jlc3BvbnNlLkVuZEgAGlYKBlVwZGF0ZRIQCghvd25lcl9pZBgBIAEoCRI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudBrNAQoDRW5kEksKBWNhdXNlGAEgASgOMjwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuV2F0Y2hVbnJlYWRDb3VudHNSZXNwb25zZS5FbmQuQ2F1c2USLwoMcmVvcGVuX2RlbGF5GAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uIkgKBUNhdXNlEhUKEUNBVVNFX1VOU1BFQ0lGSUVEEAASFAoQQ0FVU0VfVElNRV9MSU1JVBABEhIKDkNBVVNFX0RSQUlOSU5HEAJCCQoHY29udGVudCLpAgoNTm90aWZ5UmVxdWVzdBIbCghldmVudF9pZBgBIAEoCUIJukgGcgSI6jABEjoKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgTIuxgFEhcKBGtpbmQYAyABKAlCCbpIBnIEuOowARIeCgd1c2VyX2lkGAQgASgJQg26SAZyBJDqMAHIuxgEEiIKDGRpc3BsYXlfbmFtZRgFIAEoCUIMukgJcgfQ6jABKIACEhoKBGxpbmsYBiABKAlCDLpICXIH6OowASjIARIWCgRkYXRhGAcgASgMQgi6SAV6AxiAAhIpCglvd25lcl9pZHMYCCADKAlCFrpID5IBDBBkGAEiBnIEiOowAci7GAMSQwoNcmVncm91cF9hZnRlchgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIRukgOqgELIgUIgIqKDzICCDwiyAEKDk5vdGlmeVJlc3BvbnNlEhAKCG5vdGlmaWVkGAEgASgIEhAKCHJlcGxheWVkGAIgASgIEj8KB3Jlc3VsdHMYAyADKAsyLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZnlSZXNwb25zZS5SZXN1bHQaUQoGUmVzdWx0EhAKCG93bmVyX2lkGAEgASgJEhAKCG5vdGlmaWVkGAIgASgIEhAKCHJlcGxheWVkGAMgASgIEhEKCXJldHJhY3RlZBgEIAEoCCKZAQoTUmV0cmFjdEV2ZW50UmVxdWVzdBIbCghldmVudF9pZBgBIAEoCUIJukgGcgSI6jABEjoKC3RhcmdldF9uYW1lGAIgASgLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQgTIuxgFEikKCW93bmVyX2lkcxgDIAMoCUIWukgPkgEMEGQYASIGcgSI6jAByLsYAyKKAQoUUmV0cmFjdEV2ZW50UmVzcG9uc2USRQoHcmVzdWx0cxgBIAMoCzI0Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlJldHJhY3RFdmVudFJlc3BvbnNlLlJlc3VsdBorCgZSZXN1bHQSEAoIb3duZXJfaWQYASABKAkSDwoHY2hhbmdlZBgCIAEoCCI4ChVHZXRQcmVmZXJlbmNlc1JlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMiUwoWR2V0UHJlZmVyZW5jZXNSZXNwb25zZRI5CgtwcmVmZXJlbmNlcxgBIAEoCzIkLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlByZWZlcmVuY2VzItMBChhVcGRhdGVQcmVmZXJlbmNlc1JlcXVlc3QShQEKC3ByZWZlcmVuY2VzGAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUHJlZmVyZW5jZXNCSrpIR7oBQQoQcHJlZmVyZW5jZXMuZXRhZxIccHJlZmVyZW5jZXMuZXRhZyBpcyByZXF1aXJlZBoPdGhpcy5ldGFnICE9ICcnyAEBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJWChlVcGRhdGVQcmVmZXJlbmNlc1Jlc3BvbnNlEjkKC3ByZWZlcmVuY2VzGAEgASgLMiQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUHJlZmVyZW5jZXMiYwoVU2V0UGVyc29uTXV0ZWRSZXF1ZXN0Eh8KCG93bmVyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgDEhoKB3VzZXJfaWQYAiABKAlCCbpIBnIEiOowARINCgVtdXRlZBgDIAEoCCIpChZTZXRQZXJzb25NdXRlZFJlc3BvbnNlEg8KB2NoYW5nZWQYASABKAgidAoWTGlzdE11dGVkUGVvcGxlUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABIkQKF0xpc3RNdXRlZFBlb3BsZVJlc3BvbnNlEhAKCHVzZXJfaWRzGAEgAygJEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJRChJCbG9ja1BlcnNvblJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSGgoHdXNlcl9pZBgCIAEoCUIJukgGcgSI6jABImIKE0Jsb2NrUGVyc29uUmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBI6Cgx1bnJlYWRfY291bnQYAiABKAsyJC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VbnJlYWRDb3VudCJ1ChdMaXN0TXV0ZWRUYXJnZXRzUmVxdWVzdBIfCghvd25lcl9pZBgBIAEoCUINukgGcgSI6jAByLsYAxIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABImEKGExpc3RNdXRlZFRhcmdldHNSZXNwb25zZRIsCgd0YXJnZXRzGAEgAygLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIokBChVTZXRUYXJnZXRNdXRlZFJlcXVlc3QSHwoIb3duZXJfaWQYASABKAlCDbpIBnIEiOowAci7GAMSQAoLdGFyZ2V0X25hbWUYAiABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUSDQoFbXV0ZWQYAyABKAgiRQoWU2V0VGFyZ2V0TXV0ZWRSZXNwb25zZRIrCgZ0YXJnZXQYASABKAsyGy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldDLEFgoTTm90aWZpY2F0aW9uU2VydmljZRKVAQoRTGlzdE5vdGlmaWNhdGlvbnMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0Tm90aWZpY2F0aW9uc1Jlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkEo8BCg9HZXROb3RpZmljYXRpb24SLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5HZXROb3RpZmljYXRpb25SZXF1ZXN0GjAubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0Tm90aWZpY2F0aW9uUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQSjAEKDkdldFVucmVhZENvdW50Ei4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0VW5yZWFkQ291bnRSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0VW5yZWFkQ291bnRSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKfAQoUTWFya05vdGlmaWNhdGlvblJlYWQSNC5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlcXVlc3QaNS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5NYXJrTm90aWZpY2F0aW9uUmVhZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKrAQoYTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkEjgubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya0FsbE5vdGlmaWNhdGlvbnNSZWFkUmVxdWVzdBo5Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtBbGxOb3RpZmljYXRpb25zUmVhZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKlAQoWTWFya05vdGlmaWNhdGlvblVucmVhZBI2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25VbnJlYWRSZXF1ZXN0GjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvblVucmVhZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKcAQoTRGlzbWlzc05vdGlmaWNhdGlvbhIzLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkRpc21pc3NOb3RpZmljYXRpb25SZXF1ZXN0GjQubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuRGlzbWlzc05vdGlmaWNhdGlvblJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKiAQoVTWFya05vdGlmaWNhdGlvbnNTZWVuEjUubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTWFya05vdGlmaWNhdGlvbnNTZWVuUmVxdWVzdBo2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLk1hcmtOb3RpZmljYXRpb25zU2VlblJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKkAQoWTGlzdE5vdGlmaWNhdGlvbkFjdG9ycxI2Lm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3ROb3RpZmljYXRpb25BY3RvcnNSZXF1ZXN0GjcubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE5vdGlmaWNhdGlvbkFjdG9yc1Jlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkEpcBChFXYXRjaFVucmVhZENvdW50cxIxLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRzUmVxdWVzdBoyLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLldhdGNoVW5yZWFkQ291bnRzUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWQwARJ2CgZOb3RpZnkSJi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5Ob3RpZnlSZXF1ZXN0GicubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTm90aWZ5UmVzcG9uc2UiG5ACArK7GBRub3RpZmljYXRpb25zLm5vdGlmeRKIAQoMUmV0cmFjdEV2ZW50EiwubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuUmV0cmFjdEV2ZW50UmVxdWVzdBotLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlJldHJhY3RFdmVudFJlc3BvbnNlIhuQAgKyuxgUbm90aWZpY2F0aW9ucy5ub3RpZnkSjAEKDkdldFByZWZlcmVuY2VzEi4ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0UHJlZmVyZW5jZXNSZXF1ZXN0Gi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuR2V0UHJlZmVyZW5jZXNSZXNwb25zZSIZkAIBsrsYEm5vdGlmaWNhdGlvbnMucmVhZBKWAQoRVXBkYXRlUHJlZmVyZW5jZXMSMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VcGRhdGVQcmVmZXJlbmNlc1JlcXVlc3QaMi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5VcGRhdGVQcmVmZXJlbmNlc1Jlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKNAQoOU2V0UGVyc29uTXV0ZWQSLi5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRQZXJzb25NdXRlZFJlcXVlc3QaLy5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5TZXRQZXJzb25NdXRlZFJlc3BvbnNlIhqQAgKyuxgTbm90aWZpY2F0aW9ucy53cml0ZRKPAQoPTGlzdE11dGVkUGVvcGxlEi8ubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkUGVvcGxlUmVxdWVzdBowLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkxpc3RNdXRlZFBlb3BsZVJlc3BvbnNlIhmQAgGyuxgSbm90aWZpY2F0aW9ucy5yZWFkEo0BCg5TZXRUYXJnZXRNdXRlZBIuLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVxdWVzdBovLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLlNldFRhcmdldE11dGVkUmVzcG9uc2UiGpACArK7GBNub3RpZmljYXRpb25zLndyaXRlEoQBCgtCbG9ja1BlcnNvbhIrLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkJsb2NrUGVyc29uUmVxdWVzdBosLm1lZ3VyaS5ub3RpZmljYXRpb25zLnYxLkJsb2NrUGVyc29uUmVzcG9uc2UiGpACArK7GBNub3RpZmljYXRpb25zLndyaXRlEpIBChBMaXN0TXV0ZWRUYXJnZXRzEjAubWVndXJpLm5vdGlmaWNhdGlvbnMudjEuTGlzdE11dGVkVGFyZ2V0c1JlcXVlc3QaMS5tZWd1cmkubm90aWZpY2F0aW9ucy52MS5MaXN0TXV0ZWRUYXJnZXRzUmVzcG9uc2UiGZACAbK7GBJub3RpZmljYXRpb25zLnJlYWRCPVo7bWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvbm90aWZpY2F0aW9ucy92MTtub3RpZmljYXRpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_notifications_v1_notification, file_meguri_reactions_v1_actor, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * ListNotificationsRequest requests one page of notifications.
@@ -58,6 +58,21 @@ export type ListNotificationsRequest = Message<"meguri.notifications.v1.ListNoti
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * The kinds of reactions to list, at most 16, each once. Without any of reactions or of events, all
+   * kinds are listed.
+   *
+   * @generated from field: repeated string reaction_kinds = 5;
+   */
+  reactionKinds: string[];
+
+  /**
+   * The kinds of events to list, at most 16, each once.
+   *
+   * @generated from field: repeated string event_kinds = 6;
+   */
+  eventKinds: string[];
 };
 
 /**
@@ -115,8 +130,9 @@ export const ListNotificationsRequest_StateSchema: GenEnum<ListNotificationsRequ
  */
 export type ListNotificationsResponse = Message<"meguri.notifications.v1.ListNotificationsResponse"> & {
   /**
-   * The notifications, the one with the latest person first. May be short, or empty, while
-   * next_page_token is set.
+   * The notifications, the one with the latest person first. A page is full as long as there are
+   * more. Only when it would have to skip more than some hundred that are left out, it may be short,
+   * or empty, while next_page_token is set.
    *
    * @generated from field: repeated meguri.notifications.v1.Notification notifications = 1;
    */
@@ -234,6 +250,13 @@ export type MarkNotificationReadResponse = Message<"meguri.notifications.v1.Mark
    * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
    */
   unreadCount?: UnreadCount | undefined;
+
+  /**
+   * The read notification. Unset when there is none of this id, or when nobody in it is read.
+   *
+   * @generated from field: meguri.notifications.v1.Notification notification = 3;
+   */
+  notification?: Notification | undefined;
 };
 
 /**
@@ -242,6 +265,182 @@ export type MarkNotificationReadResponse = Message<"meguri.notifications.v1.Mark
  */
 export const MarkNotificationReadResponseSchema: GenMessage<MarkNotificationReadResponse> = /*@__PURE__*/
   messageDesc(file_meguri_notifications_v1_notification_service, 5);
+
+/**
+ * GetNotificationRequest names a notification.
+ *
+ * @generated from message meguri.notifications.v1.GetNotificationRequest
+ */
+export type GetNotificationRequest = Message<"meguri.notifications.v1.GetNotificationRequest"> & {
+  /**
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The id of the notification, 1 to 512 characters. Required.
+   *
+   * @generated from field: string notification_id = 2;
+   */
+  notificationId: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.GetNotificationRequest.
+ * Use `create(GetNotificationRequestSchema)` to create a new message.
+ */
+export const GetNotificationRequestSchema: GenMessage<GetNotificationRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 6);
+
+/**
+ * GetNotificationResponse answers GetNotification.
+ *
+ * @generated from message meguri.notifications.v1.GetNotificationResponse
+ */
+export type GetNotificationResponse = Message<"meguri.notifications.v1.GetNotificationResponse"> & {
+  /**
+   * The notification, unread or read.
+   *
+   * @generated from field: meguri.notifications.v1.Notification notification = 1;
+   */
+  notification?: Notification | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.GetNotificationResponse.
+ * Use `create(GetNotificationResponseSchema)` to create a new message.
+ */
+export const GetNotificationResponseSchema: GenMessage<GetNotificationResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 7);
+
+/**
+ * MarkNotificationUnreadRequest names a read notification.
+ *
+ * @generated from message meguri.notifications.v1.MarkNotificationUnreadRequest
+ */
+export type MarkNotificationUnreadRequest = Message<"meguri.notifications.v1.MarkNotificationUnreadRequest"> & {
+  /**
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The id of the notification, 1 to 512 characters. Required.
+   *
+   * @generated from field: string notification_id = 2;
+   */
+  notificationId: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.MarkNotificationUnreadRequest.
+ * Use `create(MarkNotificationUnreadRequestSchema)` to create a new message.
+ */
+export const MarkNotificationUnreadRequestSchema: GenMessage<MarkNotificationUnreadRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 8);
+
+/**
+ * MarkNotificationUnreadResponse answers MarkNotificationUnread.
+ *
+ * @generated from message meguri.notifications.v1.MarkNotificationUnreadResponse
+ */
+export type MarkNotificationUnreadResponse = Message<"meguri.notifications.v1.MarkNotificationUnreadResponse"> & {
+  /**
+   * Whether the call changed anything. False when the notification was unread.
+   *
+   * @generated from field: bool changed = 1;
+   */
+  changed: boolean;
+
+  /**
+   * The unread count now.
+   *
+   * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
+   */
+  unreadCount?: UnreadCount | undefined;
+
+  /**
+   * The unread notification.
+   *
+   * @generated from field: meguri.notifications.v1.Notification notification = 3;
+   */
+  notification?: Notification | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.MarkNotificationUnreadResponse.
+ * Use `create(MarkNotificationUnreadResponseSchema)` to create a new message.
+ */
+export const MarkNotificationUnreadResponseSchema: GenMessage<MarkNotificationUnreadResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 9);
+
+/**
+ * DismissNotificationRequest names a notification, and the version that the owner has seen.
+ *
+ * @generated from message meguri.notifications.v1.DismissNotificationRequest
+ */
+export type DismissNotificationRequest = Message<"meguri.notifications.v1.DismissNotificationRequest"> & {
+  /**
+   * The owner of the notification: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The id of the notification, 1 to 512 characters. Required.
+   *
+   * @generated from field: string notification_id = 2;
+   */
+  notificationId: string;
+
+  /**
+   * The version that the owner has seen, as of MarkNotificationRead: who came in later stays unread.
+   * 1 to 9,007,199,254,740,991. Required.
+   *
+   * @generated from field: int64 version = 3;
+   */
+  version: bigint;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.DismissNotificationRequest.
+ * Use `create(DismissNotificationRequestSchema)` to create a new message.
+ */
+export const DismissNotificationRequestSchema: GenMessage<DismissNotificationRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 10);
+
+/**
+ * DismissNotificationResponse answers DismissNotification.
+ *
+ * @generated from message meguri.notifications.v1.DismissNotificationResponse
+ */
+export type DismissNotificationResponse = Message<"meguri.notifications.v1.DismissNotificationResponse"> & {
+  /**
+   * Whether the call changed anything. False when there is no such notification.
+   *
+   * @generated from field: bool changed = 1;
+   */
+  changed: boolean;
+
+  /**
+   * The unread count now.
+   *
+   * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
+   */
+  unreadCount?: UnreadCount | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.DismissNotificationResponse.
+ * Use `create(DismissNotificationResponseSchema)` to create a new message.
+ */
+export const DismissNotificationResponseSchema: GenMessage<DismissNotificationResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 11);
 
 /**
  * MarkAllNotificationsReadRequest names the version that an owner has seen.
@@ -269,7 +468,7 @@ export type MarkAllNotificationsReadRequest = Message<"meguri.notifications.v1.M
  * Use `create(MarkAllNotificationsReadRequestSchema)` to create a new message.
  */
 export const MarkAllNotificationsReadRequestSchema: GenMessage<MarkAllNotificationsReadRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 6);
+  messageDesc(file_meguri_notifications_v1_notification_service, 12);
 
 /**
  * MarkAllNotificationsReadResponse answers MarkAllNotificationsRead.
@@ -297,7 +496,7 @@ export type MarkAllNotificationsReadResponse = Message<"meguri.notifications.v1.
  * Use `create(MarkAllNotificationsReadResponseSchema)` to create a new message.
  */
 export const MarkAllNotificationsReadResponseSchema: GenMessage<MarkAllNotificationsReadResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 7);
+  messageDesc(file_meguri_notifications_v1_notification_service, 13);
 
 /**
  * MarkNotificationsSeenRequest names the version that an owner has seen.
@@ -326,7 +525,7 @@ export type MarkNotificationsSeenRequest = Message<"meguri.notifications.v1.Mark
  * Use `create(MarkNotificationsSeenRequestSchema)` to create a new message.
  */
 export const MarkNotificationsSeenRequestSchema: GenMessage<MarkNotificationsSeenRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 8);
+  messageDesc(file_meguri_notifications_v1_notification_service, 14);
 
 /**
  * MarkNotificationsSeenResponse answers MarkNotificationsSeen.
@@ -347,7 +546,7 @@ export type MarkNotificationsSeenResponse = Message<"meguri.notifications.v1.Mar
  * Use `create(MarkNotificationsSeenResponseSchema)` to create a new message.
  */
 export const MarkNotificationsSeenResponseSchema: GenMessage<MarkNotificationsSeenResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 9);
+  messageDesc(file_meguri_notifications_v1_notification_service, 15);
 
 /**
  * ListNotificationActorsRequest requests one page of the actors of a notification.
@@ -390,7 +589,7 @@ export type ListNotificationActorsRequest = Message<"meguri.notifications.v1.Lis
  * Use `create(ListNotificationActorsRequestSchema)` to create a new message.
  */
 export const ListNotificationActorsRequestSchema: GenMessage<ListNotificationActorsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 10);
+  messageDesc(file_meguri_notifications_v1_notification_service, 16);
 
 /**
  * ListNotificationActorsResponse answers ListNotificationActors.
@@ -411,6 +610,13 @@ export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.Li
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
+
+  /**
+   * The events of which `actors` has the actors, in the same order. Empty for reactions.
+   *
+   * @generated from field: repeated meguri.notifications.v1.Event events = 3;
+   */
+  events: Event[];
 };
 
 /**
@@ -418,7 +624,7 @@ export type ListNotificationActorsResponse = Message<"meguri.notifications.v1.Li
  * Use `create(ListNotificationActorsResponseSchema)` to create a new message.
  */
 export const ListNotificationActorsResponseSchema: GenMessage<ListNotificationActorsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 11);
+  messageDesc(file_meguri_notifications_v1_notification_service, 17);
 
 /**
  * WatchUnreadCountsRequest names the owners whose unread counts are watched.
@@ -440,7 +646,7 @@ export type WatchUnreadCountsRequest = Message<"meguri.notifications.v1.WatchUnr
  * Use `create(WatchUnreadCountsRequestSchema)` to create a new message.
  */
 export const WatchUnreadCountsRequestSchema: GenMessage<WatchUnreadCountsRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 12);
+  messageDesc(file_meguri_notifications_v1_notification_service, 18);
 
 /**
  * Watch names one owner.
@@ -469,7 +675,7 @@ export type WatchUnreadCountsRequest_Watch = Message<"meguri.notifications.v1.Wa
  * Use `create(WatchUnreadCountsRequest_WatchSchema)` to create a new message.
  */
 export const WatchUnreadCountsRequest_WatchSchema: GenMessage<WatchUnreadCountsRequest_Watch> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 12, 0);
+  messageDesc(file_meguri_notifications_v1_notification_service, 18, 0);
 
 /**
  * WatchUnreadCountsResponse is one message of the stream that answers WatchUnreadCounts.
@@ -506,7 +712,7 @@ export type WatchUnreadCountsResponse = Message<"meguri.notifications.v1.WatchUn
  * Use `create(WatchUnreadCountsResponseSchema)` to create a new message.
  */
 export const WatchUnreadCountsResponseSchema: GenMessage<WatchUnreadCountsResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 13);
+  messageDesc(file_meguri_notifications_v1_notification_service, 19);
 
 /**
  * Update is the unread count of one owner.
@@ -534,7 +740,7 @@ export type WatchUnreadCountsResponse_Update = Message<"meguri.notifications.v1.
  * Use `create(WatchUnreadCountsResponse_UpdateSchema)` to create a new message.
  */
 export const WatchUnreadCountsResponse_UpdateSchema: GenMessage<WatchUnreadCountsResponse_Update> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 13, 0);
+  messageDesc(file_meguri_notifications_v1_notification_service, 19, 0);
 
 /**
  * End is the last message of a stream.
@@ -562,7 +768,7 @@ export type WatchUnreadCountsResponse_End = Message<"meguri.notifications.v1.Wat
  * Use `create(WatchUnreadCountsResponse_EndSchema)` to create a new message.
  */
 export const WatchUnreadCountsResponse_EndSchema: GenMessage<WatchUnreadCountsResponse_End> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 13, 1);
+  messageDesc(file_meguri_notifications_v1_notification_service, 19, 1);
 
 /**
  * Cause says why the server ends a stream.
@@ -603,7 +809,7 @@ export type WatchUnreadCountsResponse_End_Cause = (typeof WatchUnreadCountsRespo
  * Describes the enum meguri.notifications.v1.WatchUnreadCountsResponse.End.Cause.
  */
 export const WatchUnreadCountsResponse_End_CauseSchema: GenEnum<WatchUnreadCountsResponse_End_Cause> = /*@__PURE__*/
-  enumDesc(file_meguri_notifications_v1_notification_service, 13, 1, 0);
+  enumDesc(file_meguri_notifications_v1_notification_service, 19, 1, 0);
 
 /**
  * NotifyRequest describes an event to be notified.
@@ -612,7 +818,7 @@ export const WatchUnreadCountsResponse_End_CauseSchema: GenEnum<WatchUnreadCount
  */
 export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
   /**
-   * The id of the event, unique for the target's owner and the calling service: 1 to 64 visible
+   * The id of the event, unique for each notified owner and the calling service: 1 to 64 visible
    * ASCII characters without "#". Required. It makes the call idempotent.
    *
    * @generated from field: string event_id = 1;
@@ -620,7 +826,8 @@ export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
   eventId: string;
 
   /**
-   * The registered target that the event is about. Its owner is notified. Required.
+   * The registered target that the event is about, whoever owns it. Required unless there are
+   * owner_ids.
    *
    * @generated from field: meguri.reactions.v1.TargetName target_name = 2;
    */
@@ -650,6 +857,38 @@ export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
    * @generated from field: string display_name = 5;
    */
   displayName: string;
+
+  /**
+   * A link to the event: an http or https URL, or a path that begins with one "/". At most 200
+   * bytes. Empty means none.
+   *
+   * @generated from field: string link = 6;
+   */
+  link: string;
+
+  /**
+   * What the service attaches for itself, at most 256 bytes, which Meguri does not read.
+   *
+   * @generated from field: bytes data = 7;
+   */
+  data: Uint8Array;
+
+  /**
+   * The owners to be notified, at most 100, each once, as of a thread or a mention: 1 to 64 visible
+   * ASCII characters without "#" each. Empty means the owner of the target.
+   *
+   * @generated from field: repeated string owner_ids = 8;
+   */
+  ownerIds: string[];
+
+  /**
+   * How long after its first event an unread notification takes in further ones: 1 minute to 366
+   * days. A later event begins a new notification, unless 32 of the target take in nobody new. Unset
+   * means for ever.
+   *
+   * @generated from field: google.protobuf.Duration regroup_after = 9;
+   */
+  regroupAfter?: Duration | undefined;
 };
 
 /**
@@ -657,7 +896,7 @@ export type NotifyRequest = Message<"meguri.notifications.v1.NotifyRequest"> & {
  * Use `create(NotifyRequestSchema)` to create a new message.
  */
 export const NotifyRequestSchema: GenMessage<NotifyRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 14);
+  messageDesc(file_meguri_notifications_v1_notification_service, 20);
 
 /**
  * NotifyResponse answers Notify.
@@ -666,18 +905,25 @@ export const NotifyRequestSchema: GenMessage<NotifyRequest> = /*@__PURE__*/
  */
 export type NotifyResponse = Message<"meguri.notifications.v1.NotifyResponse"> & {
   /**
-   * Whether the event is in an unread notification after this call. False when it is muted.
+   * Whether the event is in an unread notification of any of the owners now.
    *
    * @generated from field: bool notified = 1;
    */
   notified: boolean;
 
   /**
-   * Whether an earlier call had reported the event, so that this one changed nothing.
+   * Whether earlier calls had reported the event to all owners, so that this one changed nothing.
    *
    * @generated from field: bool replayed = 2;
    */
   replayed: boolean;
+
+  /**
+   * What has become of the event for each owner, in the order of the request.
+   *
+   * @generated from field: repeated meguri.notifications.v1.NotifyResponse.Result results = 3;
+   */
+  results: NotifyResponse_Result[];
 };
 
 /**
@@ -685,7 +931,135 @@ export type NotifyResponse = Message<"meguri.notifications.v1.NotifyResponse"> &
  * Use `create(NotifyResponseSchema)` to create a new message.
  */
 export const NotifyResponseSchema: GenMessage<NotifyResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 15);
+  messageDesc(file_meguri_notifications_v1_notification_service, 21);
+
+/**
+ * Result says what has become of the event for one owner.
+ *
+ * @generated from message meguri.notifications.v1.NotifyResponse.Result
+ */
+export type NotifyResponse_Result = Message<"meguri.notifications.v1.NotifyResponse.Result"> & {
+  /**
+   * The owner.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * Whether the event is in an unread notification now. False when it is muted, was read or was
+   * retracted.
+   *
+   * @generated from field: bool notified = 2;
+   */
+  notified: boolean;
+
+  /**
+   * Whether an earlier call had reported the event, so that this one changed nothing.
+   *
+   * @generated from field: bool replayed = 3;
+   */
+  replayed: boolean;
+
+  /**
+   * Whether the event was retracted.
+   *
+   * @generated from field: bool retracted = 4;
+   */
+  retracted: boolean;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.NotifyResponse.Result.
+ * Use `create(NotifyResponse_ResultSchema)` to create a new message.
+ */
+export const NotifyResponse_ResultSchema: GenMessage<NotifyResponse_Result> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 21, 0);
+
+/**
+ * RetractEventRequest names an event of the calling service.
+ *
+ * @generated from message meguri.notifications.v1.RetractEventRequest
+ */
+export type RetractEventRequest = Message<"meguri.notifications.v1.RetractEventRequest"> & {
+  /**
+   * The id of the event: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * The target of the event, whose owner was notified. Required unless there are owner_ids.
+   *
+   * @generated from field: meguri.reactions.v1.TargetName target_name = 2;
+   */
+  targetName?: TargetName | undefined;
+
+  /**
+   * The owners from whom the event is taken back, at most 100, each once: 1 to 64 visible ASCII
+   * characters without "#" each. Empty means the owner of the target.
+   *
+   * @generated from field: repeated string owner_ids = 3;
+   */
+  ownerIds: string[];
+};
+
+/**
+ * Describes the message meguri.notifications.v1.RetractEventRequest.
+ * Use `create(RetractEventRequestSchema)` to create a new message.
+ */
+export const RetractEventRequestSchema: GenMessage<RetractEventRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 22);
+
+/**
+ * RetractEventResponse answers RetractEvent.
+ *
+ * @generated from message meguri.notifications.v1.RetractEventResponse
+ */
+export type RetractEventResponse = Message<"meguri.notifications.v1.RetractEventResponse"> & {
+  /**
+   * What has become of the event of each owner, in the order of the request.
+   *
+   * @generated from field: repeated meguri.notifications.v1.RetractEventResponse.Result results = 1;
+   */
+  results: RetractEventResponse_Result[];
+};
+
+/**
+ * Describes the message meguri.notifications.v1.RetractEventResponse.
+ * Use `create(RetractEventResponseSchema)` to create a new message.
+ */
+export const RetractEventResponseSchema: GenMessage<RetractEventResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 23);
+
+/**
+ * Result says what has become of the event of one owner.
+ *
+ * @generated from message meguri.notifications.v1.RetractEventResponse.Result
+ */
+export type RetractEventResponse_Result = Message<"meguri.notifications.v1.RetractEventResponse.Result"> & {
+  /**
+   * The owner.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * Whether the call changed anything. False when there was no such event, or none any more.
+   *
+   * @generated from field: bool changed = 2;
+   */
+  changed: boolean;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.RetractEventResponse.Result.
+ * Use `create(RetractEventResponse_ResultSchema)` to create a new message.
+ */
+export const RetractEventResponse_ResultSchema: GenMessage<RetractEventResponse_Result> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 23, 0);
 
 /**
  * GetPreferencesRequest names an owner.
@@ -706,7 +1080,7 @@ export type GetPreferencesRequest = Message<"meguri.notifications.v1.GetPreferen
  * Use `create(GetPreferencesRequestSchema)` to create a new message.
  */
 export const GetPreferencesRequestSchema: GenMessage<GetPreferencesRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 16);
+  messageDesc(file_meguri_notifications_v1_notification_service, 24);
 
 /**
  * GetPreferencesResponse answers GetPreferences.
@@ -727,7 +1101,7 @@ export type GetPreferencesResponse = Message<"meguri.notifications.v1.GetPrefere
  * Use `create(GetPreferencesResponseSchema)` to create a new message.
  */
 export const GetPreferencesResponseSchema: GenMessage<GetPreferencesResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 17);
+  messageDesc(file_meguri_notifications_v1_notification_service, 25);
 
 /**
  * UpdatePreferencesRequest has new values for some or all preferences of an owner.
@@ -736,15 +1110,16 @@ export const GetPreferencesResponseSchema: GenMessage<GetPreferencesResponse> = 
  */
 export type UpdatePreferencesRequest = Message<"meguri.notifications.v1.UpdatePreferencesRequest"> & {
   /**
-   * The preferences, with the owner and the new values. Required.
+   * The preferences, with the owner, the new values, and the etag of the preferences that were read.
+   * Required.
    *
    * @generated from field: meguri.notifications.v1.Preferences preferences = 1;
    */
   preferences?: Preferences | undefined;
 
   /**
-   * The fields to change: all_muted, muted_kinds, or "*" for both. Without a mask, those that are
-   * not empty in the request.
+   * The fields to change: all_muted, muted_kinds, muted_event_kinds, or "*" for all three. Without a
+   * mask, those that are not empty in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -756,7 +1131,7 @@ export type UpdatePreferencesRequest = Message<"meguri.notifications.v1.UpdatePr
  * Use `create(UpdatePreferencesRequestSchema)` to create a new message.
  */
 export const UpdatePreferencesRequestSchema: GenMessage<UpdatePreferencesRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 18);
+  messageDesc(file_meguri_notifications_v1_notification_service, 26);
 
 /**
  * UpdatePreferencesResponse answers UpdatePreferences.
@@ -777,7 +1152,7 @@ export type UpdatePreferencesResponse = Message<"meguri.notifications.v1.UpdateP
  * Use `create(UpdatePreferencesResponseSchema)` to create a new message.
  */
 export const UpdatePreferencesResponseSchema: GenMessage<UpdatePreferencesResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 19);
+  messageDesc(file_meguri_notifications_v1_notification_service, 27);
 
 /**
  * SetPersonMutedRequest mutes or unmutes a person.
@@ -812,7 +1187,7 @@ export type SetPersonMutedRequest = Message<"meguri.notifications.v1.SetPersonMu
  * Use `create(SetPersonMutedRequestSchema)` to create a new message.
  */
 export const SetPersonMutedRequestSchema: GenMessage<SetPersonMutedRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 20);
+  messageDesc(file_meguri_notifications_v1_notification_service, 28);
 
 /**
  * SetPersonMutedResponse answers SetPersonMuted.
@@ -833,7 +1208,7 @@ export type SetPersonMutedResponse = Message<"meguri.notifications.v1.SetPersonM
  * Use `create(SetPersonMutedResponseSchema)` to create a new message.
  */
 export const SetPersonMutedResponseSchema: GenMessage<SetPersonMutedResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 21);
+  messageDesc(file_meguri_notifications_v1_notification_service, 29);
 
 /**
  * ListMutedPeopleRequest requests one page of the people whom an owner has muted.
@@ -869,7 +1244,7 @@ export type ListMutedPeopleRequest = Message<"meguri.notifications.v1.ListMutedP
  * Use `create(ListMutedPeopleRequestSchema)` to create a new message.
  */
 export const ListMutedPeopleRequestSchema: GenMessage<ListMutedPeopleRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 22);
+  messageDesc(file_meguri_notifications_v1_notification_service, 30);
 
 /**
  * ListMutedPeopleResponse answers ListMutedPeople.
@@ -897,7 +1272,127 @@ export type ListMutedPeopleResponse = Message<"meguri.notifications.v1.ListMuted
  * Use `create(ListMutedPeopleResponseSchema)` to create a new message.
  */
 export const ListMutedPeopleResponseSchema: GenMessage<ListMutedPeopleResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 23);
+  messageDesc(file_meguri_notifications_v1_notification_service, 31);
+
+/**
+ * BlockPersonRequest names a person whom an owner blocks.
+ *
+ * @generated from message meguri.notifications.v1.BlockPersonRequest
+ */
+export type BlockPersonRequest = Message<"meguri.notifications.v1.BlockPersonRequest"> & {
+  /**
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The person: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string user_id = 2;
+   */
+  userId: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.BlockPersonRequest.
+ * Use `create(BlockPersonRequestSchema)` to create a new message.
+ */
+export const BlockPersonRequestSchema: GenMessage<BlockPersonRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 32);
+
+/**
+ * BlockPersonResponse answers BlockPerson.
+ *
+ * @generated from message meguri.notifications.v1.BlockPersonResponse
+ */
+export type BlockPersonResponse = Message<"meguri.notifications.v1.BlockPersonResponse"> & {
+  /**
+   * Whether the call changed anything.
+   *
+   * @generated from field: bool changed = 1;
+   */
+  changed: boolean;
+
+  /**
+   * The unread count now.
+   *
+   * @generated from field: meguri.notifications.v1.UnreadCount unread_count = 2;
+   */
+  unreadCount?: UnreadCount | undefined;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.BlockPersonResponse.
+ * Use `create(BlockPersonResponseSchema)` to create a new message.
+ */
+export const BlockPersonResponseSchema: GenMessage<BlockPersonResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 33);
+
+/**
+ * ListMutedTargetsRequest requests one page of the targets that an owner has muted.
+ *
+ * @generated from message meguri.notifications.v1.ListMutedTargetsRequest
+ */
+export type ListMutedTargetsRequest = Message<"meguri.notifications.v1.ListMutedTargetsRequest"> & {
+  /**
+   * The owner: 1 to 64 visible ASCII characters without "#". Required.
+   *
+   * @generated from field: string owner_id = 1;
+   */
+  ownerId: string;
+
+  /**
+   * The largest number of targets in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters, sent with the same other
+   * fields. Empty means the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.ListMutedTargetsRequest.
+ * Use `create(ListMutedTargetsRequestSchema)` to create a new message.
+ */
+export const ListMutedTargetsRequestSchema: GenMessage<ListMutedTargetsRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 34);
+
+/**
+ * ListMutedTargetsResponse answers ListMutedTargets.
+ *
+ * @generated from message meguri.notifications.v1.ListMutedTargetsResponse
+ */
+export type ListMutedTargetsResponse = Message<"meguri.notifications.v1.ListMutedTargetsResponse"> & {
+  /**
+   * The targets, in the order of their types and ids.
+   *
+   * @generated from field: repeated meguri.reactions.v1.Target targets = 1;
+   */
+  targets: Target[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.notifications.v1.ListMutedTargetsResponse.
+ * Use `create(ListMutedTargetsResponseSchema)` to create a new message.
+ */
+export const ListMutedTargetsResponseSchema: GenMessage<ListMutedTargetsResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_notifications_v1_notification_service, 35);
 
 /**
  * SetTargetMutedRequest mutes or unmutes a target.
@@ -932,7 +1427,7 @@ export type SetTargetMutedRequest = Message<"meguri.notifications.v1.SetTargetMu
  * Use `create(SetTargetMutedRequestSchema)` to create a new message.
  */
 export const SetTargetMutedRequestSchema: GenMessage<SetTargetMutedRequest> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 24);
+  messageDesc(file_meguri_notifications_v1_notification_service, 36);
 
 /**
  * SetTargetMutedResponse answers SetTargetMuted.
@@ -953,7 +1448,7 @@ export type SetTargetMutedResponse = Message<"meguri.notifications.v1.SetTargetM
  * Use `create(SetTargetMutedResponseSchema)` to create a new message.
  */
 export const SetTargetMutedResponseSchema: GenMessage<SetTargetMutedResponse> = /*@__PURE__*/
-  messageDesc(file_meguri_notifications_v1_notification_service, 25);
+  messageDesc(file_meguri_notifications_v1_notification_service, 37);
 
 /**
  * NotificationService notifies owners of reactions to their targets, and of events that services
@@ -970,7 +1465,7 @@ export const NotificationService: GenService<{
    * ListNotifications lists an owner's notifications, the one with the latest person first: unread
    * and read ones in one list, unless the request asks for a state. Strongly consistent. Read ones
    * are kept for 90 days, unless the server is configured otherwise. Notifications about deleted
-   * targets are left out.
+   * targets, and of other kinds than those of the request, are left out.
    *
    * Refusals: INVALID_REQUEST (a page_token of another list). Retryable: CLOCK_OFF.
    *
@@ -980,6 +1475,19 @@ export const NotificationService: GenService<{
     methodKind: "unary";
     input: typeof ListNotificationsRequestSchema;
     output: typeof ListNotificationsResponseSchema;
+  },
+  /**
+   * GetNotification reads one notification, unread or read. Strongly consistent.
+   *
+   * Refusals: NOTIFICATION_NOT_FOUND (it has ended or expired, or its target is deleted),
+   * INVALID_REQUEST (a notification_id of another owner, or of none). Retryable: CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.GetNotification
+   */
+  getNotification: {
+    methodKind: "unary";
+    input: typeof GetNotificationRequestSchema;
+    output: typeof GetNotificationResponseSchema;
   },
   /**
    * GetUnreadCount reads the content of an owner's badge. Strongly consistent. An unknown owner
@@ -1021,6 +1529,37 @@ export const NotificationService: GenService<{
     output: typeof MarkAllNotificationsReadResponseSchema;
   },
   /**
+   * MarkNotificationUnread makes a read notification unread again, with the same id. It takes in
+   * nobody new, and keeps counting who had taken a reaction back since it was read. A mark as read of
+   * its version reads it as a whole. Idempotent.
+   *
+   * Refusals: NOTIFICATION_NOT_FOUND (it has ended or expired, or its target is deleted),
+   * LIMIT_EXCEEDED (32 notifications about the target take in nobody new), INVALID_REQUEST (a
+   * notification_id of another owner, or of none). Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.MarkNotificationUnread
+   */
+  markNotificationUnread: {
+    methodKind: "unary";
+    input: typeof MarkNotificationUnreadRequestSchema;
+    output: typeof MarkNotificationUnreadResponseSchema;
+  },
+  /**
+   * DismissNotification removes a notification: a read one, or the actors of an unread one up to the
+   * version that the owner has seen. They count as read, but are in no list any more. Actors after
+   * that version stay unread, in a notification with another id. Idempotent.
+   *
+   * Refusals: INVALID_REQUEST (a notification_id of another owner, or of none). Retryable: CONTENDED,
+   * CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.DismissNotification
+   */
+  dismissNotification: {
+    methodKind: "unary";
+    input: typeof DismissNotificationRequestSchema;
+    output: typeof DismissNotificationResponseSchema;
+  },
+  /**
    * MarkNotificationsSeen notes that the owner has seen the list of notifications at a version,
    * which sets unseen_notification_count back; nothing becomes read. A version beyond that of the unread count
    * counts as the latest. Idempotent.
@@ -1050,7 +1589,7 @@ export const NotificationService: GenService<{
   },
   /**
    * WatchUnreadCounts sends the unread counts of one or more owners: each at once, as this server
-   * knows it, unless the client knows it already or a newer one, and again when its number of actors, of notifications or of unseen ones has
+   * knows it, unless the client knows it already or a newer one, and again when one of its numbers has
    * changed. A change is sent at once if it was made by this server, within about a second if the
    * owner was active lately, and otherwise within about five seconds. Changes in quick succession are
    * sent as one. A version that is lower than the one before says that the table was restored from a
@@ -1067,14 +1606,16 @@ export const NotificationService: GenService<{
     output: typeof WatchUnreadCountsResponseSchema;
   },
   /**
-   * Notify notifies a target's owner of an event, such as a comment, a follow or a delivery. Events
-   * of one kind about one target are merged into one unread notification, apart from reactions of
-   * this kind. Nothing is notified of what the owner has muted, or has done. Idempotent by event_id
-   * for 90 days, unless the server is configured otherwise.
+   * Notify notifies owners of an event, such as a comment, a mention or a delivery: the owner of its
+   * target, or up to 100 owners by their ids. Unread events of one kind about one target are one
+   * notification, apart from reactions of this kind. An owner is not notified of what the owner has
+   * muted, or has done. Idempotent by event_id for 90 days, unless the server is configured
+   * otherwise. Each owner is served apart from the others: after a retryable error some of them are
+   * notified, and the same call notifies the others.
    *
-   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, ID_REUSED (the id was used for another event),
-   * LIMIT_EXCEEDED (a seventeenth kind, or more than 10 GB of events of one kind). Retryable:
-   * CONTENDED, CLOCK_OFF.
+   * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, ID_REUSED (the id was used for another event of one
+   * of the owners), LIMIT_EXCEEDED (more than 10 GB of events of one kind). Retryable: CONTENDED,
+   * CLOCK_OFF.
    *
    * @generated from rpc meguri.notifications.v1.NotificationService.Notify
    */
@@ -1082,6 +1623,22 @@ export const NotificationService: GenService<{
     methodKind: "unary";
     input: typeof NotifyRequestSchema;
     output: typeof NotifyResponseSchema;
+  },
+  /**
+   * RetractEvent takes an event of the calling service back, wherever it is: it leaves the unread or
+   * read notification of each owner, which ends with its last event, and the unread count follows.
+   * Possible for as long as the event_id is known: for 90 days, unless the server is configured
+   * otherwise. Idempotent. Each owner is served apart from the others, as by Notify.
+   *
+   * Refusals: EVENT_NOT_FOUND (the service has notified none of the owners of such an event),
+   * TARGET_NOT_FOUND. Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.RetractEvent
+   */
+  retractEvent: {
+    methodKind: "unary";
+    input: typeof RetractEventRequestSchema;
+    output: typeof RetractEventResponseSchema;
   },
   /**
    * GetPreferences reads what an owner has muted, except for targets and people. Strongly
@@ -1095,9 +1652,9 @@ export const NotificationService: GenService<{
     output: typeof GetPreferencesResponseSchema;
   },
   /**
-   * UpdatePreferences changes those preferences of an owner that update_mask names. An etag in the
-   * request has to be that of the present preferences, unless the update changes nothing.
-   * Idempotent.
+   * UpdatePreferences changes those preferences of an owner that update_mask names. The etag in the
+   * request has to be that of the present preferences, so that no change of another device is lost.
+   * With any other etag only an update that changes nothing is accepted. Idempotent.
    *
    * Refusals: ETAG_MISMATCH (the preferences were changed since they were read), INVALID_REQUEST (a
    * mask with another field). Retryable: CONTENDED, CLOCK_OFF.
@@ -1148,6 +1705,34 @@ export const NotificationService: GenService<{
     methodKind: "unary";
     input: typeof SetTargetMutedRequestSchema;
     output: typeof SetTargetMutedResponseSchema;
+  },
+  /**
+   * BlockPerson mutes a person, and takes the person out of all notifications of the owner, unread
+   * and read: what the person does later notifies nobody, and what it has done is shown no more. Other
+   * people see no difference: reactions stay, and are counted. Idempotent: after an interrupted
+   * call, the same call does the rest. SetPersonMuted ends the mute.
+   *
+   * Refusals: LIMIT_EXCEEDED (100 people are muted). Retryable: CONTENDED, CLOCK_OFF.
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.BlockPerson
+   */
+  blockPerson: {
+    methodKind: "unary";
+    input: typeof BlockPersonRequestSchema;
+    output: typeof BlockPersonResponseSchema;
+  },
+  /**
+   * ListMutedTargets lists the targets that an owner has muted, in the order of their types and ids.
+   * Strongly consistent.
+   *
+   * Refusals: INVALID_REQUEST (a page_token of another list).
+   *
+   * @generated from rpc meguri.notifications.v1.NotificationService.ListMutedTargets
+   */
+  listMutedTargets: {
+    methodKind: "unary";
+    input: typeof ListMutedTargetsRequestSchema;
+    output: typeof ListMutedTargetsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_meguri_notifications_v1_notification_service, 0);

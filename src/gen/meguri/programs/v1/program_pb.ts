@@ -2,22 +2,22 @@
 // @generated from file meguri/programs/v1/program.proto (package meguri.programs.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
 import type { Caller } from "../../access/v1/caller_pb.ts";
 import { file_meguri_access_v1_caller } from "../../access/v1/caller_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file meguri/programs/v1/program.proto.
  */
 export const file_meguri_programs_v1_program: GenFile = /*@__PURE__*/
-  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxItIICgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGnYKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAIgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAgaiQMKCUJ1bGtSdWxlcxIpChJtYXhfcG9pbnRzX3Blcl9yb3cYASABKANCDbpICiIIGICU69wDKAASKgoQbWF4X3RvdGFsX3BvaW50cxgCIAEoA0IQukgNIgsYgICapuqv4wEoABJLCgV0aWVycxgDIAMoCzIyLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlcy5BcHByb3ZhbFRpZXJCCLpIBZIBAhAFEi8KF3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50GAQgASgFQgm6SAYaBBgCKABIAIgBARqKAQoMQXBwcm92YWxUaWVyEioKEG1heF90b3RhbF9wb2ludHMYASABKANCELpIDSILGICAmqbqr+MBKAESMgoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudEIaChhfcmVxdWlyZWRfYXBwcm92YWxfY291bnRCM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
+  fileDesc("CiBtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbS5wcm90bxISbWVndXJpLnByb2dyYW1zLnYxIrgRCgdQcm9ncmFtEiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESEQoJdGltZV96b25lGAIgASgJEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEkQKEGxpZmV0aW1lX2NoYW5nZXMYBCADKAsyKi5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5MaWZldGltZUNoYW5nZRIvCgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASRwoRcmVzZXJ2YXRpb25fcGF1c2UYBiABKAsyLC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5SZXNlcnZhdGlvblBhdXNlEjQKB25vdGljZXMYByABKAsyIy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5Ob3RpY2VzEjkKCmJ1bGtfcnVsZXMYCCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMSFQoEZXRhZxgJIAEoCUIHukgEcgIYQBJGChFidWxrX3J1bGVzX2NoYW5nZRgKIAEoCzIrLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlc0NoYW5nZRpdCg5MaWZldGltZUNoYW5nZRIXCg9saWZldGltZV9tb250aHMYASABKAUSMgoOZWZmZWN0aXZlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGnYKEFJlc2VydmF0aW9uUGF1c2USKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKAoGY2FsbGVyGAIgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISDgoGcmVhc29uGAMgASgJGkIKB05vdGljZXMSHgoLZXhwaXJ5X2RheXMYASABKAVCCbpIBhoEGBsoABIXCg9yZXNlcnZlZF9ncmFudHMYAiABKAga8gMKCUJ1bGtSdWxlcxIpChJtYXhfcG9pbnRzX3Blcl9yb3cYASABKANCDbpICiIIGICU69wDKAASKgoQbWF4X3RvdGFsX3BvaW50cxgCIAEoA0IQukgNIgsYgICapuqv4wEoABJLCgV0aWVycxgDIAMoCzIyLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlcy5BcHByb3ZhbFRpZXJCCLpIBZIBAhAFEi8KF3JlcXVpcmVkX2FwcHJvdmFsX2NvdW50GAQgASgFQgm6SAYaBBgCKABIAIgBARIjCgdzb3VyY2VzGAUgAygJQhK6SA+SAQwQEBgBIgZyBPDqMAESQgoObG93ZXJpbmdfZGVsYXkYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CD7pIDKoBCSIFCICangEyABqKAQoMQXBwcm92YWxUaWVyEioKEG1heF90b3RhbF9wb2ludHMYASABKANCELpIDSILGICAmqbqr+MBKAESMgoXcmVxdWlyZWRfYXBwcm92YWxfY291bnQYAiABKAVCDLpICcgBARoEGAIoAEgAiAEBQhoKGF9yZXF1aXJlZF9hcHByb3ZhbF9jb3VudEIaChhfcmVxdWlyZWRfYXBwcm92YWxfY291bnQasgcKD0J1bGtSdWxlc0NoYW5nZRIOCgZudW1iZXIYASABKAMSQAoFc3RhdGUYAiABKA4yMS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXNDaGFuZ2UuU3RhdGUSQgoTcHJldmlvdXNfYnVsa19ydWxlcxgDIAEoCzIlLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlcxI5CgpidWxrX3J1bGVzGAQgASgLMiUubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzEhAKCGxvd2VyaW5nGAUgASgIEioKCHByb3Bvc2VyGAYgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISMAoMcHJvcG9zZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfChdyZXF1aXJlZF9hcHByb3ZhbF9jb3VudBgIIAEoBRJHCglhcHByb3ZhbHMYCSADKAsyNC5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXNDaGFuZ2UuQXBwcm92YWwSMgoOZWZmZWN0aXZlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjwKA2VuZBgLIAEoCzIvLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtLkJ1bGtSdWxlc0NoYW5nZS5FbmQSDgoGZGlnZXN0GAwgASgJGm4KCEFwcHJvdmFsEigKBmNhbGxlchgBIAEoCzIYLm1lZ3VyaS5hY2Nlc3MudjEuQ2FsbGVyEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJlYXNvbhgDIAEoCRppCgNFbmQSKAoGY2FsbGVyGAEgASgLMhgubWVndXJpLmFjY2Vzcy52MS5DYWxsZXISKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAMgASgJIpYBCgVTdGF0ZRIVChFTVEFURV9VTlNQRUNJRklFRBAAEhIKDlNUQVRFX1BST1BPU0VEEAESEQoNU1RBVEVfV0FJVElORxACEhIKDlNUQVRFX0lOX0ZPUkNFEAMSEgoOU1RBVEVfUkVKRUNURUQQBBITCg9TVEFURV9DQU5DRUxMRUQQBRISCg5TVEFURV9SRVBMQUNFRBAGQjNaMW1lZ3VyaS5pbnRlcm5hbC9nZW4vbWVndXJpL3Byb2dyYW1zL3YxO3Byb2dyYW1zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_google_protobuf_timestamp, file_meguri_access_v1_access, file_meguri_access_v1_caller, file_meguri_rules_v1_rules]);
 
 /**
  * Program is a points program: the calendar and the lifetime that all accounts in it share.
@@ -78,20 +78,28 @@ export type Program = Message<"meguri.programs.v1.Program"> & {
   notices?: Program_Notices | undefined;
 
   /**
-   * The rules for bulk grants. Always set: a program begins without tiers, with the highest caps
-   * and one approval for every bulk grant.
+   * The rules for bulk grants in force. Always set: unless it is created with others, a program
+   * begins without tiers and sources, with the highest caps and one approval for every bulk grant.
    *
    * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 8;
    */
   bulkRules?: Program_BulkRules | undefined;
 
   /**
-   * Changes whenever another field does. An update with an etag is refused unless it is that of the
+   * Changes whenever somebody changes another field. An update with an etag is refused unless it is that of the
    * present program. At most 64 characters.
    *
    * @generated from field: string etag = 9;
    */
   etag: string;
+
+  /**
+   * The latest change of bulk_rules, which may be in force, pending or ended. Unset while they are
+   * those that every program begins with.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRulesChange bulk_rules_change = 10;
+   */
+  bulkRulesChange?: Program_BulkRulesChange | undefined;
 };
 
 /**
@@ -197,7 +205,8 @@ export const Program_NoticesSchema: GenMessage<Program_Notices> = /*@__PURE__*/
 
 /**
  * BulkRules say what bulk grants of a program may grant, and how many people have to approve
- * them. A bulk grant keeps the rules that were in force when it was submitted.
+ * them. The caps are those in force when a bulk grant is submitted; of the approvals, it needs
+ * those in force until it has them, whenever that is more.
  *
  * @generated from message meguri.programs.v1.Program.BulkRules
  */
@@ -233,6 +242,22 @@ export type Program_BulkRules = Message<"meguri.programs.v1.Program.BulkRules"> 
    * @generated from field: optional int32 required_approval_count = 4;
    */
   requiredApprovalCount?: number | undefined;
+
+  /**
+   * The names of the configured sources that may grant in the program, at most 16, in any order;
+   * in order in an answer. Empty means that no source may.
+   *
+   * @generated from field: repeated string sources = 5;
+   */
+  sources: string[];
+
+  /**
+   * How long a change that lowers the rules waits after its approvals, 0 to 30 days. Unset means
+   * one hour; it is always set in an answer.
+   *
+   * @generated from field: google.protobuf.Duration lowering_delay = 6;
+   */
+  loweringDelay?: Duration | undefined;
 };
 
 /**
@@ -249,8 +274,10 @@ export const Program_BulkRulesSchema: GenMessage<Program_BulkRules> = /*@__PURE_
  */
 export type Program_BulkRules_ApprovalTier = Message<"meguri.programs.v1.Program.BulkRules.ApprovalTier"> & {
   /**
-   * The largest total of a bulk grant in this tier, in points, 1 to 1,000,000,000,000,000, and
-   * above that of the tier before. Required.
+   * The largest total of this tier, in points, 1 to 1,000,000,000,000,000, and above that of the
+   * tier before. Required. It is the total of a bulk grant together with those that the program
+   * has got in the hours before under as many approvals or fewer: an hour counts until the same
+   * hour of the next day begins.
    *
    * @generated from field: int64 max_total_points = 1;
    */
@@ -271,4 +298,242 @@ export type Program_BulkRules_ApprovalTier = Message<"meguri.programs.v1.Program
  */
 export const Program_BulkRules_ApprovalTierSchema: GenMessage<Program_BulkRules_ApprovalTier> = /*@__PURE__*/
   messageDesc(file_meguri_programs_v1_program, 0, 3, 0);
+
+/**
+ * BulkRulesChange is one change of the bulk rules: who wants which rules, and who approved.
+ *
+ * @generated from message meguri.programs.v1.Program.BulkRulesChange
+ */
+export type Program_BulkRulesChange = Message<"meguri.programs.v1.Program.BulkRulesChange"> & {
+  /**
+   * The number of the change, from 1; 0 are the rules that the program was created with.
+   *
+   * @generated from field: int64 number = 1;
+   */
+  number: bigint;
+
+  /**
+   * How far it has come.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRulesChange.State state = 2;
+   */
+  state: Program_BulkRulesChange_State;
+
+  /**
+   * The rules in force before it.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRules previous_bulk_rules = 3;
+   */
+  previousBulkRules?: Program_BulkRules | undefined;
+
+  /**
+   * The rules that it proposes.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 4;
+   */
+  bulkRules?: Program_BulkRules | undefined;
+
+  /**
+   * Whether anything becomes easier by it, so that it waits for lowering_delay of the rules before.
+   *
+   * @generated from field: bool lowering = 5;
+   */
+  lowering: boolean;
+
+  /**
+   * Who proposed it.
+   *
+   * @generated from field: meguri.access.v1.Caller proposer = 6;
+   */
+  proposer?: Caller | undefined;
+
+  /**
+   * The instant of the proposal.
+   *
+   * @generated from field: google.protobuf.Timestamp propose_time = 7;
+   */
+  proposeTime?: Timestamp | undefined;
+
+  /**
+   * How many other people have to approve it: as many as the strictest tier in force needs, 0 to 2.
+   *
+   * @generated from field: int32 required_approval_count = 8;
+   */
+  requiredApprovalCount: number;
+
+  /**
+   * Its approvals.
+   *
+   * @generated from field: repeated meguri.programs.v1.Program.BulkRulesChange.Approval approvals = 9;
+   */
+  approvals: Program_BulkRulesChange_Approval[];
+
+  /**
+   * From when on it is in force. Unset while approvals are missing.
+   *
+   * @generated from field: google.protobuf.Timestamp effective_time = 10;
+   */
+  effectiveTime?: Timestamp | undefined;
+
+  /**
+   * Who ended it. Unset unless it was rejected, cancelled or replaced.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRulesChange.End end = 11;
+   */
+  end?: Program_BulkRulesChange_End | undefined;
+
+  /**
+   * Names exactly this change: 43 characters.
+   *
+   * @generated from field: string digest = 12;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.BulkRulesChange.
+ * Use `create(Program_BulkRulesChangeSchema)` to create a new message.
+ */
+export const Program_BulkRulesChangeSchema: GenMessage<Program_BulkRulesChange> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 4);
+
+/**
+ * Approval is the approval of a change by one person.
+ *
+ * @generated from message meguri.programs.v1.Program.BulkRulesChange.Approval
+ */
+export type Program_BulkRulesChange_Approval = Message<"meguri.programs.v1.Program.BulkRulesChange.Approval"> & {
+  /**
+   * Who approved.
+   *
+   * @generated from field: meguri.access.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * The instant of the approval.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Why. Empty when no reason was given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.BulkRulesChange.Approval.
+ * Use `create(Program_BulkRulesChange_ApprovalSchema)` to create a new message.
+ */
+export const Program_BulkRulesChange_ApprovalSchema: GenMessage<Program_BulkRulesChange_Approval> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 4, 0);
+
+/**
+ * End says who ended a change that never took effect.
+ *
+ * @generated from message meguri.programs.v1.Program.BulkRulesChange.End
+ */
+export type Program_BulkRulesChange_End = Message<"meguri.programs.v1.Program.BulkRulesChange.End"> & {
+  /**
+   * Who rejected or cancelled it, or proposed other rules.
+   *
+   * @generated from field: meguri.access.v1.Caller caller = 1;
+   */
+  caller?: Caller | undefined;
+
+  /**
+   * The instant of the end.
+   *
+   * @generated from field: google.protobuf.Timestamp time = 2;
+   */
+  time?: Timestamp | undefined;
+
+  /**
+   * Why. Empty when no reason was given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.Program.BulkRulesChange.End.
+ * Use `create(Program_BulkRulesChange_EndSchema)` to create a new message.
+ */
+export const Program_BulkRulesChange_EndSchema: GenMessage<Program_BulkRulesChange_End> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program, 0, 4, 1);
+
+/**
+ * State says how far a change has come.
+ *
+ * @generated from enum meguri.programs.v1.Program.BulkRulesChange.State
+ */
+export const Program_BulkRulesChange_State = {
+  /**
+   * Never occurs.
+   *
+   * @generated from enum value: STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Approvals are missing.
+   *
+   * @generated from enum value: STATE_PROPOSED = 1;
+   */
+  PROPOSED: 1,
+
+  /**
+   * It has its approvals and lowers the rules, so it takes effect at effective_time. Until then
+   * one person can cancel it.
+   *
+   * @generated from enum value: STATE_WAITING = 2;
+   */
+  WAITING: 2,
+
+  /**
+   * It has taken effect.
+   *
+   * @generated from enum value: STATE_IN_FORCE = 3;
+   */
+  IN_FORCE: 3,
+
+  /**
+   * It was rejected while approvals were missing.
+   *
+   * @generated from enum value: STATE_REJECTED = 4;
+   */
+  REJECTED: 4,
+
+  /**
+   * It was cancelled while it waited.
+   *
+   * @generated from enum value: STATE_CANCELLED = 5;
+   */
+  CANCELLED: 5,
+
+  /**
+   * Other rules were proposed before it took effect.
+   *
+   * @generated from enum value: STATE_REPLACED = 6;
+   */
+  REPLACED: 6,
+} as const;
+
+/**
+ * State says how far a change has come.
+ *
+ * @generated from enum meguri.programs.v1.Program.BulkRulesChange.State
+ */
+export type Program_BulkRulesChange_State = (typeof Program_BulkRulesChange_State)[keyof typeof Program_BulkRulesChange_State] | UnknownEnum;
+
+/**
+ * Describes the enum meguri.programs.v1.Program.BulkRulesChange.State.
+ */
+export const Program_BulkRulesChange_StateSchema: GenEnum<Program_BulkRulesChange_State> = /*@__PURE__*/
+  enumDesc(file_meguri_programs_v1_program, 0, 4, 0);
 

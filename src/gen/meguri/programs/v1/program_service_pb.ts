@@ -8,7 +8,7 @@ import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/vali
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
-import type { Program } from "./program_pb.ts";
+import type { Program, Program_BulkRules, Program_BulkRulesChange } from "./program_pb.ts";
 import { file_meguri_programs_v1_program } from "./program_pb.ts";
 import { file_meguri_rules_v1_rules } from "../../rules/v1/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/programs/v1/program_service.proto.
  */
 export const file_meguri_programs_v1_program_service: GenFile = /*@__PURE__*/
-  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEieQoUQ3JlYXRlUHJvZ3JhbVJlcXVlc3QSIQoKcHJvZ3JhbV9pZBgBIAEoCUINukgGcgSo6jAByLsYARIaCgl0aW1lX3pvbmUYAiABKAlCB7pIBHICGEASIgoPbGlmZXRpbWVfbW9udGhzGAMgASgFQgm6SAYaBBgkKAAiVwoVQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIQCghyZXBsYXllZBgCIAEoCCI2ChFHZXRQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUAoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgCIAEoCUIJukgGcgTg6jABIl4KFExpc3RQcm9ncmFtc1Jlc3BvbnNlEi0KCHByb2dyYW1zGAEgAygLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIn0KFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJFChVVcGRhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtMvYDCg5Qcm9ncmFtU2VydmljZRJ7Cg1DcmVhdGVQcm9ncmFtEigubWVndXJpLnByb2dyYW1zLnYxLkNyZWF0ZVByb2dyYW1SZXF1ZXN0GikubWVndXJpLnByb2dyYW1zLnYxLkNyZWF0ZVByb2dyYW1SZXNwb25zZSIVkAICsrsYDnByb2dyYW1zLmFkbWluEnEKCkdldFByb2dyYW0SJS5tZWd1cmkucHJvZ3JhbXMudjEuR2V0UHJvZ3JhbVJlcXVlc3QaJi5tZWd1cmkucHJvZ3JhbXMudjEuR2V0UHJvZ3JhbVJlc3BvbnNlIhSQAgGyuxgNcHJvZ3JhbXMucmVhZBJ3CgxMaXN0UHJvZ3JhbXMSJy5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVxdWVzdBooLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0UHJvZ3JhbXNSZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWQSewoNVXBkYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5VcGRhdGVQcm9ncmFtUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbkIzWjFtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9wcm9ncmFtcy92MTtwcm9ncmFtc3YxYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_rules_v1_rules]);
+  fileDesc("CihtZWd1cmkvcHJvZ3JhbXMvdjEvcHJvZ3JhbV9zZXJ2aWNlLnByb3RvEhJtZWd1cmkucHJvZ3JhbXMudjEitAEKFENyZWF0ZVByb2dyYW1SZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGgoJdGltZV96b25lGAIgASgJQge6SARyAhhAEiIKD2xpZmV0aW1lX21vbnRocxgDIAEoBUIJukgGGgQYJCgAEjkKCmJ1bGtfcnVsZXMYBCABKAsyJS5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbS5CdWxrUnVsZXMiVwoVQ3JlYXRlUHJvZ3JhbVJlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbRIQCghyZXBsYXllZBgCIAEoCCI2ChFHZXRQcm9ncmFtUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBIkIKEkdldFByb2dyYW1SZXNwb25zZRIsCgdwcm9ncmFtGAEgASgLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0iUAoTTGlzdFByb2dyYW1zUmVxdWVzdBIaCglwYWdlX3NpemUYASABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgCIAEoCUIJukgGcgTg6jABIl4KFExpc3RQcm9ncmFtc1Jlc3BvbnNlEi0KCHByb2dyYW1zGAEgAygLMhsubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIn0KFFVwZGF0ZVByb2dyYW1SZXF1ZXN0EjQKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbUIGukgDyAEBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJFChVVcGRhdGVQcm9ncmFtUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtInIKF0FwcHJvdmVCdWxrUnVsZXNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGQoGZGlnZXN0GAIgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiSAoYQXBwcm92ZUJ1bGtSdWxlc1Jlc3BvbnNlEiwKB3Byb2dyYW0YASABKAsyGy5tZWd1cmkucHJvZ3JhbXMudjEuUHJvZ3JhbSJxChZSZWplY3RCdWxrUnVsZXNSZXF1ZXN0EiEKCnByb2dyYW1faWQYASABKAlCDbpIBnIEqOowAci7GAESGQoGZGlnZXN0GAIgASgJQgm6SAZyBMjqMAESGQoGcmVhc29uGAMgASgJQgm6SAZyBNjqMAEiRwoXUmVqZWN0QnVsa1J1bGVzUmVzcG9uc2USLAoHcHJvZ3JhbRgBIAEoCzIbLm1lZ3VyaS5wcm9ncmFtcy52MS5Qcm9ncmFtInsKG0xpc3RCdWxrUnVsZXNDaGFuZ2VzUmVxdWVzdBIhCgpwcm9ncmFtX2lkGAEgASgJQg26SAZyBKjqMAHIuxgBEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAMgASgJQgm6SAZyBODqMAEigAEKHExpc3RCdWxrUnVsZXNDaGFuZ2VzUmVzcG9uc2USRwoSYnVsa19ydWxlc19jaGFuZ2VzGAEgAygLMisubWVndXJpLnByb2dyYW1zLnYxLlByb2dyYW0uQnVsa1J1bGVzQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKOBwoOUHJvZ3JhbVNlcnZpY2USewoNQ3JlYXRlUHJvZ3JhbRIoLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVxdWVzdBopLm1lZ3VyaS5wcm9ncmFtcy52MS5DcmVhdGVQcm9ncmFtUmVzcG9uc2UiFZACArK7GA5wcm9ncmFtcy5hZG1pbhJxCgpHZXRQcm9ncmFtEiUubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXF1ZXN0GiYubWVndXJpLnByb2dyYW1zLnYxLkdldFByb2dyYW1SZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWQSdwoMTGlzdFByb2dyYW1zEicubWVndXJpLnByb2dyYW1zLnYxLkxpc3RQcm9ncmFtc1JlcXVlc3QaKC5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdFByb2dyYW1zUmVzcG9uc2UiFJACAbK7GA1wcm9ncmFtcy5yZWFkEnsKDVVwZGF0ZVByb2dyYW0SKC5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlcXVlc3QaKS5tZWd1cmkucHJvZ3JhbXMudjEuVXBkYXRlUHJvZ3JhbVJlc3BvbnNlIhWQAgKyuxgOcHJvZ3JhbXMuYWRtaW4SggEKEEFwcHJvdmVCdWxrUnVsZXMSKy5tZWd1cmkucHJvZ3JhbXMudjEuQXBwcm92ZUJ1bGtSdWxlc1JlcXVlc3QaLC5tZWd1cmkucHJvZ3JhbXMudjEuQXBwcm92ZUJ1bGtSdWxlc1Jlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEn8KD1JlamVjdEJ1bGtSdWxlcxIqLm1lZ3VyaS5wcm9ncmFtcy52MS5SZWplY3RCdWxrUnVsZXNSZXF1ZXN0GisubWVndXJpLnByb2dyYW1zLnYxLlJlamVjdEJ1bGtSdWxlc1Jlc3BvbnNlIhOQAgKyuxgMYnVsay5hcHByb3ZlEo8BChRMaXN0QnVsa1J1bGVzQ2hhbmdlcxIvLm1lZ3VyaS5wcm9ncmFtcy52MS5MaXN0QnVsa1J1bGVzQ2hhbmdlc1JlcXVlc3QaMC5tZWd1cmkucHJvZ3JhbXMudjEuTGlzdEJ1bGtSdWxlc0NoYW5nZXNSZXNwb25zZSIUkAIBsrsYDXByb2dyYW1zLnJlYWRCM1oxbWVndXJpLmludGVybmFsL2dlbi9tZWd1cmkvcHJvZ3JhbXMvdjE7cHJvZ3JhbXN2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_field_mask, file_meguri_access_v1_access, file_meguri_programs_v1_program, file_meguri_rules_v1_rules]);
 
 /**
  * CreateProgramRequest describes a program to be created.
@@ -47,6 +47,15 @@ export type CreateProgramRequest = Message<"meguri.programs.v1.CreateProgramRequ
    * @generated from field: int32 lifetime_months = 3;
    */
   lifetimeMonths: number;
+
+  /**
+   * The rules for bulk grants with which the program begins. Nobody has to approve them, because
+   * nobody has points in the program yet. Unset means those without tiers and sources, and of a
+   * program that exists, any.
+   *
+   * @generated from field: meguri.programs.v1.Program.BulkRules bulk_rules = 4;
+   */
+  bulkRules?: Program_BulkRules | undefined;
 };
 
 /**
@@ -199,8 +208,8 @@ export type UpdateProgramRequest = Message<"meguri.programs.v1.UpdateProgramRequ
 
   /**
    * The fields to change: lifetime_months, notices, bulk_rules, or "*" for all of them. Each is
-   * replaced as a whole: empty notices notify of nothing, and empty bulk_rules are those that a
-   * program begins with. Without a mask, those of them that are not empty in the request.
+   * replaced as a whole: empty notices notify of nothing, and empty bulk_rules propose those that a
+   * program begins with. Rules that are in force or proposed already change nothing. Without a mask, those of them that are not empty in the request.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -236,6 +245,181 @@ export const UpdateProgramResponseSchema: GenMessage<UpdateProgramResponse> = /*
   messageDesc(file_meguri_programs_v1_program_service, 7);
 
 /**
+ * ApproveBulkRulesRequest names the change of rules that is approved.
+ *
+ * @generated from message meguri.programs.v1.ApproveBulkRulesRequest
+ */
+export type ApproveBulkRulesRequest = Message<"meguri.programs.v1.ApproveBulkRulesRequest"> & {
+  /**
+   * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The digest of the change, as bulk_rules_change has it: 43 characters of base64url. Required.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Why, as the change shows it: at most 128 bytes. Empty means that no reason is given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.ApproveBulkRulesRequest.
+ * Use `create(ApproveBulkRulesRequestSchema)` to create a new message.
+ */
+export const ApproveBulkRulesRequestSchema: GenMessage<ApproveBulkRulesRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program_service, 8);
+
+/**
+ * ApproveBulkRulesResponse answers ApproveBulkRules.
+ *
+ * @generated from message meguri.programs.v1.ApproveBulkRulesResponse
+ */
+export type ApproveBulkRulesResponse = Message<"meguri.programs.v1.ApproveBulkRulesResponse"> & {
+  /**
+   * The program as it is now.
+   *
+   * @generated from field: meguri.programs.v1.Program program = 1;
+   */
+  program?: Program | undefined;
+};
+
+/**
+ * Describes the message meguri.programs.v1.ApproveBulkRulesResponse.
+ * Use `create(ApproveBulkRulesResponseSchema)` to create a new message.
+ */
+export const ApproveBulkRulesResponseSchema: GenMessage<ApproveBulkRulesResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program_service, 9);
+
+/**
+ * RejectBulkRulesRequest names the change of rules that is rejected or cancelled.
+ *
+ * @generated from message meguri.programs.v1.RejectBulkRulesRequest
+ */
+export type RejectBulkRulesRequest = Message<"meguri.programs.v1.RejectBulkRulesRequest"> & {
+  /**
+   * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The digest of the change, as bulk_rules_change has it: 43 characters of base64url. Required.
+   *
+   * @generated from field: string digest = 2;
+   */
+  digest: string;
+
+  /**
+   * Why, as the change shows it: at most 128 bytes. Empty means that no reason is given.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.RejectBulkRulesRequest.
+ * Use `create(RejectBulkRulesRequestSchema)` to create a new message.
+ */
+export const RejectBulkRulesRequestSchema: GenMessage<RejectBulkRulesRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program_service, 10);
+
+/**
+ * RejectBulkRulesResponse answers RejectBulkRules.
+ *
+ * @generated from message meguri.programs.v1.RejectBulkRulesResponse
+ */
+export type RejectBulkRulesResponse = Message<"meguri.programs.v1.RejectBulkRulesResponse"> & {
+  /**
+   * The program as it is now.
+   *
+   * @generated from field: meguri.programs.v1.Program program = 1;
+   */
+  program?: Program | undefined;
+};
+
+/**
+ * Describes the message meguri.programs.v1.RejectBulkRulesResponse.
+ * Use `create(RejectBulkRulesResponseSchema)` to create a new message.
+ */
+export const RejectBulkRulesResponseSchema: GenMessage<RejectBulkRulesResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program_service, 11);
+
+/**
+ * ListBulkRulesChangesRequest requests one page of changes of a program's rules.
+ *
+ * @generated from message meguri.programs.v1.ListBulkRulesChangesRequest
+ */
+export type ListBulkRulesChangesRequest = Message<"meguri.programs.v1.ListBulkRulesChangesRequest"> & {
+  /**
+   * The id of the program: 1 to 32 lower-case letters, digits and hyphens. Required.
+   *
+   * @generated from field: string program_id = 1;
+   */
+  programId: string;
+
+  /**
+   * The largest number of changes in the answer, 0 or more; more than 200 counts as 200. 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, at most 1,024 characters. Empty means the first page.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.ListBulkRulesChangesRequest.
+ * Use `create(ListBulkRulesChangesRequestSchema)` to create a new message.
+ */
+export const ListBulkRulesChangesRequestSchema: GenMessage<ListBulkRulesChangesRequest> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program_service, 12);
+
+/**
+ * ListBulkRulesChangesResponse answers ListBulkRulesChanges.
+ *
+ * @generated from message meguri.programs.v1.ListBulkRulesChangesResponse
+ */
+export type ListBulkRulesChangesResponse = Message<"meguri.programs.v1.ListBulkRulesChangesResponse"> & {
+  /**
+   * The changes, the latest first. May be short while next_page_token is set.
+   *
+   * @generated from field: repeated meguri.programs.v1.Program.BulkRulesChange bulk_rules_changes = 1;
+   */
+  bulkRulesChanges: Program_BulkRulesChange[];
+
+  /**
+   * The opaque page_token of the next page. Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message meguri.programs.v1.ListBulkRulesChangesResponse.
+ * Use `create(ListBulkRulesChangesResponseSchema)` to create a new message.
+ */
+export const ListBulkRulesChangesResponseSchema: GenMessage<ListBulkRulesChangesResponse> = /*@__PURE__*/
+  messageDesc(file_meguri_programs_v1_program_service, 13);
+
+/**
  * ProgramService creates and changes points programs. Programs are never deleted.
  *
  * Every method may also answer INVALID_REQUEST, REQUEST_TOO_LARGE, UNAUTHENTICATED,
@@ -250,8 +434,8 @@ export const ProgramService: GenService<{
    * call it returns the program as it is now, marked replayed. The case of a time zone does not
    * matter.
    *
-   * Refusals: ID_REUSED (the program exists with another time zone or another first lifetime),
-   * INVALID_REQUEST (unknown time zone). Retryable: CONTENDED.
+   * Refusals: ID_REUSED (the program exists with another time zone, first lifetime or first rules),
+   * INVALID_REQUEST (unknown time zone, or rules as in UpdateProgram). Retryable: CONTENDED.
    *
    * @generated from rpc meguri.programs.v1.ProgramService.CreateProgram
    */
@@ -285,9 +469,11 @@ export const ProgramService: GenService<{
   /**
    * UpdateProgram changes those fields of a program that update_mask names. A longer lifetime takes
    * effect two minutes after it is written, for every point that has not expired by then. What the
-   * members are notified of changes at once, as do the rules for bulk grants that are submitted from
-   * then on. An etag in the request has to be that of the present program, unless the update changes
-   * nothing. Idempotent.
+   * members are notified of changes at once. Rules for bulk grants are proposed: they need as many
+   * approvals by other people as the strictest tier in force, are at once in force where that is
+   * nobody, and replace a change that is not in force yet. bulk_rules_change of the answer says what
+   * has become of them. An etag in the request has to be that of the present program, unless the
+   * update changes nothing. Idempotent.
    *
    * Refusals: PROGRAM_NOT_FOUND, ETAG_MISMATCH (the program was changed since it was read),
    * WRONG_STATE (the lifetime would become shorter), INVALID_REQUEST (a mask with another field,
@@ -299,6 +485,50 @@ export const ProgramService: GenService<{
     methodKind: "unary";
     input: typeof UpdateProgramRequestSchema;
     output: typeof UpdateProgramResponseSchema;
+  },
+  /**
+   * ApproveBulkRules approves the latest change of a program's rules for bulk grants. The last
+   * approval that it needs puts it in force: at once, or after the delay of the rules before if it
+   * lowers them. It needs the scope of those who approve bulk grants, so that changing the rules
+   * takes the people that their strictest tier does. Idempotent: repeated by the same person it
+   * changes nothing.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, DIGEST_MISMATCH (the latest change is another one), SELF_APPROVAL
+   * (the caller has proposed it), WRONG_STATE (it does not wait for approvals). Retryable: CONTENDED.
+   *
+   * @generated from rpc meguri.programs.v1.ProgramService.ApproveBulkRules
+   */
+  approveBulkRules: {
+    methodKind: "unary";
+    input: typeof ApproveBulkRulesRequestSchema;
+    output: typeof ApproveBulkRulesResponseSchema;
+  },
+  /**
+   * RejectBulkRules ends the latest change of a program's rules for bulk grants before it is in
+   * force: one person rejects a proposal, or cancels an approved change that waits. Idempotent.
+   *
+   * Refusals: PROGRAM_NOT_FOUND, DIGEST_MISMATCH (the latest change is another one), WRONG_STATE (it
+   * is in force). Retryable: CONTENDED.
+   *
+   * @generated from rpc meguri.programs.v1.ProgramService.RejectBulkRules
+   */
+  rejectBulkRules: {
+    methodKind: "unary";
+    input: typeof RejectBulkRulesRequestSchema;
+    output: typeof RejectBulkRulesResponseSchema;
+  },
+  /**
+   * ListBulkRulesChanges lists all changes of a program's rules for bulk grants, the latest first:
+   * who, when, from which rules to which.
+   *
+   * Refusals: PROGRAM_NOT_FOUND.
+   *
+   * @generated from rpc meguri.programs.v1.ProgramService.ListBulkRulesChanges
+   */
+  listBulkRulesChanges: {
+    methodKind: "unary";
+    input: typeof ListBulkRulesChangesRequestSchema;
+    output: typeof ListBulkRulesChangesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_meguri_programs_v1_program_service, 0);

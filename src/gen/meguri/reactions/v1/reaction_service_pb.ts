@@ -5,6 +5,8 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import { file_meguri_access_v1_access } from "../../access/v1/access_pb.ts";
 import type { Reaction, ReactionSummary } from "./reaction_pb.ts";
 import { file_meguri_reactions_v1_reaction } from "./reaction_pb.ts";
@@ -17,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file meguri/reactions/v1/reaction_service.proto.
  */
 export const file_meguri_reactions_v1_reaction_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEiswEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIfCghvd25lcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAxIbCgV0aXRsZRgDIAEoCUIMukgJcgfQ6jABKIAIEhoKBGxpbmsYBCABKAlCDLpICXIH6OowASjIASJFChZSZWdpc3RlclRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0IlcKE0RlbGV0ZVRhcmdldFJlcXVlc3QSQAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUiQwoURGVsZXRlVGFyZ2V0UmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQi4QEKDFJlYWN0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jAByLsYBBIkCgxkaXNwbGF5X25hbWUYBCABKAlCDrpIC3IJ0OowASABKIACEhEKCWV4Y2x1c2l2ZRgFIAEoCBIdChVzdXBwcmVzc19ub3RpZmljYXRpb24YBiABKAgiOAoNUmVhY3RSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDIosBCg5VbnJlYWN0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jAByLsYBCI6Cg9VbnJlYWN0UmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAyKqAQogQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1JlcXVlc3QSRQoMdGFyZ2V0X25hbWVzGAEgAygLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQg66SAeSAQQIARBkyLsYBRIgCgl2aWV3ZXJfaWQYAiABKAlCDbpIBnIEkOowAci7GAQSHQoVaW5jbHVkZV9sYXRlc3RfYWN0b3JzGAMgASgIIlwKIUJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXNwb25zZRI3CglzdW1tYXJpZXMYASADKAsyJC5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeSKyAQoaTGlzdFRhcmdldFJlYWN0aW9uc1JlcXVlc3QSQAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUSFwoEa2luZBgCIAEoCUIJukgGcgTA6jABEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAQgASgJQgm6SAZyBODqMAEiaAobTGlzdFRhcmdldFJlYWN0aW9uc1Jlc3BvbnNlEjAKCXJlYWN0aW9ucxgBIAMoCzIdLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJInUKGExpc3RVc2VyUmVhY3Rpb25zUmVxdWVzdBIeCgd1c2VyX2lkGAEgASgJQg26SAZyBIjqMAHIuxgEEhoKCXBhZ2Vfc2l6ZRgCIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAMgASgJQgm6SAZyBODqMAEiZgoZTGlzdFVzZXJSZWFjdGlvbnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKlBwoPUmVhY3Rpb25TZXJ2aWNlEn8KDlJlZ2lzdGVyVGFyZ2V0EioubWVndXJpLnJlYWN0aW9ucy52MS5SZWdpc3RlclRhcmdldFJlcXVlc3QaKy5tZWd1cmkucmVhY3Rpb25zLnYxLlJlZ2lzdGVyVGFyZ2V0UmVzcG9uc2UiFJACArK7GA10YXJnZXRzLndyaXRlEnkKDERlbGV0ZVRhcmdldBIoLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVxdWVzdBopLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVzcG9uc2UiFJACArK7GA10YXJnZXRzLndyaXRlEmYKBVJlYWN0EiEubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlcXVlc3QaIi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0UmVzcG9uc2UiFpACArK7GA9yZWFjdGlvbnMud3JpdGUSbAoHVW5yZWFjdBIjLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlcXVlc3QaJC5tZWd1cmkucmVhY3Rpb25zLnYxLlVucmVhY3RSZXNwb25zZSIWkAICsrsYD3JlYWN0aW9ucy53cml0ZRKhAQoZQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllcxI1Lm1lZ3VyaS5yZWFjdGlvbnMudjEuQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1JlcXVlc3QaNi5tZWd1cmkucmVhY3Rpb25zLnYxLkJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXNwb25zZSIVkAIBsrsYDnJlYWN0aW9ucy5yZWFkEo8BChNMaXN0VGFyZ2V0UmVhY3Rpb25zEi8ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VGFyZ2V0UmVhY3Rpb25zUmVxdWVzdBowLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFRhcmdldFJlYWN0aW9uc1Jlc3BvbnNlIhWQAgGyuxgOcmVhY3Rpb25zLnJlYWQSiQEKEUxpc3RVc2VyUmVhY3Rpb25zEi0ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1JlcXVlc3QaLi5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2UiFZACAbK7GA5yZWFjdGlvbnMucmVhZEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_meguri_access_v1_access, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
+  fileDesc("CiptZWd1cmkvcmVhY3Rpb25zL3YxL3JlYWN0aW9uX3NlcnZpY2UucHJvdG8SE21lZ3VyaS5yZWFjdGlvbnMudjEiswEKFVJlZ2lzdGVyVGFyZ2V0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIfCghvd25lcl9pZBgCIAEoCUINukgGcgSI6jAByLsYAxIbCgV0aXRsZRgDIAEoCUIMukgJcgfQ6jABKIAIEhoKBGxpbmsYBCABKAlCDLpICXIH6OowASjIASJFChZSZWdpc3RlclRhcmdldFJlc3BvbnNlEisKBnRhcmdldBgBIAEoCzIbLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0IlcKE0RlbGV0ZVRhcmdldFJlcXVlc3QSQAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUiQwoURGVsZXRlVGFyZ2V0UmVzcG9uc2USKwoGdGFyZ2V0GAEgASgLMhsubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXQi5QIKDFJlYWN0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jAByLsYBBIkCgxkaXNwbGF5X25hbWUYBCABKAlCDrpIC3IJ0OowASABKIACEhEKCWV4Y2x1c2l2ZRgFIAEoCBIdChVzdXBwcmVzc19ub3RpZmljYXRpb24YBiABKAgSPQoJY29vbF9kb3duGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQg+6SAyqAQkiBQiAmp4BMgASQwoNcmVncm91cF9hZnRlchgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIRukgOqgELIgUIgIqKDzICCDwiOAoNUmVhY3RSZXNwb25zZRIPCgdjaGFuZ2VkGAEgASgIEhYKDnJlYWN0aW9uX2NvdW50GAIgASgDIosBCg5VbnJlYWN0UmVxdWVzdBJACgt0YXJnZXRfbmFtZRgBIAEoCzIfLm1lZ3VyaS5yZWFjdGlvbnMudjEuVGFyZ2V0TmFtZUIKukgDyAEByLsYBRIXCgRraW5kGAIgASgJQgm6SAZyBMDqMAESHgoHdXNlcl9pZBgDIAEoCUINukgGcgSI6jAByLsYBCI6Cg9VbnJlYWN0UmVzcG9uc2USDwoHY2hhbmdlZBgBIAEoCBIWCg5yZWFjdGlvbl9jb3VudBgCIAEoAyKqAQogQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1JlcXVlc3QSRQoMdGFyZ2V0X25hbWVzGAEgAygLMh8ubWVndXJpLnJlYWN0aW9ucy52MS5UYXJnZXROYW1lQg66SAeSAQQIARBkyLsYBRIgCgl2aWV3ZXJfaWQYAiABKAlCDbpIBnIEkOowAci7GAQSHQoVaW5jbHVkZV9sYXRlc3RfYWN0b3JzGAMgASgIIlwKIUJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXNwb25zZRI3CglzdW1tYXJpZXMYASADKAsyJC5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uU3VtbWFyeSKyAQoaTGlzdFRhcmdldFJlYWN0aW9uc1JlcXVlc3QSQAoLdGFyZ2V0X25hbWUYASABKAsyHy5tZWd1cmkucmVhY3Rpb25zLnYxLlRhcmdldE5hbWVCCrpIA8gBAci7GAUSFwoEa2luZBgCIAEoCUIJukgGcgTA6jABEhoKCXBhZ2Vfc2l6ZRgDIAEoBUIHukgEGgIoABIdCgpwYWdlX3Rva2VuGAQgASgJQgm6SAZyBODqMAEiaAobTGlzdFRhcmdldFJlYWN0aW9uc1Jlc3BvbnNlEjAKCXJlYWN0aW9ucxgBIAMoCzIdLm1lZ3VyaS5yZWFjdGlvbnMudjEuUmVhY3Rpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpgBChhMaXN0VXNlclJlYWN0aW9uc1JlcXVlc3QSHgoHdXNlcl9pZBgBIAEoCUINukgGcgSI6jAByLsYBBIaCglwYWdlX3NpemUYAiABKAVCB7pIBBoCKAASHQoKcGFnZV90b2tlbhgDIAEoCUIJukgGcgTg6jABEiEKBWtpbmRzGAQgAygJQhK6SA+SAQwQEBgBIgZyBLjqMAEiZgoZTGlzdFVzZXJSZWFjdGlvbnNSZXNwb25zZRIwCglyZWFjdGlvbnMYASADKAsyHS5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0aW9uEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKlBwoPUmVhY3Rpb25TZXJ2aWNlEn8KDlJlZ2lzdGVyVGFyZ2V0EioubWVndXJpLnJlYWN0aW9ucy52MS5SZWdpc3RlclRhcmdldFJlcXVlc3QaKy5tZWd1cmkucmVhY3Rpb25zLnYxLlJlZ2lzdGVyVGFyZ2V0UmVzcG9uc2UiFJACArK7GA10YXJnZXRzLndyaXRlEnkKDERlbGV0ZVRhcmdldBIoLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVxdWVzdBopLm1lZ3VyaS5yZWFjdGlvbnMudjEuRGVsZXRlVGFyZ2V0UmVzcG9uc2UiFJACArK7GA10YXJnZXRzLndyaXRlEmYKBVJlYWN0EiEubWVndXJpLnJlYWN0aW9ucy52MS5SZWFjdFJlcXVlc3QaIi5tZWd1cmkucmVhY3Rpb25zLnYxLlJlYWN0UmVzcG9uc2UiFpACArK7GA9yZWFjdGlvbnMud3JpdGUSbAoHVW5yZWFjdBIjLm1lZ3VyaS5yZWFjdGlvbnMudjEuVW5yZWFjdFJlcXVlc3QaJC5tZWd1cmkucmVhY3Rpb25zLnYxLlVucmVhY3RSZXNwb25zZSIWkAICsrsYD3JlYWN0aW9ucy53cml0ZRKhAQoZQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllcxI1Lm1lZ3VyaS5yZWFjdGlvbnMudjEuQmF0Y2hHZXRSZWFjdGlvblN1bW1hcmllc1JlcXVlc3QaNi5tZWd1cmkucmVhY3Rpb25zLnYxLkJhdGNoR2V0UmVhY3Rpb25TdW1tYXJpZXNSZXNwb25zZSIVkAIBsrsYDnJlYWN0aW9ucy5yZWFkEo8BChNMaXN0VGFyZ2V0UmVhY3Rpb25zEi8ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VGFyZ2V0UmVhY3Rpb25zUmVxdWVzdBowLm1lZ3VyaS5yZWFjdGlvbnMudjEuTGlzdFRhcmdldFJlYWN0aW9uc1Jlc3BvbnNlIhWQAgGyuxgOcmVhY3Rpb25zLnJlYWQSiQEKEUxpc3RVc2VyUmVhY3Rpb25zEi0ubWVndXJpLnJlYWN0aW9ucy52MS5MaXN0VXNlclJlYWN0aW9uc1JlcXVlc3QaLi5tZWd1cmkucmVhY3Rpb25zLnYxLkxpc3RVc2VyUmVhY3Rpb25zUmVzcG9uc2UiFZACAbK7GA5yZWFjdGlvbnMucmVhZEI1WjNtZWd1cmkuaW50ZXJuYWwvZ2VuL21lZ3VyaS9yZWFjdGlvbnMvdjE7cmVhY3Rpb25zdjFiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_duration, file_meguri_access_v1_access, file_meguri_reactions_v1_reaction, file_meguri_reactions_v1_target, file_meguri_rules_v1_rules]);
 
 /**
  * RegisterTargetRequest describes a target to be registered.
@@ -176,6 +178,23 @@ export type ReactRequest = Message<"meguri.reactions.v1.ReactRequest"> & {
    * @generated from field: bool suppress_notification = 6;
    */
   suppressNotification: boolean;
+
+  /**
+   * How long after the owner has read an earlier reaction of the person this one does not notify the
+   * owner again: 0 to 30 days. Unset means 24 hours.
+   *
+   * @generated from field: google.protobuf.Duration cool_down = 7;
+   */
+  coolDown?: Duration | undefined;
+
+  /**
+   * How long after its first reaction an unread notification takes in further ones: 1 minute to 366
+   * days. A later reaction begins a new notification, unless 32 of the target take in nobody new.
+   * Unset means for ever.
+   *
+   * @generated from field: google.protobuf.Duration regroup_after = 8;
+   */
+  regroupAfter?: Duration | undefined;
 };
 
 /**
@@ -299,7 +318,7 @@ export type BatchGetReactionSummariesRequest = Message<"meguri.reactions.v1.Batc
   viewerId: string;
 
   /**
-   * Whether each count has its latest_actors, which costs one more read for each count.
+   * Whether each count has its latest_actors, which costs a read of up to three records for each.
    *
    * @generated from field: bool include_latest_actors = 3;
    */
@@ -435,6 +454,13 @@ export type ListUserReactionsRequest = Message<"meguri.reactions.v1.ListUserReac
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
+
+  /**
+   * The kinds of reactions to list, at most 16, each once. Empty means all.
+   *
+   * @generated from field: repeated string kinds = 4;
+   */
+  kinds: string[];
 };
 
 /**
@@ -451,7 +477,8 @@ export const ListUserReactionsRequestSchema: GenMessage<ListUserReactionsRequest
  */
 export type ListUserReactionsResponse = Message<"meguri.reactions.v1.ListUserReactionsResponse"> & {
   /**
-   * The reactions, newest first. May be short, or empty, while next_page_token is set.
+   * The reactions, newest first. Short, or empty, while next_page_token is set only where many are
+   * left out: to deleted targets, or of other kinds.
    *
    * @generated from field: repeated meguri.reactions.v1.Reaction reactions = 1;
    */
@@ -514,11 +541,12 @@ export const ReactionService: GenService<{
     output: typeof DeleteTargetResponseSchema;
   },
   /**
-   * React sets a person's reaction. Idempotent: an active reaction stays as it is and keeps its
-   * display_name. Some reactions are counted but not notified: those of the target's owner, those that
-   * the owner has muted (the target, the kind, the person or everything), and those of a person
-   * whose earlier reaction of this kind the owner has read within the last 24 hours, unless the
-   * server is configured otherwise.
+   * React sets a person's reaction. Idempotent: an active reaction stays as it is, but takes
+   * another display_name, which an unread notification then shows as well; one that is read or
+   * takes in nobody new keeps the names of its time. Some reactions are counted but not notified:
+   * those of the target's owner, those that the owner has muted (the target, the kind, the person
+   * or everything), and those of a person whose earlier reaction of this kind the owner has read
+   * within the last 24 hours, or the cool_down of the call.
    *
    * Refusals: TARGET_NOT_FOUND, TARGET_DELETED, LIMIT_EXCEEDED (a seventeenth kind, or more
    * than 10 GB of reactions of one kind). Retryable: CONTENDED, CLOCK_OFF.
@@ -569,8 +597,8 @@ export const ReactionService: GenService<{
     output: typeof ListTargetReactionsResponseSchema;
   },
   /**
-   * ListUserReactions lists the reactions of one person, newest first. Eventually consistent: a
-   * change may take about a second to show.
+   * ListUserReactions lists the reactions of one person, newest first, without those to deleted
+   * targets. Eventually consistent: a change may take about a second to show.
    *
    * Refusals: INVALID_REQUEST (a page_token of another list).
    *

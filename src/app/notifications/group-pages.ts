@@ -1,0 +1,118 @@
+/** Full pages of an owner's groups: both states in one order, without those that are not shown. */
+import { DomainError } from "../../domain/errors.ts";
+import { isNoTarget } from "../../domain/event.ts";
+import type { StoredKind } from "../../domain/kinds.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { Target } from "../../domain/target.ts";
+import { type ReadGroup, type UnreadGroup, versionOf } from "../../domain/unread-group.ts";
+import type { Deps } from "../ports/deps.ts";
+import type { Page, PageRequest } from "../ports/pages.ts";
+import { targetRef } from "../ports/records.ts";
+
+/** Which groups of an owner are listed. */
+export interface GroupFilter {
+  readonly ownerId: string;
+  readonly state: "UNREAD" | "READ" | "ALL";
+  /** Only groups of these kinds are listed; those of all kinds if there is none. */
+  readonly kinds: readonly StoredKind[];
+}
+
+export type ListedGroup = UnreadGroup | ReadGroup;
+
+/** A group with its target, which is not deleted; undefined for events that are about none. */
+interface ShownGroup {
+  readonly group: ListedGroup;
+  readonly target: Target | undefined;
+}
+
+/**
+ * A page is complete after so many reads of the store, so that no caller waits for a long history
+ * of which little is shown. Reads after the first one take more groups.
+ */
+const maxReads = 5;
+const laterReadSize = 100;
+
+/**
+ * Lists groups by version, newest first, without expired ones, those of other kinds and those about
+ * deleted targets. Reads on until the page is full, at most `maxReads` times.
+ *
+ * Every group of an owner has another version, so a version is the cursor: that of the last group
+ * of the page, or of the last one that was read, if only groups that are not shown follow the page.
+ * Refusal: INVALID_REQUEST for a bad cursor.
+ */
+export async function listGroups(
+  { reader, clock }: Pick<Deps, "reader" | "clock">,
+  filter: GroupFilter,
+  { size, cursor }: PageRequest,
+): Promise<Page<ShownGroup>> {
+  const { wall } = await clock.now();
+  const items: ShownGroup[] = [];
+  let before = toVersion(cursor);
+  for (let reads = 0; reads < maxReads; reads++) {
+    const readSize = reads === 0 ? size : laterReadSize;
+    const found = await groupsBefore(reader, filter, before, readSize);
+    const listed = found.groups.filter((group) => isListed(group, filter, wall));
+    const shown = await withTargets(reader, listed);
+    const taken = shown.slice(0, size - items.length);
+    items.push(...taken);
+    before = taken.length < shown.length ? versionOf(lastOf(taken).group) : found.last;
+    if (before === undefined || items.length === size) break;
+  }
+  return { items, ...(before !== undefined && { cursor: String(before) }) };
+}
+
+function isListed(group: ListedGroup, { kinds }: GroupFilter, now: Instant): boolean {
+  if ("expireTime" in group && group.expireTime <= now) return false;
+  return kinds.length === 0 || kinds.includes(group.kind);
+}
+
+/** The groups with their targets, without those about deleted targets. */
+export async function withTargets(
+  reader: Deps["reader"],
+  groups: readonly ListedGroup[],
+): Promise<ShownGroup[]> {
+  const targets = await reader.many(groups.map(({ target }) => targetRef(target)));
+  return groups.flatMap((group, i) => {
+    const target = targets[i];
+    const isShown = target ? target.deleteTime === undefined : isNoTarget(group.target);
+    return isShown ? [{ group, target }] : [];
+  });
+}
+
+/** Groups of an owner, newest first; `last` is the version of the last one if more follow. */
+interface ReadGroups {
+  readonly groups: readonly ListedGroup[];
+  readonly last: number | undefined;
+}
+
+/** Reads up to `size` groups of a version below `before`, of both states unless one is wanted. */
+async function groupsBefore(
+  reader: Deps["reader"],
+  { ownerId, state }: GroupFilter,
+  before: number | undefined,
+  size: number,
+): Promise<ReadGroups> {
+  const page = { size, cursor: undefined };
+  const none: Page<ListedGroup> = { items: [] };
+  // The read ones are read last: one that is marked as read in between is then in both lists.
+  const unread = state === "READ" ? none : await reader.unreadGroups(ownerId, true, page, before);
+  const read = state === "UNREAD" ? none : await reader.readGroups(ownerId, 0, page, before);
+  const all = new Map([...unread.items, ...read.items].map((each) => [versionOf(each), each]));
+  const sorted = [...all.values()].sort((a, b) => versionOf(b) - versionOf(a));
+  // Beyond the end of a list that goes on, the other list alone would leave its groups out.
+  const limits = [unread, read].flatMap(({ cursor, items }) =>
+    cursor === undefined ? [] : items.slice(-1).map(versionOf),
+  );
+  const groups = sorted.filter((each) => versionOf(each) >= Math.max(0, ...limits)).slice(0, size);
+  const hasMore = groups.length < sorted.length || limits.length > 0;
+  return { groups, last: hasMore ? versionOf(lastOf(groups)) : undefined };
+}
+
+/** The last one of a list that is not empty. */
+const lastOf = <T>(list: readonly T[]): T => list.at(-1) as T;
+
+function toVersion(cursor: string | undefined): number | undefined {
+  if (cursor === undefined) return undefined;
+  if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
+  throw new DomainError("INVALID_REQUEST", "is not a token of this list", { field: "page_token" });
+}

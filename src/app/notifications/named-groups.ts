@@ -1,0 +1,52 @@
+/** Finds the group that a notification_id names, unread or read. */
+import type { StoredKind } from "../../domain/kinds.ts";
+import type { Instant } from "../../domain/month.ts";
+import type { TargetName } from "../../domain/target.ts";
+import type { ReadGroup, UnreadGroup } from "../../domain/unread-group.ts";
+import type { Deps } from "../ports/deps.ts";
+import { closedGroupRef, inboxRef, readGroupRef, unreadGroupRef } from "../ports/records.ts";
+
+/** Names the group in which members join now. */
+export interface UnreadName {
+  readonly ownerId: string;
+  readonly target: TargetName;
+  readonly kind: StoredKind;
+}
+
+/** Names one group for ever, unread and read. */
+export interface GroupName extends UnreadName {
+  readonly generation: number;
+}
+
+/**
+ * Finds a group by its name. Undefined if it has ended or expired. Two plain reads may see the half
+ * of a mark as read: the unread group deleted, the read one not yet written. So what they do not
+ * find is read once more by the engine, at one moment, with the closed group.
+ */
+export async function findGroup(
+  { reader, engine, clock }: Pick<Deps, "reader" | "engine" | "clock">,
+  { ownerId, target, kind, generation }: GroupName,
+): Promise<UnreadGroup | ReadGroup | undefined> {
+  const unreadRef = unreadGroupRef(ownerId, target, kind);
+  const closedRef = closedGroupRef(ownerId, target, kind, generation);
+  const readRef = readGroupRef(ownerId, target, kind, generation);
+  const { wall } = await clock.now();
+  const unread = (await reader.get(unreadRef))?.value;
+  if (unread?.generation === generation) return unread;
+  const read = (await reader.get(readRef))?.value;
+  if (read) return unlessExpired(read, wall);
+  return engine.transact({
+    key: inboxRef(ownerId),
+    readSet: [unreadRef, closedRef, readRef],
+    expectAbsent: [],
+    deadline: undefined,
+    decide(tx, now) {
+      const open = tx.get(unreadRef);
+      if (open?.generation === generation) return open;
+      return tx.get(closedRef) ?? unlessExpired(tx.get(readRef), now.wall);
+    },
+  });
+}
+
+const unlessExpired = (group: ReadGroup | undefined, now: Instant): ReadGroup | undefined =>
+  group && group.expireTime > now ? group : undefined;

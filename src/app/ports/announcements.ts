@@ -1,0 +1,25 @@
+/**
+ * Announcements of changed inboxes from process to process. They only save time and reads: one may
+ * be lost, late, doubled, out of order or invented, so its receiver reads the inbox.
+ */
+
+/** Gets the announcements. Its methods do not throw. */
+export interface AnnouncementListener {
+  /** The inbox of this owner is said to have this version. */
+  announced(ownerId: string, version: number): void;
+  /** From now on this process gets the announcements of these owners, until `lost`. */
+  subscribed(ownerIds: readonly string[]): void;
+  /** This process gets no announcements any more, and may have missed some in the last seconds. */
+  lost(): void;
+}
+
+/** The channel of the announcements. None of its methods waits for it. */
+export interface Announcements {
+  /** Connects, and does so again whenever the connection is lost. */
+  start(listener: AnnouncementListener): void;
+  /** Tells the other processes of a commit of this one. */
+  announce(ownerId: string, version: number): void;
+  /** Wants the announcements of this owner, until `unsubscribe`. */
+  subscribe(ownerId: string): void;
+  unsubscribe(ownerId: string): void;
+}

@@ -1,0 +1,59 @@
+/** The page of a process's metrics, and the metrics that servers and workers have in common. */
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Deps } from "../app/ports/deps.ts";
+import type { Answer } from "./listener.ts";
+
+/** Creates a registry with the metrics of the process. To be called once per process. */
+export function createProcessRegistry(): Registry {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  return register;
+}
+
+/**
+ * Returns the page `/metrics` in Prometheus' text format. Metrics that a library exports itself
+ * come from `readMore`; if that fails, the page has all others.
+ */
+export const createMetricsPage =
+  (registry: Registry, readMore = async () => "") =>
+  async (): Promise<Answer> => {
+    const [own, more] = await Promise.all([registry.metrics(), readMore().catch(() => "")]);
+    return { status: 200, contentType: registry.contentType, text: own + more };
+  };
+
+/** Exports the silence of the store, and what it has throttled, by table and by sampled targets. */
+export function exportStore(
+  registry: Registry,
+  { storeSilenceMs, storeThrottles: throttles }: Pick<Deps, "storeSilenceMs" | "storeThrottles">,
+): void {
+  new Gauge({
+    name: "meguri_store_silence_seconds",
+    help: "For how long requests of one operation have waited while DynamoDB answered none of it.",
+    registers: [registry],
+    collect() {
+      this.set(storeSilenceMs() / 1_000);
+    },
+  });
+  new Counter({
+    name: "meguri_store_throttles_total",
+    help: "Requests that DynamoDB has throttled, each attempt counted, by table.",
+    labelNames: ["table"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [table, count] of throttles().byTable) this.inc({ table }, count);
+    },
+  });
+  new Counter({
+    name: "meguri_target_throttle_samples_total",
+    help: "One in ten of the throttled requests for the records of targets, by target.",
+    labelNames: ["target_type", "target_id"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { target, samples } of throttles().byTarget) {
+        this.inc({ target_type: target.type, target_id: target.id }, samples);
+      }
+    },
+  });
+}

@@ -1,0 +1,48 @@
+/** The handlers that notify owners of events and take events back. */
+import type { ServiceImpl } from "@connectrpc/connect";
+import { notify } from "../../app/notifications/notify.ts";
+import { retractEvent } from "../../app/notifications/retract.ts";
+import type { Deps } from "../../app/ports/deps.ts";
+import type { NotificationService } from "../../gen/meguri/notifications/v1/notification_service_pb.ts";
+import { toTargetName } from "../reactions/targets.ts";
+import { callerOf, deadlineOf } from "../server/context.ts";
+import { toMilliseconds } from "../shared/scalars.ts";
+
+type Handlers = Pick<ServiceImpl<typeof NotificationService>, "notify" | "retractEvent">;
+
+export function events(deps: Deps): Handlers {
+  return {
+    async notify(request, context) {
+      const { eventId, kind, userId, displayName, link, data, ownerIds, regroupAfter } = request;
+      const results = await notify(deps, {
+        eventId,
+        target: request.targetName && toTargetName(request),
+        kind,
+        actor: { userId, displayName },
+        link,
+        data,
+        ownerIds,
+        regroupAfterMs: regroupAfter && toMilliseconds(regroupAfter, "regroup_after"),
+        caller: callerOf(context),
+        deadline: deadlineOf(context),
+      });
+      return {
+        notified: results.some(({ notified }) => notified),
+        replayed: results.every(({ replayed }) => replayed),
+        results,
+      };
+    },
+
+    async retractEvent(request, context) {
+      const { eventId, ownerIds } = request;
+      const results = await retractEvent(deps, {
+        eventId,
+        target: request.targetName && toTargetName(request),
+        ownerIds,
+        caller: callerOf(context),
+        deadline: deadlineOf(context),
+      });
+      return { results };
+    },
+  };
+}

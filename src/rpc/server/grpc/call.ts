@@ -1,0 +1,67 @@
+/** What the headers of a gRPC call say, and its context for interceptors and handlers. */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { Code, ConnectError, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import { compressionNegotiate } from "@connectrpc/connect/protocol";
+import { headerAcceptEncoding, parseTimeout } from "@connectrpc/connect/protocol-grpc";
+import { compressions } from "../compressions.ts";
+import { socketKey } from "../context.ts";
+import type { ServedMethod } from "./methods.ts";
+import { requestHeaders } from "./request-headers.ts";
+
+/** The smallest message that is compressed, in bytes; that of Connect. */
+export const compressMinBytes = 1_024;
+
+/** What the headers of a request say about its time and its messages. */
+export interface Announced {
+  readonly timeout: ReturnType<typeof parseTimeout>;
+  /** The time that the call has by its own header, in ms; undefined without a valid one. */
+  readonly timeoutMs: number | undefined;
+  readonly compression: ReturnType<typeof compressionNegotiate>;
+}
+
+/** Reads the headers. Their errors are part of the result, and are thrown by `readRequest`. */
+export function readHeaders({ limits }: ServedMethod, header: IncomingHttpHeaders): Announced {
+  const timeout = parseTimeout(headerOf(header, "grpc-timeout"), limits.maxTimeoutMs);
+  const compression = compressionNegotiate(
+    compressions,
+    headerOf(header, "grpc-encoding"),
+    headerOf(header, "grpc-accept-encoding"),
+    headerAcceptEncoding,
+  );
+  return { timeout, timeoutMs: timeout.error ? undefined : timeout.timeoutMs, compression };
+}
+
+const headerOf = (header: IncomingHttpHeaders, name: string): string | null =>
+  (header[name] as string | undefined) ?? null;
+
+export const deadlineExceeded = () =>
+  new ConnectError("the operation timed out", Code.DeadlineExceeded);
+
+/** The error of a call whose client has left. */
+export const canceled = (code: number | undefined) =>
+  new ConnectError(`the client closed the stream with code ${code}`, Code.Canceled);
+
+export function createContext(
+  { spec: { method } }: ServedMethod,
+  stream: ServerHttp2Stream,
+  header: IncomingHttpHeaders,
+  signal: AbortSignal,
+  timeoutMs: number | undefined,
+): HandlerContext {
+  const end = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
+  const socket = stream.session?.socket as Socket | undefined;
+  return {
+    service: method.parent,
+    method,
+    signal,
+    timeoutMs: () => (end === undefined ? undefined : end - performance.now()),
+    protocolName: "grpc",
+    requestMethod: "POST",
+    url: `${header[":scheme"]}://${header[":authority"]}${header[":path"]}`,
+    requestHeader: requestHeaders(header),
+    responseHeader: new Headers(),
+    responseTrailer: new Headers(),
+    values: createContextValues().set(socketKey, socket),
+  };
+}

@@ -1,0 +1,190 @@
+/** Tests what the command says of bulk grants, on a server in memory and without a terminal. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createRowRate } from "../../packages/cli/src/row-rate.ts";
+import { run } from "../../packages/cli/src/run.ts";
+import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+});
+afterAll(() => server.stop());
+
+/** Runs a command line of a caller; what it prints for its reader, and what for people. */
+async function meguri(...argv: string[]) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const { signal } = new AbortController();
+  const env = { MEGURI_URL: `http://127.0.0.1:${server.port}`, MEGURI_CALLER: "rin" };
+  const code = await run(argv, { stdin: new PassThrough(), stdout, stderr, env, signal });
+  return { code, stdout: `${stdout.read() ?? ""}`, stderr: `${stderr.read() ?? ""}` };
+}
+
+const linesOf = (text: string): string[] => text.trimEnd().split("\n");
+
+test("of a wrong sheet a watch shows the first rows, and nothing acts on a terminal", async () => {
+  const bulkGrantId = "a;reboot";
+  const wrong = Array.from({ length: 7 }, (_, i) => `\u001b[31mu${i}\u202e,x,`);
+  await submitLines(server, { bulkGrantId }, "good,1,", ...wrong);
+  await completeCheck(server, bulkGrantId);
+  const { code, stderr } = await meguri("bulk", "watch", bulkGrantId);
+  expect(code).toBe(1);
+  const said = linesOf(stderr);
+  expect(said).toHaveLength(9);
+  expect(said[1]).toMatch(/^line 3, .*u0.*: USER_MALFORMED: .*; POINTS_MALFORMED: /);
+  for (const control of ["\u001b", "\u202e"]) expect(stderr).not.toContain(control);
+  expect(said.slice(6)).toEqual([
+    "and 2 more rows",
+    "correct the sheet, then: meguri bulk submit 'a;reboot' SHEET",
+    "if accounts or rules have changed instead, the same sheet with --replaced-revision 1",
+  ]);
+});
+
+test("a sum above the cap is said with the cap", async () => {
+  const programId = "capped";
+  const bulkRules = { maxTotalPoints: 5n };
+  await server.programs.createProgram({ programId, bulkRules });
+  await submitLines(server, { programId, bulkGrantId: "much" }, "a,6,");
+  await completeCheck(server, "much", programId);
+  const { stderr } = await meguri("bulk", "watch", "much", "--program", programId);
+  expect(stderr).toContain("the sum is 6 points, and the program allows 5\n");
+  expect(stderr).toContain("meguri bulk submit much SHEET --program capped\n");
+});
+
+test("who has ended a bulk grant, and why, is said by watch and by the same sheet", async () => {
+  const bulkGrantId = "ended";
+  const mika = server.clientsOf("mika").bulkGrants;
+  await submitLines(server, { bulkGrantId }, "a,1,");
+  await completeCheck(server, bulkGrantId);
+  await mika.rejectBulkGrant({ bulkGrantId, reason: "wrong month" });
+  expect((await meguri("bulk", "watch", bulkGrantId)).stderr).toContain(
+    "rejected by mika: wrong month\n" +
+      "submit it again: meguri bulk submit ended SHEET; " +
+      "the same sheet with --replaced-revision 1\n",
+  );
+  await submitLines(server, { bulkGrantId, replacedRevision: 1 }, "a,1,");
+  await mika.cancelBulkGrant({ bulkGrantId });
+  expect((await meguri("bulk", "show", bulkGrantId)).stderr).toContain(
+    "cancelled by mika: without a reason\n",
+  );
+});
+
+test("what awaits approval is listed with what it waits for and by whom", async () => {
+  await submitLines(server, { bulkGrantId: "waits", title: "夏" }, "a,1,", "b,2,");
+  await completeCheck(server, "waits");
+  const { stdout } = await meguri("bulk", "list", "--state", "AWAITING_APPROVAL", "--since", "+0s");
+  expect(stdout).toBe("");
+  const list = await meguri("bulk", "list", "--state", "AWAITING_APPROVAL");
+  expect(list.stdout).toMatch(
+    /^waits\tAWAITING_APPROVAL\t2\t3\ttests\t\S+\t1 approval until \S+\t夏$/m,
+  );
+  const { stdout: shown, stderr } = await meguri("bulk", "show", "waits");
+  expect(shown).toMatch(/^fact\tapprovals\t0 of 1$/m);
+  expect(shown).toMatch(/^revision\t1\t\S+\ttests\t2\t3\t-\t夏\t-$/m);
+  expect(shown).toMatch(/^action\t\S+\t1\tSUBMIT\ttests\t-$/m);
+  expect(stderr).toBe(
+    "waits for 1 approval of 1, by anybody but tests: meguri bulk approve waits\n",
+  );
+});
+
+test("a diff has the rows that were added, removed and changed", async () => {
+  const bulkGrantId = "diff";
+  await submitLines(server, { bulkGrantId }, "a,1,", "b,2x,r", "c,3,", "d,4,");
+  await completeCheck(server, bulkGrantId);
+  await submitLines(server, { bulkGrantId }, "a,1,", "b,2,r", "e,5,new", "d,4,why");
+  const { code, stdout, stderr } = await meguri("bulk", "diff", bulkGrantId);
+  expect(code).toBe(0);
+  expect(linesOf(stdout)).toEqual([
+    "changed\tb\t2x\t2\tr\tr\t3",
+    "added\te\t-\t5\t-\tnew\t4",
+    "changed\td\t4\t4\t-\twhy\t5",
+    "removed\tc\t3\t-\t-\t-\t4",
+  ]);
+  expect(stderr).toBe("from revision 1 to 2: 1 added, 1 removed, 2 changed\n");
+  const json = await meguri("bulk", "diff", bulkGrantId, "--from", "2", "--to", "1", "--json");
+  expect(JSON.parse(linesOf(json.stdout)[0] ?? "")).toEqual({
+    change: "changed",
+    userId: "b",
+    from: { line: 3, points: "2", reason: "r" },
+    to: { line: 3, points: "2x", reason: "r" },
+  });
+  const unknown = await meguri("bulk", "diff", bulkGrantId, "--to", "7");
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("no revision 6")]);
+  expect((await meguri("bulk", "diff", bulkGrantId, "--to", "1")).code).toBe(2);
+});
+
+test("the same sheet of a run with failures names the retry, of a done one nothing", async () => {
+  const bulkGrantId = "failures";
+  await submitLines(server, { bulkGrantId }, "cold,1,", "warm,2,");
+  await completeCheck(server, bulkGrantId);
+  await server.points.freezeAccount({ userId: "cold", eventId: "f" });
+  await grantRows(server, bulkGrantId);
+  const answer = await meguri("bulk", "reverse", "undo", bulkGrantId, "--force");
+  expect(answer.code, answer.stderr).toBe(0);
+  expect(answer.stderr).toMatch(/^granted points\t2$/m);
+  const watch = await meguri("bulk", "watch", bulkGrantId);
+  expect(watch.stderr).toContain(
+    "failed: 1 × ACCOUNT_FROZEN\n" +
+      "run these rows again: meguri bulk retry failures\n" +
+      "or correct them: meguri bulk export-failed failures > failed.csv, then " +
+      "meguri bulk submit failures failed.csv\n",
+  );
+});
+
+test("what is known of a revision is shown as soon as it is checked", async () => {
+  await submitLines(server, { bulkGrantId: "summed" }, "s1,10,sum", "s2,30,sum");
+  const early = await meguri("bulk", "show", "summed");
+  expect([early.code, early.stdout]).toEqual([0, expect.not.stringMatching(/^summary/m)]);
+  await completeCheck(server, "summed");
+  const { stdout } = await meguri("bulk", "show", "summed");
+  expect(stdout).toMatch(/^summary\tpoints of a row\t10 to 30, median 10$/m);
+  expect(stdout).toMatch(/^summary\treason\tsum: 2 rows, 40 points$/m);
+  const json = await meguri("bulk", "show", "summed", "--json");
+  expect(JSON.parse(json.stdout).summary).toMatchObject({ maxPoints: "30", frozenCount: 0 });
+});
+
+test("a reversal that was rejected is submitted again without a sheet", async () => {
+  await submitLines(server, { bulkGrantId: "forth" }, "f1,10,");
+  await completeCheck(server, "forth");
+  await grantRows(server, "forth");
+  await server.bulkGrants.reverseBulkGrant({ bulkGrantId: "back", reversedBulkGrantId: "forth" });
+  await completeCheck(server, "back");
+  await server.clientsOf("mika").bulkGrants.rejectBulkGrant({ bulkGrantId: "back" });
+  const { stderr } = await meguri("bulk", "show", "back");
+  expect(linesOf(stderr)).toEqual([
+    "rejected by mika: without a reason",
+    "submit it again: meguri bulk reverse back forth --replaced-revision 1",
+  ]);
+});
+
+test.each([
+  {
+    sheet: "\uFEFFuser_id,points\n",
+    encoding: "utf16le",
+    says: "cannot be read: line 1: .* UTF-16",
+  },
+  { sheet: "user_id,points\nd2,2\nd1,1\n", encoding: "utf8", says: "or another order" },
+] as const)(
+  "a digest says why a sheet is another one: $says",
+  async ({ sheet, encoding, says }) => {
+    const bulkGrantId = `digest-${encoding}`;
+    await submitLines(server, { bulkGrantId }, "d1,1,", "d2,2,");
+    const file = join(await mkdtemp(join(tmpdir(), "meguri-digest-")), "sheet.csv");
+    onTestFinished(() => rm(dirname(file), { recursive: true }));
+    await writeFile(file, sheet, encoding);
+    const { code, stderr } = await meguri("bulk", "digest", bulkGrantId, file);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(says)]);
+  },
+);
+
+test("the rate of a run looks back for half a minute", () => {
+  const rateOf = createRowRate();
+  expect(rateOf(0, 1_000, 0)).toEqual({});
+  expect(rateOf(100, 1_000, 2_000)).toEqual({ rowsPerSecond: 50, secondsLeft: 18 });
+  expect(rateOf(400, 1_000, 32_000)).toEqual({ rowsPerSecond: 10, secondsLeft: 60 });
+  expect(rateOf(0, 10, 40_000)).toEqual({});
+});

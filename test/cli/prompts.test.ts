@@ -1,0 +1,181 @@
+/** Answers every question of the command on a terminal: each answer ends it, with its exit code. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { Program_BulkRulesChange_State as ChangeState } from "@meguri/client/programs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { completeCheck, grantRows, submitLines } from "../support/fixtures/bulk-grant-calls.ts";
+import { typeInTerminal } from "../support/servers/cli.ts";
+import { type MemoryServer, startMemoryServer } from "../support/servers/server.ts";
+
+let server: MemoryServer;
+beforeAll(async () => {
+  server = await startMemoryServer();
+});
+afterAll(() => server.stop());
+
+const ids = Array.from({ length: 100 }, (_, i) => `asked-${i}`);
+
+/** A command that asks: what has to be there, its arguments, and what a yes has changed. */
+interface Prompt {
+  readonly name: string;
+  prepare(id: string): Promise<unknown>;
+  args(id: string): readonly string[];
+  isDone(id: string): Promise<boolean>;
+}
+
+const prompts: readonly Prompt[] = [
+  {
+    name: "bulk approve",
+    async prepare(bulkGrantId) {
+      await submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`);
+      await completeCheck(server, bulkGrantId);
+    },
+    args: (id) => ["bulk", "approve", id],
+    async isDone(bulkGrantId) {
+      const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });
+      return bulkGrant?.approvals.length === 1;
+    },
+  },
+  {
+    name: "bulk reverse",
+    async prepare(bulkGrantId) {
+      await submitLines(server, { bulkGrantId }, `${bulkGrantId},1,`);
+      await completeCheck(server, bulkGrantId);
+      await grantRows(server, bulkGrantId);
+    },
+    args: (id) => ["bulk", "reverse", `${id}-back`, id],
+    isDone: (id) =>
+      server.bulkGrants.getBulkGrant({ bulkGrantId: `${id}-back` }).then(
+        () => true,
+        () => false,
+      ),
+  },
+  ...(["approve", "reject"] as const).map(
+    (verb): Prompt => ({
+      name: `program ${verb}`,
+      async prepare(programId) {
+        await server.programs.createProgram({ programId });
+        const bulkRules = { requiredApprovalCount: 2 };
+        const { programs } = server.clientsOf("mika");
+        await programs.updateProgram({ program: { programId, bulkRules } });
+      },
+      args: (id) => ["program", verb, id],
+      async isDone(programId) {
+        const { program } = await server.programs.getProgram({ programId });
+        const done = verb === "approve" ? ChangeState.IN_FORCE : ChangeState.REJECTED;
+        return program?.bulkRulesChange?.state === done;
+      },
+    }),
+  ),
+  {
+    name: "reservation cancel-many",
+    async prepare(userId) {
+      const executeTime = timestampFromDate(new Date("2030-12-24T00:00Z"));
+      const reservation = { userId, reservationId: userId, points: 30n, executeTime };
+      await server.reservations.createReservation(reservation);
+    },
+    args: (id) => ["reservation", "cancel-many", "--user", id],
+    async isDone(reservationId) {
+      const { reservation } = await server.reservations.getReservation({ reservationId });
+      return reservation?.lastChange !== undefined;
+    },
+  },
+];
+
+/** What is typed, and how the command ends: by an exit code, or by a signal. */
+interface Answer {
+  readonly answer: string;
+  readonly keys: string;
+  readonly code: number;
+  readonly signal?: number;
+}
+
+const answers: readonly Answer[] = [
+  { answer: "y", keys: "y\n", code: 0 },
+  { answer: "n", keys: "n\n", code: 1 },
+  { answer: "Ctrl-C", keys: "\u0003", code: 130 },
+];
+
+const otherAnswers: readonly Answer[] = [
+  { answer: "yes", keys: "Yes\r", code: 0 },
+  { answer: "an empty line", keys: "\r", code: 1 },
+  { answer: "another word", keys: "yup はい \u001b[A\n", code: 1 },
+  { answer: "Ctrl-D", keys: "\u0004", code: 1 },
+  { answer: "Ctrl-D after half a line", keys: "y\u0004\u0004", code: 1 },
+  { answer: "a terminal that is closed", keys: "close", code: 0, signal: 1 },
+];
+
+// One function asks all questions, so the other answers are tried on the first one only.
+describe.each(prompts)("the question of $name", ({ name, prepare, args, isDone }) => {
+  const tried = name === prompts[0]?.name ? [...answers, ...otherAnswers] : answers;
+  test.each(tried)("is answered by $answer", async ({ keys, code, signal }) => {
+    const id = ids.pop() ?? "";
+    await prepare(id);
+    const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+    const { printed, ...ended } = await typeInTerminal(args(id), env, /\[y\/N\] $/, keys);
+    expect(ended, printed).toEqual({ code, signal });
+    expect(await isDone(id)).toBe(/^y(es)?[\r\n]/i.test(keys));
+  });
+});
+
+test("a revision that comes while a person reads is not approved", async () => {
+  const bulkGrantId = "changed";
+  await submitLines(server, { bulkGrantId }, "a,1,");
+  await completeCheck(server, bulkGrantId);
+  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+  const approve = ["bulk", "approve", bulkGrantId];
+  const ended = await typeInTerminal(approve, env, /\[y\/N\] $/, async () => {
+    await server.bulkGrants.rejectBulkGrant({ bulkGrantId });
+    await submitLines(server, { bulkGrantId }, "a,1000,");
+    await completeCheck(server, bulkGrantId);
+    return "y\n";
+  });
+  expect(ended.code, ended.printed).toBe(1);
+  expect(ended.printed).toContain("meguri: DIGEST_MISMATCH: ");
+  expect(ended.printed).toContain("Repeat the command to see what it is now.");
+  const { bulkGrant } = await server.bulkGrants.getBulkGrant({ bulkGrantId });
+  expect(bulkGrant?.approvals).toEqual([]);
+});
+
+test("warnings and the digest are right above the question, which names a reversal", async () => {
+  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+  const approve = (id: string) => typeInTerminal(["bulk", "approve", id], env, /\[y\/N\] $/, "n\n");
+  for (const bulkGrantId of ["first", "again"]) {
+    await submitLines(server, { bulkGrantId }, "w1,7,", "w2,8,");
+    await completeCheck(server, bulkGrantId);
+    if (bulkGrantId === "first") await grantRows(server, bulkGrantId);
+  }
+  expect((await approve("again")).printed).toMatch(
+    /\nWARNING .* first as well .*\ndigest +\S{43}\nApprove 15 points\? \[y\/N\] /,
+  );
+  await server.bulkGrants.reverseBulkGrant({ bulkGrantId: "undo", reversedBulkGrantId: "first" });
+  await completeCheck(server, "undo");
+  expect((await approve("undo")).printed).toContain(
+    "Approve to take back up to 15 points of first?",
+  );
+});
+
+test("nobody is asked about what cannot be approved", async () => {
+  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+  await submitLines(server, { bulkGrantId: "wrong" }, "a,x,");
+  const approve = () => typeInTerminal(["bulk", "approve", "wrong"], env, /\[y\/N\] $/, "y\n");
+  const early = await approve();
+  expect([early.code, early.printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
+  expect(early.printed).toContain("wait until it is checked: meguri bulk watch wrong\n");
+  await completeCheck(server, "wrong");
+  const { code, printed } = await approve();
+  expect([code, printed]).toEqual([1, expect.not.stringContaining("[y/N]")]);
+  expect(printed).toContain("a bulk grant that is INVALID cannot be approved\n");
+  expect(printed).toContain("correct the sheet, then: meguri bulk submit wrong SHEET\n");
+});
+
+test.each([
+  { end: "Ctrl-D", keys: "user_id,points\nalice,5\n\u0004", code: 0 },
+  { end: "Ctrl-D after half a line", keys: "user_id,points\nalice,5\u0004\u0004", code: 0 },
+  { end: "Ctrl-D at once", keys: "\u0004", code: 1 },
+  { end: "Ctrl-C", keys: "user_id,points\nalice\u0003", code: 130 },
+])("a sheet that is typed ends by $end, and so does the command", async ({ keys, code }) => {
+  const env = { ...process.env, MEGURI_URL: `http://127.0.0.1:${server.port}` };
+  const check = ["bulk", "check", "typed", "-"];
+  const ended = await typeInTerminal(check, env, /Ctrl-D ends it/, keys);
+  expect(ended.code, ended.printed).toBe(code);
+});

@@ -1,0 +1,30 @@
+/** Compares random histories of campaigns, their files, workers and people with the audit. */
+import { test, vi } from "vitest";
+import { campaignHistories } from "../support/models/campaigns-model.ts";
+import { assertSeeds } from "../support/models/seeded.ts";
+
+vi.mock("@temporalio/workflow", () => import("../support/models/memory-temporal.ts"));
+
+// Blocks of three rows, so that small sheets have several blocks and lanes.
+vi.mock("../../src/domain/sheet.ts", async (original) => ({
+  ...(await original<typeof import("../../src/domain/sheet.ts")>()),
+  rowsPerBlock: 3,
+}));
+
+// The waits as they are shipped, not those that tests have shortened.
+vi.mock("../../workflows/timing.ts", () => import("../../workflows/timing.ts?as-shipped" as never));
+
+// All pauses are in virtual time.
+vi.mock("node:timers/promises", async (original) => ({
+  ...(await original<typeof import("node:timers/promises")>()),
+  setTimeout: (ms: number) => new Promise((resolve) => setTimeout(resolve, ms)),
+}));
+
+test("known histories of campaigns keep the rules", async () => {
+  const seed = 20_261_124;
+  await assertSeeds(campaignHistories, [
+    { seed, numRuns: 20 },
+    // A wrong sheet is replaced before its pick-up reads what is wrong with it.
+    { seed, path: "212", numRuns: 1 },
+  ]);
+});

@@ -1,0 +1,50 @@
+/** Tests that a source which hangs holds no call for long, and not the files of other sources. */
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import type { Deps } from "../../../src/app/ports/deps.ts";
+import { createLogger } from "../../../src/log.ts";
+import { createSourceReads } from "../../../src/rpc/bulk-grants/source-reads.ts";
+import { bulkPorts } from "../../support/servers/bulk-ports.ts";
+
+const log = createLogger("test", "silent");
+
+/** Sources of which `hung` never answers until it is released, and the others have two chunks. */
+function openSources() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  async function* csv() {
+    yield Buffer.from("a");
+    yield Buffer.from("b");
+  }
+  const open = async (source: string) => {
+    if (source.startsWith("hung/")) await promise;
+    return { identity: "batch", csv: csv() };
+  };
+  const bulkSources: Deps["bulkSources"] = { ...bulkPorts.bulkSources, open };
+  const useSource = createSourceReads({ bulkSources }, log, 20);
+  const textOf = async (name: string, signal = new AbortController().signal) => {
+    const file = { name, source: `${name}/a.csv`, programId: "default" };
+    return useSource(file, signal, ({ csv }) => text(csv));
+  };
+  return { textOf, release: resolve };
+}
+
+test("a source that has no next bytes in time is not waited for", async () => {
+  const { textOf } = openSources();
+  await expect(textOf("hung")).rejects.toMatchObject({ reason: "SOURCE_UNAVAILABLE" });
+});
+
+test("a call that is over waits for no source", async () => {
+  const { textOf } = openSources();
+  const reason = new Error("the deadline is over");
+  await expect(textOf("hung", AbortSignal.abort(reason))).rejects.toBe(reason);
+});
+
+test("two reads that hang keep the places of their source, and leave one to others", async () => {
+  const { textOf, release } = openSources();
+  const hung = () => expect(textOf("hung")).rejects.toMatchObject({ reason: "SOURCE_UNAVAILABLE" });
+  await Promise.all([hung(), hung()]);
+  await expect(textOf("hung")).rejects.toMatchObject({ reason: "OVERLOADED" });
+  expect(await textOf("nightly")).toBe("ab");
+  release();
+  await expect.poll(() => textOf("hung").catch(String)).toBe("ab");
+});

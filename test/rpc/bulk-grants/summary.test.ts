@@ -1,0 +1,113 @@
+/** Tests what approvers read of a revision: its summary, with overlaps with real campaigns. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { BulkGrant_State as State } from "../../../src/gen/meguri/bulkgrants/v1/bulk_grant_pb.ts";
+import {
+  completeCheck,
+  completeRun,
+  submitLines,
+} from "../../support/fixtures/bulk-grant-calls.ts";
+import { at, refusalOf } from "../../support/servers/refusal.ts";
+import { type Clients, startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+let ann: Clients;
+let ben: Clients;
+beforeAll(async () => {
+  server = await startServer();
+  await server.clock.setTime({ time: at("2026-11-01T00:00:00Z") });
+  [ann, ben] = [server.clientsOf("ann"), server.clientsOf("ben")];
+});
+afterAll(() => server.stop());
+
+async function awaiting(bulkGrantId: string, ...lines: string[]): Promise<string> {
+  await submitLines(ann, { bulkGrantId }, ...lines);
+  return (await completeCheck(server, bulkGrantId)).digest;
+}
+
+async function granted(bulkGrantId: string, ...lines: string[]): Promise<void> {
+  const digest = await awaiting(bulkGrantId, ...lines);
+  await ben.bulkGrants.approveBulkGrant({ bulkGrantId, digest });
+  await completeRun(server, bulkGrantId);
+}
+
+const lines = Array.from({ length: 9 }, (_, i) => `u${i},100,`);
+
+test("a summary warns of a campaign that has granted the same, and of one that waits", async () => {
+  await granted("spring-1", ...lines);
+  await awaiting("spring-2", ...lines.slice(0, 2), "u3,70,");
+  await server.clock.setTime({ time: at("2027-01-04T00:00:00Z") });
+  await server.points.freezeAccount({ userId: "u0", eventId: "freeze" });
+  await awaiting("summer", ...lines.slice(0, 8), "u8,50,thanks", "u9,7,thanks");
+  const { summary } = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId: "summer" });
+  expect(summary).toMatchObject({
+    revision: 1,
+    rowCount: 10,
+    minPoints: 7n,
+    medianPoints: 100n,
+    maxPoints: 100n,
+    reasons: [
+      { reason: "", rowCount: 8, points: 800n },
+      { reason: "thanks", rowCount: 2, points: 57n },
+    ],
+    histogram: [
+      { minPoints: 5n, maxPoints: 9n, rowCount: 1 },
+      { minPoints: 50n, maxPoints: 99n, rowCount: 1 },
+      { minPoints: 100n, maxPoints: 199n, rowCount: 8 },
+    ],
+    withoutAccountCount: 1,
+    frozenCount: 1,
+    expireTime: at("2027-12-31T15:00:00Z"),
+    comparedCount: 2,
+    overlaps: [
+      {
+        bulkGrantId: "spring-1",
+        state: State.DONE,
+        sameUserCount: 9,
+        samePointsCount: 8,
+        warned: true,
+      },
+      {
+        bulkGrantId: "spring-2",
+        state: State.AWAITING_APPROVAL,
+        sameUserCount: 3,
+        samePointsCount: 2,
+        warned: true,
+      },
+    ],
+  });
+  expect(summary).not.toHaveProperty("otherReasons");
+  expect(summary).not.toHaveProperty("difference");
+  expect(summary?.largestRows).toHaveLength(10);
+  expect(summary?.largestRows.at(-1)).toMatchObject({ userId: "u9", points: 7n });
+});
+
+test("a summary says what a next revision changes, and has the earlier one", async () => {
+  const bulkGrantId = "corrected";
+  await awaiting(bulkGrantId, "v1,10,", "v2,10,", "v3,10,");
+  await ben.bulkGrants.rejectBulkGrant({ bulkGrantId });
+  await awaiting(bulkGrantId, "v1,10,", "v2,11,", "v4,10,", "v5,10,");
+  const { summary } = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId });
+  expect(summary).toMatchObject({
+    revision: 2,
+    difference: {
+      addedCount: 2,
+      removedCount: 1,
+      changedCount: 1,
+      previousRowCount: 3,
+      previousPoints: 30n,
+    },
+  });
+  const first = await server.bulkGrants.getBulkGrantSummary({ bulkGrantId, revision: 1 });
+  expect(first.summary).toMatchObject({ revision: 1, rowCount: 3 });
+});
+
+test("a summary is refused before the validation has ended", async () => {
+  const bulkGrantId = "validating";
+  await submitLines(ann, { bulkGrantId }, "w1,10,");
+  const summary = () => server.bulkGrants.getBulkGrantSummary({ bulkGrantId });
+  expect((await refusalOf(summary())).reason).toBe("SUMMARY_NOT_FOUND");
+  await completeCheck(server, bulkGrantId);
+  expect((await summary()).summary?.rowCount).toBe(1);
+  const other = server.bulkGrants.getBulkGrantSummary({ bulkGrantId: "none" });
+  expect((await refusalOf(other)).reason).toBe("BULK_GRANT_NOT_FOUND");
+});

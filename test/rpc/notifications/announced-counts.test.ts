@@ -1,0 +1,88 @@
+/** Tests that servers over one store announce their commits to each other by a Redis server. */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { readPage } from "../../support/servers/operators.ts";
+import { type Redis, startRedis } from "../../support/servers/redis.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let redis: Redis;
+let here: TestServer;
+let there: TestServer;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  const env = { MEGURI_ANNOUNCE_URL: `redis://127.0.0.1:${redis.port}` };
+  here = await startServer({ env });
+  there = await startServer({ env, tablePrefix: here.config.tablePrefix });
+});
+afterAll(async () => {
+  await there.stop();
+  await here.stop();
+  await redis.stop();
+});
+
+/** Opens a stream of the owner at the other server. Reads numbers of people, as they change. */
+function watchThere(ownerId: string) {
+  const leaving = new AbortController();
+  const messages = there.notifications.watchUnreadCounts(
+    { watches: [{ ownerId }] },
+    { signal: leaving.signal },
+  );
+  const iterator = messages[Symbol.asyncIterator]();
+  return {
+    async people(): Promise<number | undefined> {
+      const { content } = (await iterator.next()).value ?? {};
+      const update = content?.case === "update" ? content.value : undefined;
+      return update && Number(update.unreadCount?.actorCount);
+    },
+    leave: () => leaving.abort(),
+  };
+}
+
+async function react(ownerId: string, userId: string, server = here): Promise<void> {
+  const targetName = { type: "post", id: ownerId };
+  await server.reactions.registerTarget({ targetName, ownerId });
+  await server.reactions.react({ targetName, userId, displayName: userId });
+}
+
+test("every kind of change reaches the stream of another server without its polls", async () => {
+  const polls = vi.spyOn(there.deps.reader, "inboxes").mockRejectedValue(new Error("no polls"));
+  const ownerId = "announced";
+  const targetName = { type: "post", id: ownerId };
+  const stream = watchThere(ownerId);
+  expect(await stream.people()).toBe(0);
+  await react(ownerId, "a");
+  expect(await stream.people()).toBe(1);
+  await here.notifications.notify({
+    eventId: "e",
+    targetName,
+    kind: "comment",
+    userId: "b",
+  });
+  expect(await stream.people()).toBe(2);
+  await here.reactions.unreact({ targetName, userId: "a" });
+  expect(await stream.people()).toBe(1);
+  await here.notifications.markAllNotificationsRead({ ownerId, version: 3n });
+  expect(await stream.people()).toBe(0);
+  await react(ownerId, "c");
+  expect(await stream.people()).toBe(1);
+  await here.reactions.deleteTarget({ targetName });
+  expect(await stream.people()).toBe(0);
+  stream.leave();
+  polls.mockRestore();
+});
+
+test("without the channel, both servers are ready, and polls find the changes", async () => {
+  const ownerId = "polled";
+  const stream = watchThere(ownerId);
+  expect(await stream.people()).toBe(0);
+  await redis.kill();
+  await react(ownerId, "a");
+  expect(await stream.people()).toBe(1);
+  for (const { operatorsPort } of [here, there]) {
+    expect(await readPage(operatorsPort, "/readyz")).toMatchObject({ status: 200 });
+  }
+  await redis.restart();
+  await react(ownerId, "b", there);
+  expect(await stream.people()).toBe(2);
+  stream.leave();
+});

@@ -1,0 +1,56 @@
+/** Tests through gRPC the numbers of unread notifications by kind. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Notification_Type as Type } from "../../../src/gen/meguri/notifications/v1/notification_pb.ts";
+import { createOwner, type Owner } from "../../support/fixtures/owners.ts";
+import { range } from "../../support/fixtures/stored-reactions.ts";
+import { startServer, type TestServer } from "../../support/servers/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer({ testClock: false });
+});
+afterAll(() => server.stop());
+
+const countsOf = async ({ count }: Owner) =>
+  (await count()).kindCounts.map(({ kind, type, notificationCount }) => [
+    kind,
+    type === Type.EVENT ? "EVENT" : "REACTION",
+    Number(notificationCount),
+  ]);
+
+test("kinds of reactions and of events have numbers of their own, in order", async () => {
+  const owner = createOwner(server);
+  expect(await countsOf(owner)).toEqual([]);
+  await owner.register("x", "y");
+  await owner.react("x", "A", "B");
+  await owner.react("y", "A");
+  await owner.notify("y", "e1", "C", "like");
+  await owner.notify("x", "e2", "C", "comment");
+  expect(await countsOf(owner)).toEqual([
+    ["comment", "EVENT", 1],
+    ["like", "REACTION", 2],
+    ["like", "EVENT", 1],
+  ]);
+  await owner.read("x", 2);
+  await owner.unreact("y", "A");
+  expect(await countsOf(owner)).toEqual([
+    ["comment", "EVENT", 1],
+    ["like", "EVENT", 1],
+  ]);
+  await server.reactions.deleteTarget({ targetName: owner.target("x") });
+  expect(await countsOf(owner)).toEqual([["like", "EVENT", 1]]);
+});
+
+test("of seventeen kinds the last one has no number until another one has ended", async () => {
+  const owner = createOwner(server);
+  await owner.register("x", "y");
+  for (const i of range(1, 16)) await owner.notify("x", `e${i}`, "C", `k${i}`);
+  await owner.notify("y", "e17", "C", "late");
+  const { notificationCount, kindCounts } = await owner.count();
+  expect(notificationCount).toBe(17n);
+  expect(kindCounts).toHaveLength(16);
+  expect(kindCounts.some(({ kind }) => kind === "late")).toBe(false);
+  await owner.readAll(17);
+  await owner.notify("y", "e18", "C", "late");
+  expect(await countsOf(owner)).toEqual([["late", "EVENT", 1]]);
+});

@@ -1,0 +1,130 @@
+/**
+ * Tests streams of two servers that announce their commits to each other while Redis is stopped,
+ * killed and cut off and a stranger publishes false announcements: every stream ends up with the
+ * true count, and none ever goes back.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startAnnouncements, type TestAnnouncements } from "../support/fixtures/announcements.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { type Redis, startRedis } from "../support/servers/redis.ts";
+import { startServer, type TestServer } from "../support/servers/server.ts";
+import { startTcpProxy, type TcpProxy } from "../support/servers/tcp-proxy.ts";
+
+const ownerIds = Array.from({ length: 20 }, (_, i) => `owner${i}`);
+const people = ["a", "b", "c", "d"];
+const changesPerOwner = 60;
+
+let redis: Redis;
+let proxies: TcpProxy[];
+let servers: TestServer[];
+let stranger: TestAnnouncements;
+
+beforeAll(async () => {
+  redis = await startRedis();
+  proxies = [await startTcpProxy(redis.port), await startTcpProxy(redis.port)];
+  servers = [];
+  for (const { port } of proxies) {
+    const [first] = servers;
+    const tables = first && { tablePrefix: first.config.tablePrefix };
+    const env = { MEGURI_ANNOUNCE_URL: `redis://127.0.0.1:${port}` };
+    servers.push(await startServer({ testClock: false, env, ...tables }));
+  }
+  const [{ config }] = servers as [TestServer];
+  const url = `redis://127.0.0.1:${redis.port}`;
+  stranger = startAnnouncements({ url, prefix: config.tablePrefix });
+});
+afterAll(async () => {
+  await stranger.close();
+  for (const server of servers.toReversed()) await server.stop();
+  for (const proxy of proxies) await proxy.stop();
+  await redis.stop();
+});
+
+const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T;
+
+/** Follows all owners at one server. Keeps each owner's latest count and all steps back. */
+function follow({ notifications }: TestServer) {
+  const leaving = new AbortController();
+  const latest = new Map<string, { readonly version: bigint; readonly people: number }>();
+  const stepsBack: string[] = [];
+  const watches = ownerIds.map((ownerId) => ({ ownerId }));
+  const reading = (async () => {
+    const messages = notifications.watchUnreadCounts({ watches }, { signal: leaving.signal });
+    for await (const { content } of messages) {
+      if (content.case !== "update" || !content.value.unreadCount) continue;
+      const { ownerId, unreadCount } = content.value;
+      const { version, actorCount } = unreadCount;
+      if (version < (latest.get(ownerId)?.version ?? 0n)) stepsBack.push(ownerId);
+      latest.set(ownerId, { version, people: Number(actorCount) });
+    }
+  })().catch(() => {});
+  return {
+    latest,
+    stepsBack,
+    async leave() {
+      leaving.abort();
+      await reading;
+    },
+  };
+}
+
+/** Changes the inbox of an owner again and again, at either server. */
+async function change(ownerId: string): Promise<void> {
+  const targetName = { type: "post", id: ownerId };
+  for (let i = 0; i < changesPerOwner; i++) {
+    const { reactions, notifications } = pick(servers);
+    const userId = pick(people);
+    const dice = Math.random();
+    if (dice < 0.6) await reactions.react({ targetName, userId, displayName: userId });
+    else if (dice < 0.9) await reactions.unreact({ targetName, userId });
+    else {
+      const { unreadCount } = await notifications.getUnreadCount({ ownerId });
+      const version = unreadCount?.version;
+      if (version) await notifications.markAllNotificationsRead({ ownerId, version });
+    }
+    await sleep(500 * Math.random());
+  }
+}
+
+/** One fault after another, each long enough to be noticed, and its end. */
+async function disturb(): Promise<void> {
+  const [first, second] = proxies as [TcpProxy, TcpProxy];
+  const faults: (readonly [begin: () => unknown, end: () => unknown])[] = [
+    [redis.kill, redis.restart],
+    [first.cut, first.restore],
+    [redis.pause, redis.resume],
+    [second.hang, second.restore],
+  ];
+  for (const [begin, end] of faults) {
+    await begin();
+    await sleep(5_000);
+    await end();
+    await sleep(2_000);
+  }
+}
+
+test("streams end up with the true counts, whatever happens to announcements", async () => {
+  for (const ownerId of ownerIds) {
+    const targetName = { type: "post", id: ownerId };
+    await (servers[0] as TestServer).reactions.registerTarget({ targetName, ownerId });
+  }
+  const streams = servers.map(follow);
+  const lying = setInterval(() => {
+    for (const ownerId of ownerIds) stranger.announce(ownerId, Math.floor(1e12 * Math.random()));
+  }, 10);
+  await Promise.all([...ownerIds.map(change), disturb()]);
+  clearInterval(lying);
+  await eventually(async () => {
+    for (const ownerId of ownerIds) {
+      const { unreadCount } = await pick(servers).notifications.getUnreadCount({ ownerId });
+      for (const { latest } of streams) {
+        expect(latest.get(ownerId)?.people).toBe(Number(unreadCount?.actorCount));
+      }
+    }
+  });
+  for (const { stepsBack, leave } of streams) {
+    expect(stepsBack).toEqual([]);
+    await leave();
+  }
+});

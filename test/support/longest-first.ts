@@ -1,0 +1,36 @@
+/**
+ * Starts the files that take longest first, so that none of them runs alone at the end. Vitest
+ * remembers how long each file took, but begins a fresh clone with the largest files.
+ */
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The files that take long for their size, from the longest one on. */
+export const longFiles: readonly string[] = [
+  "test/soak/bulk-grants.soak.ts",
+  "test/soak/points.soak.ts",
+  "test/soak/client-languages.soak.ts",
+  "test/temporal/bulk-grants.test.ts",
+  "test/temporal/bulk-grants-sources.test.ts",
+  "test/rpc/server/hung-store.test.ts",
+  "test/store/engine/fault-workload.test.ts",
+  "tools/dynamo-proxy/proxy.test.ts",
+  "test/temporal/bulk-grants-faults.test.ts",
+  "test/cli/commands.test.ts",
+  "test/cli/prompts.test.ts",
+  "test/model/reactions.grpc.test.ts",
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const placeOf = ({ moduleId, project }: TestSpecification) => {
+      const place = longFiles.indexOf(relative(project.config.root, moduleId));
+      return place < 0 ? longFiles.length : place;
+    };
+    // Project by project, because a process that is shared serves only one of them.
+    return [...Map.groupBy(sorted, ({ project }) => project).values()].flatMap((some) =>
+      some.sort((a, b) => placeOf(a) - placeOf(b)),
+    );
+  }
+}

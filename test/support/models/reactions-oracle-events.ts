@@ -1,0 +1,73 @@
+/** The part of the reactions oracle that notifies owners of events and takes events back. */
+import { comeIn, hears, takeOut } from "./reactions-oracle-members.ts";
+import { type Answer, isSame, noTarget, type RequestOf } from "./reactions-requests.ts";
+import {
+  activeOf,
+  having,
+  isUnread,
+  type ReportedEvent,
+  type Rules,
+  type State,
+  shorten,
+  stateOf,
+} from "./reactions-state.ts";
+
+const nameOf = ({ service, eventId }: { readonly service: string; readonly eventId: string }) =>
+  `${service} ${eventId}`;
+
+/** The event of this name, unless it is so old that its id may be used again. */
+function knownOf(state: State, name: Parameters<typeof nameOf>[0], now: number) {
+  const known = state.events[nameOf(name)];
+  return known && known.expireTime > now ? known : undefined;
+}
+
+export function notify(
+  state: State,
+  rules: Rules,
+  request: RequestOf<"notify">,
+  now: number,
+): Answer {
+  const { target, kind, userId, eventId, link, data } = request;
+  const isAboutTarget = !isSame(target, noTarget);
+  if (isAboutTarget && !stateOf(state, target)) return { refused: "TARGET_NOT_FOUND" };
+  const { regroupAfterMs, ...content } = request;
+  const text = JSON.stringify(content);
+  const known = knownOf(state, request, now);
+  if (known && known.request !== text) return { refused: "ID_REUSED" };
+  if (known) {
+    const { retracted } = known;
+    return { notified: isUnreadEvent(state, known), replayed: true, retracted };
+  }
+  const found = isAboutTarget ? activeOf(state, target) : undefined;
+  if (found && "refused" in found) return found;
+  state.version += 1;
+  const { version } = state;
+  const displayName = shorten(request.displayName);
+  const event = { eventId, link, data };
+  const notified = hears(state, rules, request);
+  const member = { userId, displayName, version, time: now, event };
+  if (notified) comeIn(state, request, member, regroupAfterMs);
+  const expireTime = now + rules.keptMs;
+  const kept = { target, kind, request: text, version, expireTime, retracted: false };
+  state.events[nameOf(request)] = kept;
+  return { notified, replayed: false, retracted: false };
+}
+
+const isUnreadEvent = (state: State, event: ReportedEvent): boolean => {
+  const found = having(state, event, event.version);
+  return found !== undefined && isUnread(found);
+};
+
+/** Takes an event back, wherever it is. */
+export function retract(state: State, request: RequestOf<"retract">, now: number): Answer {
+  const { target } = request;
+  if (!isSame(target, noTarget) && !stateOf(state, target)) return { refused: "TARGET_NOT_FOUND" };
+  const known = knownOf(state, request, now);
+  if (!known) return { refused: "EVENT_NOT_FOUND" };
+  if (known.retracted) return { changed: false };
+  known.retracted = true;
+  state.version += 1;
+  const found = having(state, known, known.version);
+  if (found) takeOut(state, found, known.version);
+  return { changed: true };
+}

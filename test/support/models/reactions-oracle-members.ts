@@ -1,0 +1,165 @@
+/** The part of the reactions oracle that lets members into notifications and out of them. */
+import { type GroupName, groupText, isEvents, plainKind } from "./reactions-requests.ts";
+import {
+  isUnread,
+  lastOf,
+  type Member,
+  markOf,
+  type Notification,
+  type Older,
+  openOf,
+  type Place,
+  type Rules,
+  type State,
+  stateOf,
+} from "./reactions-state.ts";
+
+/** How many kinds are counted. */
+const mostKindCounts = 16;
+
+/** Whether the owner is notified of what a person does, as far as mutes say. */
+export function hears(
+  state: State,
+  { ownerId }: Rules,
+  { target, kind, userId }: GroupName & { readonly userId: string },
+): boolean {
+  const { allMuted, mutedKinds, mutedEventKinds, mutedPeople } = state;
+  const kinds = isEvents(kind) ? mutedEventKinds : mutedKinds;
+  const isMuted =
+    allMuted ||
+    (stateOf(state, target)?.muted ?? false) ||
+    kinds.includes(plainKind(kind)) ||
+    mutedPeople.includes(userId);
+  return !isMuted && userId !== ownerId;
+}
+
+/**
+ * Takes a new member into the open notification of a group. One that began longer ago than
+ * `regroupAfterMs` is closed first.
+ */
+export function comeIn(
+  state: State,
+  group: GroupName,
+  member: Member,
+  regroupAfterMs: number | undefined,
+): void {
+  const open = openOf(state, group);
+  const began = open?.members[0]?.time ?? member.time;
+  const isOld = regroupAfterMs !== undefined && began < member.time - regroupAfterMs;
+  if (open && !isOld) {
+    takeIn(open, member);
+    open.older = olderAfter(open, member);
+    return;
+  }
+  if (open) {
+    const { readTo, readTime } = markOf(state, group);
+    state.marks[groupText(group)] = { readTo: Math.max(readTo, lastOf(open)), readTime };
+    Object.assign(open, { state: "closed", to: lastOf(open) });
+  }
+  const generation = member.version;
+  const older = noneOlder(generation, member.time);
+  begin(state, { ...group, generation, state: "open", members: [member], older });
+}
+
+/** As long as nobody is among the older members. */
+const noneOlder = (generation: number, time: number): Older => ({
+  to: generation - 1,
+  nextTo: generation - 1,
+  nextTime: time,
+});
+
+const olderOf = ({ older }: Notification): Older => older as Older;
+
+/** Every 45 members, but at most once a second, there are more older ones. */
+function olderAfter(open: Notification, { version, time }: Member): Older {
+  const older = olderOf(open);
+  const later = open.members.filter((each) => each.version > older.nextTo).length;
+  if (later < 45 || time < older.nextTime + 1_000) return older;
+  return { to: older.nextTo, nextTo: version, nextTime: time };
+}
+
+/** What is known of members who were read before: of more than 45, all are older ones. */
+export const olderAgain = ({ generation, members }: Notification): Older =>
+  noneOlder(members.length > 45 ? lastOf({ members }) + 1 : generation, 0);
+
+/**
+ * Takes a member in at the place that it has left, also when this was the last member. Returns
+ * false when the owner has read up to there, when a later notification is unread, or when it was
+ * among the older members.
+ */
+export function comeBack(
+  state: State,
+  { target, kind }: GroupName,
+  member: Member,
+  place: Place,
+): boolean {
+  const group = { target, kind };
+  const { version } = place;
+  const unread = state.notifications
+    .filter((each) => isUnread(each) && groupText(each) === groupText(group))
+    .filter(({ generation, to = version }) => generation <= version && version <= to);
+  const found = unread.at(-1);
+  if (found) {
+    if (version <= olderOf(found).to) return false;
+    takeIn(found, { ...member, version });
+    return true;
+  }
+  if (place.generation === undefined) return false;
+  const generation = Math.max(place.generation, markOf(state, group).readTo + 1);
+  if (openOf(state, group) || version < generation) return false;
+  const older = noneOlder(generation, member.time);
+  begin(state, { ...group, generation, state: "open", members: [{ ...member, version }], older });
+  return true;
+}
+
+function takeIn({ members }: Notification, member: Member): void {
+  members.push(member);
+  members.sort((a, b) => a.version - b.version);
+}
+
+/** Takes a member out. The last one to leave ends the notification. */
+export function takeOut(state: State, notification: Notification, version: number): void {
+  const members = notification.members.filter((member) => member.version !== version);
+  if (members.length > 0) notification.members = members;
+  else end(state, notification);
+}
+
+/** Removes the members up to `version` from an unread notification and returns them. */
+export function divide(state: State, notification: Notification, version: number): Member[] {
+  const { members } = notification;
+  const seen = members.filter((member) => member.version <= version);
+  const later = members.filter((member) => member.version > version);
+  if (later.length === 0) {
+    end(state, notification);
+  } else if (seen.length > 0) {
+    // The rest has another name, and its kind is counted as before.
+    const before = olderOf(notification);
+    const [to, nextTo] = [Math.max(before.to, version), Math.max(before.nextTo, version)];
+    const older = { ...before, to, nextTo };
+    const rest = { ...notification, generation: version + 1, members: later, older };
+    state.notifications = state.notifications.map((each) => (each === notification ? rest : each));
+  }
+  return seen;
+}
+
+/** Begins a notification. Its kind is counted if all unread ones of the kind are. */
+export function begin(state: State, notification: Notification): void {
+  const { kind } = notification;
+  const { kindCounts, notifications } = state;
+  const counted = Object.values(kindCounts).reduce((sum, count) => sum + count, 0);
+  const hasUncounted = counted < notifications.filter(isUnread).length;
+  const isFull = Object.keys(kindCounts).length >= mostKindCounts;
+  notifications.push(notification);
+  if (kindCounts[kind] === undefined && (hasUncounted || isFull)) return;
+  kindCounts[kind] = (kindCounts[kind] ?? 0) + 1;
+}
+
+/** Ends a notification. */
+export function end(state: State, notification: Notification): void {
+  state.notifications = state.notifications.filter((each) => each !== notification);
+  const { kind } = notification;
+  const count = state.kindCounts[kind];
+  if (count === undefined || !isUnread(notification)) return;
+  if (count > 1) state.kindCounts[kind] = count - 1;
+  else delete state.kindCounts[kind];
+}

@@ -1,0 +1,150 @@
+/** The part of the reactions oracle that reacts and takes reactions back. */
+import { comeBack, comeIn, hears, takeOut } from "./reactions-oracle-members.ts";
+import type { Answer, GroupName, RequestOf, TargetName } from "./reactions-requests.ts";
+import {
+  activeOf,
+  having,
+  isUnread,
+  type Member,
+  markOf,
+  type Rules,
+  type State,
+  type StoredReaction,
+  shorten,
+  stateOf,
+  type TargetState,
+  type Withdrawn,
+} from "./reactions-state.ts";
+
+const mostKinds = 16;
+
+/** For so long the owner hears nothing of a person whose reaction was read, in ms. */
+const usualCoolDownMs = 24 * 3_600_000;
+
+/** For so long it matters that a reaction which was taken back had been read, in ms. */
+const keptMs = 30 * 24 * 3_600_000;
+
+/** The reaction of a person. */
+export const reactionOf = (
+  state: State,
+  { target, kind }: GroupName,
+  userId: string,
+): StoredReaction | undefined =>
+  stateOf(state, target)?.records[kind]?.find((each) => each.userId === userId);
+
+/** The kinds with which a person reacts. */
+export function kindsOf(state: State, target: TargetName, userId: string): string[] {
+  const records = Object.entries(stateOf(state, target)?.records ?? {});
+  return records
+    .filter(([, of]) => of.some((record) => record.userId === userId))
+    .map(([kind]) => kind);
+}
+
+export function react(
+  state: State,
+  rules: Rules,
+  request: RequestOf<"react">,
+  now: number,
+): Answer {
+  const { target, kind, userId, exclusive } = request;
+  const found = activeOf(state, target);
+  if ("refused" in found) return found;
+  const own = kindsOf(state, target, userId);
+  const replaced = exclusive ? own.filter((each) => each !== kind) : [];
+  const isNew = !own.includes(kind);
+  const { records, withdrawn } = found;
+  const ended = replaced.filter((each) => records[each]?.length === 1).length;
+  const kindCount = Object.keys(records).length - ended;
+  if (isNew && !records[kind] && kindCount >= mostKinds) return { refused: "LIMIT_EXCEEDED" };
+  for (const each of replaced) takeBack(state, { target, kind: each, userId }, now);
+  if (isNew) {
+    // The owner has read another reaction of this person, in whose place the new one comes.
+    const known = withdrawn[`${kind} ${userId}`];
+    const times = [...replaced, kind].flatMap(
+      (each) => withdrawn[`${each} ${userId}`]?.readTime ?? [],
+    );
+    const readTime = times.length > 0 ? Math.max(...times) : undefined;
+    add(state, rules, request, { ...known, readTime }, now);
+  }
+  const isRenamed = !isNew && rename(state, request);
+  return {
+    changed: isNew || isRenamed || replaced.length > 0,
+    reactionCount: records[kind]?.length as number,
+  };
+}
+
+export function unreact(state: State, request: RequestOf<"unreact">, now: number): Answer {
+  const { target, kind, userId } = request;
+  const found = activeOf(state, target);
+  if ("refused" in found) return found;
+  const changed = kindsOf(state, target, userId).includes(kind);
+  if (changed) takeBack(state, request, now);
+  return { changed, reactionCount: found.records[kind]?.length ?? 0 };
+}
+
+/** Gives a reaction another name, also in its notification if that is unread. */
+function rename(state: State, request: RequestOf<"react">): boolean {
+  const { target, kind, userId } = request;
+  const { records } = stateOf(state, target) as TargetState;
+  const displayName = shorten(request.displayName);
+  const record = reactionOf(state, request, userId);
+  if (!record || record.displayName === displayName) return false;
+  const renamed = <M extends Member>(all: readonly M[] = []): M[] =>
+    all.map((each) => (each.version === record.version ? { ...each, displayName } : each));
+  state.version += 1;
+  records[kind] = renamed(records[kind]);
+  const found = having(state, { target, kind }, record.version);
+  if (found && isUnread(found)) found.members = renamed(found.members);
+  return true;
+}
+
+/** Adds a reaction, also to a notification unless something keeps the owner out. */
+function add(
+  state: State,
+  rules: Rules,
+  request: RequestOf<"react">,
+  { place, readTime }: Withdrawn,
+  now: number,
+): void {
+  const { target, kind, userId, silent, coolDownMs = usualCoolDownMs } = request;
+  const { records, withdrawn } = stateOf(state, target) as TargetState;
+  delete withdrawn[`${kind} ${userId}`];
+  state.version += 1;
+  const isQuiet = readTime !== undefined && readTime + coolDownMs > now;
+  const notified = !silent && !isQuiet && hears(state, rules, request);
+  const displayName = shorten(request.displayName);
+  const member = { userId, displayName, version: state.version, time: now };
+  const isBack = notified && place !== undefined && comeBack(state, request, member, place);
+  if (notified && !isBack) comeIn(state, request, member, request.regroupAfterMs);
+  const version = isBack ? place.version : member.version;
+  const record: StoredReaction = { ...member, version, notified, readTime };
+  const all = [...(records[kind] ?? []), record];
+  records[kind] = all.sort((a, b) => a.version - b.version);
+}
+
+/** Removes a reaction, and its member from the unread notification. */
+function takeBack(
+  state: State,
+  { target, kind, userId }: GroupName & { readonly userId: string },
+  now: number,
+): void {
+  const group = { target, kind };
+  const { records, withdrawn } = stateOf(state, target) as TargetState;
+  const all = records[kind] ?? [];
+  const record = all.find((each) => each.userId === userId) as StoredReaction;
+  const { version, notified } = record;
+  state.version += 1;
+  if (all.length > 1) records[kind] = all.filter((each) => each !== record);
+  else delete records[kind];
+  const found = having(state, group, version);
+  const isIn = found !== undefined && isUnread(found);
+  const generation = found?.state === "open" ? found.generation : undefined;
+  if (isIn) takeOut(state, found, version);
+  if (isIn) {
+    withdrawn[`${kind} ${userId}`] = { place: { version, generation }, readTime: record.readTime };
+    return;
+  }
+  const readTime = notified ? markOf(state, group).readTime : record.readTime;
+  const isKept = readTime !== undefined && readTime + keptMs > now;
+  withdrawn[`${kind} ${userId}`] = { readTime: isKept ? readTime : undefined };
+}

@@ -1,0 +1,64 @@
+/** A real Redis server that the tests stop, kill and start again. */
+import { spawn } from "node:child_process";
+import { adopt, type Child, waitUntilReady } from "../../../src/dev/stack/child.ts";
+import { findPorts } from "../../../src/dev/stack/free-port.ts";
+import { findRedisServer } from "./redis-server.ts";
+
+const readyMs = 30_000;
+
+interface RedisOptions {
+  readonly password?: string;
+  /** The files of a certificate and its key. Absent: the port is cleartext. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
+}
+
+export interface Redis {
+  readonly port: number;
+  /** Stops it from answering; its connections stay open. */
+  pause(): void;
+  resume(): void;
+  /** Kills it, which closes its connections. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port, after `kill`. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on a free port of loopback, which keeps nothing on disk. */
+export async function startRedis(options: RedisOptions = {}): Promise<Redis> {
+  const program = await findRedisServer();
+  const [port] = await findPorts(0);
+  const { password, tls } = options;
+  const args = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+  if (password) args.push("--requirepass", password);
+  if (tls) {
+    args.push("--port", "0", "--tls-port", String(port), "--tls-auth-clients", "no");
+    args.push("--tls-cert-file", tls.certFile, "--tls-key-file", tls.keyFile);
+  } else args.push("--port", String(port));
+
+  async function start(): Promise<Child> {
+    const process_ = spawn(program, args, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    let isReady = false;
+    const onLine = (line: string) => {
+      isReady ||= line.includes("Ready to accept connections");
+    };
+    const child = await adopt(process_, { name: "Redis", onLine });
+    await waitUntilReady(child, async () => isReady, readyMs);
+    return child;
+  }
+
+  let child = await start();
+  return {
+    port,
+    pause: () => process.kill(child.pid, "SIGSTOP"),
+    resume: () => process.kill(child.pid, "SIGCONT"),
+    kill: () => child.killHard(),
+    async restart() {
+      child = await start();
+    },
+    async stop() {
+      process.kill(child.pid, "SIGCONT");
+      await child.stop();
+    },
+  };
+}

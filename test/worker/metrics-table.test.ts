@@ -1,0 +1,127 @@
+/** Compares the tables of `docs/metrics.md` with the pages of a real server and a real worker. */
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Child } from "../../src/dev/stack/child.ts";
+import { findPorts } from "../../src/dev/stack/free-port.ts";
+import { startService } from "../../src/dev/stack/service.ts";
+import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservations.ts";
+import { eventually } from "../support/fixtures/waiting.ts";
+import { projectRoot } from "../support/markdown.ts";
+import { readPage } from "../support/servers/operators.ts";
+import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
+
+let stack: WorkerStack;
+let server: Child;
+let worker: Child;
+let operatorsPort: number;
+let metricsPort: number;
+beforeAll(async () => {
+  stack = await startWorkerStack({ worker: false });
+  const ports = await findPorts(0, 0, 0, 0);
+  [operatorsPort, metricsPort] = ports;
+  const { config, proxy } = stack;
+  server = await startService({
+    name: "server",
+    entry: "src/server.ts",
+    env: {
+      MEGURI_PORT: String(ports[2]),
+      MEGURI_HTTP1_PORT: String(ports[3]),
+      MEGURI_OPERATORS_PORT: String(operatorsPort),
+      MEGURI_DYNAMODB_ENDPOINT: proxy.endpoint,
+      MEGURI_TABLE_PREFIX: config.tablePrefix,
+      MEGURI_TEMPORAL_ADDRESS: config.temporalAddress,
+      MEGURI_TEMPORAL_NAMESPACE: config.temporalNamespace,
+      MEGURI_TASK_QUEUE: config.taskQueue,
+    },
+  });
+  worker = await stack.startWorkerProcess({ MEGURI_METRICS_PORT: String(metricsPort) });
+  await reserveAndStart(stack, { id: "planted-reservation", userId: "planted-user" });
+  await expectGrantedOnce(stack, "planted-reservation");
+});
+afterAll(async () => {
+  await worker?.stop();
+  await server?.stop();
+  await stack?.stop();
+});
+
+interface Family {
+  readonly type: string;
+  /** Of a page: the labels that samples have, so none without a sample. */
+  readonly labels: readonly string[];
+}
+
+type Families = Readonly<Record<string, Family>>;
+
+/** The families of the table below a heading. */
+function documented(heading: string): Families {
+  const text = readFileSync(`${projectRoot}docs/metrics.md`, "utf8");
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+  const rows = [...section.matchAll(/^\| `(\w+)` \| (\w+) \| (.*?) \|/gm)];
+  expect(rows.length).toBeGreaterThan(0);
+  return Object.fromEntries(
+    rows.map(([, name, type = "", labels = ""]) => {
+      return [name, { type, labels: labelsIn(labels, /`(\w+)`/g) }];
+    }),
+  );
+}
+
+/** The families of a page. The labels of buckets and quantiles belong to their types. */
+function served(page: string): Families {
+  const types = [...page.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+  const samples = [...page.matchAll(/^(\w+)\{(.*)\} /gm)];
+  return Object.fromEntries(
+    types.map(([, name = "", type = ""]) => {
+      const own = new RegExp(`^${name}${type === "histogram" ? "_(bucket|sum|count)" : ""}$`);
+      const texts = samples.filter(([, sample = ""]) => own.test(sample)).map(([, , text]) => text);
+      const labels = labelsIn(texts.join(","), /(\w+)="/g).filter((label) => label !== "le");
+      return [name, { type, labels }];
+    }),
+  );
+}
+
+const labelsIn = (text: string, pattern: RegExp): string[] =>
+  [...new Set([...text.matchAll(pattern)].map(([, label = ""]) => label))].sort();
+
+/** Expects that the page has exactly these families. One without a sample shows no labels. */
+function expectFamilies(page: string, expected: Families, isLeftOut = (_name: string) => false) {
+  const found = Object.entries(served(page)).filter(([name]) => !isLeftOut(name));
+  const known = found.map(([name, family]) => {
+    const labels = family.labels.length > 0 ? family.labels : (expected[name]?.labels ?? []);
+    return [name, { ...family, labels }];
+  });
+  expect(Object.fromEntries(known)).toEqual(expected);
+}
+
+/** Reads the page, which nobody may be named on. */
+async function metricsOf(port: number): Promise<string> {
+  const { status, text } = await readPage(port, "/metrics");
+  expect(status).toBe(200);
+  expect(text).not.toContain("planted-");
+  return text;
+}
+
+const common = () => ({
+  ...documented("Of servers and workers"),
+  ...documented("Of the process"),
+});
+
+test("a server has the families of servers and of the process", async () => {
+  expectFamilies(await metricsOf(operatorsPort), common());
+});
+
+test("a worker has its own families, those of the process and those of the SDK", async () => {
+  const later = documented("Of the Temporal SDK, from their first event on");
+  const expected = {
+    ...common(),
+    ...documented("Of workers"),
+    ...documented("Of the Temporal SDK"),
+  };
+  // The SDK counts the end of a task after its answer.
+  await eventually(async () => {
+    const page = await metricsOf(metricsPort);
+    expectFamilies(page, expected, (name) => name in later);
+    for (const [name, { type }] of Object.entries(served(page))) {
+      if (name in later) expect(type).toBe(later[name]?.type);
+    }
+  }, 20_000);
+});
