@@ -19,6 +19,8 @@ export interface DriveFolder {
   readonly rootUrl: string | undefined;
   /** Absent: spreadsheets of any size are read. */
   readonly maxTabBytes?: number | undefined;
+  /** The folders that are being found or made now, by name. */
+  readonly findings: Map<Folder, Promise<string>>;
 }
 
 /** Reads a page of what is directly in a folder and not in the trash, oldest first. */
@@ -57,10 +59,19 @@ export async function* childrenNamed(
 }
 
 /**
- * The id of a folder in the source's folder, which is made when it is missing. Two pick-ups may
- * both make it, because Drive does not keep names unique: from then on all use the older one.
+ * The id of a folder in the source's folder, which is made when it is missing. Files of one
+ * process that need it at once find it together. Two processes may both make it, because Drive
+ * does not keep names unique: from then on all use the older one.
  */
-export async function subfolder(folder: DriveFolder, name: Folder): Promise<string> {
+export function subfolder(folder: DriveFolder, name: Folder): Promise<string> {
+  const { findings } = folder;
+  const finding =
+    findings.get(name) ?? findOrMake(folder, name).finally(() => findings.delete(name));
+  findings.set(name, finding);
+  return finding;
+}
+
+async function findOrMake(folder: DriveFolder, name: Folder): Promise<string> {
   const existing = await oldest(folder, name);
   if (existing !== undefined) return existing;
   const requestBody = { name, mimeType: folderType, parents: [folder.folderId] };

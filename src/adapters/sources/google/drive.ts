@@ -45,6 +45,7 @@ export function createDriveSource(definition: Definition, maxTabBytes?: number):
       folderId,
       rootUrl: endpoint,
       maxTabBytes,
+      findings: new Map(),
     };
   };
   let connected: Promise<DriveFolder> | undefined;

@@ -117,6 +117,13 @@ test("a file is moved to a folder, which is made when it is missing", async () =
   expect(await newFiles()).toEqual([]);
 });
 
+test("files that are moved at once make the folder once", async () => {
+  const names = Array.from({ length: 8 }, (_, i) => `sheet-${i}.csv`);
+  for (const name of names) add(name, `user_id,points\n${name},1\n`);
+  await Promise.all(names.map((path) => source.move({ path }, "done")));
+  expect(namesIn("done").map((files) => files.toSorted())).toEqual([names]);
+});
+
 test("a move keeps a file of the same name that is in the folder already", async () => {
   add("spring.csv", csv);
   await source.move({ path: "spring.csv" }, "done");
