@@ -38,3 +38,23 @@ test("that a target is missing is not cached, nor served from an earlier read", 
   expect(await late).toBe("owner");
   expect(state.reads).toBe(3);
 });
+
+test("100,000 owners are kept, those that were used last", async () => {
+  const { state, counting } = countingReader({
+    ...createMemoryStore().reader,
+    get: async () => ({ value: target(), version: 1 }) as never,
+  });
+  const owners = createTargetOwnerCache(counting);
+  const use = (from: number, to: number) =>
+    Promise.all(
+      Array.from({ length: to - from }, (_, i) => owners.of({ ...post, id: `${from + i}` })),
+    );
+  await use(0, 100_000);
+  await use(0, 1);
+  expect(state.reads).toBe(100_000);
+  await use(100_000, 100_001);
+  await use(0, 1);
+  expect(state.reads).toBe(100_001);
+  await use(1, 2);
+  expect(state.reads).toBe(100_002);
+});
