@@ -16,6 +16,7 @@ import { createListeners, type Ports } from "./rpc/server/listeners.ts";
 import type { Certificates } from "./rpc/server/servers.ts";
 import { createServerStates } from "./runtime/server-states.ts";
 import { keepEnsuringSchedules } from "./temporal/schedules.ts";
+import { startTracing } from "./tracing.ts";
 
 /** The share of the drain time in which load balancers learn of it from the health check. */
 const noticeShare = 0.1;
@@ -119,6 +120,7 @@ if (import.meta.main) await main();
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("server", config.logLevel);
+  const stopTracing = await startTracing(config, "meguri-server", log);
   const workflows = composeWorkflows(config, log);
   const { deps, close } = compose(config, workflows, log, maxTabBytes);
   const { authenticate, certificates, ...access } = composeAccess(config, log);
@@ -133,6 +135,7 @@ async function main(): Promise<void> {
     access.close();
     await close();
     await workflows.close();
+    await stopTracing();
     log.info("stopped");
     process.exit(0);
   }

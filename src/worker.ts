@@ -8,6 +8,7 @@ import { type Config, readConfig } from "./config/config.ts";
 import { bulkTaskQueue } from "./contract/bulk-grants.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createProcessRegistry, exportStore } from "./probes/metrics.ts";
+import { startTracing } from "./tracing.ts";
 import { bundleWorkflows } from "./worker/bundle.ts";
 import { awaitConnection } from "./worker/connect.ts";
 import { createMetrics, createMetricsListener, type Metrics } from "./worker/metrics.ts";
@@ -112,6 +113,7 @@ if (import.meta.main) await main();
 async function main(): Promise<void> {
   const config = readConfig(process.env);
   const log = createLogger("worker", config.logLevel);
+  const stopTracing = await startTracing(config, "meguri-worker", log);
   const readSdkMetrics = await installSdkWithMetrics(log);
   const stopping = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const) {
@@ -147,6 +149,7 @@ async function main(): Promise<void> {
     await connection.close();
   }
   listener.close();
+  await stopTracing();
   log.info("stopped");
   process.exit(0);
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { accessVariables, flag, readAccess } from "./access.ts";
 import { announceVariables, readAnnounce } from "./announce.ts";
+import { readTracing, tracingVariables } from "./tracing.ts";
 
 /** Port 0 means any free port. */
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -15,6 +16,7 @@ const variables = z
     NODE_ENV: z.string().default("development"),
     ...accessVariables,
     ...announceVariables,
+    ...tracingVariables,
     MEGURI_PORT: port.default(8080),
     MEGURI_HTTP1_PORT: port.default(8081),
     MEGURI_METRICS_PORT: port.default(8082),
@@ -50,6 +52,7 @@ const variables = z
   .transform((env, context) => ({
     ...readAccess(env, context),
     announce: readAnnounce(env, context),
+    tracing: readTracing(env),
     host: env.MEGURI_HOST,
     port: env.MEGURI_PORT,
     http1Port: env.MEGURI_HTTP1_PORT,

@@ -10,6 +10,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   "src/compose.ts": "test/rpc/server",
   "src/log.ts": "test/rpc/server",
   "src/server.ts": "test/rpc/server",
+  "src/tracing.ts": "test/rpc/server",
+  "src/tracing-sdk.ts": "test/rpc/server",
   "src/worker.ts": "test/worker",
 };
 

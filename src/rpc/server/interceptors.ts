@@ -15,6 +15,7 @@ import { requireShortLists } from "./list-limits.ts";
 import { noteRead, toMalformed } from "./malformed.ts";
 import { limitsOf } from "./method-limits.ts";
 import { endWithRight } from "./stream-rights.ts";
+import { traceCalls } from "./trace-calls.ts";
 import { requestValidator } from "./validator.ts";
 import { describeViolations } from "./violation-texts.ts";
 
@@ -24,6 +25,7 @@ interface InterceptorDeps extends Pick<Deps, "owners" | "storeSilenceMs"> {
 
 /** The interceptors of a call, the outermost first. */
 export const interceptors = ({ log, owners, storeSilenceMs }: InterceptorDeps): Interceptor[] => [
+  traceCalls,
   noteRead,
   mapErrors(log),
   limitTime(storeSilenceMs),

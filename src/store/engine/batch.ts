@@ -7,6 +7,7 @@ import {
   type TransactionRequest,
 } from "../../app/ports/engine.ts";
 import type { Kind, Records, Ref } from "../../app/ports/records.ts";
+import type { Span } from "../../app/ports/tracing.ts";
 import { type ItemStore, type Loaded, nameOf, type Write } from "./item-store.ts";
 
 /** A record as it was read or committed. */
@@ -27,6 +28,8 @@ interface KnownLookups {
 /** A call that waits for its answer. */
 export interface Pending {
   readonly request: TransactionRequest<unknown>;
+  /** The span that the call was made in, if it is recorded. */
+  readonly span: Span | undefined;
   /** When the call arrived and when its caller stops waiting, by `performance.now()`. */
   readonly start: number;
   readonly limit: number;

@@ -7,6 +7,7 @@ import {
   type TransactionRequest,
 } from "../../app/ports/engine.ts";
 import { maxSilenceMs } from "../../app/ports/store-silence.ts";
+import { activeSpan } from "../../app/ports/tracing.ts";
 import type { Pending } from "./batch.ts";
 import { contendedMs } from "./contention.ts";
 import { type ItemStore, nameOf } from "./item-store.ts";
@@ -53,6 +54,7 @@ export class CommitEngine implements Engine {
       };
       const pending: Pending = {
         request,
+        span: activeSpan(),
         start,
         limit,
         tried: false,

@@ -3,6 +3,7 @@ import type { Clock } from "../../app/ports/clock.ts";
 import type { Ref } from "../../app/ports/records.ts";
 import { DomainError } from "../../domain/errors.ts";
 import { type Batch, decide, deliver, type Pending } from "./batch.ts";
+import { traceBatch } from "./batch-span.ts";
 import { Contention, type Pace } from "./contention.ts";
 import { distinct, type ItemStore, type Loaded, nameOf } from "./item-store.ts";
 import { Lookups } from "./lookups.ts";
@@ -68,7 +69,7 @@ export class KeyQueue {
       if (this.#contention.isContended) await this.#awaitUncontended();
       const calls = this.#admit();
       try {
-        if (calls.length > 0) await this.#attempt(calls);
+        if (calls.length > 0) await traceBatch(calls, () => this.#attempt(calls));
       } catch (error) {
         this.records.clear();
         const queued = new Set(this.#calls);

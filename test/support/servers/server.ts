@@ -137,6 +137,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
 
 /** A server on a store in memory. */
 export interface MemoryServer extends Clients {
+  readonly config: Config;
   readonly deps: Deps;
   readonly log: Logger;
   readonly port: number;
@@ -169,6 +170,7 @@ export async function startMemoryServer(
   const clientsOf = (caller: string | undefined) => connect(sessions, port, caller);
   return {
     ...clientsOf("tests"),
+    config,
     deps,
     log,
     port,

@@ -9,6 +9,7 @@ import type { StoreThrottles } from "../../../app/ports/store-throttles.ts";
 import { DomainError } from "../../../domain/errors.ts";
 import { createSkewEstimator, type SkewEstimator } from "./clock-skew.ts";
 import { createThrottleCounts, throttleErrors } from "./throttle-counts.ts";
+import { traceRequests } from "./trace-requests.ts";
 
 /** Where DynamoDB is. Without an endpoint: AWS, with the SDK's own credentials. */
 interface DynamoConfig {
@@ -65,6 +66,7 @@ export function createClients({ endpoint, region }: DynamoConfig): Clients {
     observeSkew(client, skew);
     observeAttempts(client, attempts);
     throttleCounts.observe(client);
+    traceRequests(client);
   }
   return {
     retrying,

@@ -1,0 +1,56 @@
+/** Spans by the API of OpenTelemetry. Until a process installs an SDK, nothing is traced. */
+import {
+  context,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from "@opentelemetry/api";
+
+export { type Span, SpanKind } from "@opentelemetry/api";
+
+/** Version 00 of the W3C's Trace Context: 55 characters, with ids that are not all zeros. */
+const traceparentForm = /^00-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})$/;
+
+/** Reads a header `traceparent`. Undefined for one that is missing or invalid. */
+export function parseTraceparent(header: string | null | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = traceparentForm.exec(header ?? "") ?? [];
+  if (!traceId || !spanId || !flags) return undefined;
+  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
+  return { traceId, spanId, traceFlags, isRemote: true };
+}
+
+/** The span that this code runs in, if it is recorded. */
+export function activeSpan(): Span | undefined {
+  const span = trace.getActiveSpan();
+  return span?.isRecording() ? span : undefined;
+}
+
+/** Starts a span under a parent; without one, or under an invalid one, it begins a trace. */
+export function startSpan(name: string, options: SpanOptions, parent?: SpanContext): Span {
+  const under = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+  return trace.getTracer("meguri").startSpan(name, options, under);
+}
+
+/** Runs code in a span and ends the span. `typeOf` names an error: messages may be personal. */
+export async function runInSpan<T>(
+  span: Span,
+  run: () => Promise<T>,
+  typeOf: (error: unknown) => string | undefined,
+): Promise<T> {
+  try {
+    return await context.with(trace.setSpan(ROOT_CONTEXT, span), run);
+  } catch (error) {
+    const type = typeOf(error);
+    if (type !== undefined) {
+      span.setAttribute("error.type", type);
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    throw error;
+  } finally {
+    span.end();
+  }
+}

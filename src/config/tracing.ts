@@ -1,0 +1,49 @@
+/** The standard variables of OpenTelemetry that this project reads itself. */
+import { z } from "zod";
+
+const samplers = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+
+export type SamplerName = (typeof samplers)[number];
+
+const count = z.coerce.number().int().min(1);
+
+/** The exporter reads the others, which are for the endpoint only, such as its headers. */
+export const tracingVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.url({ protocol: /^https?$/ }).optional(),
+  OTEL_TRACES_SAMPLER: z.enum(samplers).default("parentbased_always_on"),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
+  OTEL_BSP_SCHEDULE_DELAY: count.default(5_000),
+  OTEL_BSP_MAX_QUEUE_SIZE: count.default(2_048),
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: count.default(512),
+};
+
+/** How spans are sampled, queued and sent. */
+export interface TracingConfig {
+  readonly sampler: SamplerName;
+  /** The share of traces that the samplers by ratio take. */
+  readonly samplerArg: number;
+  readonly scheduledDelayMillis: number;
+  readonly maxQueueSize: number;
+  readonly maxExportBatchSize: number;
+}
+
+type Variables = z.output<z.ZodObject<typeof tracingVariables>>;
+
+/** Undefined without an endpoint: nothing is traced. */
+export function readTracing(env: Variables): TracingConfig | undefined {
+  if (env.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined;
+  return {
+    sampler: env.OTEL_TRACES_SAMPLER,
+    samplerArg: env.OTEL_TRACES_SAMPLER_ARG,
+    scheduledDelayMillis: env.OTEL_BSP_SCHEDULE_DELAY,
+    maxQueueSize: env.OTEL_BSP_MAX_QUEUE_SIZE,
+    maxExportBatchSize: env.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
+  };
+}
