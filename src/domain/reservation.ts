@@ -39,6 +39,11 @@ export interface Reservation {
   readonly failure?: { readonly reason: Reason; readonly message: string };
   /** The last reschedule, cancel or retry. Absent when there was none. */
   readonly lastChange?: ReservationChange;
+  /**
+   * The header `traceparent` of the span of the call that reserved. Absent where that call was not
+   * recorded.
+   */
+  readonly traceparent?: string;
   /** The last change was not confirmed to have reached the workflow. The reconciler repeats it. */
   readonly unsynced?: true;
 }

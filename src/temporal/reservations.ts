@@ -5,6 +5,7 @@ import {
   WorkflowNotFoundError,
   type WorkflowStartOptions,
 } from "@temporalio/client";
+import { parseTraceparent } from "../app/ports/tracing.ts";
 import type { ReservationRun, Workflows } from "../app/ports/workflows.ts";
 import {
   type ReservationInput,
@@ -130,7 +131,8 @@ async function* list(link: Link, query: string): AsyncGenerator<ReservationRun, 
 }
 
 function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: string) {
-  const { programId, reservationId, userId, points, creator, executeTime } = reservation;
+  const { programId, reservationId, userId, points, creator, executeTime, traceparent } =
+    reservation;
   const input: ReservationInput = {
     program_id: programId,
     reservation_id: reservationId,
@@ -150,7 +152,7 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
     staticSummary: escapeMarkdown(summary),
     staticDetails: details(reservation),
     // A run that continues as new loses its summary and details, but keeps its memo.
-    memo: { summary },
+    memo: { summary, ...(traceparent && { traceparent }) },
     typedSearchAttributes: [
       { key: programKey, value: programId },
       { key: userKey, value: userId },
@@ -164,15 +166,19 @@ function startOptions({ taskQueue }: Link, reservation: Reservation, timeZone: s
 }
 
 /** What never changes of a reservation, and what an operator can do. */
-const details = ({ programId, reservationId, userId, points, reason, creator }: Reservation) =>
-  [
+const details = (reservation: Reservation) => {
+  const { programId, reservationId, userId, points, reason, creator, traceparent } = reservation;
+  const trace = parseTraceparent(traceparent);
+  return [
     `- reservation: ${escapeMarkdown(reservationId)}`,
     `- program: ${escapeMarkdown(programId)}`,
     `- user: ${escapeMarkdown(userId)}`,
     `- points: ${points}`,
     `- reason: ${escapeMarkdown(reason) || "none given"}`,
     `- reserved by: ${escapeMarkdown(displayCaller(creator))}`,
+    ...(trace ? [`- trace: ${trace.traceId}`] : []),
     "",
     "**Request Cancellation** cancels the reservation. **Terminate** does not: the reservation " +
       "is still pending, and a new run starts within a minute.",
   ].join("\n");
+};

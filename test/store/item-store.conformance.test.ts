@@ -329,6 +329,7 @@ describe.each(stores)("%s: records", (_, open) => {
       reason: "r",
       executeTime: 253_402_300_799_999,
       failure: { reason: "ACCOUNT_FROZEN", message: "m" },
+      traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`,
       unsynced: true,
       lastChange: {
         caller: { service: "shop", subject: "yuki" },

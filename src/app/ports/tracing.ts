@@ -9,6 +9,7 @@ import {
   TraceFlags,
   trace,
 } from "@opentelemetry/api";
+import { DomainError } from "../../domain/errors.ts";
 
 export { type Span, SpanKind } from "@opentelemetry/api";
 
@@ -29,14 +30,39 @@ export function activeSpan(): Span | undefined {
   return span?.isRecording() ? span : undefined;
 }
 
+/** The recorded span that this code runs in, as a header `traceparent`. */
+export function activeTraceparent(): string | undefined {
+  const span = activeSpan()?.spanContext();
+  return span && `00-${span.traceId}-${span.spanId}-01`;
+}
+
+/** Links the active span to another one, which a header `traceparent` names. */
+export function linkTo(header: string | undefined): void {
+  const linked = parseTraceparent(header);
+  if (linked) activeSpan()?.addLink({ context: linked });
+}
+
 /** Starts a span under a parent; without one, or under an invalid one, it begins a trace. */
 export function startSpan(name: string, options: SpanOptions, parent?: SpanContext): Span {
   const under = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
   return trace.getTracer("meguri").startSpan(name, options, under);
 }
 
-/** Runs code in a span and ends the span. `typeOf` names an error: messages may be personal. */
-export async function runInSpan<T>(
+/** The type of an error in a span: its message may name people. */
+const reasonOf = (error: unknown): string =>
+  error instanceof DomainError ? error.reason : "INTERNAL";
+
+/**
+ * Runs code in a span and ends the span. Code of a span that is not recorded runs outside. An error
+ * for which `typeOf` returns undefined counts as an answer.
+ */
+export const runInSpan = <T>(
+  span: Span,
+  run: () => Promise<T>,
+  typeOf: (error: unknown) => string | undefined = reasonOf,
+): Promise<T> => (span.isRecording() ? record(span, run, typeOf) : run());
+
+async function record<T>(
   span: Span,
   run: () => Promise<T>,
   typeOf: (error: unknown) => string | undefined,

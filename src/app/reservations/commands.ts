@@ -43,10 +43,12 @@ export async function createReservation(
   input: NewReservation & {
     readonly programId: string;
     readonly creator: Caller;
+    readonly traceparent?: string | undefined;
     readonly deadline?: number | undefined;
   },
 ): Promise<CreatedReservation> {
-  const { programId, reservationId, userId, points, reason, executeTime, creator } = input;
+  const { programId, reservationId, userId, points, reason, executeTime, creator, traceparent } =
+    input;
   await deps.programs.get(programId);
   const hash = requestHash("reserve", creator, { user: userId, points, reason, executeTime });
   const { record, isChanged, now } = await changeRecord(
@@ -70,6 +72,7 @@ export async function createReservation(
         state: "PENDING",
         createTime: wall,
         updateTime: wall,
+        ...(traceparent && { traceparent }),
         unsynced: true,
       };
     },
@@ -89,6 +92,7 @@ export async function batchCreateReservations(
     readonly programId: string;
     readonly reservations: readonly NewReservation[];
     readonly creator: Caller;
+    readonly traceparent: string | undefined;
     readonly deadline: number | undefined;
   },
   onFailed: OnFailed,

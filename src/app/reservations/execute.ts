@@ -9,6 +9,7 @@ import { putChange, replayedResult } from "../points/change-account.ts";
 import type { Deps } from "../ports/deps.ts";
 import type { Transaction } from "../ports/engine.ts";
 import { accountRef, eventRef, reservationRef } from "../ports/records.ts";
+import { linkTo, runInSpan, startSpan } from "../ports/tracing.ts";
 import { reservationNotFound } from "./visible-reservation.ts";
 
 /** One attempt to execute a reservation. */
@@ -60,8 +61,17 @@ type ExecuteDeps = Pick<Deps, "engine" | "programs" | "reader">;
  * the account could not be changed for so long that the program may have been paused since. May be
  * repeated.
  * Refusals: RESERVATION_NOT_FOUND, INVALID_REQUEST for another user than the record's.
+ *
+ * An attempt begins a trace of its own, because hours may lie between it and the call that
+ * reserved; a link leads to that call.
  */
-export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> {
+export function executeReservation(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> {
+  const { programId, reservationId } = attempt;
+  const attributes = { "meguri.program_id": programId, "meguri.reservation_id": reservationId };
+  return runInSpan(startSpan("execute reservation", { attributes }), () => execute(deps, attempt));
+}
+
+async function execute(deps: ExecuteDeps, attempt: Attempt): Promise<Execution> {
   let program: Program | undefined;
   let decided: Decided;
   try {
@@ -71,6 +81,7 @@ export async function executeReservation(deps: ExecuteDeps, attempt: Attempt): P
     if (!isRefusalOfGrant(error)) throw error;
     decided = await setFailed(deps, attempt, error);
   }
+  linkTo(decided.reservation.traceparent);
   if (decided.outcome !== "DONE") return decided;
   const { reservation, availablePoints = await pointsAfter(deps, attempt) } = decided;
   const notifies = program?.notices?.reservedGrants ?? false;

@@ -3,6 +3,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
+import { activeTraceparent } from "../../app/ports/tracing.ts";
 import { cancelReservations } from "../../app/reservations/cancel-reservations.ts";
 import { batchCreateReservations } from "../../app/reservations/commands.ts";
 import {
@@ -95,6 +96,7 @@ const toBatch = (request: BatchCreateReservationsRequest, context: HandlerContex
   programId: toProgramId(request.programId),
   reservations: request.reservations.map(toNewReservation),
   creator: callerOf(context),
+  traceparent: activeTraceparent(),
   deadline: deadlineOf(context),
 });
 

@@ -2,6 +2,7 @@
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import type { Logger } from "pino";
 import type { Deps } from "../../app/ports/deps.ts";
+import { activeTraceparent } from "../../app/ports/tracing.ts";
 import {
   cancelReservation,
   createReservation,
@@ -39,6 +40,7 @@ export function reservationService(
         reason: request.reason,
         executeTime: toExecuteTime(request),
         creator: callerOf(context),
+        traceparent: activeTraceparent(),
       });
       return { reservation: fromReservation(visible), replayed };
     },

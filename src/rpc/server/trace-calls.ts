@@ -24,7 +24,6 @@ export const traceCalls: Interceptor = (next) => (req) => {
     { kind: SpanKind.SERVER, attributes: { "rpc.method": method } },
     parseTraceparent(req.header.get("traceparent")),
   );
-  if (!span.isRecording()) return next(req);
   return runInSpan(
     span,
     () => next(req),

@@ -1,6 +1,5 @@
 /** The span of a batch: one attempt to decide and commit calls together. */
 import { runInSpan, SpanKind, startSpan } from "../../app/ports/tracing.ts";
-import { DomainError } from "../../domain/errors.ts";
 import type { Pending } from "./batch.ts";
 
 /**
@@ -16,8 +15,5 @@ export function traceBatch(calls: readonly Pending[], attempt: () => Promise<voi
   const options = { kind: SpanKind.INTERNAL, links, attributes };
   const batch = startSpan("commit", options, first.spanContext());
   for (const span of others) span.addLink({ context: batch.spanContext() });
-  return runInSpan(batch, attempt, typeOfError);
+  return runInSpan(batch, attempt);
 }
-
-const typeOfError = (error: unknown): string =>
-  error instanceof DomainError ? error.reason : "INTERNAL";

@@ -13,7 +13,7 @@ import type { Recorder } from "./recorder.ts";
 export async function storeReservations({ deps, clock, step }: Recorder): Promise<void> {
   const inAnHour = clock.time + 3_600_000;
   const nameOf = (reservationId: string) => ({ programId, reservationId, deadline: undefined });
-  const reserve = (reservationId: string, userId: string) =>
+  const reserve = (reservationId: string, userId: string, traceparent?: string) =>
     createReservation(deps, {
       ...nameOf(reservationId),
       userId,
@@ -21,11 +21,13 @@ export async function storeReservations({ deps, clock, step }: Recorder): Promis
       reason: "birthday",
       executeTime: inAnHour,
       creator: alice,
+      traceparent,
     });
   await step("create reservations", async () => {
     await reserve("r-ann", "ann");
     await reserve("r-bo", "bo");
     await reserve("r-cy", "cy");
+    await reserve("r-di", "di", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
   });
   await step("move a reservation without a reason", () =>
     rescheduleReservation(deps, {

@@ -24,6 +24,7 @@ export const reservation: Codec<"reservation"> = {
     ...(value.reason !== "" && { r: S(value.reason) }),
     ...(value.grant && encodeGrant(value.grant)),
     ...(value.failure && { fr: S(value.failure.reason), fm: S(value.failure.message) }),
+    ...(value.traceparent && { tp: encodeTraceparent(value.traceparent) }),
     ...(value.unsynced && { y: { BOOL: true } }),
     ...(value.lastChange && encodeChange(value.lastChange, value.creator)),
   }),
@@ -49,6 +50,7 @@ export const reservation: Codec<"reservation"> = {
       updateTime: num(item, "m"),
       ...(item.d && { grant }),
       ...(item.fr && { failure }),
+      ...(item.tp?.B && { traceparent: decodeTraceparent(item.tp.B) }),
       ...(item.y && { unsynced: true as const }),
       ...(item.mt && { lastChange: decodeChange(item) }),
     };
@@ -60,6 +62,16 @@ const encodeGrant = ({ time, entryNumber, dueSince }: NonNullable<Reservation["g
   n: N(entryNumber),
   ds: N(dueSince),
 });
+
+/** The 24 bytes of trace and span. The version is 00, and the flag that of a recorded span. */
+const encodeTraceparent = (traceparent: string) => ({
+  B: Buffer.from(traceparent.slice(3, -3).replace("-", ""), "hex"),
+});
+
+function decodeTraceparent(bytes: Uint8Array): string {
+  const ids = Buffer.from(bytes).toString("hex");
+  return `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`;
+}
 
 /** The caller is stored only where it is not the creator, and the reason only where it is given. */
 const encodeChange = (
