@@ -241,8 +241,8 @@ export function endsToRefill(
 
 /**
  * Removes a member, who counts as one person, from a group. `refill` has the members at the ends
- * that `endsToRefill` names, with or without the leaving member. Returns undefined when it was the
- * last member.
+ * that `endsToRefill` names, with or without the leaving member. Returns undefined when nobody is
+ * left who can be shown.
  */
 export function leave(
   group: UnreadGroup,
@@ -281,15 +281,18 @@ export function withName(group: UnreadGroup, version: number, displayName: strin
   };
 }
 
-/** As `leave`, of a group whose members are not counted apart. */
+/**
+ * As `leave`, of a group whose members are not counted apart. A group that was read also counts who
+ * had taken a reaction back by then: of these alone nobody can be shown, so it ends before them.
+ */
 export function removeMember<G extends Group>(
   group: G,
   version: number,
   { first = [], latest = [] }: Partial<Ends>,
 ): G | undefined {
-  if (group.memberCount === 1) return undefined;
   const known = [...group.firstMembers, ...group.latestMembers, ...first, ...latest];
   const members = inOrder(known).filter((member) => member.version !== version);
+  if (members.length === 0) return undefined;
   return {
     ...group,
     memberCount: group.memberCount - 1,

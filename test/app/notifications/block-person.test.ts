@@ -1,10 +1,11 @@
 /** Tests that a block leaves each notification once, whatever fails or comes at the same time. */
 import { expect, test } from "vitest";
 import { blockPerson } from "../../../src/app/notifications/block-person.ts";
+import { markNotificationRead } from "../../../src/app/notifications/commands.ts";
 import { inboxOf } from "../../../src/app/notifications/inbox.ts";
 import { notify } from "../../../src/app/notifications/notify.ts";
-import { unreadGroupRef } from "../../../src/app/ports/records.ts";
-import { react } from "../../../src/app/reactions/commands.ts";
+import { readGroupRef, unreadGroupRef } from "../../../src/app/ports/records.ts";
+import { react, unreact } from "../../../src/app/reactions/commands.ts";
 import { registerTarget } from "../../../src/app/reactions/targets.ts";
 import { asService } from "../../../src/domain/caller.ts";
 import { DomainError } from "../../../src/domain/errors.ts";
@@ -59,4 +60,18 @@ test("an event that another block has taken out meanwhile changes nothing", asyn
   };
   const { inbox } = await blockPerson({ ...deps, engine }, block);
   expect(inbox).toMatchObject({ version: 2, notificationCount: 0 });
+});
+
+test("a read notification ends with the last one who can be shown", async () => {
+  const { deps, clock } = memoryDeps();
+  const target = { type: "post", id: "1" };
+  const like = { target, kind: "like" };
+  await registerTarget(deps, { target, ownerId, title: "", link: "" });
+  const people = ["u1", "u2", "u3", "u4", "u5", "u6"];
+  for (const userId of people) await react(deps, { ...like, userId, displayName: userId });
+  await markNotificationRead(deps, { ownerId, ...like, version: 6 });
+  await unreact(deps, { ...like, userId: "u3" });
+  clock.time += 2_000;
+  for (const userId of ["u2", "u1", "u4", "u5", "u6"]) await blockPerson(deps, { ownerId, userId });
+  expect(await deps.reader.get(readGroupRef(ownerId, target, "like", 1))).toBeUndefined();
 });

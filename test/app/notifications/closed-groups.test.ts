@@ -202,6 +202,19 @@ test("of many members the next ones are shown when one leaves what is unread aga
   expect(firstMembers.map(({ userId }) => userId)).toEqual(["u01", "u02"]);
 });
 
+test("what is unread again ends with the last one who can be shown", async () => {
+  const { deps, nameOf, like, unlike, wait, unread, badge } = await createPost();
+  for (const userId of ["u1", "u2", "u3", "u4", "u5", "u6"]) await like(userId);
+  await markNotificationRead(deps, { ...nameOf(1), version: 6 });
+  await unlike("u3");
+  await markNotificationUnread(deps, nameOf(1));
+  wait(2_000);
+  for (const userId of ["u2", "u1", "u4", "u5"]) await unlike(userId);
+  expect(await unread()).toEqual(["1: u6 (2)"]);
+  await unlike("u6");
+  expect(await badge()).toBe("0 in 0, 0 closed");
+});
+
 test("what is gone, or about a deleted target, does not become unread", async () => {
   const { deps, nameOf, like, badge } = await createPost();
   const refused = { reason: "NOTIFICATION_NOT_FOUND" };

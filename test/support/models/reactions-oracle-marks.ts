@@ -31,11 +31,12 @@ export function markRead(
   { version, op: _, ...name }: RequestOf<"read">,
   now: number,
 ): Answer {
+  const countedOnly = namedOf(state, name)?.countedOnly ?? 0;
   const members = takeSeen(state, name, version, now);
   const to = members.at(-1)?.version;
   if (to !== undefined) {
     const times = { readTime: now, expireTime: now + keptMs };
-    state.notifications.push({ ...name, state: "read", to, members, ...times });
+    state.notifications.push({ ...name, state: "read", to, members, countedOnly, ...times });
   }
   return { changed: to !== undefined, badge: badgeOf(state) };
 }
@@ -93,10 +94,10 @@ export function markUnread(state: State, name: NotificationName, now: number): A
   const changed = !isUnread(found);
   if (changed) {
     end(state, found);
-    const { target, kind, generation, members } = found;
+    const { target, kind, generation, members, countedOnly } = found;
     const closed = { state: "closed", again: true, to: lastOf(found) } as const;
     const older = olderAgain(found);
-    begin(state, { target, kind, generation, members, ...closed, older });
+    begin(state, { target, kind, generation, members, countedOnly, ...closed, older });
     state.version += 1;
   }
   return { changed, badge: badgeOf(state) };

@@ -6,10 +6,12 @@ import {
   type Member,
   markOf,
   type Notification,
+  namedMembersOf,
   type Older,
   openOf,
   type Place,
   type Rules,
+  recordOf,
   type State,
   stateOf,
 } from "./reactions-state.ts";
@@ -79,8 +81,8 @@ function olderAfter(open: Notification, { version, time }: Member): Older {
 }
 
 /** What is known of members who were read before: of more than 45, all are older ones. */
-export const olderAgain = ({ generation, members }: Notification): Older =>
-  noneOlder(members.length > 45 ? lastOf({ members }) + 1 : generation, 0);
+export const olderAgain = ({ generation, members, countedOnly = 0 }: Notification): Older =>
+  noneOlder(members.length + countedOnly > 45 ? lastOf({ members }) + 1 : generation, 0);
 
 /**
  * Takes a member in at the place that it has left, also when this was the last member. Returns
@@ -117,11 +119,19 @@ function takeIn({ members }: Notification, member: Member): void {
   members.sort((a, b) => a.version - b.version);
 }
 
-/** Takes a member out. The last one to leave ends the notification. */
+/**
+ * Takes a member out. The last one to leave ends the notification. Whoever has taken back what was
+ * read, and is not shown by then, is not shown in the place of the one who leaves either.
+ */
 export function takeOut(state: State, notification: Notification, version: number): void {
-  const members = notification.members.filter((member) => member.version !== version);
-  if (members.length > 0) notification.members = members;
-  else end(state, notification);
+  const { members, kind, countedOnly = 0 } = notification;
+  const named = namedMembersOf(notification);
+  const canBeShown = (member: Member) =>
+    isEvents(kind) || named.includes(member) || recordOf(state, notification, member) !== undefined;
+  const others = members.filter((member) => member.version !== version);
+  notification.members = others.filter(canBeShown);
+  notification.countedOnly = countedOnly + others.length - notification.members.length;
+  if (notification.members.length === 0) end(state, notification);
 }
 
 /** Removes the members up to `version` from an unread notification and returns them. */

@@ -6,6 +6,8 @@ import {
   isUnread,
   type Member,
   type Notification,
+  namedMembersOf,
+  recordOf,
   type State,
   stateOf,
 } from "./reactions-state.ts";
@@ -40,15 +42,12 @@ export function blockPerson(state: State, { userId }: RequestOf<"block">): Answe
  * a deleted target are in notifications that nobody lists, until a purge deletes their records.
  */
 function isFound(state: State, notification: Notification, member: Member): boolean {
-  const { members, kind, target } = notification;
+  const { kind, target } = notification;
   if (isUnread(notification) && !notification.again) return true;
   if (isEvents(kind)) return !stateOf(state, target)?.deleted;
-  const isShown = [...members.slice(0, 2), ...members.slice(-3)].includes(member);
+  const isShown = namedMembersOf(notification).includes(member);
   return isShown || recordOf(state, notification, member) !== undefined;
 }
-
-const recordOf = (state: State, { target, kind }: Notification, { version }: Member) =>
-  stateOf(state, target)?.records[kind]?.find((record) => record.version === version);
 
 /** The reaction stays, as one that has notified nobody. */
 function silence(state: State, notification: Notification, member: Member): void {

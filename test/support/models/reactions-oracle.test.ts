@@ -198,3 +198,17 @@ test("a kind is counted only if all of its notifications are", () => {
   report("3", "a");
   expect(oracle.badge.kindCounts).toHaveProperty("~comment", 1);
 });
+
+test("who took back what was read is not shown in the place of somebody who leaves", () => {
+  const people = ["a", "b", "c", "d", "e", "f"];
+  for (const userId of people) like(userId);
+  mark(likes, 1, 6);
+  unlike("c");
+  send({ op: "unread", ...likes, generation: 1 });
+  expect(all()).toEqual(["closed 1: a 1, b 2, c 3, d 4, e 5, f 6"]);
+  unlike("b");
+  expect(all()).toEqual(["closed 1: a 1, d 4, e 5, f 6"]);
+  expect(oracle.badge.actorCount).toBe(5);
+  for (const userId of ["a", "d", "e", "f"]) unlike(userId);
+  expect(all()).toEqual([]);
+});

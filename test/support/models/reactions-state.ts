@@ -64,6 +64,8 @@ export interface Notification extends NotificationName {
   to?: number;
   /** In the order of the versions. */
   members: Member[];
+  /** How many more are only counted: they took back what was read, and were not shown. */
+  countedOnly?: number | undefined;
   /** Only of an unread one. */
   older?: Older;
   readonly readTime?: number;
@@ -142,8 +144,14 @@ export const lastOf = ({ members }: Pick<Notification, "members">): number =>
 export const isUnread = ({ state }: Notification): boolean => state !== "read";
 
 /** Events without an actor count as one actor. */
-export const actorCountOf = (members: readonly Member[]): number =>
-  new Set(members.map(({ userId }) => userId)).size;
+export const actorCountOf = ({ members, countedOnly = 0 }: Notification): number =>
+  new Set(members.map(({ userId }) => userId)).size + countedOnly;
+
+/** The members who are shown: at most two at the beginning and three at the end. */
+export const namedMembersOf = ({ members }: Notification): readonly Member[] => [
+  ...members.slice(0, 2),
+  ...members.slice(-3),
+];
 
 export const stateOf = ({ targets }: State, target: TargetName): TargetState | undefined =>
   targets[textOf(target)];
@@ -164,7 +172,7 @@ export function badgeOf(state: State): Badge {
   return {
     version: state.version,
     notificationCount: unread.length,
-    actorCount: unread.reduce((sum, { members }) => sum + actorCountOf(members), 0),
+    actorCount: unread.reduce((sum, each) => sum + actorCountOf(each), 0),
     unseenNotificationCount: Math.min(unseen, mostUnseen),
     kindCounts: { ...state.kindCounts },
   };
@@ -189,6 +197,14 @@ export const having = (
       groupText(each) === groupText(group) &&
       each.members.some((member) => member.version === version),
   );
+
+/** The reaction of a member who has not taken it back. */
+export const recordOf = (
+  state: State,
+  { target, kind }: GroupName,
+  { version }: Member,
+): StoredReaction | undefined =>
+  stateOf(state, target)?.records[kind]?.find((record) => record.version === version);
 
 export const markOf = ({ marks }: State, group: GroupName): Mark =>
   marks[groupText(group)] ?? { readTo: 0, readTime: 0 };

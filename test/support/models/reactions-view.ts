@@ -82,7 +82,7 @@ function notificationOf(state: State, notification: Notification): ShownNotifica
     generation,
     title,
     version,
-    actorCount: actorCountOf(members),
+    actorCount: actorCountOf(notification),
     eventCount: events.length,
     seen: !isUnread(notification) || version <= state.seenVersion,
     firstActors: different(first).map(label),
