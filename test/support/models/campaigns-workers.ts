@@ -3,6 +3,7 @@ import type { Client } from "@temporalio/client";
 import { MockActivityEnvironment } from "@temporalio/testing";
 import { createActivities } from "../../../activities/index.ts";
 import type { Deps } from "../../../src/app/ports/deps.ts";
+import { requestMs } from "../../../src/app/ports/engine.ts";
 import { type Fate, never } from "./campaigns-links.ts";
 import type { ActivityTask, Worker } from "./memory-temporal.ts";
 
@@ -47,7 +48,8 @@ export function createWorkers(
     const deps = start(fate, () => fate?.end?.as === "killed" && hasEnded());
     const end = once(() => count(-1, isAtRows));
     count(1, isAtRows);
-    if (fate?.end?.as === "killed") setTimeout(end, fate.end.ms);
+    // What a killed process has sent may arrive for as long as a request may take.
+    if (fate?.end?.as === "killed") setTimeout(end, fate.end.ms + requestMs);
     const result = await attempt(deps, task, hasEnded).finally(end);
     return hasEnded() ? never : result;
   };
