@@ -8,6 +8,7 @@ import { expectGrantedOnce, reserveAndStart } from "../support/fixtures/reservat
 import { eventually } from "../support/fixtures/waiting.ts";
 import { projectRoot } from "../support/markdown.ts";
 import { readPage } from "../support/servers/operators.ts";
+import { promtool } from "../support/servers/promtool.ts";
 import { startWorkerStack, type WorkerStack } from "../support/servers/worker.ts";
 
 let stack: WorkerStack;
@@ -103,6 +104,24 @@ async function metricsOf(port: number): Promise<string> {
 const common = () => ({
   ...documented("Of servers and workers"),
   ...documented("Of the process"),
+});
+
+/** Lints the lines of our own families: libraries name theirs as they like. */
+async function lint(page: string): Promise<void> {
+  await promtool(["check", "metrics"], page.replaceAll(/^(?!(# \w+ )?meguri_).*\n/gm, ""));
+}
+
+test.each(["server", "worker"])(
+  "promtool finds nothing wrong with the page of a %s",
+  async (of) => {
+    const page = await metricsOf(of === "server" ? operatorsPort : metricsPort);
+    expect(page).toContain("\nmeguri_store_silence_seconds 0\n");
+    await lint(page);
+  },
+);
+
+test("promtool finds what is wrong with a page", async () => {
+  await expect(lint("meguri_seconds 1\nother_seconds 1\n")).rejects.toThrow("no help text");
 });
 
 test("a server has the families of servers and of the process", async () => {

@@ -1,11 +1,8 @@
 /** Finds or fetches the program `redis-server`, or Valkey's, which speaks the same protocol. */
-import { execFile } from "node:child_process";
-import { mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { findOnPath, findTool, type Progress } from "../../../src/dev/stack/cached-tools.ts";
-
-const run = promisify(execFile);
+import { unpackDebian } from "./debian-packages.ts";
 
 /** The Debian packages of the program and of the libraries that few machines have. */
 const packages = ["redis-tools", "liblzf1", "libjemalloc2"];
@@ -26,22 +23,15 @@ export async function findRedisServer(): Promise<string> {
 /** Unpacks the packages beside the folder, and returns a script in it that starts the program. */
 async function unpack(folder: string, onProgress: Progress): Promise<string> {
   onProgress(`fetching the ${title}`);
-  try {
-    await download(folder);
-  } catch (cause) {
+  const root = await unpackDebian(packages, folder).catch((cause: Error) => {
     throw new Error(
       "There is no redis-server, and apt-get cannot fetch it. Put redis-server or valkey-server " +
-        `on the PATH, or set REDIS_SERVER to its path. (${(cause as Error).message.trim()})`,
+        `on the PATH, or set REDIS_SERVER to its path. (${cause.message.trim()})`,
       { cause },
     );
-  }
-  const files = (await readdir(folder)).filter((file) => file.endsWith(".deb"));
-  for (const file of files) await run("dpkg", ["-x", file, "root"], { cwd: folder });
+  });
   // The program is one with the checker of dumps: its name decides what it does.
-  await symlink("redis-check-rdb", join(folder, "root/usr/bin/redis-server"));
-  const root = join(dirname(folder), "root");
-  await rm(root, { recursive: true, force: true });
-  await rename(join(folder, "root"), root);
+  await symlink("redis-check-rdb", join(root, "usr/bin/redis-server"));
   const script = join(folder, "redis-server");
   await writeFile(script, startScript, { mode: 0o755 });
   return script;
@@ -52,18 +42,3 @@ const startScript = `#!/bin/sh
 root="$(dirname "$0")/root"
 LD_LIBRARY_PATH="$(echo "$root"/usr/lib/*-linux-*)" exec "$root/usr/bin/redis-server" "$@"
 `;
-
-/** Downloads the packages by the machine's lists of packages, else by fresh ones of its own. */
-async function download(folder: string): Promise<void> {
-  const args = ["download", ...packages];
-  try {
-    await run("apt-get", args, { cwd: folder });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw error;
-    const [lists, cache] = [join(folder, "lists"), join(folder, "cache")];
-    for (const path of [lists, cache]) await mkdir(join(path, "partial"), { recursive: true });
-    const own = ["-o", `Dir::State::Lists=${lists}`, "-o", `Dir::Cache=${cache}`];
-    await run("apt-get", [...own, "update"], { cwd: folder });
-    await run("apt-get", [...own, ...args], { cwd: folder });
-  }
-}
