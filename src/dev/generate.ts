@@ -1,6 +1,6 @@
 /**
- * Generates src/gen and docs/api.md from proto/, and the table of reasons in docs/errors.md from
- * src/domain.
+ * Generates src/gen and docs/api.md from proto/, the table of reasons in docs/errors.md from
+ * src/domain, and the dashboard in deploy/grafana from dashboard.ts.
  *
  *   node src/dev/generate.ts           writes the generated files
  *   node src/dev/generate.ts --check   changes nothing; exits 1 and lists the files that are stale
@@ -18,6 +18,7 @@ import { delimiter, dirname, join, relative } from "node:path";
 import { createFileRegistry, type DescFile, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { apiReference } from "./api-reference.ts";
+import { dashboardJson } from "./dashboard.ts";
 import { withReasonsTable } from "./reasons-table.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -81,12 +82,13 @@ function generate(into: string): void {
   execFileSync(join(bin, "buf"), args, { cwd: root, env, stdio: "inherit" });
 }
 
-/** The documents that are generated or have a generated part, by path. */
+/** The documents that are generated or have a generated part, and the dashboard, by path. */
 function generateDocs(): ReadonlyMap<string, string> {
   const errors = "docs/errors.md";
   return new Map([
     ["docs/api.md", apiReference(readProtos())],
     [errors, withReasonsTable(fs.readFileSync(join(root, errors), "utf8"))],
+    ["deploy/grafana/meguri.json", dashboardJson()],
   ]);
 }
 
