@@ -6,6 +6,8 @@ const sideBySide = [
   "test/soak/*-model.soak.ts",
   "test/{model/{*.fault-workload,*.grpc,*.growth},store/engine/fault-workload}.test.ts",
   "test/soak/client-*.soak.ts",
+  // They wait for Temporal to miss the workers that they kill.
+  "test/soak/bulk-grants*.soak.ts",
   "test/soak/*temporal*.soak.ts",
   "test/soak/{announcements,dev-stack,points,purge-target,rolling-restart}.soak.ts",
 ];
